@@ -1,0 +1,151 @@
+//! Reading and writing integers of any size at any bit position, in both byte orders.
+//!
+//! Bit order follows the byte order, as CTF 1.8 section 4.1.5 defines: in little endian the first field takes the low
+//! bits of a byte, in big endian the high bits. The decoders call [`read`] behind their own bounds check.
+
+use crate::schema::ByteOrder;
+
+/// Reads `size` (1 to 64) bits at bit `at`. Bits beyond `bytes` read as 0; callers check bounds before.
+#[inline]
+pub fn read(bytes: &[u8], at: u64, size: u32, order: ByteOrder) -> u64 {
+    let first = (at / 8) as usize;
+    if at.is_multiple_of(8) {
+        if let Some(value) = read_whole(bytes, first, size, order) {
+            return value;
+        }
+    }
+    let shift = (at % 8) as u32;
+    let count = (shift + size).div_ceil(8) as usize;
+    let mut window = [0; 16];
+    let available = bytes.get(first..).unwrap_or_default();
+    let take = count.min(available.len());
+    let mask = u64::MAX >> (64 - size);
+    match order {
+        ByteOrder::Little => {
+            window[..take].copy_from_slice(&available[..take]);
+            (u128::from_le_bytes(window) >> shift) as u64 & mask
+        }
+        ByteOrder::Big => {
+            window[16 - count..16 - count + take].copy_from_slice(&available[..take]);
+            (u128::from_be_bytes(window) >> (count as u32 * 8 - shift - size)) as u64 & mask
+        }
+    }
+}
+
+/// The byte-aligned sizes that machines have instructions for.
+#[inline]
+fn read_whole(bytes: &[u8], first: usize, size: u32, order: ByteOrder) -> Option<u64> {
+    macro_rules! load {
+        ($type:ty) => {{
+            let end = first.checked_add(size_of::<$type>())?;
+            let raw = bytes.get(first..end)?.try_into().ok()?;
+            Some(match order {
+                ByteOrder::Little => <$type>::from_le_bytes(raw).into(),
+                ByteOrder::Big => <$type>::from_be_bytes(raw).into(),
+            })
+        }};
+    }
+    match size {
+        8 => bytes.get(first).map(|&b| b.into()),
+        16 => load!(u16),
+        32 => load!(u32),
+        64 => load!(u64),
+        _ => None,
+    }
+}
+
+/// Widens the two's complement number of `size` bits in the low bits of `raw`.
+#[inline]
+pub fn sign_extend(raw: u64, size: u32) -> i64 {
+    let unused = 64 - size;
+    ((raw << unused) as i64) >> unused
+}
+
+/// Rounds a bit position up to a multiple of `align`, a power of two.
+#[inline]
+pub fn align_up(at: u64, align: u32) -> u64 {
+    let mask = u64::from(align) - 1;
+    (at + mask) & !mask
+}
+
+/// Writes the low `size` bits of `value` at bit `at`, growing `bytes` with zeros as needed.
+pub fn write(bytes: &mut Vec<u8>, at: u64, size: u32, order: ByteOrder, value: u64) {
+    let first = (at / 8) as usize;
+    let shift = (at % 8) as u32;
+    let count = (shift + size).div_ceil(8) as usize;
+    if bytes.len() < first + count {
+        bytes.resize(first + count, 0);
+    }
+    let mask = u128::from(u64::MAX >> (64 - size));
+    let value = u128::from(value) & mask;
+    let window = &mut bytes[first..first + count];
+    let up = match order {
+        ByteOrder::Little => shift,
+        ByteOrder::Big => {
+            // From here on the window is little endian.
+            window.reverse();
+            count as u32 * 8 - shift - size
+        }
+    };
+    for (i, byte) in window.iter_mut().enumerate() {
+        let keep = !(((mask << up) >> (8 * i)) as u8);
+        *byte = (*byte & keep) | ((value << up) >> (8 * i)) as u8;
+    }
+    if order == ByteOrder::Big {
+        window.reverse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The struct {a: 4 = 0xE, b: 32 = 0xA1B2C3D4, c: 4 = 0xF} in both byte orders.
+    #[test]
+    fn neighbours_share_bytes() {
+        for (order, bytes) in [
+            (ByteOrder::Big, [0xea, 0x1b, 0x2c, 0x3d, 0x4f]),
+            (ByteOrder::Little, [0x4e, 0x3d, 0x2c, 0x1b, 0xfa]),
+        ] {
+            assert_eq!(read(&bytes, 0, 4, order), 0xe);
+            assert_eq!(read(&bytes, 4, 32, order), 0xa1b2_c3d4);
+            assert_eq!(read(&bytes, 36, 4, order), 0xf);
+            let mut written = Vec::new();
+            write(&mut written, 0, 4, order, 0xe);
+            write(&mut written, 4, 32, order, 0xa1b2_c3d4);
+            write(&mut written, 36, 4, order, 0xf);
+            assert_eq!(written, bytes);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn writing_then_reading_is_identity(
+            before in proptest::collection::vec(any::<u8>(), 24),
+            at in 0_u64..100,
+            size in 1_u32..=64,
+            value: u64,
+            big: bool,
+        ) {
+            let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+            let value = value & (u64::MAX >> (64 - size));
+            let mut bytes = before.clone();
+            write(&mut bytes, at, size, order, value);
+            prop_assert_eq!(read(&bytes, at, size, order), value);
+            // Neighbouring bits of the same order stay as they were.
+            if at > 0 {
+                prop_assert_eq!(read(&bytes, at - 1, 1, order), read(&before, at - 1, 1, order));
+            }
+            let after = at + u64::from(size);
+            prop_assert_eq!(read(&bytes, after, 1, order), read(&before, after, 1, order));
+        }
+
+        #[test]
+        fn sign_extension_keeps_the_value(value: i64, size in 1_u32..=64) {
+            let shortened = (value << (64 - size)) >> (64 - size);
+            prop_assert_eq!(sign_extend(shortened as u64 & (u64::MAX >> (64 - size)), size), shortened);
+        }
+    }
+}

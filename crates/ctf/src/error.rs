@@ -1,0 +1,126 @@
+//! What can go wrong: errors that stop the reading of a trace, diagnostics that cost one packet, and the small
+//! `Copy` error of the decoders between them.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why a trace cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused a file.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A directory without a `metadata` file.
+    #[error("{} is not a CTF trace: it holds no metadata file", path.display())]
+    NotATrace {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Metadata that cannot be understood.
+    #[error("{}:{line}:{column}: {message}\n{excerpt}", path.display())]
+    Metadata {
+        /// The metadata file.
+        path: PathBuf,
+        /// Line from 1, in the text of the metadata (packet headers left out).
+        line: usize,
+        /// Column from 1, in characters.
+        column: usize,
+        /// What is wrong.
+        message: String,
+        /// The source line with a mark under the place.
+        excerpt: String,
+    },
+    /// A metadata file whose packets are broken.
+    #[error("{}: {message} (byte {offset})", path.display())]
+    MetadataPackets {
+        /// The metadata file.
+        path: PathBuf,
+        /// Byte in the file.
+        offset: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// A trace that is sound but cannot be written as asked.
+    #[error("cannot write a copy of {}: {message}", path.display())]
+    Unwritable {
+        /// The trace.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+}
+
+impl Error {
+    /// Wraps an I/O error with the path it happened at.
+    pub fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// How much a diagnostic costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// All events are there; something about the trace is odd.
+    Note,
+    /// Something that the trace should hold is lost: a packet, the tail of a file.
+    Loss,
+}
+
+/// Something wrong with a trace that did not stop the reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What it costs.
+    pub severity: Severity,
+    /// The file.
+    pub path: PathBuf,
+    /// Number of the packet in the file, from 0.
+    pub packet: Option<u64>,
+    /// Byte in the file.
+    pub offset: Option<u64>,
+    /// What is wrong, and what was done about it.
+    pub message: String,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(packet) = self.packet {
+            write!(f, ": packet {packet}")?;
+        }
+        if let Some(offset) = self.offset {
+            write!(f, ", byte {offset}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// Why a packet cannot be decoded further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// A field would reach beyond the packet's content.
+    #[error("a field of {bits} bits does not fit the packet's content")]
+    PastEnd {
+        /// What was asked for.
+        bits: u64,
+    },
+    /// A string without its NUL byte.
+    #[error("a string has no end within the packet")]
+    UnterminatedString,
+    /// An event header naming a class that the metadata lacks.
+    #[error("no event class has the id {0}")]
+    UnknownEventClass(u64),
+    /// A selector value that chooses nothing.
+    #[error("the selector value {0} chooses no option of a variant")]
+    NoOption(i128),
+    /// An array longer than the packet could hold.
+    #[error("an array of {0} elements does not fit the packet")]
+    TooManyElements(u64),
+    /// An event that takes no space would repeat for ever.
+    #[error("an event takes no space")]
+    EmptyEvent,
+}

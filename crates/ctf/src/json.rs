@@ -1,0 +1,175 @@
+//! Field values as JSON, and JSON strings as `ctf-dump v1` spells them.
+
+use std::io::Write;
+
+use crate::plan::{Name, Text, Visitor};
+use crate::schema::{FloatClass, IntegerClass};
+
+/// Appends the values it visits to a buffer as one JSON value.
+///
+/// Structures are objects in the order of declaration, arrays are arrays; an enumeration is `[value, [labels]]` with
+/// sorted labels, a variant an object with the chosen option as only member. Text that is not UTF-8 keeps its bytes as
+/// lone surrogates `\udc80`–`\udcff`, as Python's `surrogateescape` does.
+#[derive(Debug)]
+pub struct JsonVisitor<'b> {
+    out: &'b mut Vec<u8>,
+    floats: Floats,
+}
+
+/// How floating point numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Floats {
+    /// As JSON numbers; what JSON cannot say (NaN, infinities) as strings.
+    Numbers,
+    /// As `"f"` and the 16 hexadecimal digits of the binary64: exact, for comparing readers.
+    Bits,
+}
+
+impl<'b> JsonVisitor<'b> {
+    /// Values will be appended to `out`.
+    pub fn new(out: &'b mut Vec<u8>, floats: Floats) -> Self {
+        Self { out, floats }
+    }
+
+    fn labels(&mut self, class: &IntegerClass, value: i128, number: &str) {
+        let mappings = class.mappings.as_deref().unwrap_or_default();
+        let mut labels: Vec<&str> =
+            mappings.iter().filter(|m| (m.first..=m.last).contains(&value)).map(|m| m.label.as_str()).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        self.out.push(b'[');
+        self.out.extend_from_slice(number.as_bytes());
+        self.out.extend_from_slice(b",[");
+        for (index, label) in labels.into_iter().enumerate() {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            string(self.out, label.as_bytes());
+        }
+        self.out.extend_from_slice(b"]]");
+    }
+}
+
+impl Visitor for JsonVisitor<'_> {
+    fn unsigned(&mut self, class: &IntegerClass, value: u64) {
+        let mut digits = itoa::Buffer::new();
+        let number = digits.format(value);
+        match class.mappings {
+            Some(_) => self.labels(class, value.into(), number),
+            None => self.out.extend_from_slice(number.as_bytes()),
+        }
+    }
+
+    fn signed(&mut self, class: &IntegerClass, value: i64) {
+        let mut digits = itoa::Buffer::new();
+        let number = digits.format(value);
+        match class.mappings {
+            Some(_) => self.labels(class, value.into(), number),
+            None => self.out.extend_from_slice(number.as_bytes()),
+        }
+    }
+
+    fn float(&mut self, _: &FloatClass, value: f64) {
+        let written = match self.floats {
+            Floats::Bits => write!(self.out, "\"f{:016x}\"", value.to_bits()),
+            Floats::Numbers if value.is_finite() => write!(self.out, "{value}"),
+            Floats::Numbers => write!(self.out, "\"{value}\""),
+        };
+        debug_assert!(written.is_ok(), "a vector takes every write");
+    }
+
+    fn text(&mut self, text: Text<'_>) {
+        string(self.out, text.shown());
+    }
+
+    fn begin_struct(&mut self) {
+        self.out.push(b'{');
+    }
+
+    fn member(&mut self, index: usize, name: &Name) {
+        if index > 0 {
+            self.out.push(b',');
+        }
+        string(self.out, name.shown().as_bytes());
+        self.out.push(b':');
+    }
+
+    fn end_struct(&mut self) {
+        self.out.push(b'}');
+    }
+
+    fn begin_array(&mut self, _: u64) {
+        self.out.push(b'[');
+    }
+
+    fn element(&mut self, index: u64) {
+        if index > 0 {
+            self.out.push(b',');
+        }
+    }
+
+    fn end_array(&mut self) {
+        self.out.push(b']');
+    }
+
+    fn begin_variant(&mut self, _: usize, name: &Name) {
+        self.out.push(b'{');
+        string(self.out, name.shown().as_bytes());
+        self.out.push(b':');
+    }
+
+    fn end_variant(&mut self) {
+        self.out.push(b'}');
+    }
+}
+
+/// Appends a JSON string in ASCII: everything else is escaped, in UTF-16 units.
+pub fn string(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'"');
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '"' => out.extend_from_slice(b"\\\""),
+                '\\' => out.extend_from_slice(b"\\\\"),
+                ' '..='~' => out.push(character as u8),
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\r' => out.extend_from_slice(b"\\r"),
+                '\t' => out.extend_from_slice(b"\\t"),
+                '\u{8}' => out.extend_from_slice(b"\\b"),
+                '\u{c}' => out.extend_from_slice(b"\\f"),
+                _ => {
+                    for unit in character.encode_utf16(&mut [0; 2]) {
+                        escape(out, *unit);
+                    }
+                }
+            }
+        }
+        for byte in chunk.invalid() {
+            escape(out, 0xdc00 + u16::from(*byte));
+        }
+    }
+    out.push(b'"');
+}
+
+fn escape(out: &mut Vec<u8>, unit: u16) {
+    let digit = |shift: u32| b"0123456789abcdef"[usize::from(unit >> shift & 15)];
+    out.extend_from_slice(&[b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_ascii() {
+        let check = |bytes: &[u8], expect: &str| {
+            let mut out = Vec::new();
+            string(&mut out, bytes);
+            assert_eq!(String::from_utf8(out).unwrap(), expect);
+        };
+        check(b"plain", r#""plain""#);
+        check(b"a\"b\\c\n\x01\x7f", r#""a\"b\\c\n\u0001\u007f""#);
+        check("é𝄞".as_bytes(), r#""\u00e9\ud834\udd1e""#);
+        check(b"\xffx\xc3", r#""\udcffx\udcc3""#);
+    }
+}

@@ -1,0 +1,29 @@
+//! Reader and writer for the Common Trace Format (CTF), the format of LTTng, barectf and others.
+//!
+//! The way of a trace through this crate: [`Trace::open`] reads the metadata, lowers them to a [`schema::Schema`],
+//! compiles that to a [`plan::Plan`] and finds the packets; packets decode to [`Event`] views; fields are pulled out of
+//! events by [`FieldRef`]s or pushed to a [`Visitor`]. [`merge`] puts events of many streams in time order, [`dump`],
+//! [`text`] and [`json`] show them, [`write`] writes packets.
+//!
+//! The crate knows nothing of Linux, of hosts or of time zones.
+
+pub mod dump;
+mod bits;
+mod error;
+pub mod json;
+mod lower;
+mod mapping;
+pub mod merge;
+mod metadata;
+pub mod plan;
+pub mod schema;
+pub mod text;
+mod trace;
+mod tsdl;
+//pub mod write;
+
+pub use error::{DecodeError, Diagnostic, Error, Severity};
+pub use plan::{Text, Visitor};
+pub use trace::{
+    Event, FieldRef, Loss, Lost, Packet, PacketEvents, Stream, StreamEvents, Trace, find_traces, index,
+};

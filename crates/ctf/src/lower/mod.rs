@@ -1,0 +1,108 @@
+//! Lowering: from the syntax tree of TSDL to the [`Schema`].
+//!
+//! [`blocks`] goes through the blocks of the text, [`types`] turns written types into field classes, [`scope`] knows the
+//! names of types, [`fields`] the fields that lengths and tags refer to, [`roles`] what the reader itself needs.
+
+mod attributes;
+mod blocks;
+mod fields;
+mod roles;
+mod scope;
+mod types;
+
+use std::path::Path;
+
+use crate::error::{Diagnostic, Error, Severity};
+use crate::schema::Schema;
+use crate::tsdl;
+
+/// Understands a metadata text. Linear in the text and in the field classes it stands for, whose number is limited.
+///
+/// # Errors
+/// The text is not TSDL, or says something impossible; the error names line and column.
+pub(crate) fn schema(text: &str, path: &Path) -> Result<(Schema, Vec<Diagnostic>), Error> {
+    let error = |offset: usize, message: String| {
+        let (line, column) = tsdl::line_column(text, offset);
+        let excerpt = tsdl::excerpt(text, offset);
+        Error::Metadata { path: path.to_owned(), line, column, message, excerpt }
+    };
+    if text.starts_with('\u{1e}') || text.trim_start().starts_with('{') {
+        return Err(error(0, "these are CTF 2 metadata (JSON), which are not read yet; CTF 1.8 is".to_owned()));
+    }
+    let ast = tsdl::parse(text).map_err(|e| error(e.offset, e.message))?;
+    let (schema, warnings) = blocks::lower(&ast).map_err(|e| error(e.offset, e.message))?;
+    let warnings = warnings.into_iter().map(|Complaint { offset, message }| {
+        let (line, column) = tsdl::line_column(text, offset);
+        let message = format!("line {line}, column {column}: {message}");
+        Diagnostic { severity: Severity::Note, path: path.to_owned(), packet: None, offset: None, message }
+    });
+    Ok((schema, warnings.collect()))
+}
+
+/// What is wrong at which byte of the text.
+#[derive(Debug)]
+struct Complaint {
+    offset: usize,
+    message: String,
+}
+
+impl Complaint {
+    fn new(offset: usize, message: impl Into<String>) -> Self {
+        Self { offset, message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_error(text: &str, expect: &str) {
+        let error = schema(text, Path::new("metadata")).unwrap_err().to_string();
+        assert_eq!(error.lines().next().unwrap(), expect);
+    }
+
+    #[test]
+    fn errors_name_the_place() {
+        check_error(
+            "trace { byte_order = le; };\nevent { name = x; fields := struct { uint8_t a; }; };",
+            "metadata:2:38: no type is called `uint8_t`",
+        );
+        check_error(
+            "trace { byte_order = middle; };",
+            "metadata:1:22: a byte order is `le`, `be`, `network` or `native`, not `middle`",
+        );
+        check_error(
+            "event { fields := struct { integer { size = 0; } a; }; };",
+            "metadata:1:45: an integer of 0 bits: 1 to 64 are possible",
+        );
+        check_error(
+            "event { fields := struct { string s; integer { size = 8; } x[s]; }; };",
+            "metadata:1:62: `s` is not an unsigned integer: it cannot be a length",
+        );
+        check_error(
+            "event { fields := struct { integer { size = 8; } x[n]; integer { size = 8; } n; }; };",
+            "metadata:1:52: no field before this one is called `n`",
+        );
+        check_error("event { id = 1; }; event { id = 1; };", "metadata:1:20: two events of the stream have the id 1");
+        check_error("event { stream_id = 7; };", "metadata:1:1: no stream has the id 7");
+    }
+
+    #[test]
+    fn types_that_multiply_are_limited() {
+        let mut text = "typealias integer { size = 8; } := t0;".to_owned();
+        for n in 1..64 {
+            text += &format!("typedef struct {{ t{0} a; t{0} b; }} t{n};", n - 1);
+        }
+        text += "event { fields := struct { t63 x; }; };";
+        let error = schema(&text, Path::new("metadata")).unwrap_err().to_string();
+        assert!(error.contains("more than 1048576 field classes"), "{error}");
+    }
+
+    #[test]
+    fn ctf_2_is_named() {
+        check_error(
+            "\u{1e}{\"type\":\"preamble\"}",
+            "metadata:1:1: these are CTF 2 metadata (JSON), which are not read yet; CTF 1.8 is",
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! Roles: CTF 1.8 gives the fields a reader needs by their names, the schema marks them.
+
+use crate::schema::{FieldClass, IntegerClass, Role, StructClass};
+
+/// Marks the fields of a packet header.
+pub(super) fn mark_packet_header(class: &mut StructClass) {
+    for member in &mut class.members {
+        match (member.name.as_str(), &mut member.class) {
+            ("magic", FieldClass::Integer(class)) => class.role = Some(Role::PacketMagic),
+            ("stream_id", FieldClass::Integer(class)) => class.role = Some(Role::StreamClassId),
+            ("stream_instance_id", FieldClass::Integer(class)) => class.role = Some(Role::StreamId),
+            ("uuid", FieldClass::Array(class)) => {
+                if let FieldClass::Integer(class) = class.element.as_mut() {
+                    class.role = Some(Role::TraceUuid);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Marks the fields of a packet context.
+pub(super) fn mark_packet_context(class: &mut StructClass) {
+    for member in &mut class.members {
+        let FieldClass::Integer(class) = &mut member.class else { continue };
+        class.role = match member.name.as_str() {
+            "timestamp_begin" => Some(Role::PacketBegin),
+            "timestamp_end" => Some(Role::PacketEnd),
+            "content_size" => Some(Role::PacketContentLength),
+            "packet_size" => Some(Role::PacketTotalLength),
+            "events_discarded" => Some(Role::DiscardedEvents),
+            "packet_seq_num" => Some(Role::PacketSequenceNumber),
+            _ => None,
+        };
+    }
+}
+
+/// Marks the fields of an event header: whatever is called `id`, and all that is mapped to a clock.
+pub(super) fn mark_event_header(class: &mut StructClass) {
+    for member in &mut class.members {
+        mark_in_header(&member.name, &mut member.class);
+    }
+}
+
+fn mark_in_header(name: &str, class: &mut FieldClass) {
+    match class {
+        FieldClass::Integer(class) if class.clock.is_some() => class.role = Some(Role::Timestamp),
+        FieldClass::Integer(class) if name == "id" => class.role = Some(Role::EventClassId),
+        FieldClass::Struct(class) => mark_event_header(class),
+        FieldClass::Variant(class) => {
+            for option in &mut class.options {
+                mark_in_header(&option.name, &mut option.class);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The clock that a structure's stamps are on: that of the first integer mapped to one.
+pub(super) fn first_clock(class: &StructClass) -> Option<usize> {
+    class.members.iter().find_map(|m| clock_in(&m.class))
+}
+
+fn clock_in(class: &FieldClass) -> Option<usize> {
+    match class {
+        FieldClass::Integer(IntegerClass { clock, .. }) => *clock,
+        FieldClass::Struct(class) => first_clock(class),
+        FieldClass::Variant(class) => class.options.iter().find_map(|o| clock_in(&o.class)),
+        _ => None,
+    }
+}

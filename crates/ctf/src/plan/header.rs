@@ -1,0 +1,190 @@
+//! Event headers: which class an event is of, and when it happened.
+
+use super::node::Node;
+use super::walk::{Visitor, walk};
+use super::Cursor;
+use crate::DecodeError;
+use crate::bits;
+use crate::schema::{ByteOrder, FieldClass, IntegerClass, Role, StructClass, VariantClass};
+
+/// How the events of a stream class begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeaderForm {
+    /// LTTng's compact header: 5 bits of id and 27 bits of time in one word; id 31 announces a 32-bit id and a
+    /// 64-bit time.
+    Compact(ByteOrder),
+    /// LTTng's large header: 16 bits of id and 32 bits of time; id 65535 announces a 32-bit id and a 64-bit time.
+    Large(ByteOrder),
+    /// Any other structure: its fields are walked.
+    Generic,
+    /// No header at all.
+    Absent,
+}
+
+impl HeaderForm {
+    /// Recognises the form of a header. Where a length or a selector outside refers into the header, its fields have
+    /// to be walked whatever its form.
+    pub(crate) fn of(header: Option<&StructClass>, referred_to: bool) -> Self {
+        match header {
+            None => Self::Absent,
+            Some(_) if referred_to => Self::Generic,
+            Some(header) => lttng_form(header).unwrap_or(Self::Generic),
+        }
+    }
+
+    /// Bits of time in the short form of the header, where there are a short and a full one.
+    pub fn short_time_bits(self) -> Option<u32> {
+        match self {
+            Self::Compact(_) => Some(27),
+            Self::Large(_) => Some(32),
+            Self::Generic | Self::Absent => None,
+        }
+    }
+}
+
+/// The header as LTTng declares it: `{ id; variant <id> { compact: { timestamp }; extended: { id; timestamp } } v; }`,
+/// packed to bytes, all of one byte order.
+fn lttng_form(header: &StructClass) -> Option<HeaderForm> {
+    let [id, choice] = header.members.as_slice() else { return None };
+    let (FieldClass::Integer(id), FieldClass::Variant(choice)) = (&id.class, &choice.class) else { return None };
+    let order = id.byte_order;
+    let packed = |class: &IntegerClass, size: u32, role: Role| {
+        let byte_order = class.byte_order == order && !class.signed;
+        class.size == size && class.align <= 8 && class.role == Some(role) && byte_order
+    };
+    let (escape, time_bits, form) = match id.size {
+        5 if id.align == 1 => (31, 27, HeaderForm::Compact(order)),
+        16 => (65_535, 32, HeaderForm::Large(order)),
+        _ => return None,
+    };
+    let [short, full] = choice.options.as_slice() else { return None };
+    let short_time = [(Role::Timestamp, time_bits)];
+    let full_pair = [(Role::EventClassId, 32), (Role::Timestamp, 64)];
+    let members_are = |class: &FieldClass, expected: &[(Role, u32)]| {
+        let FieldClass::Struct(class) = class else { return false };
+        class.members.len() == expected.len()
+            && class.members.iter().zip(expected).all(|(member, (role, size))| {
+                matches!(&member.class, FieldClass::Integer(class) if packed(class, *size, *role))
+            })
+    };
+    let right = packed(id, id.size, Role::EventClassId)
+        && header.align() == 8
+        && selects(choice, escape)
+        && members_are(&short.class, &short_time)
+        && members_are(&full.class, &full_pair)
+        && byte_aligned(&full.class);
+    right.then_some(form)
+}
+
+/// Whether option 0 is chosen below `escape` and option 1 by `escape` itself.
+fn selects(choice: &VariantClass, escape: i128) -> bool {
+    let ranges = |index: usize| choice.options[index].ranges.as_slice();
+    ranges(0) == [(0, escape - 1)] && ranges(1) == [(escape, escape)]
+}
+
+fn byte_aligned(class: &FieldClass) -> bool {
+    let FieldClass::Struct(class) = class else { return false };
+    class.members.iter().all(|member| member.class.align() == 8)
+}
+
+/// Time after reading the low `bits` of it: a value below the last one has wrapped once.
+#[inline]
+pub fn extend_time(now: u64, value: u64, bits: u32) -> u64 {
+    if bits >= 64 {
+        return value;
+    }
+    let mask = (1_u64 << bits) - 1;
+    let extended = (now & !mask) | value;
+    if value < now & mask { extended.wrapping_add(mask + 1) } else { extended }
+}
+
+/// Decodes a header: the cursor ends behind it. Gives the class id (if the header has one) and moves `now` on.
+#[inline]
+pub(crate) fn decode(
+    form: HeaderForm,
+    node: Option<&Node>,
+    cursor: &mut Cursor<'_>,
+    slots: &mut [u64],
+    now: &mut u64,
+) -> Result<Option<u64>, DecodeError> {
+    match form {
+        HeaderForm::Compact(order) => {
+            cursor.align(8);
+            let at = cursor.take(32)?;
+            let word = bits::read(cursor.bytes, at, 32, order);
+            let (id, time) = match order {
+                ByteOrder::Little => (word & 31, word >> 5),
+                ByteOrder::Big => (word >> 27, word & 0x7ff_ffff),
+            };
+            if id == 31 {
+                cursor.at = at + 8;
+                return full(cursor, order, now).map(Some);
+            }
+            *now = extend_time(*now, time, 27);
+            Ok(Some(id))
+        }
+        HeaderForm::Large(order) => {
+            cursor.align(8);
+            let at = cursor.take(16)?;
+            let id = bits::read(cursor.bytes, at, 16, order);
+            if id == 65_535 {
+                return full(cursor, order, now).map(Some);
+            }
+            let at = cursor.take(32)?;
+            *now = extend_time(*now, bits::read(cursor.bytes, at, 32, order), 32);
+            Ok(Some(id))
+        }
+        HeaderForm::Generic => {
+            let mut roles = HeaderRoles { id: None, now: *now };
+            if let Some(node) = node {
+                walk(node, cursor, slots, &mut roles)?;
+            }
+            *now = roles.now;
+            Ok(roles.id)
+        }
+        HeaderForm::Absent => Ok(None),
+    }
+}
+
+/// The long form behind the escape id.
+fn full(cursor: &mut Cursor<'_>, order: ByteOrder, now: &mut u64) -> Result<u64, DecodeError> {
+    let at = cursor.take(96)?;
+    *now = bits::read(cursor.bytes, at + 32, 64, order);
+    Ok(bits::read(cursor.bytes, at, 32, order))
+}
+
+/// Picks the id and the time out of any header. Of several ids the last one counts: the full id stands behind the
+/// escape value.
+struct HeaderRoles {
+    id: Option<u64>,
+    now: u64,
+}
+
+impl Visitor for HeaderRoles {
+    fn unsigned(&mut self, class: &IntegerClass, value: u64) {
+        match class.role {
+            Some(Role::EventClassId) => self.id = Some(value),
+            Some(Role::Timestamp) => self.now = extend_time(self.now, value, class.size),
+            _ => {}
+        }
+    }
+
+    fn signed(&mut self, class: &IntegerClass, value: i64) {
+        self.unsigned(class, value as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_wraps_once() {
+        let check = |now, value, bits, expect| assert_eq!(extend_time(now, value, bits), expect);
+        check(5, 7, 27, 7);
+        check(7, 5, 27, (1 << 27) + 5);
+        check((3 << 27) + 7, 7, 27, (3 << 27) + 7);
+        check(0xffff_ffff, 0, 32, 1 << 32);
+        check(99, 5, 64, 5);
+    }
+}

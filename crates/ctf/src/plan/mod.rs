@@ -1,0 +1,69 @@
+//! The decode plan: a [`Schema`](crate::schema::Schema) compiled for reading.
+//!
+//! Two views of every event class are kept. The *skip program* ([`program`]) is a flat list of steps that finds the end
+//! of an event: all that has a constant size is folded into one step. The *nodes* ([`node`]) hold the fields as a tree
+//! and are walked when somebody asks for values. Lengths and selectors live in numbered slots, so that no name is looked
+//! up while decoding. [`header`] recognises LTTng's event headers and decodes them without either.
+//!
+//! [`crate::trace`] finds packets and applies the plan to them.
+
+mod compile;
+mod header;
+mod node;
+mod program;
+mod walk;
+
+pub use compile::{EventPlan, Plan, StreamPlan};
+pub use header::{HeaderForm, extend_time};
+pub use node::{Name, Node, NodeKind, OptionNode};
+pub(crate) use program::run;
+pub(crate) use walk::Ignore;
+pub use walk::{Text, Visitor, walk};
+
+/// A place in a packet: all positions in bits from the packet's begin.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor<'a> {
+    /// The packet's bytes, at least up to `limit`.
+    pub bytes: &'a [u8],
+    /// Next bit to decode.
+    pub at: u64,
+    /// First bit behind the packet's content.
+    pub limit: u64,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the begin of `bytes` with all of them as content.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, limit: bytes.len() as u64 * 8 }
+    }
+
+    /// Moves over `bits` if the content holds them; gives the position before.
+    #[inline]
+    pub(crate) fn take(&mut self, bits: u64) -> Result<u64, crate::DecodeError> {
+        let start = self.at;
+        match start.checked_add(bits) {
+            Some(end) if end <= self.limit => {
+                self.at = end;
+                Ok(start)
+            }
+            _ => Err(crate::DecodeError::PastEnd { bits }),
+        }
+    }
+
+    /// Moves to the next multiple of `align` bits.
+    #[inline]
+    pub(crate) fn align(&mut self, align: u32) {
+        self.at = crate::bits::align_up(self.at, align);
+    }
+
+    /// Moves behind the next NUL byte; gives the bytes before it.
+    #[inline]
+    pub(crate) fn take_string(&mut self) -> Result<&'a [u8], crate::DecodeError> {
+        self.align(8);
+        let start = (self.at / 8) as usize;
+        let content = self.bytes.get(start..(self.limit / 8) as usize).unwrap_or_default();
+        let length = memchr::memchr(0, content).ok_or(crate::DecodeError::UnterminatedString)?;
+        self.at += (length as u64 + 1) * 8;
+        Ok(&content[..length])
+    }
+}

@@ -1,0 +1,124 @@
+//! Fields as a tree, annotated for decoding: what [`walk`](super::walk) goes through.
+
+use crate::schema::{FloatClass, IntegerClass, shown_name};
+
+/// A compiled field.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Alignment in bits.
+    pub align: u32,
+    /// Size in bits if it is the same wherever the field starts (aligned) and whatever it holds.
+    pub fixed_bits: Option<u64>,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a compiled field is.
+#[derive(Debug, Clone)]
+pub enum NodeKind {
+    /// A number; kept in a slot if a length or a selector needs it.
+    Integer {
+        /// Its class.
+        class: IntegerClass,
+        /// Where the value is kept while decoding.
+        slot: Option<u32>,
+    },
+    /// A floating point number.
+    Float(FloatClass),
+    /// A NUL-terminated string.
+    String,
+    /// Characters in a field of known length.
+    Text(Count),
+    /// Members.
+    Struct(Vec<(Name, Node)>),
+    /// Elements.
+    Array(Count, Box<Node>),
+    /// A choice.
+    Variant(Selector, Vec<OptionNode>),
+}
+
+/// Number of elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// Always the same.
+    Static(u64),
+    /// In a slot.
+    Slot(u32),
+}
+
+/// How a variant chooses.
+#[derive(Debug, Clone)]
+pub struct Selector {
+    /// Where the selecting integer is kept.
+    pub slot: u32,
+    /// Whether the slot holds a signed number.
+    pub signed: bool,
+    /// `(first, last, index of the option)`; the first range that holds the value wins.
+    pub ranges: Vec<(i128, i128, usize)>,
+}
+
+/// An option of a variant.
+#[derive(Debug, Clone)]
+pub struct OptionNode {
+    /// Its name.
+    pub name: Name,
+    /// Its field.
+    pub node: Node,
+}
+
+/// The name of a member or an option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name(Box<str>);
+
+impl Name {
+    /// Wraps a declared name.
+    pub fn new(declared: &str) -> Self {
+        Self(declared.into())
+    }
+
+    /// As the metadata spell it.
+    pub fn declared(&self) -> &str {
+        &self.0
+    }
+
+    /// As people know it: without the underscore that keeps it clear of reserved words.
+    pub fn shown(&self) -> &str {
+        shown_name(&self.0)
+    }
+}
+
+impl Count {
+    /// The number, given the slots.
+    #[inline]
+    pub(crate) fn get(self, slots: &[u64]) -> u64 {
+        match self {
+            Self::Static(n) => n,
+            Self::Slot(slot) => slots[slot as usize],
+        }
+    }
+}
+
+impl Selector {
+    /// The option that the slots choose.
+    #[inline]
+    pub(crate) fn choose(&self, slots: &[u64]) -> Result<usize, crate::DecodeError> {
+        let raw = slots[self.slot as usize];
+        let value = if self.signed { i128::from(raw as i64) } else { i128::from(raw) };
+        self.ranges
+            .iter()
+            .find(|(first, last, _)| (*first..=*last).contains(&value))
+            .map(|&(_, _, option)| option)
+            .ok_or(crate::DecodeError::NoOption(value))
+    }
+}
+
+impl Node {
+    /// A member of a structure by its shown or declared name.
+    pub fn member(&self, name: &str) -> Option<(usize, &Node)> {
+        let NodeKind::Struct(members) = &self.kind else { return None };
+        members
+            .iter()
+            .position(|(n, _)| n.declared() == name || n.shown() == name)
+            .map(|index| (index, &members[index].1))
+    }
+}

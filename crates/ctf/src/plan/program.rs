@@ -1,0 +1,228 @@
+//! Skip programs: flat lists of steps that move over fields nobody asked for.
+
+use super::Cursor;
+use super::node::{Count, Node, NodeKind, Selector};
+use crate::DecodeError;
+use crate::bits;
+use crate::schema::ByteOrder;
+
+/// Steps in order, and the programs of loops and options they refer to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Program {
+    steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Move on by this many bits.
+    Skip(u64),
+    /// Move to a multiple of this many bits.
+    Align(u32),
+    /// Keep an integer in a slot.
+    Keep { slot: u32, size: u32, signed: bool, order: ByteOrder },
+    /// Move behind the next NUL byte.
+    String,
+    /// Elements of constant size: `stride` bits from one to the next, the last one `size` bits.
+    Elements { count: Count, stride: u64, size: u64 },
+    /// Elements that each need a program.
+    Loop { count: Count, body: Program },
+    /// One of several programs.
+    Choose { selector: Selector, options: Vec<Program> },
+}
+
+impl Program {
+    /// The size in bits if the program does nothing but skip a constant size.
+    pub(crate) fn constant(&self) -> Option<u64> {
+        match self.steps.as_slice() {
+            [] => Some(0),
+            [Step::Skip(bits)] => Some(*bits),
+            _ => None,
+        }
+    }
+}
+
+/// Runs a program: moves the cursor behind the fields and fills slots.
+///
+/// Time is bounded by the bits of the packet: loops over elements that take no space end at once, because neither the
+/// position nor the slots change from one such element to the next.
+pub(crate) fn run(program: &Program, cursor: &mut Cursor<'_>, slots: &mut [u64]) -> Result<(), DecodeError> {
+    for step in &program.steps {
+        match step {
+            Step::Skip(bits) => {
+                cursor.take(*bits)?;
+            }
+            Step::Align(align) => cursor.align(*align),
+            Step::Keep { slot, size, signed, order } => {
+                let at = cursor.take(u64::from(*size))?;
+                let raw = bits::read(cursor.bytes, at, *size, *order);
+                slots[*slot as usize] = if *signed { bits::sign_extend(raw, *size) as u64 } else { raw };
+            }
+            Step::String => {
+                cursor.take_string()?;
+            }
+            Step::Elements { count, stride, size } => {
+                if let Some(before_last) = count.get(slots).checked_sub(1) {
+                    let total = before_last.checked_mul(*stride).and_then(|bits| bits.checked_add(*size));
+                    cursor.take(total.ok_or(DecodeError::TooManyElements(before_last))?)?;
+                }
+            }
+            Step::Loop { count, body } => {
+                for _ in 0..count.get(slots) {
+                    let before = cursor.at;
+                    run(body, cursor, slots)?;
+                    if cursor.at == before {
+                        break;
+                    }
+                }
+            }
+            Step::Choose { selector, options } => run(&options[selector.choose(slots)?], cursor, slots)?,
+        }
+    }
+    Ok(())
+}
+
+/// What is known of a position while compiling: it is `remainder` modulo `modulus` bits (a power of two).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// A power of two, at least 1.
+    pub(crate) modulus: u32,
+    /// Less than `modulus`.
+    pub(crate) remainder: u32,
+}
+
+impl Known {
+    /// A position that is a multiple of `align` bits.
+    pub(crate) fn aligned(align: u32) -> Self {
+        Self { modulus: align, remainder: 0 }
+    }
+
+    fn advanced(self, bits: u64) -> Self {
+        let remainder = (u64::from(self.remainder) + bits) % u64::from(self.modulus);
+        Self { remainder: remainder as u32, ..self }
+    }
+
+    /// What holds whichever of two positions it is.
+    fn or(self, other: Self) -> Self {
+        let mut modulus = self.modulus.min(other.modulus);
+        while self.remainder % modulus != other.remainder % modulus {
+            modulus /= 2;
+        }
+        Self { modulus, remainder: self.remainder % modulus }
+    }
+}
+
+/// Builds programs, folding neighbouring constant steps.
+pub(crate) struct Builder {
+    program: Program,
+    known: Known,
+}
+
+impl Builder {
+    pub(crate) fn new(known: Known) -> Self {
+        Self { program: Program::default(), known }
+    }
+
+    pub(crate) fn finish(self) -> (Program, Known) {
+        (self.program, self.known)
+    }
+
+    /// Appends the steps that move over a field.
+    pub(crate) fn field(&mut self, node: &Node) {
+        self.align(node.align);
+        if let Some(bits) = node.fixed_bits.filter(|_| !keeps_slots(node)) {
+            self.skip(bits);
+            return;
+        }
+        match &node.kind {
+            NodeKind::Integer { class, slot: Some(slot) } => {
+                let size = class.size;
+                self.push(Step::Keep { slot: *slot, size, signed: class.signed, order: class.byte_order });
+                self.known = self.known.advanced(size.into());
+            }
+            // Without a slot these have a fixed size.
+            NodeKind::Integer { class, slot: None } => self.skip(class.size.into()),
+            NodeKind::Float(class) => self.skip(class.size.into()),
+            NodeKind::String => {
+                self.push(Step::String);
+                self.known = Known::aligned(8);
+            }
+            NodeKind::Text(count) => self.elements(*count, 8, 8),
+            NodeKind::Struct(members) => {
+                for (_, member) in members {
+                    self.field(member);
+                }
+            }
+            NodeKind::Array(count, element) => self.array(*count, element),
+            NodeKind::Variant(selector, options) => self.choose(selector, options.iter().map(|o| &o.node)),
+        }
+    }
+
+    fn align(&mut self, align: u32) {
+        if align <= self.known.modulus {
+            let beyond = self.known.remainder % align;
+            self.skip(u64::from(if beyond == 0 { 0 } else { align - beyond }));
+        } else {
+            self.push(Step::Align(align));
+            self.known = Known::aligned(align);
+        }
+    }
+
+    fn skip(&mut self, bits: u64) {
+        self.known = self.known.advanced(bits);
+        match self.program.steps.last_mut() {
+            _ if bits == 0 => {}
+            Some(Step::Skip(total)) => *total += bits,
+            _ => self.push(Step::Skip(bits)),
+        }
+    }
+
+    fn push(&mut self, step: Step) {
+        self.program.steps.push(step);
+    }
+
+    fn array(&mut self, count: Count, element: &Node) {
+        if let Some(size) = element.fixed_bits.filter(|_| !keeps_slots(element)) {
+            let stride = bits::align_up(size, element.align);
+            self.elements(count, stride, size);
+            return;
+        }
+        // The position before an element is whatever the one before left: nothing is known but bits.
+        let mut body = Self::new(Known::aligned(1));
+        body.field(element);
+        self.push(Step::Loop { count, body: body.program });
+        self.known = Known::aligned(1);
+    }
+
+    fn elements(&mut self, count: Count, stride: u64, size: u64) {
+        self.push(Step::Elements { count, stride, size });
+        // Behind n elements: a multiple of the greatest power of two that divides stride and size.
+        let step = 1_u64 << (stride | size | u64::from(self.known.modulus)).trailing_zeros().min(31);
+        let modulus = (step as u32).min(self.known.modulus);
+        self.known = Known { modulus, remainder: self.known.remainder % modulus };
+    }
+
+    fn choose<'a>(&mut self, selector: &Selector, options: impl Iterator<Item = &'a Node>) {
+        let mut programs = Vec::new();
+        let mut after: Option<Known> = None;
+        for node in options {
+            let mut option = Self::new(self.known);
+            option.field(node);
+            after = Some(after.map_or(option.known, |known| known.or(option.known)));
+            programs.push(option.program);
+        }
+        self.push(Step::Choose { selector: selector.clone(), options: programs });
+        self.known = after.unwrap_or(self.known);
+    }
+}
+
+/// Whether some integer inside is needed later: then it cannot be skipped in one go.
+fn keeps_slots(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Integer { slot, .. } => slot.is_some(),
+        NodeKind::Struct(members) => members.iter().any(|(_, member)| keeps_slots(member)),
+        NodeKind::Array(_, element) => keeps_slots(element),
+        NodeKind::Variant(_, options) => options.iter().any(|o| keeps_slots(&o.node)),
+        NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => false,
+    }
+}

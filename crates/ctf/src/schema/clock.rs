@@ -1,0 +1,102 @@
+//! Clock classes, and the exact conversion of their cycles to nanoseconds.
+
+use uuid::Uuid;
+
+/// Nanoseconds in a second.
+pub const NS_PER_S: i128 = 1_000_000_000;
+
+/// What a stream's timestamps count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClockClass {
+    /// Name, by which metadata refer to the clock.
+    pub name: String,
+    /// Identity: two traces with clocks of the same uuid share one time line. LTTng puts the boot id here.
+    pub uuid: Option<Uuid>,
+    /// Text for people.
+    pub description: Option<String>,
+    /// Cycles per second, never 0.
+    pub frequency: u64,
+    /// Uncertainty of a stamp in cycles, as declared.
+    pub precision: u64,
+    /// Whole seconds of the clock's zero since its origin (the Unix epoch for LTTng).
+    pub offset_s: i64,
+    /// Cycles to add to `offset_s`; signed, may exceed a second.
+    pub offset_cycles: i64,
+    /// Whether the origin is one that all such clocks share, even of other traces.
+    pub absolute: bool,
+}
+
+impl ClockClass {
+    /// The clock's own value in ns, without any offset: exact, rounded down; `O(1)`.
+    ///
+    /// ```
+    /// # use isochrone_ctf::schema::ClockClass;
+    /// let clock = ClockClass { frequency: 3_000_000_000, ..ClockClass::monotonic("tsc") };
+    /// assert_eq!(clock.raw_ns(7), 2);
+    /// ```
+    pub fn raw_ns(&self, cycles: u64) -> i128 {
+        if self.frequency == 1_000_000_000 {
+            return i128::from(cycles);
+        }
+        i128::from(cycles) * NS_PER_S / i128::from(self.frequency)
+    }
+
+    /// Cycles that read as this raw time: the inverse of [`Self::raw_ns`], rounded up, so that
+    /// `raw_ns(cycles(t)) == t` whenever the frequency resolves a nanosecond. `None` where it does not fit.
+    pub fn cycles(&self, raw_ns: i128) -> Option<u64> {
+        let product = raw_ns.checked_mul(i128::from(self.frequency))?;
+        u64::try_from(product.checked_add(NS_PER_S - 1)?.div_euclid(NS_PER_S)).ok()
+    }
+
+    /// Time of the clock's zero since its origin in ns: exact, rounded down.
+    pub fn offset_ns(&self) -> i128 {
+        i128::from(self.offset_s) * NS_PER_S
+            + (i128::from(self.offset_cycles) * NS_PER_S).div_euclid(i128::from(self.frequency))
+    }
+
+    /// Time since the origin in ns: exact, rounded down, of any size (real metadata holds offsets that do not fit
+    /// 64-bit nanoseconds).
+    pub fn ns_from_origin(&self, cycles: u64) -> i128 {
+        let frequency = i128::from(self.frequency);
+        let cycles = i128::from(self.offset_cycles) + i128::from(cycles);
+        i128::from(self.offset_s) * NS_PER_S + (cycles * NS_PER_S).div_euclid(frequency)
+    }
+
+    /// A 1 GHz clock without offset.
+    pub fn monotonic(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            uuid: None,
+            description: None,
+            frequency: 1_000_000_000,
+            precision: 0,
+            offset_s: 0,
+            offset_cycles: 0,
+            absolute: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversion_is_exact_where_doubles_are_not() {
+        let clock = ClockClass { frequency: 2_400_000_000, ..ClockClass::monotonic("tsc") };
+        for cycles in [0, 1, 11, 12, u64::MAX / 3, u64::MAX] {
+            let ns = clock.raw_ns(cycles);
+            let back = clock.cycles(ns).unwrap();
+            assert_eq!(clock.raw_ns(back), ns);
+            assert!(back <= cycles);
+        }
+    }
+
+    #[test]
+    fn offsets_may_be_negative_or_huge() {
+        let clock = ClockClass { offset_s: -1, offset_cycles: 5, ..ClockClass::monotonic("c") };
+        assert_eq!(clock.ns_from_origin(1), -999_999_994);
+        let clock = ClockClass { offset_s: 1_351_530_929_945_824_323, ..ClockClass::monotonic("c") };
+        assert_eq!(clock.ns_from_origin(1), 1_351_530_929_945_824_323_000_000_001);
+    }
+}

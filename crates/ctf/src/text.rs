@@ -1,0 +1,183 @@
+//! Field values as text, the way babeltrace2's `sink.text.pretty` shows them.
+
+use std::io::Write;
+
+use crate::plan::{Name, Text, Visitor};
+use crate::schema::{Base, FloatClass, IntegerClass};
+
+/// Appends the values it visits to a buffer as text: `{ prev_tid = 0, next_comm = "sh" }`.
+#[derive(Debug)]
+pub struct TextVisitor<'b> {
+    out: &'b mut Vec<u8>,
+}
+
+impl<'b> TextVisitor<'b> {
+    /// Values will be appended to `out`.
+    pub fn new(out: &'b mut Vec<u8>) -> Self {
+        Self { out }
+    }
+
+    fn put(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// A number, with the labels of its class if that is an enumeration.
+    fn number(&mut self, class: &IntegerClass, value: i128) {
+        let Some(mappings) = &class.mappings else { return self.digits(class, value) };
+        self.put("( ");
+        let mut labels = mappings.iter().filter(|m| (m.first..=m.last).contains(&value)).map(|m| &m.label).peekable();
+        if labels.peek().is_none() {
+            self.put("<unknown>");
+        }
+        for (index, label) in labels.enumerate() {
+            if index > 0 {
+                self.put(", ");
+            }
+            quoted(self.out, label.as_bytes());
+        }
+        self.put(" : container = ");
+        self.digits(class, value);
+        self.put(" )");
+    }
+
+    /// Bases other than ten show the bits of the field, without a sign.
+    fn digits(&mut self, class: &IntegerClass, value: i128) {
+        let bits = value as u64 & (u64::MAX >> (64 - class.size));
+        let written = match class.base {
+            Base::Decimal => {
+                let mut digits = itoa::Buffer::new();
+                self.out.extend_from_slice(digits.format(value).as_bytes());
+                Ok(())
+            }
+            Base::Hexadecimal => write!(self.out, "0x{bits:X}"),
+            Base::Octal => write!(self.out, "0{bits:o}"),
+            Base::Binary => write!(self.out, "0b{bits:0width$b}", width = class.size as usize),
+        };
+        debug_assert!(written.is_ok(), "a vector takes every write");
+    }
+}
+
+impl Visitor for TextVisitor<'_> {
+    fn unsigned(&mut self, class: &IntegerClass, value: u64) {
+        self.number(class, value.into());
+    }
+
+    fn signed(&mut self, class: &IntegerClass, value: i64) {
+        self.number(class, value.into());
+    }
+
+    fn float(&mut self, _: &FloatClass, value: f64) {
+        let text = general(value);
+        self.put(&text);
+    }
+
+    fn text(&mut self, text: Text<'_>) {
+        quoted(self.out, text.shown());
+    }
+
+    fn begin_struct(&mut self) {
+        self.put("{");
+    }
+
+    fn member(&mut self, index: usize, name: &Name) {
+        self.put(if index > 0 { ", " } else { " " });
+        self.put(name.shown());
+        self.put(" = ");
+    }
+
+    fn end_struct(&mut self) {
+        self.put(" }");
+    }
+
+    fn begin_array(&mut self, _: u64) {
+        self.put("[");
+    }
+
+    fn element(&mut self, index: u64) {
+        self.put(if index > 0 { ", [" } else { " [" });
+        let mut digits = itoa::Buffer::new();
+        self.out.extend_from_slice(digits.format(index).as_bytes());
+        self.put("] = ");
+    }
+
+    fn end_array(&mut self) {
+        self.put(" ]");
+    }
+
+    fn begin_variant(&mut self, _: usize, _: &Name) {
+        self.put("{ ");
+    }
+
+    fn end_variant(&mut self) {
+        self.put(" }");
+    }
+}
+
+/// Appends a string in quotes with the escapes of C. Bytes that are not ASCII are passed through.
+fn quoted(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'"');
+    for &byte in bytes {
+        match byte {
+            b'\\' | b'\'' | b'"' | b'?' => out.extend_from_slice(&[b'\\', byte]),
+            7 => out.extend_from_slice(b"\\a"),
+            8 => out.extend_from_slice(b"\\b"),
+            9 => out.extend_from_slice(b"\\t"),
+            10 => out.extend_from_slice(b"\\n"),
+            11 => out.extend_from_slice(b"\\v"),
+            12 => out.extend_from_slice(b"\\f"),
+            13 => out.extend_from_slice(b"\\r"),
+            0..32 | 127 => {
+                let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+                out.extend_from_slice(&[b'\\', b'x', digit(byte >> 4), digit(byte & 15)]);
+            }
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}
+
+/// A number as C's `%g` shows it: six significant digits, no trailing zeros, an exponent where it is shorter.
+fn general(value: f64) -> String {
+    const DIGITS: i32 = 6;
+    if !value.is_finite() {
+        return value.to_string().to_lowercase();
+    }
+    let scientific = format!("{value:.*e}", DIGITS as usize - 1);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |digits: &str| match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => digits.to_owned(),
+    };
+    if (-4..DIGITS).contains(&exponent) {
+        return trimmed(&format!("{value:.*}", (DIGITS - 1 - exponent) as usize));
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_look_like_those_of_c() {
+        let check = |value: f64, expect: &str| assert_eq!(general(value), expect);
+        check(0.0, "0");
+        check(1.5, "1.5");
+        check(-2222.0, "-2222");
+        check(123_456.7, "123457");
+        check(1_234_567.0, "1.23457e+06");
+        check(0.000_012_3, "1.23e-05");
+        check(0.000_123, "0.000123");
+        check(f64::INFINITY, "inf");
+        check(f64::NAN, "nan");
+    }
+
+    #[test]
+    fn strings_are_escaped_as_in_c() {
+        let mut out = Vec::new();
+        quoted(&mut out, b"it's \"\\\"?\n\x01");
+        assert_eq!(out, br#""it\'s \"\\\"\?\n\x01""#);
+    }
+}

@@ -1,0 +1,306 @@
+//! An event as a view: where it lies in its packet, of which class it is, when it happened. Fields are decoded when
+//! somebody asks for them.
+
+use super::{Packet, Trace};
+use crate::bits;
+use crate::error::DecodeError;
+use crate::plan::{Cursor, EventPlan, Ignore, Node, NodeKind, StreamPlan, Text, Visitor, walk};
+use crate::schema::{ByteOrder, IntegerClass, Scope};
+
+/// One event of a trace. A `Copy` of a few words that borrows the mapped file; nothing is allocated for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Event<'t> {
+    pub(super) trace: &'t Trace,
+    pub(super) packet: &'t Packet,
+    pub(super) bytes: &'t [u8],
+    /// Where it begins, in bits from the packet's begin.
+    pub(super) header: u64,
+    /// Where what follows the header begins.
+    pub(super) body: u64,
+    /// Where it ends.
+    pub(super) end: u64,
+    pub(super) cycles: u64,
+    pub(super) stream: usize,
+    pub(super) plan: &'t StreamPlan,
+    pub(super) class: &'t EventPlan,
+}
+
+/// A field of an event class, found once by name and then read from any event of the class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldRef {
+    scope: Scope,
+    /// Index of the member or option to take at each level.
+    steps: Vec<usize>,
+    /// Where an integer lies behind the begin of the body, if that never changes.
+    fixed: Option<FixedInteger>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FixedInteger {
+    offset: u64,
+    size: u32,
+    order: ByteOrder,
+    signed: bool,
+}
+
+impl<'t> Event<'t> {
+    /// Time in cycles of the stream's clock; `None` where the stream has no clock.
+    #[inline]
+    pub fn cycles(&self) -> Option<u64> {
+        self.plan.clock.is_some().then_some(self.cycles)
+    }
+
+    /// The trace it is in.
+    #[inline]
+    pub fn trace(&self) -> &'t Trace {
+        self.trace
+    }
+
+    /// The packet it is in.
+    #[inline]
+    pub fn packet(&self) -> &'t Packet {
+        self.packet
+    }
+
+    /// Number of its stream in [`Trace::streams`](super::Trace::streams).
+    #[inline]
+    pub fn stream(&self) -> usize {
+        self.stream
+    }
+
+    /// Its class.
+    #[inline]
+    pub fn class(&self) -> &'t EventPlan {
+        self.class
+    }
+
+    /// The class of its stream.
+    pub fn stream_plan(&self) -> &'t StreamPlan {
+        self.plan
+    }
+
+    /// The name of its class.
+    pub fn name(&self) -> Option<&'t str> {
+        self.class.name.as_deref()
+    }
+
+    /// Size in bytes, header included, rounded up.
+    pub fn size(&self) -> u64 {
+        (self.end - self.header).div_ceil(8)
+    }
+
+    /// Its body (contexts and payload), as bits `start..end` of the packet's bytes.
+    pub(crate) fn body(&self) -> (&'t [u8], u64, u64) {
+        (self.bytes, self.body, self.end)
+    }
+
+    /// The compiled fields of a scope, if the class has any there.
+    pub fn node(&self, scope: Scope) -> Option<&'t Node> {
+        self.class.scope(self.plan, scope)
+    }
+
+    /// Decodes all fields of a scope. Only the scopes behind the header can be asked for.
+    ///
+    /// # Errors
+    /// A selector chooses nothing; sizes have been checked when the event was found.
+    pub fn visit<V: Visitor>(&self, scope: Scope, visitor: &mut V) -> Result<(), DecodeError> {
+        let mut slots = Slots::new(self.class.slot_count());
+        let Some((node, mut cursor)) = self.seek(scope, slots.get())? else { return Ok(()) };
+        walk(node, &mut cursor, slots.get(), visitor)
+    }
+
+    /// An unsigned (or non-negative) integer.
+    #[inline]
+    pub fn unsigned(&self, field: &FieldRef) -> Option<u64> {
+        match self.integer(field)? {
+            (value, false) => Some(value),
+            (value, true) => u64::try_from(value as i64).ok(),
+        }
+    }
+
+    /// An integer as signed number.
+    #[inline]
+    pub fn signed(&self, field: &FieldRef) -> Option<i64> {
+        match self.integer(field)? {
+            (value, true) => Some(value as i64),
+            (value, false) => i64::try_from(value).ok(),
+        }
+    }
+
+    /// Text up to its first NUL.
+    pub fn text(&self, field: &FieldRef) -> Option<&'t [u8]> {
+        let mut slots = Slots::new(self.class.slot_count());
+        let (node, mut cursor) = self.seek_field(field, slots.get())?;
+        cursor.align(node.align);
+        let field = match &node.kind {
+            NodeKind::String => cursor.take_string().ok()?,
+            NodeKind::Text(count) => {
+                let count = count.get(slots.get());
+                let start = (cursor.take(count.checked_mul(8)?).ok()? / 8) as usize;
+                self.bytes.get(start..start + count as usize)?
+            }
+            _ => return None,
+        };
+        Some(Text { field }.shown())
+    }
+
+    /// Decodes one field of any shape.
+    pub fn visit_field<V: Visitor>(&self, field: &FieldRef, visitor: &mut V) -> Option<()> {
+        let mut slots = Slots::new(self.class.slot_count());
+        let (node, mut cursor) = self.seek_field(field, slots.get())?;
+        walk(node, &mut cursor, slots.get(), visitor).ok()
+    }
+
+    /// The raw bits of an integer, sign-extended, and whether it is signed.
+    #[inline]
+    fn integer(&self, field: &FieldRef) -> Option<(u64, bool)> {
+        if let Some(FixedInteger { offset, size, order, signed }) = field.fixed {
+            let raw = bits::read(self.bytes, self.body + offset, size, order);
+            return Some((if signed { bits::sign_extend(raw, size) as u64 } else { raw }, signed));
+        }
+        let mut slots = Slots::new(self.class.slot_count());
+        let (node, mut cursor) = self.seek_field(field, slots.get())?;
+        cursor.align(node.align);
+        let NodeKind::Integer { class, .. } = &node.kind else { return None };
+        let at = cursor.take(class.size.into()).ok()?;
+        let raw = bits::read(self.bytes, at, class.size, class.byte_order);
+        Some((if class.signed { bits::sign_extend(raw, class.size) as u64 } else { raw }, class.signed))
+    }
+
+    /// The cursor at the begin of a scope, slots filled from all before it.
+    fn seek(&self, scope: Scope, slots: &mut [u64]) -> Result<Option<(&'t Node, Cursor<'t>)>, DecodeError> {
+        let Some(node) = self.node(scope) else { return Ok(None) };
+        let mut cursor = Cursor { bytes: self.bytes, at: 0, limit: self.end };
+        if self.plan.needs_headers {
+            for outer in self.trace.plan().packet_header.iter().chain(&self.plan.packet_context) {
+                walk(outer, &mut cursor, slots, &mut Ignore)?;
+            }
+            cursor.at = self.header;
+            if let Some(outer) = &self.plan.event_header {
+                walk(outer, &mut cursor, slots, &mut Ignore)?;
+            }
+        }
+        cursor.at = self.body;
+        for before in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
+            if before == scope {
+                break;
+            }
+            if let Some(outer) = self.node(before) {
+                walk(outer, &mut cursor, slots, &mut Ignore)?;
+            }
+        }
+        Ok(Some((node, cursor)))
+    }
+
+    /// The cursor at a field; `None` where a variant has chosen another option.
+    fn seek_field(&self, field: &FieldRef, slots: &mut [u64]) -> Option<(&'t Node, Cursor<'t>)> {
+        let (mut node, mut cursor) = self.seek(field.scope, slots).ok()??;
+        for &step in &field.steps {
+            cursor.align(node.align);
+            match &node.kind {
+                NodeKind::Struct(members) => {
+                    for (_, member) in members.get(..step)? {
+                        walk(member, &mut cursor, slots, &mut Ignore).ok()?;
+                    }
+                    node = &members.get(step)?.1;
+                }
+                NodeKind::Variant(selector, options) => {
+                    if selector.choose(slots).ok()? != step {
+                        return None;
+                    }
+                    node = &options.get(step)?.node;
+                }
+                _ => return None,
+            }
+        }
+        Some((node, cursor))
+    }
+}
+
+impl EventPlan {
+    /// Finds a field of the payload by the names on the way to it (shown or declared; options of variants count as a
+    /// level). `None` if the class has no such field.
+    pub fn payload_field(&self, stream: &StreamPlan, path: &[&str]) -> Option<FieldRef> {
+        self.field(stream, Scope::Payload, path)
+    }
+
+    /// Finds a field of any scope behind the header.
+    pub fn field(&self, stream: &StreamPlan, scope: Scope, path: &[&str]) -> Option<FieldRef> {
+        let mut node = self.scope(stream, scope)?;
+        let mut steps = Vec::with_capacity(path.len());
+        for name in path {
+            let (index, next) = match &node.kind {
+                NodeKind::Variant(_, options) => {
+                    let index = options.iter().position(|o| o.name.shown() == *name || o.name.declared() == *name)?;
+                    (index, &options[index].node)
+                }
+                _ => node.member(name)?,
+            };
+            steps.push(index);
+            node = next;
+        }
+        let fixed = match &node.kind {
+            NodeKind::Integer { class, .. } => self.fixed_integer(stream, scope, &steps, class),
+            _ => None,
+        };
+        Some(FieldRef { scope, steps, fixed })
+    }
+
+    fn scope<'p>(&'p self, stream: &'p StreamPlan, scope: Scope) -> Option<&'p Node> {
+        match scope {
+            Scope::CommonContext => stream.common_context.as_ref(),
+            Scope::SpecificContext => self.specific_context.as_ref(),
+            Scope::Payload => self.payload.as_ref(),
+            Scope::PacketHeader | Scope::PacketContext | Scope::EventHeader => None,
+        }
+    }
+
+    /// The constant place of an integer, if all before it has a constant size and alignments are known.
+    fn fixed_integer(
+        &self,
+        stream: &StreamPlan,
+        scope: Scope,
+        steps: &[usize],
+        class: &IntegerClass,
+    ) -> Option<FixedInteger> {
+        let mut at = 0;
+        let align = |at: u64, align: u32| (align <= self.body_modulus).then(|| bits::align_up(at, align));
+        for before in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
+            let Some(node) = self.scope(stream, before) else { continue };
+            if before != scope {
+                at = align(at, node.align)? + node.fixed_bits?;
+                continue;
+            }
+            let mut node = node;
+            for &step in steps {
+                let NodeKind::Struct(members) = &node.kind else { return None };
+                at = align(at, node.align)?;
+                for (_, member) in members.get(..step)? {
+                    at = align(at, member.align)? + member.fixed_bits?;
+                }
+                node = &members.get(step)?.1;
+            }
+            at = align(at, node.align)?;
+            break;
+        }
+        Some(FixedInteger { offset: at, size: class.size, order: class.byte_order, signed: class.signed })
+    }
+}
+
+/// Slots for one walk: on the stack in the usual case.
+struct Slots {
+    few: [u64; Self::FEW],
+    many: Vec<u64>,
+}
+
+impl Slots {
+    const FEW: usize = 16;
+
+    fn new(count: usize) -> Self {
+        Self { few: [0; Self::FEW], many: if count > Self::FEW { vec![0; count] } else { Vec::new() } }
+    }
+
+    fn get(&mut self) -> &mut [u64] {
+        if self.many.is_empty() { &mut self.few } else { &mut self.many }
+    }
+}

@@ -1,0 +1,106 @@
+//! Packet index files, `index/<stream file>.idx`: read to be compared with the packets, written beside copies.
+//!
+//! Always big endian: a 16-byte header (magic, major, minor, bytes per entry), then one entry per packet.
+
+use crate::bits;
+use crate::schema::ByteOrder;
+
+const MAGIC: u64 = 0xc1f1_dcc1;
+/// Bytes of an entry of version 1.0: seven 64-bit numbers.
+const ENTRY_1_0: usize = 56;
+/// Bytes of an entry of version 1.1: stream instance and packet sequence number added.
+const ENTRY_1_1: usize = 72;
+
+/// What an index says of one packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexEntry {
+    /// Byte where the packet begins.
+    pub offset: u64,
+    /// Size in bits.
+    pub total_bits: u64,
+    /// Size up to the end of the last event, in bits.
+    pub content_bits: u64,
+    /// Time at its begin in cycles.
+    pub begin: u64,
+    /// Time at its end in cycles.
+    pub end: u64,
+    /// Discarded events counted so far.
+    pub discarded: u64,
+    /// Id of the stream class.
+    pub stream_class: u64,
+    /// Number of the stream in its class (since 1.1).
+    pub stream: u64,
+    /// Number of the packet in its stream (since 1.1).
+    pub sequence: u64,
+}
+
+/// Reads an index.
+///
+/// # Errors
+/// In words, what is wrong with it.
+pub fn read(bytes: &[u8]) -> Result<Vec<IndexEntry>, String> {
+    let word = |byte: usize, size: u32| bits::read(bytes, byte as u64 * 8, size, ByteOrder::Big);
+    if bytes.len() < 16 || word(0, 32) != MAGIC {
+        return Err("it does not begin with the magic number of an index".to_owned());
+    }
+    let (major, entry) = (word(4, 32), word(12, 32) as usize);
+    if major != 1 || entry < ENTRY_1_0 || !entry.is_multiple_of(8) {
+        return Err(format!("version {major} with entries of {entry} bytes is unknown"));
+    }
+    if !(bytes.len() - 16).is_multiple_of(entry) {
+        return Err("its last entry is incomplete".to_owned());
+    }
+    let entries = (16..bytes.len()).step_by(entry).map(|at| {
+        let field = |n: usize| if (n + 1) * 8 <= entry { word(at + n * 8, 64) } else { 0 };
+        IndexEntry {
+            offset: field(0),
+            total_bits: field(1),
+            content_bits: field(2),
+            begin: field(3),
+            end: field(4),
+            discarded: field(5),
+            stream_class: field(6),
+            stream: field(7),
+            sequence: field(8),
+        }
+    });
+    Ok(entries.collect())
+}
+
+/// Writes an index of version 1.1.
+pub fn write(entries: &[IndexEntry]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(16 + entries.len() * ENTRY_1_1);
+    for word in [MAGIC as u32, 1, 1, ENTRY_1_1 as u32] {
+        bytes.extend(word.to_be_bytes());
+    }
+    for e in entries {
+        let fields = [e.offset, e.total_bits, e.content_bits, e.begin, e.end, e.discarded, e.stream_class];
+        for field in fields.into_iter().chain([e.stream, e.sequence]) {
+            bytes.extend(field.to_be_bytes());
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let entries = [
+            IndexEntry { offset: 0, total_bits: 4096, content_bits: 100, end: 7, ..IndexEntry::default() },
+            IndexEntry { offset: 512, sequence: 1, stream: 3, discarded: 9, ..IndexEntry::default() },
+        ];
+        assert_eq!(read(&write(&entries)).unwrap(), entries);
+    }
+
+    #[test]
+    fn garbage_is_refused() {
+        assert!(read(b"").is_err());
+        assert!(read(&[0; 40]).is_err());
+        let mut short = write(&[IndexEntry::default()]);
+        short.pop();
+        assert_eq!(read(&short).unwrap_err(), "its last entry is incomplete");
+    }
+}

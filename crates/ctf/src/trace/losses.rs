@@ -1,0 +1,81 @@
+//! What the tracer could not write: events discarded when its buffers were full, packets overwritten or never sent.
+
+use super::{Packet, Stream};
+use crate::plan::StreamPlan;
+
+/// A gap in a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// What is missing.
+    pub lost: Lost,
+    /// Number of the packet (in the stream's order) before which it is missing.
+    pub before_packet: usize,
+    /// End of the packet before, in cycles; unknown where the stream begins with the loss.
+    pub begin: Option<u64>,
+    /// Latest time that may be affected, in cycles: for events the end of the packet that reports them, for packets
+    /// the begin of the packet after.
+    pub end: Option<u64>,
+}
+
+/// What a gap has swallowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// So many events.
+    Events(u64),
+    /// So many packets.
+    Packets(u64),
+}
+
+/// The losses of a stream in order: a packet's own counters against those of the packet before. Counters wrap by the
+/// width of their fields; one that goes down otherwise has been reset and says nothing.
+pub(super) fn of(stream: &Stream, plan: Option<&StreamPlan>) -> Vec<Loss> {
+    let timed = plan.is_some_and(|plan| plan.clock.is_some());
+    let mut losses = Vec::new();
+    let mut previous: Option<&Packet> = None;
+    for (before_packet, packet) in stream.packets.iter().enumerate() {
+        let begin = previous.and_then(|p| p.end).filter(|_| timed);
+        let mut lose = |lost, end: Option<u64>| {
+            losses.push(Loss { lost, before_packet, begin, end: end.filter(|_| timed) });
+        };
+        if let Some((count, bits)) = packet.discarded {
+            let before = previous.and_then(|p| p.discarded).map_or(0, |(count, _)| count);
+            if let Some(missing) = distance(before, count, bits).filter(|&n| n > 0) {
+                lose(Lost::Events(missing), packet.end);
+            }
+        }
+        if let Some((last, packets)) = previous.and_then(|p| p.sequence).zip(packet.sequence) {
+            let missing = distance(last.0, packets.0, packets.1).unwrap_or(0).saturating_sub(1);
+            if missing > 0 {
+                lose(Lost::Packets(missing), packet.begin);
+            }
+        }
+        previous = Some(packet);
+    }
+    losses
+}
+
+/// How far a counter of `bits` bits has moved on. A step down is a wrap where the counter is narrow enough to wrap
+/// and the step that it makes of it is less than half the range, else a reset.
+fn distance(from: u64, to: u64, bits: u32) -> Option<u64> {
+    if to >= from {
+        return Some(to - from);
+    }
+    let range = 1_u64.checked_shl(bits).filter(|_| bits < 64)?;
+    let wrapped = (to + range).checked_sub(from)?;
+    (wrapped <= range / 2).then_some(wrapped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_wrap_or_are_reset() {
+        let check = |from, to, bits, expect| assert_eq!(distance(from, to, bits), expect);
+        check(3, 8, 64, Some(5));
+        check(8, 3, 64, None);
+        check(250, 3, 8, Some(9));
+        check(100, 3, 8, None);
+        check(0xffff_ffff, 0, 32, Some(1));
+    }
+}

@@ -1,0 +1,76 @@
+//! Dumps of public traces against the digests of babeltrace2 2.1.1.
+//!
+//! The corpus lies beside the project, not in it: without it the test is skipped, loudly; with
+//! `ISOCHRONE_REQUIRE_SHARED` set it must be there.
+
+use std::path::{Path, PathBuf};
+
+use isochrone_ctf::{Trace, dump};
+use sha2::{Digest, Sha256};
+
+fn shared() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ctf");
+    if path.is_dir() {
+        return Some(path);
+    }
+    assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{} is required", path.display());
+    eprintln!("SKIPPED: {} is not there", path.display());
+    None
+}
+
+/// Where the corpus table's path lies, if it is here.
+fn locate(shared: &Path, name: &str) -> Option<PathBuf> {
+    let candidates = [
+        shared.join("traces").join(name),
+        shared.join(name),
+        shared.join(name.replacen("tc/synctraces", "../scp", 1)),
+    ];
+    candidates.into_iter().find(|path| path.join("metadata").is_file())
+}
+
+fn digest(path: &Path) -> Result<(String, usize), String> {
+    let trace = Trace::open(path).map_err(|error| error.to_string())?;
+    let mut text = Vec::new();
+    let lost = dump::dump(&trace, &mut text).map_err(|error| error.to_string())?;
+    let digest = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((digest, trace.diagnostics().len() + lost.len()))
+}
+
+/// Traces whose dumps must be equal to the byte.
+const EQUAL: [&str; 7] = [
+    "tc/synctraces/scp_src",
+    "tc/synctraces/scp_dest",
+    "tc/many-threads",
+    "tc/bug446190",
+    "tc/flipping-endianness",
+    "bitfields/le",
+    "bitfields/be",
+];
+
+#[test]
+fn dumps_equal_the_reference() {
+    let Some(shared) = shared() else { return };
+    let table = std::fs::read_to_string(shared.join("corpus.tsv")).unwrap();
+    let (mut equal, mut different) = (0, Vec::new());
+    for row in table.lines().skip(1) {
+        let columns: Vec<&str> = row.split('\t').collect();
+        let (name, format, status, expected) = (columns[0], columns[1], columns[5], columns[13]);
+        if status != "ok" || !format.starts_with("CTF1.8") {
+            continue;
+        }
+        let Some(path) = locate(&shared, name) else { continue };
+        match digest(&path) {
+            Ok((digest, _)) if digest == expected => equal += 1,
+            other => different.push((name.to_owned(), other)),
+        }
+    }
+    for name in EQUAL {
+        let found = different.iter().find(|(different, _)| different == name);
+        assert!(found.is_none(), "{found:?}");
+        assert!(locate(&shared, name).is_some(), "{name} is not in the corpus");
+    }
+    eprintln!("{equal} CTF 1.8 traces equal, {} different", different.len());
+    for (name, outcome) in different {
+        eprintln!("{name}: {}", outcome.map_or_else(|e| e, |(_, complaints)| format!("{complaints} diagnostics")));
+    }
+}
