@@ -20,10 +20,12 @@ pub mod schema;
 pub mod text;
 mod trace;
 mod tsdl;
-//pub mod write;
+mod value;
+pub mod write;
 
 pub use error::{DecodeError, Diagnostic, Error, Severity};
 pub use plan::{Text, Visitor};
 pub use trace::{
     Event, FieldRef, Loss, Lost, Packet, PacketEvents, Stream, StreamEvents, Trace, find_traces, index,
 };
+pub use value::{Value, ValueVisitor};

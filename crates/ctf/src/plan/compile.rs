@@ -22,6 +22,13 @@ pub struct Plan {
     pub(crate) slot_count: usize,
 }
 
+impl Plan {
+    /// Empty slots, as many as any walk needs.
+    pub fn new_slots(&self) -> Vec<u64> {
+        vec![0; self.slot_count]
+    }
+}
+
 /// A compiled stream class.
 #[derive(Debug)]
 pub struct StreamPlan {
@@ -59,6 +66,8 @@ pub struct EventPlan {
     pub payload: Option<Node>,
     /// Alignment of what follows the header.
     pub(crate) body_align: u32,
+    /// Strictest alignment of any field in the body.
+    pub(crate) max_align: u32,
     /// Power of two that the begin of the body is known to be a multiple of.
     pub(crate) body_modulus: u32,
     /// Moves over the contexts and the payload.
@@ -225,6 +234,7 @@ fn compile_event(
         builder.field(node);
     }
     let (skip, _) = builder.finish();
+    let max_align = body().map(Node::max_align).max().unwrap_or(1);
     EventPlan {
         index,
         id: event.id,
@@ -234,6 +244,7 @@ fn compile_event(
         specific_context,
         payload,
         body_align,
+        max_align,
         body_modulus,
         skip,
     }

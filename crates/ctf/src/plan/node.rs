@@ -88,6 +88,14 @@ impl Name {
 }
 
 impl Count {
+    /// The number, if it is always the same.
+    pub(crate) fn fixed(self) -> Option<u64> {
+        match self {
+            Self::Static(count) => Some(count),
+            Self::Slot(_) => None,
+        }
+    }
+
     /// The number, given the slots.
     #[inline]
     pub(crate) fn get(self, slots: &[u64]) -> u64 {
@@ -113,6 +121,17 @@ impl Selector {
 }
 
 impl Node {
+    /// The strictest alignment of the field and all inside it.
+    pub(crate) fn max_align(&self) -> u32 {
+        let inside = match &self.kind {
+            NodeKind::Struct(members) => members.iter().map(|(_, member)| member.max_align()).max(),
+            NodeKind::Array(_, element) => Some(element.max_align()),
+            NodeKind::Variant(_, options) => options.iter().map(|o| o.node.max_align()).max(),
+            NodeKind::Integer { .. } | NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => None,
+        };
+        inside.unwrap_or(1).max(self.align)
+    }
+
     /// A member of a structure by its shown or declared name.
     pub fn member(&self, name: &str) -> Option<(usize, &Node)> {
         let NodeKind::Struct(members) = &self.kind else { return None };

@@ -6,6 +6,7 @@ use crate::bits;
 use crate::error::DecodeError;
 use crate::plan::{Cursor, EventPlan, Ignore, Node, NodeKind, StreamPlan, Text, Visitor, walk};
 use crate::schema::{ByteOrder, IntegerClass, Scope};
+use crate::value::{Value, ValueVisitor};
 
 /// One event of a trace. A `Copy` of a few words that borrows the mapped file; nothing is allocated for it.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +93,16 @@ impl<'t> Event<'t> {
     /// Its body (contexts and payload), as bits `start..end` of the packet's bytes.
     pub(crate) fn body(&self) -> (&'t [u8], u64, u64) {
         (self.bytes, self.body, self.end)
+    }
+
+    /// The value of its header.
+    pub(crate) fn header_value(&self) -> Option<Value> {
+        let node = self.plan.event_header.as_ref()?;
+        let mut cursor = Cursor { bytes: self.bytes, at: self.header, limit: self.end };
+        let mut slots = Slots::new(self.class.slot_count());
+        let mut visitor = ValueVisitor::default();
+        walk(node, &mut cursor, slots.get(), &mut visitor).ok()?;
+        visitor.into_value()
     }
 
     /// The compiled fields of a scope, if the class has any there.

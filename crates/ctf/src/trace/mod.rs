@@ -14,7 +14,7 @@ mod scan;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Diagnostic, Error, Severity};
+use crate::error::{DecodeError, Diagnostic, Error, Severity};
 use crate::lower;
 use crate::mapping::FileMap;
 use crate::metadata;
@@ -202,6 +202,22 @@ impl Trace {
         self.path.join(&self.files[packet.file].name)
     }
 
+    /// The name of the file that a packet is in.
+    pub fn packet_file_name(&self, packet: &Packet) -> &str {
+        &self.files[packet.file].name
+    }
+
+    /// What is lost of a packet that cannot be decoded from a bit on.
+    pub(crate) fn packet_loss(&self, packet: &Packet, at: u64, error: DecodeError) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Loss,
+            path: self.packet_path(packet),
+            packet: Some(packet.number),
+            offset: Some(packet.offset + at / 8),
+            message: format!("the rest of the packet is skipped: {error}"),
+        }
+    }
+
     /// The bytes of a packet, its padding included.
     pub fn packet_bytes(&self, packet: &Packet) -> &[u8] {
         let start = packet.offset as usize;
@@ -214,7 +230,7 @@ impl Trace {
     ///
     /// The visitor sees a structure of the remaining members.
     pub fn visit_packet_context<V: Visitor>(&self, stream: usize, packet: &Packet, visitor: &mut V) -> Option<()> {
-        let mut slots = vec![0; self.plan.slot_count];
+        let mut slots = self.plan.new_slots();
         let mut cursor = Cursor::new(self.packet_bytes(packet));
         if let Some(header) = &self.plan.packet_header {
             walk(header, &mut cursor, &mut slots, &mut Ignore).ok()?;

@@ -2,7 +2,7 @@
 
 use super::event::Event;
 use super::{Packet, Trace};
-use crate::error::{DecodeError, Diagnostic, Severity};
+use crate::error::{DecodeError, Diagnostic};
 use crate::plan::{Cursor, Ignore, StreamPlan, run, walk};
 
 /// The events of one packet in order. What follows an undecodable event is lost: [`Self::error`] says why.
@@ -132,13 +132,7 @@ impl<'t> StreamEvents<'t> {
 
     fn report(&mut self, at: u64, error: DecodeError) {
         let Some(packet) = self.trace.streams[self.stream].packets.get(self.next_packet - 1) else { return };
-        self.diagnostics.push(Diagnostic {
-            severity: Severity::Loss,
-            path: self.trace.packet_path(packet),
-            packet: Some(packet.number),
-            offset: Some(packet.offset + at / 8),
-            message: format!("the rest of the packet is skipped: {error}"),
-        });
+        self.diagnostics.push(self.trace.packet_loss(packet, at, error));
     }
 }
 

@@ -102,7 +102,7 @@ pub(crate) fn packets(
     let mut found = Vec::new();
     let mut offset = 0;
     let mut number = 0;
-    let mut slots = vec![0; plan.slot_count];
+    let mut slots = plan.new_slots();
     while offset < bytes.len() {
         let mut complain = |severity, message| {
             let offset = Some(offset as u64);

@@ -31,6 +31,8 @@ pub enum Item<'a> {
 pub struct Block<'a> {
     /// Where its keyword stands.
     pub offset: usize,
+    /// The first byte behind its semicolon.
+    pub end: usize,
     /// Which block it is.
     pub kind: BlockKind<'a>,
     /// What stands between the braces, in the order of the text.
@@ -146,11 +148,6 @@ impl Integer {
     /// The number, if it is not negative.
     pub fn as_u64(self) -> Option<u64> {
         (!self.negative).then_some(self.magnitude)
-    }
-
-    /// The number, if it fits.
-    pub fn as_i64(self) -> Option<i64> {
-        i64::try_from(self.as_i128()).ok()
     }
 }
 

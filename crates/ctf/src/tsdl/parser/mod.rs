@@ -70,8 +70,9 @@ impl<'a> Parser<'a> {
             }
             entries.push(self.entry()?);
         }
+        let end = self.current.offset + 1;
         self.expect(Symbol::Semicolon, "after the block")?;
-        Ok(Block { offset, kind, entries })
+        Ok(Block { offset, end, kind, entries })
     }
 
     /// One entry of a block, up to and with its semicolon.

@@ -71,11 +71,7 @@ fn integers() {
 #[test]
 fn integers_convert_only_when_they_fit() {
     let number = |negative, magnitude| Integer { negative, magnitude };
-    assert_eq!(number(true, 5).as_i64(), Some(-5));
     assert_eq!(number(true, 5).as_u64(), None);
-    assert_eq!(number(true, 1 << 63).as_i64(), Some(i64::MIN));
-    assert_eq!(number(true, (1 << 63) + 1).as_i64(), None);
-    assert_eq!(number(false, u64::MAX).as_i64(), None);
     assert_eq!(number(false, u64::MAX).as_u64(), Some(u64::MAX));
     assert_eq!(number(true, u64::MAX).as_i128(), -i128::from(u64::MAX));
 }

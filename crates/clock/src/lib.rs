@@ -1,0 +1,76 @@
+//! The mathematics of clocks: what messages prove about two clocks, and how to put many clocks on one.
+//!
+//! Every host stamps events with a clock of its own. A message sent at local time `x` of one clock and
+//! received at local time `y` of another proves one inequality between the two, and nothing else does. This
+//! crate keeps those inequalities exactly and turns them into
+//!
+//! * a **guarantee**: the interval that must contain the other clock's time ([`Bounded`], [`Interval`]),
+//! * an **estimate** inside it: an exact, monotone, invertible map ([`Correction`]).
+//!
+//! The two are separate on purpose: a better estimator never has to touch the proof.
+//!
+//! From the ground up:
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`slope`] | exact rates: a ratio of two integers, ranges of them |
+//! | [`hull`] | the messages of one direction that can still matter: a half hull |
+//! | [`corridor`] | both directions of a link; what rates and offsets they allow |
+//! | [`bounded`] | a corridor within a range of rates: lowest and highest time at any instant |
+//! | [`margin`] | the line that stays farthest from all messages |
+//! | [`correction`], [`rate`] | applying and inverting a piecewise-affine map in integers |
+//! | [`interval`] | uncertainty over time, rounded outward |
+//! | [`link`] | what a link is worth: accurate, incomplete, approximate, refused |
+//! | [`joint`] | many clocks: islands, references, paths, one linear program |
+//!
+//! The crate is pure: no I/O, no events, no packets. All times are *raw nanoseconds* (`i64`, absolute value
+//! at most [`MAX_ABS_NS`]), for which every predicate below is exact in 128-bit integers. Floating point
+//! appears in two places only: figures meant for people (parts per million), and the linear program, whose
+//! answer is checked exactly before use.
+//!
+//! ```
+//! use isochrone_clock::{Corridor, SlopeRange};
+//!
+//! let mut link = Corridor::new();
+//! link.a_to_b(1_000, 1_250)?; // a sent at 1000 (a's time), b received at 1250 (b's time)
+//! link.b_to_a(1_300, 1_150)?; // b sent at 1300, a received at 1150
+//! let bounded = link.within(SlopeRange::prior(500))?;
+//! assert_eq!((bounded.lo(1_100), bounded.hi(1_100)), (Some(1_249), Some(1_351)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod bounded;
+pub mod correction;
+pub mod corridor;
+pub mod error;
+pub mod hull;
+pub mod interval;
+pub mod joint;
+pub mod link;
+pub mod margin;
+pub mod rate;
+pub mod slope;
+
+mod composed;
+mod estimate;
+mod exact;
+mod paths;
+mod uncertainty;
+
+pub use bounded::Bounded;
+pub use correction::Correction;
+pub use corridor::{Corridor, Feasible, Infeasible};
+pub use error::ClockError;
+pub use hull::{HalfHull, Point, Side};
+pub use interval::{Interval, IntervalRow};
+pub use joint::{Island, LinkData, Network, Solution, Span, solve};
+pub use link::{LinkQuality, LinkReport, Refusal};
+pub use margin::MarginLine;
+pub use rate::Rate;
+pub use slope::{RATE_PRIOR_PPM, Slope, SlopeBand, SlopeRange};
+
+/// The largest absolute raw time, in nanoseconds, that the crate accepts: 2⁶¹ (about 73 years).
+///
+/// Differences of two such times stay below 2⁶², products of two differences below 2¹²⁴, and a sum of a few
+/// such products below 2¹²⁷: every predicate of the crate is exact in `i128`.
+pub const MAX_ABS_NS: i64 = 1 << 61;

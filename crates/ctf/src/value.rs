@@ -1,0 +1,97 @@
+//! Values as a tree: for headers that are changed before they are written again, and for writing from scratch.
+
+use crate::plan::{Name, Text, Visitor};
+use crate::schema::{FloatClass, IntegerClass};
+
+/// The value of a field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// An unsigned integer.
+    Unsigned(u64),
+    /// A signed integer.
+    Signed(i64),
+    /// A floating point number.
+    Float(f64),
+    /// All bytes of a text field; of a string, without its NUL.
+    Text(Vec<u8>),
+    /// The members of a structure in order.
+    Struct(Vec<Value>),
+    /// The elements of an array.
+    Array(Vec<Value>),
+    /// The number of a variant's option and its value.
+    Variant(usize, Box<Value>),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.as_bytes().to_vec())
+    }
+}
+
+/// Builds a [`Value`] from a visit.
+#[derive(Debug, Default)]
+pub struct ValueVisitor {
+    /// Containers that are being filled; the first one holds the result.
+    open: Vec<Container>,
+    result: Option<Value>,
+}
+
+#[derive(Debug)]
+enum Container {
+    Struct(Vec<Value>),
+    Array(Vec<Value>),
+    Variant(usize),
+}
+
+impl ValueVisitor {
+    /// The value visited, if the visit was complete.
+    pub fn into_value(self) -> Option<Value> {
+        self.result.filter(|_| self.open.is_empty())
+    }
+
+    fn put(&mut self, value: Value) {
+        match self.open.last_mut() {
+            None => self.result = Some(value),
+            Some(Container::Struct(values) | Container::Array(values)) => values.push(value),
+            Some(Container::Variant(option)) => {
+                let value = Value::Variant(*option, Box::new(value));
+                self.open.pop();
+                self.put(value);
+            }
+        }
+    }
+}
+
+impl Visitor for ValueVisitor {
+    fn unsigned(&mut self, _: &IntegerClass, value: u64) {
+        self.put(Value::Unsigned(value));
+    }
+    fn signed(&mut self, _: &IntegerClass, value: i64) {
+        self.put(Value::Signed(value));
+    }
+    fn float(&mut self, _: &FloatClass, value: f64) {
+        self.put(Value::Float(value));
+    }
+    fn text(&mut self, text: Text<'_>) {
+        self.put(Value::Text(text.field.to_vec()));
+    }
+    fn begin_struct(&mut self) {
+        self.open.push(Container::Struct(Vec::new()));
+    }
+    fn end_struct(&mut self) {
+        if let Some(Container::Struct(values)) = self.open.pop() {
+            self.put(Value::Struct(values));
+        }
+    }
+    fn begin_array(&mut self, _: u64) {
+        self.open.push(Container::Array(Vec::new()));
+    }
+    fn end_array(&mut self) {
+        if let Some(Container::Array(values)) = self.open.pop() {
+            self.put(Value::Array(values));
+        }
+    }
+    fn begin_variant(&mut self, index: usize, _: &Name) {
+        self.open.push(Container::Variant(index));
+    }
+}

@@ -1,0 +1,175 @@
+//! Encoding values by their compiled fields.
+
+use crate::bits;
+use crate::plan::{Node, NodeKind};
+use crate::schema::{ByteOrder, IntegerClass, Role};
+use crate::value::Value;
+
+/// Why a value cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// The value is of another shape than the field.
+    #[error("a value does not fit its field")]
+    Mismatch,
+    /// The event is too far in time from the one before for the header's bits of time.
+    #[error("an event comes too late after the one before for the {bits} bits of time in its header")]
+    TimeGap {
+        /// Bits of time that the header holds.
+        bits: u32,
+    },
+}
+
+/// A growing packet: bits appended at its end.
+#[derive(Debug, Clone, Default)]
+pub struct BitWriter {
+    bytes: Vec<u8>,
+    at: u64,
+}
+
+impl BitWriter {
+    /// Where the next bit goes.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// What has been written; the last byte may be incomplete.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets everything but the memory.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.at = 0;
+    }
+
+    /// Goes back to overwrite from the begin; [`Self::resume`] returns.
+    pub(super) fn rewind(&mut self) -> u64 {
+        std::mem::take(&mut self.at)
+    }
+
+    pub(super) fn resume(&mut self, at: u64) {
+        self.at = at;
+    }
+
+    /// Pads with zeros to a multiple of `align` bits.
+    pub fn align(&mut self, align: u32) {
+        self.at = bits::align_up(self.at, align);
+    }
+
+    /// Appends the low bits of a number.
+    pub fn integer(&mut self, size: u32, order: ByteOrder, value: u64) {
+        bits::write(&mut self.bytes, self.at, size, order, value);
+        self.at += u64::from(size);
+    }
+
+    /// Appends bytes at a byte border.
+    pub fn bytes_aligned(&mut self, bytes: &[u8]) {
+        self.align(8);
+        let start = (self.at / 8) as usize;
+        let end = start + bytes.len();
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        self.bytes[start..end].copy_from_slice(bytes);
+        self.at = end as u64 * 8;
+    }
+
+    /// The packet, padded with zeros to `bits`.
+    pub(super) fn padded(&mut self, bits: u64) -> &[u8] {
+        let length = bits.div_ceil(8) as usize;
+        self.bytes.resize(length.max(self.bytes.len()), 0);
+        &self.bytes[..length]
+    }
+}
+
+/// Appends a value; arrays take their length from the value, variants their option.
+///
+/// # Errors
+/// The value is of another shape than the field.
+pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), EncodeError> {
+    out.align(node.align);
+    match (&node.kind, value) {
+        (NodeKind::Integer { class, .. }, value) => out.integer(class.size, class.byte_order, raw(value)?),
+        (NodeKind::Float(class), Value::Float(value)) => {
+            let raw = if class.size == 32 { u64::from((*value as f32).to_bits()) } else { value.to_bits() };
+            out.integer(class.size, class.byte_order, raw);
+        }
+        (NodeKind::String, Value::Text(text)) => {
+            if text.contains(&0) {
+                return Err(EncodeError::Mismatch);
+            }
+            out.bytes_aligned(text);
+            out.bytes_aligned(&[0]);
+        }
+        (NodeKind::Text(count), Value::Text(text)) => match count.fixed() {
+            Some(length) if text.len() as u64 > length => return Err(EncodeError::Mismatch),
+            length => {
+                out.bytes_aligned(text);
+                let missing = length.map_or(0, |length| length as usize - text.len());
+                out.bytes_aligned(&vec![0; missing]);
+            }
+        },
+        (NodeKind::Struct(members), Value::Struct(values)) if members.len() == values.len() => {
+            for ((_, member), value) in members.iter().zip(values) {
+                encode(member, value, out)?;
+            }
+        }
+        (NodeKind::Array(count, element), Value::Array(values)) => {
+            if count.fixed().is_some_and(|fixed| fixed != values.len() as u64) {
+                return Err(EncodeError::Mismatch);
+            }
+            for value in values {
+                encode(element, value, out)?;
+            }
+        }
+        (NodeKind::Variant(_, options), Value::Variant(index, value)) => {
+            let option = options.get(*index).ok_or(EncodeError::Mismatch)?;
+            encode(&option.node, value, out)?;
+        }
+        _ => return Err(EncodeError::Mismatch),
+    }
+    Ok(())
+}
+
+fn raw(value: &Value) -> Result<u64, EncodeError> {
+    match value {
+        Value::Unsigned(value) => Ok(*value),
+        Value::Signed(value) => Ok(*value as u64),
+        _ => Err(EncodeError::Mismatch),
+    }
+}
+
+/// Calls `change` on every integer inside a value that has a role.
+pub(super) fn for_roles(node: &Node, value: &mut Value, change: &mut dyn FnMut(Role, &IntegerClass, &mut u64)) {
+    match (&node.kind, value) {
+        (NodeKind::Integer { class, .. }, Value::Unsigned(raw)) => {
+            if let Some(role) = class.role {
+                change(role, class, raw);
+            }
+        }
+        (NodeKind::Integer { class, .. }, Value::Signed(signed)) => {
+            if let Some(role) = class.role {
+                let mut raw = *signed as u64;
+                change(role, class, &mut raw);
+                *signed = bits::sign_extend(raw, class.size);
+            }
+        }
+        (NodeKind::Struct(members), Value::Struct(values)) => {
+            for ((_, member), value) in members.iter().zip(values) {
+                for_roles(member, value, change);
+            }
+        }
+        (NodeKind::Array(_, element), Value::Array(values)) => {
+            for value in values {
+                for_roles(element, value, change);
+            }
+        }
+        (NodeKind::Variant(_, options), Value::Variant(index, value)) => {
+            if let Some(option) = options.get(*index) {
+                for_roles(&option.node, value, change);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,11 @@
+//! Writing packets: from values ([`PacketWriter`]), or as copies of a trace on another clock ([`copy_trace`]).
+//!
+//! [`encode`] is the inverse of [`crate::plan::walk`]; both follow the same compiled plan.
+
+mod copy;
+mod encode;
+mod packet;
+
+pub use copy::{CopySummary, NewClock, copy_trace};
+pub use encode::{BitWriter, EncodeError, encode};
+pub use packet::{PacketHead, PacketWriter, WrittenPacket};
