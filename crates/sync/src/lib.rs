@@ -1,1 +1,28 @@
-//! Placeholder.
+//! Which trace events are messages between hosts, and what the messages say of the hosts' clocks.
+//!
+//! The way through this crate: [`Inputs`] finds and opens traces; [`hosts`] says which clock stamps them; [`tracer`]
+//! turns events into [`record::Sighting`]s of packets; [`matching`] pairs them to messages; [`synchronize()`] hands the
+//! messages to `isochrone-clock` and puts the answer into an [`artefact::Artefact`], the `sync.json`. [`apply`] reads
+//! events and times through an artefact, [`copies`] writes synchronized copies of traces.
+//!
+//! Nothing is printed here: what a person should know comes back as values.
+
+pub mod advice;
+pub mod apply;
+pub mod artefact;
+mod assemble;
+pub mod copies;
+mod extract;
+pub mod hosts;
+mod input;
+pub mod matching;
+pub mod record;
+mod synchronize;
+pub mod tracer;
+
+pub use extract::{Extraction, TraceFacts, extract};
+pub use input::{InputTrace, Inputs, Refused};
+pub use synchronize::{Options, Outcome, SyncError, synchronize};
+
+/// Told how many bytes of the traces have been read since the last call; called from several threads.
+pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);

@@ -1,0 +1,17 @@
+//! `isochrone dump`: the canonical text of one trace.
+
+use std::io;
+
+use isochrone_ctf::{Trace, dump};
+
+use crate::Ending;
+use crate::arguments::Dump;
+use crate::render::complaints;
+
+pub(crate) fn run(arguments: &Dump, quiet: bool) -> anyhow::Result<Ending> {
+    let trace = Trace::open(&arguments.trace)?;
+    let opened = complaints::show(trace.diagnostics(), quiet);
+    let lost = dump::dump(&trace, &mut io::stdout().lock())?;
+    let read = complaints::show(&lost, quiet);
+    Ok(if opened == Ending::Done { read } else { opened })
+}

@@ -1,0 +1,86 @@
+//! Points in time as text: read from arguments, shown with nanoseconds, always in UTC.
+
+use jiff::Timestamp;
+
+const NS_PER_S: i128 = 1_000_000_000;
+
+/// Reads Unix seconds with decimals, Unix nanoseconds, or an RFC 3339 date and time. Gives Unix ns.
+pub(crate) fn parse(text: &str) -> Result<i128, String> {
+    let wrong =
+        || format!("`{text}` is no time: give Unix seconds with decimals, Unix nanoseconds, or 2026-11-20T05:54:01.5Z");
+    if text.contains(['T', 't', ':']) {
+        return text.parse::<Timestamp>().map(|t| t.as_nanosecond()).map_err(|e| format!("{}: {e}", wrong()));
+    }
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    // Longer numbers are no times, and would overflow.
+    let plausible = !whole.is_empty() && whole.len() <= 20 && part.len() <= 9 && all_digits(whole) && all_digits(part);
+    if !plausible {
+        return Err(wrong());
+    }
+    let whole: i128 = whole.parse().map_err(|_| wrong())?;
+    let ns = match digits.contains('.') {
+        true => whole * NS_PER_S + format!("{part:0<9}").parse::<i128>().map_err(|_| wrong())?,
+        false => whole,
+    };
+    Ok(if negative { -ns } else { ns })
+}
+
+/// Appends a time of day, `05:54:25.967103592`, with the date before it if asked for.
+pub(crate) fn put(out: &mut Vec<u8>, unix_ns: i128, date: bool) {
+    let seconds = unix_ns.div_euclid(NS_PER_S);
+    if date {
+        let shown = i64::try_from(seconds).ok().and_then(|s| Timestamp::from_second(s).ok());
+        match shown {
+            Some(timestamp) => {
+                out.extend_from_slice(timestamp.strftime("%Y-%m-%d ").to_string().as_bytes());
+            }
+            None => out.extend_from_slice(b"????-??-?? "),
+        }
+    }
+    let of_day = seconds.rem_euclid(86_400) as u32;
+    for (value, separator) in [(of_day / 3600, b':'), (of_day / 60 % 60, b':'), (of_day % 60, b'.')] {
+        out.extend_from_slice(&[b'0' + (value / 10) as u8, b'0' + (value % 10) as u8, separator]);
+    }
+    let mut ns = [b'0'; 9];
+    let mut rest = unix_ns.rem_euclid(NS_PER_S) as u32;
+    for digit in ns.iter_mut().rev() {
+        *digit += (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.extend_from_slice(&ns);
+}
+
+/// A date and time for people: `2026-11-20 05:54:25.967103592`.
+pub(crate) fn full(unix_ns: i128) -> String {
+    let mut out = Vec::new();
+    put(&mut out, unix_ns, true);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        let check = |text: &str, expect: Option<i128>| assert_eq!(parse(text).ok(), expect, "{text}");
+        check("12", Some(12));
+        check("12.5", Some(12_500_000_000));
+        check("1795154041.823216897", Some(1_795_154_041_823_216_897));
+        check("-0.000000001", Some(-1));
+        check("1970-01-01T00:00:01.5Z", Some(1_500_000_000));
+        check("1.0000000001", None);
+        check("", None);
+        check("-", None);
+        check("soon", None);
+        check("99999999999999999999999999", None);
+    }
+
+    #[test]
+    fn times_are_shown() {
+        assert_eq!(full(1_795_154_041_823_216_897), "2026-11-20 05:54:01.823216897");
+        assert_eq!(full(-1), "1969-12-31 23:59:59.999999999");
+    }
+}

@@ -1,0 +1,149 @@
+//! Synchronized copies of traces, for tools that know nothing of corrections.
+//!
+//! All copies of an island are on the clock description of its reference: equal times in them are equal instants.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use isochrone_ctf::schema::ClockClass;
+use isochrone_ctf::write::{CopySummary, NewClock, copy_trace};
+
+use crate::apply::{Clock, Clocks};
+use crate::input::{InputTrace, Inputs};
+
+/// Why no copies were written.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// A trace cannot be read, rewritten or its copy stored.
+    #[error(transparent)]
+    Ctf(#[from] isochrone_ctf::Error),
+    /// Two arguments whose last path components are the same.
+    #[error("{} and {} would both be written to {}", .first.display(), .second.display(), .target.display())]
+    Collision {
+        /// One argument.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+        /// Where both would go.
+        target: PathBuf,
+    },
+    /// Something is already there.
+    #[error("{} exists already; nothing was written", .0.display())]
+    Exists(PathBuf),
+    /// An argument without a last component (`/`).
+    #[error("{} has no name to call a copy by", .0.display())]
+    Nameless(PathBuf),
+    /// A trace that stamps with the reference's clock must be known.
+    #[error("no trace of the reference host {0} is among those to copy: its clock is needed")]
+    NoReference(String),
+}
+
+/// A copy that was written.
+#[derive(Debug)]
+pub struct Copied {
+    /// The trace.
+    pub source: PathBuf,
+    /// Its copy.
+    pub target: PathBuf,
+    /// What is in it.
+    pub summary: CopySummary,
+}
+
+/// Writes copies of all traces that a correction is known for into `directory`: each argument's last path component
+/// followed by `_`, its inner tree kept. Nothing is overwritten.
+///
+/// # Errors
+/// Names collide, a target exists, or a file cannot be written.
+pub fn write(inputs: &Inputs, clocks: &Clocks, directory: &Path) -> Result<Vec<Copied>, CopyError> {
+    let targets = targets(inputs, directory)?;
+    let mut descriptions: HashMap<&str, ClockClass> = HashMap::new();
+    for clock in clocks.iter() {
+        if !descriptions.contains_key(clock.reference.as_str()) {
+            descriptions.insert(&clock.reference, description(inputs, clocks, &clock.reference)?);
+        }
+    }
+    let mut copied = Vec::new();
+    for (input, target) in inputs.traces.iter().zip(targets) {
+        let Some(clock) = clocks.of_trace(&input.trace) else { continue };
+        let class = descriptions[clock.reference.as_str()].clone();
+        // Zero of the new clock on the reference's raw time line.
+        let zero = class.offset_ns() - i128::from(clock.reference_offset_ns);
+        let map = |raw: i128| new_cycles(clock, raw, zero);
+        let summary = copy_trace(&input.trace, &target, &NewClock { class, map: &map })?;
+        copied.push(Copied { source: input.path().to_owned(), target, summary });
+    }
+    Ok(copied)
+}
+
+fn new_cycles(clock: &Clock, raw: i128, zero: i128) -> Option<u64> {
+    let reference = clock.correction.apply(i64::try_from(raw).ok()?);
+    u64::try_from(i128::from(reference) - zero).ok()
+}
+
+/// Where each trace goes; all checked before anything is written.
+fn targets(inputs: &Inputs, directory: &Path) -> Result<Vec<PathBuf>, CopyError> {
+    let mut roots: HashMap<PathBuf, &Path> = HashMap::new();
+    let mut targets = Vec::new();
+    for InputTrace { argument, inner, .. } in &inputs.traces {
+        let root = directory.join(name_of(argument)?);
+        match roots.get(&root) {
+            Some(&first) if first != argument => {
+                let (first, second) = (first.to_owned(), argument.clone());
+                return Err(CopyError::Collision { first, second, target: root });
+            }
+            Some(_) => {}
+            None if root.exists() => return Err(CopyError::Exists(root)),
+            None => {
+                roots.insert(root.clone(), argument);
+            }
+        }
+        targets.push(root.join(inner));
+    }
+    Ok(targets)
+}
+
+/// The last component of an argument, `_` appended.
+fn name_of(argument: &Path) -> Result<String, CopyError> {
+    let named = match argument.file_name() {
+        Some(name) => Some(name.to_owned()),
+        // `.`, `..` and the like have a name once they are resolved.
+        None => argument.canonicalize().ok().and_then(|path| path.file_name().map(ToOwned::to_owned)),
+    };
+    let named = named.ok_or_else(|| CopyError::Nameless(argument.to_owned()))?;
+    Ok(format!("{}_", named.to_string_lossy()))
+}
+
+/// The clock of the copies of an island: the reference's, with a zero so early that no time is negative.
+fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<ClockClass, CopyError> {
+    let of_reference =
+        |input: &&InputTrace| clocks.of_trace(&input.trace).is_some_and(|clock| clock.entry.host == reference);
+    let class = inputs
+        .traces
+        .iter()
+        .find(of_reference)
+        .and_then(|input| input.trace.schema().single_clock())
+        .ok_or_else(|| CopyError::NoReference(reference.to_owned()))?;
+    let earliest = inputs
+        .traces
+        .iter()
+        .filter_map(|input| Some((clocks.of_trace(&input.trace)?, &input.trace)))
+        .filter(|(clock, _)| clock.reference == reference)
+        .filter_map(|(clock, trace)| {
+            let packets = trace.streams().iter().flat_map(|s| &s.packets);
+            // A packet without a begin may start at the clock's zero.
+            let first = packets.map(|p| p.begin.unwrap_or(0)).min()?;
+            let raw = trace.schema().single_clock()?.raw_ns(first);
+            Some(clock.correction.apply(i64::try_from(raw).ok()?))
+        })
+        .min();
+    let offset_ns = clocks.of_host(reference).map_or(0, |clock| clock.reference_offset_ns);
+    // Whole seconds, so that people can still tell the reference's own values.
+    let earlier_s = earliest.map_or(0, |earliest| earliest.min(0).div_euclid(1_000_000_000));
+    Ok(ClockClass {
+        frequency: 1_000_000_000,
+        precision: 0,
+        offset_s: offset_ns.div_euclid(1_000_000_000) + earlier_s,
+        offset_cycles: offset_ns.rem_euclid(1_000_000_000),
+        ..class.clone()
+    })
+}

@@ -1,0 +1,117 @@
+//! From the paths a user names to open traces, each once.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use isochrone_ctf::{Trace, find_traces};
+use rayon::prelude::*;
+
+/// The traces to work on, and what could not be used.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// Open traces in the order they were named, inner ones by path.
+    pub traces: Vec<InputTrace>,
+    /// Paths that are no traces, or broken beyond use.
+    pub refused: Vec<Refused>,
+    /// What was done differently from what was asked, in words.
+    pub notes: Vec<String>,
+}
+
+/// An open trace and how it was named.
+#[derive(Debug)]
+pub struct InputTrace {
+    /// The argument that led to it.
+    pub argument: PathBuf,
+    /// Path from the argument to the trace; empty where the argument is the trace.
+    pub inner: PathBuf,
+    /// The trace.
+    pub trace: Trace,
+}
+
+/// Something that was not used, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// `trace`, `link` or `host`.
+    pub what: &'static str,
+    /// Its name.
+    pub name: String,
+    /// The reason, a sentence without its full stop.
+    pub why: String,
+}
+
+impl InputTrace {
+    /// The path as the user would write it.
+    pub fn path(&self) -> &Path {
+        self.trace.path()
+    }
+}
+
+impl Inputs {
+    /// Finds and opens the traces at or below some paths, several at a time. A trace that is reached twice, or that is
+    /// a copy of another one, is used once.
+    pub fn open(arguments: &[PathBuf]) -> Self {
+        let mut inputs = Self::default();
+        let mut seen = HashSet::new();
+        let mut found = Vec::new();
+        for argument in arguments {
+            let traces = match find_traces(argument) {
+                Ok(traces) => traces,
+                Err(error) => {
+                    inputs.refuse(argument, &error);
+                    continue;
+                }
+            };
+            if traces.is_empty() {
+                inputs.refuse(argument, &"no CTF trace is in it: no directory at or below it holds a metadata file");
+            }
+            for path in traces {
+                if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                    found.push((argument, path));
+                } else {
+                    inputs.notes.push(format!("{} was named twice and is used once", path.display()));
+                }
+            }
+        }
+        let opened: Vec<_> = found.par_iter().map(|(_, path)| Trace::open(path)).collect();
+        for ((argument, path), opened) in found.into_iter().zip(opened) {
+            match opened {
+                Ok(trace) => {
+                    let inner = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
+                    inputs.add(InputTrace { argument: argument.clone(), inner, trace });
+                }
+                Err(error) => inputs.refuse(&path, &error),
+            }
+        }
+        inputs
+    }
+
+    fn refuse(&mut self, path: &Path, why: &dyn std::fmt::Display) {
+        self.refused.push(Refused { what: "trace", name: path.display().to_string(), why: why.to_string() });
+    }
+
+    /// Adds a trace unless it is a copy of one that is there: two copies would make every message ambiguous.
+    fn add(&mut self, new: InputTrace) {
+        match self.traces.iter().find(|old| same_content(&old.trace, &new.trace)) {
+            Some(old) => {
+                let (new, old) = (new.path().display(), old.path().display());
+                self.notes.push(format!("{new} is a copy of {old} and is not used a second time"));
+            }
+            None => self.traces.push(new),
+        }
+    }
+}
+
+/// Whether two traces hold the same packets: same identity, same times and sizes packet by packet.
+fn same_content(a: &Trace, b: &Trace) -> bool {
+    let packets = |trace: &Trace| -> Vec<_> {
+        trace
+            .streams()
+            .iter()
+            .flat_map(|s| s.packets.iter().map(|p| (s.class, s.id, p.begin, p.end, p.content_bits)))
+            .collect()
+    };
+    a.schema().uuid.is_some() && a.schema().uuid == b.schema().uuid && {
+        let packets_of_a = packets(a);
+        !packets_of_a.is_empty() && packets_of_a == packets(b)
+    }
+}

@@ -1,0 +1,180 @@
+//! Pairing sightings to messages.
+//!
+//! A key that was seen leaving one host once and arriving at another once is a message. Everything else is counted and
+//! left out: with two departures or two arrivals of one key (a retransmission without an IP id, the same packet on two
+//! devices) it is not certain which belong together, and one wrong pair falsifies every bound.
+
+use std::collections::HashMap;
+
+use crate::record::{Direction, PacketKey, Sighting};
+
+/// A packet that left one host and arrived at another. Times are raw ns of the clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Message {
+    /// Clock of the sender.
+    pub sender: usize,
+    /// When it left.
+    pub sent: i64,
+    /// Clock of the receiver.
+    pub receiver: usize,
+    /// When it arrived.
+    pub received: i64,
+}
+
+/// What the matching of all sightings gave.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Matches {
+    /// The messages, sorted.
+    pub messages: Vec<Message>,
+    /// Per ordered pair `(sender, receiver)`: keys seen at both, but more than once at one of them.
+    pub ambiguous: HashMap<(usize, usize), u64>,
+    /// Sightings that no sighting on another host answers.
+    pub unmatched: u64,
+}
+
+/// Collects sightings in any order.
+#[derive(Debug, Default)]
+pub struct Matcher {
+    keys: HashMap<PacketKey, Seen>,
+}
+
+/// Where a key was seen. Nearly all keys are seen twice.
+#[derive(Debug, Default)]
+struct Seen {
+    sent: Vec<(usize, i64)>,
+    received: Vec<(usize, i64)>,
+}
+
+impl Matcher {
+    /// Adds a sighting; `O(1)`.
+    pub fn add(&mut self, sighting: Sighting) {
+        let seen = self.keys.entry(sighting.key).or_default();
+        let side = match sighting.direction {
+            Direction::Sent => &mut seen.sent,
+            Direction::Received => &mut seen.received,
+        };
+        side.push((sighting.clock, sighting.time));
+    }
+
+    /// Pairs what was added; `O(n log n)`. The result does not depend on the order of adding.
+    pub fn finish(self) -> Matches {
+        let mut matches = Matches::default();
+        for seen in self.keys.into_values() {
+            settle(&seen, &mut matches);
+        }
+        matches.messages.sort_unstable();
+        matches
+    }
+}
+
+/// Judges all sightings of one key.
+fn settle(seen: &Seen, matches: &mut Matches) {
+    let once = |side: &[(usize, i64)], clock: usize| side.iter().filter(|(c, _)| *c == clock).count() == 1;
+    let senders = clocks(&seen.sent);
+    let mut answered = false;
+    for &receiver in &clocks(&seen.received) {
+        for &sender in senders.iter().filter(|&&sender| sender != receiver) {
+            answered = true;
+            // Forwarding hosts send what they received: which departure an arrival belongs to is not certain.
+            let certain = senders.len() == 1 && once(&seen.sent, sender) && once(&seen.received, receiver);
+            let sent = seen.sent.iter().find(|(c, _)| *c == sender);
+            let received = seen.received.iter().find(|(c, _)| *c == receiver);
+            match (sent, received) {
+                (Some(&(_, sent)), Some(&(_, received))) if certain => {
+                    matches.messages.push(Message { sender, sent, receiver, received });
+                }
+                _ => *matches.ambiguous.entry((sender, receiver)).or_default() += 1,
+            }
+        }
+    }
+    if !answered {
+        matches.unmatched += (seen.sent.len() + seen.received.len()) as u64;
+    }
+}
+
+fn clocks(side: &[(usize, i64)]) -> Vec<usize> {
+    let mut clocks: Vec<usize> = side.iter().map(|(clock, _)| *clock).collect();
+    clocks.sort_unstable();
+    clocks.dedup();
+    clocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::protocol;
+
+    /// Sightings as `(seq, direction, clock, time)`.
+    fn check(sightings: &[(u32, char, usize, i64)], messages: &[(usize, i64, usize, i64)], ambiguous: u64) {
+        let mut forward = Matcher::default();
+        let mut backward = Matcher::default();
+        let all: Vec<Sighting> = sightings
+            .iter()
+            .map(|&(seq, way, clock, time)| Sighting {
+                clock,
+                time,
+                direction: if way == '>' { Direction::Sent } else { Direction::Received },
+                key: PacketKey {
+                    addresses: None,
+                    ports: None,
+                    protocol: protocol::TCP,
+                    seq,
+                    ack: 0,
+                    flags: 0,
+                    payload: None,
+                    ip_id: None,
+                },
+            })
+            .collect();
+        all.iter().cloned().for_each(|s| forward.add(s));
+        all.into_iter().rev().for_each(|s| backward.add(s));
+        let matches = forward.finish();
+        assert_eq!(matches, backward.finish(), "the order of arrival must not matter");
+        let found: Vec<_> = matches.messages.iter().map(|m| (m.sender, m.sent, m.receiver, m.received)).collect();
+        assert_eq!(found, messages);
+        assert_eq!(matches.ambiguous.values().sum::<u64>(), ambiguous);
+    }
+
+    #[test]
+    fn a_departure_and_an_arrival_are_a_message() {
+        check(&[(1, '>', 0, 10), (1, '<', 1, 500), (2, '>', 1, 510), (2, '<', 0, 30)], &[(0, 10, 1, 500), (1, 510, 0, 30)], 0);
+    }
+
+    #[test]
+    fn loopback_is_no_message() {
+        check(&[(1, '>', 0, 10), (1, '<', 0, 11)], &[], 0);
+    }
+
+    #[test]
+    fn a_retransmission_is_ambiguous() {
+        check(&[(1, '>', 0, 10), (1, '>', 0, 210), (1, '<', 1, 500)], &[], 1);
+        check(&[(1, '>', 0, 10), (1, '<', 1, 500), (1, '<', 1, 501)], &[], 1);
+    }
+
+    #[test]
+    fn every_receiver_of_a_broadcast_counts() {
+        check(&[(1, '>', 0, 10), (1, '<', 1, 500), (1, '<', 2, 77)], &[(0, 10, 1, 500), (0, 10, 2, 77)], 0);
+    }
+
+    #[test]
+    fn a_forwarded_packet_is_ambiguous() {
+        check(&[(1, '>', 0, 10), (1, '<', 1, 500), (1, '>', 1, 501), (1, '<', 2, 77)], &[], 3);
+    }
+
+    #[test]
+    fn unanswered_sightings_are_counted() {
+        let mut matcher = Matcher::default();
+        let key = PacketKey {
+            addresses: None,
+            ports: None,
+            protocol: protocol::TCP,
+            seq: 1,
+            ack: 2,
+            flags: 0,
+            payload: None,
+            ip_id: None,
+        };
+        matcher.add(Sighting { clock: 0, time: 1, direction: Direction::Sent, key });
+        assert_eq!(matcher.finish(), Matches { unmatched: 1, ..Matches::default() });
+    }
+}

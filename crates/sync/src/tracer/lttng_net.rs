@@ -1,0 +1,180 @@
+//! The network tracepoints of LTTng-modules 2.9 and later: `net_dev_queue` and `net_if_receive_skb` with the headers of
+//! network and transport in them.
+//!
+//! Three layouts exist over the versions; all of them are variants whose tags the metadata name, so the fields are found
+//! by their names and never by position.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use isochrone_ctf::plan::{EventPlan, Name, StreamPlan};
+use isochrone_ctf::schema::IntegerClass;
+use isochrone_ctf::{Event, FieldRef, Visitor};
+
+use super::Extractor;
+use crate::record::{Direction, PacketKey, TCP_FLAGS, protocol};
+
+/// A packet is handed to a device for sending.
+pub(super) const QUEUE: &str = "net_dev_queue";
+/// A packet has come from a device.
+pub(super) const RECEIVE: &str = "net_if_receive_skb";
+/// The same before LTTng-modules 2.7 renamed it, and for kernels' own name.
+pub(super) const RECEIVE_OLD: &str = "netif_receive_skb";
+
+/// Packets on this device never leave the host.
+const LOOPBACK: &[u8] = b"lo";
+
+struct NetEvent {
+    direction: Direction,
+    device: Option<FieldRef>,
+    header: FieldRef,
+}
+
+pub(super) fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dyn Extractor>> {
+    let direction = match class.name.as_deref()? {
+        QUEUE => Direction::Sent,
+        RECEIVE | RECEIVE_OLD => Direction::Received,
+        _ => return None,
+    };
+    // Tracers before 2.9 have the events without the headers.
+    let header = class.payload_field(stream, &["network_header"])?;
+    let device = class.payload_field(stream, &["name"]);
+    Some(Box::new(NetEvent { direction, device, header }))
+}
+
+impl Extractor for NetEvent {
+    fn packet(&self, event: &Event<'_>) -> Option<PacketKey> {
+        if self.device.as_ref().and_then(|device| event.text(device)) == Some(LOOPBACK) {
+            return None;
+        }
+        let mut headers = Headers::default();
+        event.visit_field(&self.header, &mut headers)?;
+        headers.into_key()
+    }
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+}
+
+/// The fields of network and transport header that matter, as the visit brings them.
+#[derive(Debug, Default)]
+struct Headers {
+    field: Field,
+    version_4: bool,
+    tcp: bool,
+    ihl: u32,
+    total_length: Option<u32>,
+    payload_length: Option<u32>,
+    ip_id: Option<u16>,
+    source: Vec<u16>,
+    destination: Vec<u16>,
+    source_port: u16,
+    destination_port: u16,
+    seq: u32,
+    ack: u32,
+    data_offset: u32,
+    flags: u16,
+}
+
+/// The member being visited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Field {
+    #[default]
+    Other,
+    Ihl,
+    TotalLength,
+    PayloadLength,
+    Id,
+    Source,
+    Destination,
+    SourcePort,
+    DestinationPort,
+    Seq,
+    Ack,
+    DataOffset,
+    Flags,
+}
+
+impl Field {
+    fn named(name: &str) -> Self {
+        match name {
+            "ihl" => Self::Ihl,
+            "tot_len" => Self::TotalLength,
+            "payload_len" => Self::PayloadLength,
+            "id" => Self::Id,
+            "saddr" => Self::Source,
+            "daddr" => Self::Destination,
+            "source_port" => Self::SourcePort,
+            "dest_port" => Self::DestinationPort,
+            "seq" => Self::Seq,
+            "ack_seq" => Self::Ack,
+            "data_offset" => Self::DataOffset,
+            "flags" => Self::Flags,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Visitor for Headers {
+    fn member(&mut self, _: usize, name: &Name) {
+        self.field = Field::named(name.shown());
+    }
+
+    fn begin_variant(&mut self, _: usize, name: &Name) {
+        match name.shown() {
+            "ipv4" => self.version_4 = true,
+            "tcp" => self.tcp = true,
+            _ => {}
+        }
+    }
+
+    fn unsigned(&mut self, _: &IntegerClass, value: u64) {
+        match self.field {
+            Field::Other => {}
+            Field::Ihl => self.ihl = value as u32,
+            Field::TotalLength => self.total_length = Some(value as u32),
+            Field::PayloadLength => self.payload_length = Some(value as u32),
+            Field::Id => self.ip_id = Some(value as u16),
+            Field::Source => self.source.push(value as u16),
+            Field::Destination => self.destination.push(value as u16),
+            Field::SourcePort => self.source_port = value as u16,
+            Field::DestinationPort => self.destination_port = value as u16,
+            Field::Seq => self.seq = value as u32,
+            Field::Ack => self.ack = value as u32,
+            Field::DataOffset => self.data_offset = value as u32,
+            Field::Flags => self.flags = value as u16 & TCP_FLAGS,
+        }
+    }
+}
+
+impl Headers {
+    fn into_key(self) -> Option<PacketKey> {
+        if !self.tcp {
+            return None;
+        }
+        let addresses = Some((address(&self.source)?, address(&self.destination)?));
+        let header = 4 * self.data_offset;
+        let payload = match self.version_4 {
+            true => self.total_length?.checked_sub(4 * self.ihl + header),
+            false => self.payload_length?.checked_sub(header),
+        };
+        Some(PacketKey {
+            addresses,
+            ports: Some((self.source_port, self.destination_port)),
+            protocol: protocol::TCP,
+            seq: self.seq,
+            ack: self.ack,
+            flags: self.flags,
+            payload,
+            ip_id: self.ip_id,
+        })
+    }
+}
+
+/// An address from its elements: four bytes, or eight words.
+fn address(elements: &[u16]) -> Option<IpAddr> {
+    match *elements {
+        [a, b, c, d] => Some(Ipv4Addr::from([a, b, c, d].map(|byte| byte as u8)).into()),
+        _ => <[u16; 8]>::try_from(elements).ok().map(|words| Ipv6Addr::from(words).into()),
+    }
+}

@@ -1,0 +1,31 @@
+//! Tracer families: which events tell of packets, and how. One file a family.
+
+mod lttng_addons;
+mod lttng_net;
+
+use isochrone_ctf::Event;
+use isochrone_ctf::plan::{EventPlan, StreamPlan};
+
+use crate::record::{Direction, PacketKey};
+
+/// Reads packets out of the events of one class.
+pub trait Extractor: Send + Sync {
+    /// The packet that an event tells of. `None`: it tells of none that could be a message (no TCP header in it,
+    /// loopback).
+    fn packet(&self, event: &Event<'_>) -> Option<PacketKey>;
+    /// Which way the packets of this event class pass.
+    fn direction(&self) -> Direction;
+}
+
+/// The extractor for an event class, if it is one that tells of packets and holds their headers.
+pub fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dyn Extractor>> {
+    lttng_net::extractor(stream, class).or_else(|| lttng_addons::extractor(stream, class))
+}
+
+/// Names of the events that any family takes packets from, for telling users what is missing.
+pub fn event_names(direction: Direction) -> &'static [&'static str] {
+    match direction {
+        Direction::Sent => &[lttng_net::QUEUE, lttng_addons::OUT],
+        Direction::Received => &[lttng_net::RECEIVE, lttng_net::RECEIVE_OLD, lttng_addons::IN],
+    }
+}
