@@ -29,3 +29,21 @@ pub use trace::{
     Event, FieldRef, Loss, Lost, Packet, PacketEvents, Stream, StreamEvents, Trace, find_traces, index,
 };
 pub use value::{Value, ValueVisitor};
+
+/// Understands the text of metadata: for those who write traces and have no file yet.
+///
+/// # Errors
+/// The text is not TSDL, or says something impossible.
+///
+/// ```
+/// let schema = isochrone_ctf::parse_metadata(
+///     "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };
+///      stream { event.header := struct { integer { size = 8; } id; }; };
+///      event { name = tick; fields := struct { integer { size = 32; } n; }; };",
+/// )?;
+/// assert_eq!(schema.streams[0].events[0].name.as_deref(), Some("tick"));
+/// # Ok::<(), isochrone_ctf::Error>(())
+/// ```
+pub fn parse_metadata(text: &str) -> Result<schema::Schema, Error> {
+    lower::schema(text, std::path::Path::new("metadata")).map(|(schema, _)| schema)
+}
