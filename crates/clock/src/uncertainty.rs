@@ -50,14 +50,14 @@ impl Bounds {
     /// The interval to publish with that estimate. Where rounding left the estimate outside, the row is
     /// widened to hold it.
     ///
-    /// e95 is, for now, the distance from the estimate to the farther bound: never less than the realistic
-    /// figure.
+    /// e95 is, for now, the half width of the interval, rounded up: the estimate is seldom farther from the truth,
+    /// but a statistical figure it is not.
     pub(crate) fn around(&self, estimate: &Correction) -> Result<Interval, ClockError> {
         let rows = self.rows.iter().map(|&(raw, lo, hi)| {
             let t = estimate.apply(raw).clamp(-MAX_BOUND_NS, MAX_BOUND_NS);
             let (lo, hi) = (lo.min(t), hi.max(t));
             // Differences of values within ±2⁶² may be 2⁶³: saturate.
-            IntervalRow { raw, lo, hi, e95: hi.saturating_sub(t).max(t.saturating_sub(lo)) }
+            IntervalRow { raw, lo, hi, e95: hi.saturating_sub(lo).saturating_add(1) / 2 }
         });
         Interval::new(rows.collect())
     }

@@ -9,10 +9,10 @@ use crate::schema::ByteOrder;
 #[inline]
 pub fn read(bytes: &[u8], at: u64, size: u32, order: ByteOrder) -> u64 {
     let first = (at / 8) as usize;
-    if at.is_multiple_of(8) {
-        if let Some(value) = read_whole(bytes, first, size, order) {
-            return value;
-        }
+    if at.is_multiple_of(8)
+        && let Some(value) = read_whole(bytes, first, size, order)
+    {
+        return value;
     }
     let shift = (at % 8) as u32;
     let count = (shift + size).div_ceil(8) as usize;

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused a file.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot {action} {}: {cause}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
+        /// `read` or `write`.
+        action: &'static str,
         /// What the system said.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// A directory without a `metadata` file.
     #[error("{} is not a CTF trace: it holds no metadata file", path.display())]
@@ -56,9 +58,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// Wraps an I/O error with the path it happened at.
-    pub fn io(path: &Path, source: std::io::Error) -> Self {
-        Self::Io { path: path.to_owned(), source }
+    /// Reading a path failed.
+    pub fn read(path: &Path, cause: std::io::Error) -> Self {
+        Self::Io { path: path.to_owned(), action: "read", cause }
+    }
+
+    /// Writing a path failed.
+    pub fn write(path: &Path, cause: std::io::Error) -> Self {
+        Self::Io { path: path.to_owned(), action: "write", cause }
     }
 }
 

@@ -33,8 +33,11 @@ impl<'b> JsonVisitor<'b> {
 
     fn labels(&mut self, class: &IntegerClass, value: i128, number: &str) {
         let mappings = class.mappings.as_deref().unwrap_or_default();
-        let mut labels: Vec<&str> =
-            mappings.iter().filter(|m| (m.first..=m.last).contains(&value)).map(|m| m.label.as_str()).collect();
+        let mut labels: Vec<&str> = mappings
+            .iter()
+            .filter(|m| (m.first..=m.last).contains(&value))
+            .map(|m| m.label.as_str())
+            .collect();
         labels.sort_unstable();
         labels.dedup();
         self.out.push(b'[');

@@ -7,8 +7,8 @@
 //!
 //! The crate knows nothing of Linux, of hosts or of time zones.
 
-pub mod dump;
 mod bits;
+pub mod dump;
 mod error;
 pub mod json;
 mod lower;

@@ -19,7 +19,7 @@ pub(crate) struct FileMap {
 impl FileMap {
     /// Maps a file at the length it has now.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let io = |source| Error::io(path, source);
+        let io = |source| Error::read(path, source);
         let file = File::open(path).map_err(io)?;
         if file.metadata().map_err(io)?.len() == 0 {
             return Ok(Self { map: None });

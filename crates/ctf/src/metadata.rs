@@ -17,7 +17,7 @@ const PACKET_HEADER: usize = 37;
 /// # Errors
 /// The file cannot be read, or its packets are broken: half a description would describe another trace.
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
-    let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+    let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
     let byte_order = [ByteOrder::Little, ByteOrder::Big]
         .into_iter()
         .find(|&order| bytes.len() >= 4 && bits::read(&bytes, 0, 32, order) == PACKET_MAGIC);

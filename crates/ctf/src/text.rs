@@ -25,7 +25,8 @@ impl<'b> TextVisitor<'b> {
     fn number(&mut self, class: &IntegerClass, value: i128) {
         let Some(mappings) = &class.mappings else { return self.digits(class, value) };
         self.put("( ");
-        let mut labels = mappings.iter().filter(|m| (m.first..=m.last).contains(&value)).map(|m| &m.label).peekable();
+        let mut labels =
+            mappings.iter().filter(|m| (m.first..=m.last).contains(&value)).map(|m| &m.label).peekable();
         if labels.peek().is_none() {
             self.put("<unknown>");
         }

@@ -89,7 +89,7 @@ pub(crate) struct Events {
     pub(crate) end: Option<i128>,
     /// Only events of this name; `*` stands for anything; may be repeated
     #[arg(long = "event", value_name = "NAME")]
-    pub(crate) events: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// Only events of this host; may be repeated
     #[arg(long = "host", value_name = "HOST")]
     pub(crate) hosts: Vec<String>,

@@ -22,39 +22,77 @@ pub fn for_hosts(clocks: &[HostClock], facts: &[TraceFacts]) -> Vec<Advice> {
 }
 
 fn for_host(clock: &HostClock, facts: &[TraceFacts]) -> Option<Advice> {
-    let of = |pick: fn(&TraceFacts) -> (u64, u64)| {
-        let picked = clock.traces.iter().map(|&trace| pick(&facts[trace]));
-        picked.fold((0, 0), |sum, add| (sum.0 + add.0, sum.1 + add.1))
-    };
-    let packets = of(|f| f.packets);
-    let bare = of(|f| f.bare);
-    let declared = of(|f| (u64::from(f.declared.0), u64::from(f.declared.1)));
-    let mut missing = Vec::new();
-    let mut commands = Vec::new();
-    let mut events = Vec::new();
+    let facts: Vec<&TraceFacts> = clock.traces.iter().map(|&trace| &facts[trace]).collect();
     let sides = [
-        (Direction::Sent, packets.0, bare.0, declared.0, "net_dev_queue"),
-        (Direction::Received, packets.1, bare.1, declared.1, "net_if_receive_skb"),
+        Side {
+            verb: "leaves",
+            event: "net_dev_queue",
+            direction: Direction::Sent,
+            packets: facts.iter().map(|f| f.packets.0).sum(),
+            bare: facts.iter().map(|f| f.bare.0).sum(),
+            declared: facts.iter().any(|f| f.declared.0),
+            headerless: facts.iter().any(|f| f.headerless.0),
+        },
+        Side {
+            verb: "arrives",
+            event: "net_if_receive_skb",
+            direction: Direction::Received,
+            packets: facts.iter().map(|f| f.packets.1).sum(),
+            bare: facts.iter().map(|f| f.bare.1).sum(),
+            declared: facts.iter().any(|f| f.declared.1),
+            headerless: facts.iter().any(|f| f.headerless.1),
+        },
     ];
-    for (direction, packets, bare, declared, event) in sides {
-        let verb = if direction == Direction::Sent { "leave" } else { "arrive" };
-        if packets > 0 {
-            continue;
-        }
-        if declared == 0 {
-            let names = tracer::event_names(direction).join(", ");
-            missing.push(format!("no event with packet headers shows what {verb}s (any of {names})"));
-            events.push(event);
-        } else if bare > 0 && direction == Direction::Received {
-            missing.push(format!("none of the {bare} packets that {verb} carries a TCP header"));
-            commands.push("ethtool -K DEVICE gro on   # the kernel shows headers of arriving packets only then".to_owned());
-        } else {
-            missing.push(format!("no TCP packet was seen to {verb} while it was traced"));
-        }
+    let lacking: Vec<&Side> = sides.iter().filter(|side| side.packets == 0).collect();
+    if lacking.is_empty() {
+        return None;
     }
+    let missing: Vec<String> = lacking.iter().map(|side| side.missing()).collect();
+    let mut commands = Vec::new();
+    let events: Vec<&str> = lacking.iter().filter(|side| !side.declared).map(|side| side.event).collect();
     if !events.is_empty() {
-        commands.insert(0, format!("lttng enable-event --kernel {}", events.join(",")));
+        commands.push(format!("lttng enable-event --kernel {}", events.join(",")));
     }
-    let host = clock.host.clone();
-    (!missing.is_empty()).then(|| Advice { host, missing: missing.join("; "), commands })
+    if lacking.iter().any(|side| side.direction == Direction::Received && side.declared && side.bare > 0) {
+        commands.push(
+            "ethtool -K DEVICE gro on   # only then does the kernel show the headers of what arrives"
+                .to_owned(),
+        );
+    }
+    Some(Advice { host: clock.host.clone(), missing: missing.join("; "), commands })
+}
+
+/// What a host's traces hold about one direction.
+struct Side {
+    verb: &'static str,
+    /// The event to enable.
+    event: &'static str,
+    direction: Direction,
+    packets: u64,
+    bare: u64,
+    declared: bool,
+    headerless: bool,
+}
+
+impl Side {
+    fn missing(&self) -> String {
+        let Self { verb, bare, .. } = self;
+        if self.headerless && !self.declared {
+            return format!(
+                "its {} events hold no packet headers, so nothing shows which packet {verb}: \
+                 LTTng-modules 2.9 or later record them",
+                self.event
+            );
+        }
+        if !self.declared {
+            let names = tracer::event_names(self.direction).join(", ");
+            return format!("no network event shows what {verb} (any of {names})");
+        }
+        match bare {
+            0 => format!("no packet {verb} in the time it was traced"),
+            _ => format!(
+                "none of the {bare} packets of which a network event shows that it {verb} carries a TCP header"
+            ),
+        }
+    }
 }

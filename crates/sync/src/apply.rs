@@ -47,7 +47,8 @@ impl Clocks {
         let clocks = artefact.clocks.iter().map(|entry| {
             let missing = || ArtefactError::Reference(entry.island);
             let island = artefact.islands.iter().find(|i| i.id == entry.island).ok_or_else(missing)?;
-            let reference = artefact.clocks.iter().find(|c| c.host == island.reference).ok_or_else(missing)?;
+            let reference =
+                artefact.clocks.iter().find(|c| c.host == island.reference).ok_or_else(missing)?;
             Ok::<_, ArtefactError>(Clock {
                 correction: entry.correction()?,
                 interval: entry.uncertainty()?,
@@ -77,10 +78,9 @@ impl Clocks {
     /// The clock of a host, by its name, by one of the names in its traces, or by its id.
     pub fn of_host(&self, name: &str) -> Option<&Clock> {
         let named = |clock: &&Clock| clock.entry.host == name || clock.entry.id == name;
-        self.clocks
-            .iter()
-            .find(named)
-            .or_else(|| self.clocks.iter().find(|clock| clock.entry.hostnames.iter().any(|host| host == name)))
+        self.clocks.iter().find(named).or_else(|| {
+            self.clocks.iter().find(|clock| clock.entry.hostnames.iter().any(|host| host == name))
+        })
     }
 }
 

@@ -196,7 +196,7 @@ pub struct RefusedEntry {
 #[derive(Debug, thiserror::Error)]
 pub enum ArtefactError {
     /// Not JSON, or not of this shape.
-    #[error("not a sync.json: {0}")]
+    #[error("not a sync.json")]
     Syntax(#[from] serde_json::Error),
     /// Written by another version.
     #[error("version {0} is not known; version {VERSION} is")]
@@ -239,7 +239,11 @@ impl Artefact {
         fn lines<T: Serialize>(items: &[T]) -> Result<String, serde_json::Error> {
             let items: Result<Vec<String>, _> = items.iter().map(serde_json::to_string).collect();
             let items = items?;
-            Ok(if items.is_empty() { "[]".to_owned() } else { format!("[\n    {}\n  ]", items.join(",\n    ")) })
+            Ok(if items.is_empty() {
+                "[]".to_owned()
+            } else {
+                format!("[\n    {}\n  ]", items.join(",\n    "))
+            })
         }
         Ok(format!(
             "{{\n  \"version\": {},\n  \"reference\": {},\n  \"model\": {},\n  \"islands\": {},\n  \"clocks\": {},\n  \
@@ -286,7 +290,8 @@ impl Formula {
         // |raw| < 2⁶¹ and rates below 1000: far inside 128 bits.
         let offset = i128::from(reference) * SCALE - i128::from(raw).saturating_mul(slope.units());
         let sign = if offset < 0 { "-" } else { "" };
-        let (whole, part) = (offset.unsigned_abs() / SCALE.unsigned_abs(), offset.unsigned_abs() % SCALE.unsigned_abs());
+        let (whole, part) =
+            (offset.unsigned_abs() / SCALE.unsigned_abs(), offset.unsigned_abs() % SCALE.unsigned_abs());
         Self { slope: slope.to_string(), offset_ns: format!("{sign}{whole}.{part:015}") }
     }
 }

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_clock::{
-    Bounded, Corridor, LinkData, LinkQuality, LinkReport, Solution, SlopeRange,
-};
+use isochrone_clock::{Bounded, Corridor, LinkData, LinkQuality, LinkReport, SlopeRange, Solution};
 
 use crate::artefact::{
-    Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model, Quality, RefusedEntry, TraceEntry,
-    VERSION,
+    Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model, Quality, RefusedEntry,
+    TraceEntry, VERSION,
 };
 use crate::hosts::{self, HostClock};
 use crate::input::{Inputs, Refused};
@@ -17,7 +15,7 @@ use crate::synchronize::Options;
 
 /// The clocks are taken for straight lines.
 const WANDER_PPM: f64 = 0.0;
-/// `e95` is the distance to the farther bound: it allows for any asymmetry.
+/// `e95` is the half width of the interval: it makes nothing of the delays being about the same both ways.
 const ASYMMETRY: f64 = 1.0;
 /// How the point inside the corridors is chosen: the whole graph's sum of margins is made greatest.
 const METHOD: &str = "margin";
@@ -73,7 +71,8 @@ pub(crate) fn assemble(
     mut refused: Vec<Refused>,
 ) -> Artefact {
     let name = |clock: usize| clocks[clock].host.clone();
-    let island_of = |clock: usize| solution.islands.iter().position(|i| i.clocks.contains(&clock)).unwrap_or(0);
+    let island_of =
+        |clock: usize| solution.islands.iter().position(|i| i.clocks.contains(&clock)).unwrap_or(0);
     let islands: Vec<_> = solution
         .islands
         .iter()
@@ -84,7 +83,10 @@ pub(crate) fn assemble(
             hosts: island.clocks.iter().map(|&clock| name(clock)).collect(),
         })
         .collect();
-    let entries = clocks.iter().enumerate().map(|(index, clock)| clock_entry(inputs, clock, island_of(index), solution, index));
+    let entries = clocks
+        .iter()
+        .enumerate()
+        .map(|(index, clock)| clock_entry(inputs, clock, island_of(index), solution, index));
     let inversions = inversions(matches, solution, &island_of);
     let mut link_entries = Vec::new();
     for a in 0..clocks.len() {
@@ -98,7 +100,10 @@ pub(crate) fn assemble(
     }
     // The reference asked for, else that of the largest island.
     let largest = solution.islands.iter().max_by_key(|i| (i.clocks.len(), std::cmp::Reverse(i.reference)));
-    let asked = options.reference.as_deref().and_then(|asked| islands.iter().find(|i| i.hosts.iter().any(|h| h == asked)));
+    let asked = options
+        .reference
+        .as_deref()
+        .and_then(|asked| islands.iter().find(|i| i.hosts.iter().any(|h| h == asked)));
     let reference = asked.map(|i| i.reference.clone()).or_else(|| largest.map(|i| name(i.reference)));
     Artefact {
         version: VERSION,
@@ -116,7 +121,13 @@ pub(crate) fn assemble(
     }
 }
 
-fn clock_entry(inputs: &Inputs, clock: &HostClock, island: usize, solution: &Solution, index: usize) -> ClockEntry {
+fn clock_entry(
+    inputs: &Inputs,
+    clock: &HostClock,
+    island: usize,
+    solution: &Solution,
+    index: usize,
+) -> ClockEntry {
     let correction = &solution.corrections[index];
     let traces = clock.traces.iter().map(|&trace| {
         let trace = &inputs.traces[trace].trace;
@@ -199,7 +210,8 @@ fn inversions(
 ) -> BTreeMap<(usize, usize), u64> {
     let mut counts = BTreeMap::new();
     for &Message { sender, sent, receiver, received } in &matches.messages {
-        let inverted = solution.corrections[sender].apply(sent) > solution.corrections[receiver].apply(received);
+        let inverted =
+            solution.corrections[sender].apply(sent) > solution.corrections[receiver].apply(received);
         if inverted && island_of(sender) == island_of(receiver) {
             *counts.entry(pair_of(sender, receiver)).or_default() += 1;
         }

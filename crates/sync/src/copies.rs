@@ -49,6 +49,14 @@ pub struct Copied {
     pub summary: CopySummary,
 }
 
+/// Checks that every copy has a place of its own, before any work is done for it.
+///
+/// # Errors
+/// Names collide, or a target exists.
+pub fn check(inputs: &Inputs, directory: &Path) -> Result<(), CopyError> {
+    targets(inputs, directory).map(drop)
+}
+
 /// Writes copies of all traces that a correction is known for into `directory`: each argument's last path component
 /// followed by `_`, its inner tree kept. Nothing is overwritten.
 ///
@@ -83,7 +91,7 @@ fn new_cycles(clock: &Clock, raw: i128, zero: i128) -> Option<u64> {
 /// Where each trace goes; all checked before anything is written.
 fn targets(inputs: &Inputs, directory: &Path) -> Result<Vec<PathBuf>, CopyError> {
     let mut roots: HashMap<PathBuf, &Path> = HashMap::new();
-    let mut targets = Vec::new();
+    let mut found = Vec::new();
     for InputTrace { argument, inner, .. } in &inputs.traces {
         let root = directory.join(name_of(argument)?);
         match roots.get(&root) {
@@ -97,9 +105,9 @@ fn targets(inputs: &Inputs, directory: &Path) -> Result<Vec<PathBuf>, CopyError>
                 roots.insert(root.clone(), argument);
             }
         }
-        targets.push(root.join(inner));
+        found.push(root.join(inner));
     }
-    Ok(targets)
+    Ok(found)
 }
 
 /// The last component of an argument, `_` appended.
@@ -115,8 +123,9 @@ fn name_of(argument: &Path) -> Result<String, CopyError> {
 
 /// The clock of the copies of an island: the reference's, with a zero so early that no time is negative.
 fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<ClockClass, CopyError> {
-    let of_reference =
-        |input: &&InputTrace| clocks.of_trace(&input.trace).is_some_and(|clock| clock.entry.host == reference);
+    let of_reference = |input: &&InputTrace| {
+        clocks.of_trace(&input.trace).is_some_and(|clock| clock.entry.host == reference)
+    };
     let class = inputs
         .traces
         .iter()

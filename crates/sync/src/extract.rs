@@ -22,6 +22,8 @@ pub struct TraceFacts {
     pub bare: (u64, u64),
     /// Whether the metadata declare a usable event for sending, for receiving.
     pub declared: (bool, bool),
+    /// Whether the metadata declare such an event without packet headers, as tracers before LTTng-modules 2.9 do.
+    pub headerless: (bool, bool),
     /// Events the tracer discarded.
     pub discarded_events: u64,
     /// Packets the tracer lost.
@@ -54,7 +56,8 @@ pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction
             stream_sightings(trace, stream, clock, progress)
         })
         .collect();
-    let mut extraction = Extraction { facts: vec![TraceFacts::default(); traces.len()], sightings: Vec::new() };
+    let mut extraction =
+        Extraction { facts: vec![TraceFacts::default(); traces.len()], sightings: Vec::new() };
     for ((index, _), (facts, sightings)) in streams.into_iter().zip(read) {
         extraction.facts[index].join(facts);
         extraction.sightings.extend(sightings);
@@ -71,8 +74,12 @@ fn stream_sightings(
     let plan = trace.stream_plan(stream);
     let extractors: Vec<_> = plan.events.iter().map(|class| tracer::extractor(plan, class)).collect();
     let mut facts = TraceFacts::default();
-    for extractor in extractors.iter().flatten() {
-        *side(&mut facts.declared, extractor.direction()) = true;
+    for (class, extractor) in plan.events.iter().zip(&extractors) {
+        match (extractor, class.name.as_deref().and_then(tracer::direction_of)) {
+            (Some(extractor), _) => *side(&mut facts.declared, extractor.direction()) = true,
+            (None, Some(direction)) => *side(&mut facts.headerless, direction) = true,
+            (None, None) => {}
+        }
     }
     let mut sightings = Vec::new();
     let Some(class) = trace.clock(stream) else { return (facts, sightings) };
@@ -86,7 +93,9 @@ fn stream_sightings(
             progress(event.packet().total_bits / 8);
         }
         facts.events += 1;
-        let Some(time) = event.cycles().and_then(|cycles| i64::try_from(class.raw_ns(cycles)).ok()) else { continue };
+        let Some(time) = event.cycles().and_then(|cycles| i64::try_from(class.raw_ns(cycles)).ok()) else {
+            continue;
+        };
         facts.first = Some(facts.first.map_or(time, |first| first.min(time)));
         facts.last = Some(facts.last.map_or(time, |last| last.max(time)));
         let Some(extractor) = &extractors[event.class().index] else { continue };
@@ -136,6 +145,8 @@ impl TraceFacts {
         self.bare.1 += other.bare.1;
         self.declared.0 |= other.declared.0;
         self.declared.1 |= other.declared.1;
+        self.headerless.0 |= other.headerless.0;
+        self.headerless.1 |= other.headerless.1;
         self.discarded_events += other.discarded_events;
         self.discarded_packets += other.discarded_packets;
         self.diagnostics.extend(other.diagnostics);

@@ -62,7 +62,10 @@ impl Inputs {
                 }
             };
             if traces.is_empty() {
-                inputs.refuse(argument, &"no CTF trace is in it: no directory at or below it holds a metadata file");
+                inputs.refuse(
+                    argument,
+                    &"no CTF trace is in it: no directory at or below it holds a metadata file",
+                );
             }
             for path in traces {
                 if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {

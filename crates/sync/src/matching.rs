@@ -130,14 +130,19 @@ mod tests {
         all.into_iter().rev().for_each(|s| backward.add(s));
         let matches = forward.finish();
         assert_eq!(matches, backward.finish(), "the order of arrival must not matter");
-        let found: Vec<_> = matches.messages.iter().map(|m| (m.sender, m.sent, m.receiver, m.received)).collect();
+        let found: Vec<_> =
+            matches.messages.iter().map(|m| (m.sender, m.sent, m.receiver, m.received)).collect();
         assert_eq!(found, messages);
         assert_eq!(matches.ambiguous.values().sum::<u64>(), ambiguous);
     }
 
     #[test]
     fn a_departure_and_an_arrival_are_a_message() {
-        check(&[(1, '>', 0, 10), (1, '<', 1, 500), (2, '>', 1, 510), (2, '<', 0, 30)], &[(0, 10, 1, 500), (1, 510, 0, 30)], 0);
+        check(
+            &[(1, '>', 0, 10), (1, '<', 1, 500), (2, '>', 1, 510), (2, '<', 0, 30)],
+            &[(0, 10, 1, 500), (1, 510, 0, 30)],
+            0,
+        );
     }
 
     #[test]

@@ -147,7 +147,9 @@ fn read(inputs: &Inputs, clocks: &[HostClock], progress: Progress<'_>) -> (Vec<T
 
 /// First and last event of a clock over all its traces.
 fn span(clock: &HostClock, facts: &[TraceFacts]) -> Option<Span> {
-    let of = |pick: fn(&TraceFacts) -> Option<i64>| clock.traces.iter().filter_map(move |&trace| pick(&facts[trace]));
+    let of = |pick: fn(&TraceFacts) -> Option<i64>| {
+        clock.traces.iter().filter_map(move |&trace| pick(&facts[trace]))
+    };
     Some(Span { begin: of(|f| f.first).min()?, end: of(|f| f.last).max()? })
 }
 
@@ -195,14 +197,18 @@ fn notes(inputs: &Inputs, clocks: &[HostClock], facts: &[TraceFacts]) -> Vec<Str
                 clock.host
             ));
         }
-        let lost = clock.traces.iter().map(|&trace| (facts[trace].discarded_events, facts[trace].discarded_packets));
+        let lost =
+            clock.traces.iter().map(|&trace| (facts[trace].discarded_events, facts[trace].discarded_packets));
         let (events, packets) = lost.fold((0, 0), |sum, add| (sum.0 + add.0, sum.1 + add.1));
         if events > 0 || packets > 0 {
             notes.push(format!("{}: the tracer lost {events} events and {packets} packets", clock.host));
         }
     }
     if clocks.len() == 1 {
-        notes.push(format!("all traces are of one clock, that of {}: there is nothing to synchronize", clocks[0].host));
+        notes.push(format!(
+            "all traces are of one clock, that of {}: there is nothing to synchronize",
+            clocks[0].host
+        ));
     }
     notes
 }

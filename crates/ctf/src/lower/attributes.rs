@@ -18,21 +18,22 @@ pub(super) fn integer(value: &Value<'_>) -> Result<i128> {
 
 /// A number of 64 bits without sign.
 pub(super) fn unsigned(value: &Value<'_>) -> Result<u64> {
-    u64::try_from(integer(value)?).map_err(|_| Complaint::new(value.offset, "a number of 0 or more is needed here"))
+    u64::try_from(integer(value)?)
+        .map_err(|_| Complaint::new(value.offset, "a number of 0 or more is needed here"))
 }
 
 /// A number of 64 bits with sign.
 pub(super) fn signed(value: &Value<'_>) -> Result<i64> {
-    i64::try_from(integer(value)?).map_err(|_| Complaint::new(value.offset, "the number does not fit 64 bits"))
+    i64::try_from(integer(value)?)
+        .map_err(|_| Complaint::new(value.offset, "the number does not fit 64 bits"))
 }
 
 /// A power of two of at most 2³¹.
 pub(super) fn alignment(value: &Value<'_>) -> Result<u32> {
     let number = integer(value)?;
-    u32::try_from(number)
-        .ok()
-        .filter(|n| n.is_power_of_two())
-        .ok_or_else(|| Complaint::new(value.offset, format!("an alignment of {number} bits: it must be a power of two")))
+    u32::try_from(number).ok().filter(|n| n.is_power_of_two()).ok_or_else(|| {
+        Complaint::new(value.offset, format!("an alignment of {number} bits: it must be a power of two"))
+    })
 }
 
 /// Text: a string or a single word (LTTng 2.0 wrote names without quotes).
@@ -51,7 +52,9 @@ pub(super) fn boolean(value: &Value<'_>) -> Result<bool> {
         _ => match text(value)?.as_str() {
             "true" | "TRUE" => Ok(true),
             "false" | "FALSE" => Ok(false),
-            other => Err(Complaint::new(value.offset, format!("`true` or `false` is needed here, not `{other}`"))),
+            other => {
+                Err(Complaint::new(value.offset, format!("`true` or `false` is needed here, not `{other}`")))
+            }
         },
     }
 }

@@ -96,7 +96,10 @@ fn clock_classes(ast: &Ast<'_>) -> Result<Vec<ClockClass>> {
             return Err(Complaint::new(block.offset, "a clock needs a name"));
         }
         if clock.frequency == 0 {
-            return Err(Complaint::new(block.offset, format!("the clock `{}` has a frequency of 0", clock.name)));
+            return Err(Complaint::new(
+                block.offset,
+                format!("the clock `{}` has a frequency of 0", clock.name),
+            ));
         }
         if clocks.iter().any(|c| c.name == clock.name) {
             return Err(Complaint::new(block.offset, format!("two clocks are called `{}`", clock.name)));
@@ -135,8 +138,11 @@ impl<'a> Lowering<'a> {
                 }
                 Entry::Value(Assignment { path, value }) if path.is("major") || path.is("minor") => {
                     let number = attributes::unsigned(value)? as u32;
-                    let part =
-                        if path.is("major") { &mut self.schema.version.0 } else { &mut self.schema.version.1 };
+                    let part = if path.is("major") {
+                        &mut self.schema.version.0
+                    } else {
+                        &mut self.schema.version.1
+                    };
                     *part = number;
                 }
                 Entry::Value(_) => {}
@@ -170,7 +176,9 @@ impl<'a> Lowering<'a> {
         for entry in &block.entries {
             match entry {
                 Entry::Declaration(declaration) => self.types.declare(scope, declaration),
-                Entry::Value(Assignment { path, value }) if path.is("id") => id = attributes::unsigned(value)?,
+                Entry::Value(Assignment { path, value }) if path.is("id") => {
+                    id = attributes::unsigned(value)?;
+                }
                 Entry::Value(_) => {}
                 Entry::Type(assignment) => {
                     let slot = match assignment.path.parts.as_slice() {
@@ -186,19 +194,28 @@ impl<'a> Lowering<'a> {
         // In decoding order, whatever the order of the text: each may refer to those before it.
         let header = self.schema.packet_header.as_ref();
         let mut before = vec![(Scope::PacketHeader, header)];
-        let mut packet_context = lower_root(&mut self.types, scope, Scope::PacketContext, &before, packet_context)?;
+        let mut packet_context =
+            lower_root(&mut self.types, scope, Scope::PacketContext, &before, packet_context)?;
         packet_context.iter_mut().for_each(roles::mark_packet_context);
         before.push((Scope::PacketContext, packet_context.as_ref()));
         let mut event_header = lower_root(&mut self.types, scope, Scope::EventHeader, &before, event_header)?;
         event_header.iter_mut().for_each(roles::mark_event_header);
         before.push((Scope::EventHeader, event_header.as_ref()));
-        let common_context = lower_root(&mut self.types, scope, Scope::CommonContext, &before, common_context)?;
+        let common_context =
+            lower_root(&mut self.types, scope, Scope::CommonContext, &before, common_context)?;
         let clock = event_header.iter().chain(&packet_context).find_map(roles::first_clock);
         if self.schema.streams.iter().any(|s| s.id == id) {
             return Err(Complaint::new(block.offset, format!("two streams have the id {id}")));
         }
         let events = Vec::new();
-        self.schema.streams.push(StreamClass { id, clock, packet_context, event_header, common_context, events });
+        self.schema.streams.push(StreamClass {
+            id,
+            clock,
+            packet_context,
+            event_header,
+            common_context,
+            events,
+        });
         Ok(())
     }
 

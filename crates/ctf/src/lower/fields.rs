@@ -63,17 +63,22 @@ impl<'s> Fields<'s> {
     /// Finds the integer a path means: in the innermost structure, in those around it, then in the scopes decoded
     /// before, the nearest first (CTF 1.8 section 7.3.2).
     pub(super) fn find(&self, path: &Path<'_>) -> Result<(Location, &IntegerClass), Complaint> {
-        let not_found = || Complaint::new(path.offset, format!("no field before this one is called `{path}`"));
+        let not_found =
+            || Complaint::new(path.offset, format!("no field before this one is called `{path}`"));
         let (location, class) = self.absolute(path).or_else(|| self.relative(path)).ok_or_else(not_found)?;
         match class {
             FieldClass::Integer(class) => Ok((location, class)),
-            _ => Err(Complaint::new(path.offset, format!("`{path}` is not an unsigned integer: it cannot be a length"))),
+            _ => Err(Complaint::new(
+                path.offset,
+                format!("`{path}` is not an unsigned integer: it cannot be a length"),
+            )),
         }
     }
 
     fn absolute(&self, path: &Path<'_>) -> Option<(Location, &FieldClass)> {
-        let (prefix, scope) =
-            ABSOLUTE.iter().find(|(prefix, _)| path.parts.len() > prefix.len() && path.parts.starts_with(prefix))?;
+        let (prefix, scope) = ABSOLUTE
+            .iter()
+            .find(|(prefix, _)| path.parts.len() > prefix.len() && path.parts.starts_with(prefix))?;
         let names = &path.parts[prefix.len()..];
         if *scope == self.scope {
             let (_, members) = self.open.first()?;

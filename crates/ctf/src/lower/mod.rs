@@ -27,7 +27,10 @@ pub(crate) fn schema(text: &str, path: &Path) -> Result<(Schema, Vec<Diagnostic>
         Error::Metadata { path: path.to_owned(), line, column, message, excerpt }
     };
     if text.starts_with('\u{1e}') || text.trim_start().starts_with('{') {
-        return Err(error(0, "these are CTF 2 metadata (JSON), which are not read yet; CTF 1.8 is".to_owned()));
+        return Err(error(
+            0,
+            "these are CTF 2 metadata (JSON), which are not read yet; CTF 1.8 is".to_owned(),
+        ));
     }
     let ast = tsdl::parse(text).map_err(|e| error(e.offset, e.message))?;
     let (schema, warnings) = blocks::lower(&ast).map_err(|e| error(e.offset, e.message))?;
@@ -83,7 +86,10 @@ mod tests {
             "event { fields := struct { integer { size = 8; } x[n]; integer { size = 8; } n; }; };",
             "metadata:1:52: no field before this one is called `n`",
         );
-        check_error("event { id = 1; }; event { id = 1; };", "metadata:1:20: two events of the stream have the id 1");
+        check_error(
+            "event { id = 1; }; event { id = 1; };",
+            "metadata:1:20: two events of the stream have the id 1",
+        );
         check_error("event { stream_id = 7; };", "metadata:1:1: no stream has the id 7");
     }
 

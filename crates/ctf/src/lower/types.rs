@@ -5,12 +5,12 @@ use super::fields::Fields;
 use super::scope::{Definition, Named, Namespace, ScopeId, Scopes};
 use super::{Complaint, attributes};
 use crate::schema::{
-    ArrayClass, Base, ByteOrder, FieldClass, FloatClass, IntegerClass, Length, Mapping, StringClass, StructClass,
-    TextClass, VariantClass, VariantOption,
+    ArrayClass, Base, ByteOrder, FieldClass, FloatClass, IntegerClass, Length, Mapping, StringClass,
+    StructClass, TextClass, VariantClass, VariantOption,
 };
 use crate::tsdl::{
-    ArrayLength, Assignment, Declaration, Declarator, Enum, Enumerator, MAX_NESTING, Member, Path, Struct, Type,
-    TypeKind, Variant,
+    ArrayLength, Assignment, Declaration, Declarator, Enum, Enumerator, MAX_NESTING, Member, Path, Struct,
+    Type, TypeKind, Variant,
 };
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -70,7 +70,9 @@ impl<'a> Types<'a> {
     fn declare_tags(&mut self, scope: ScopeId, written: &'a Type<'a>) {
         let (namespace, name, definition) = match &written.kind {
             TypeKind::Struct(s) if s.members.is_some() => (Namespace::Struct, s.name, Definition::Struct(s)),
-            TypeKind::Variant(v) if v.members.is_some() => (Namespace::Variant, v.name, Definition::Variant(v)),
+            TypeKind::Variant(v) if v.members.is_some() => {
+                (Namespace::Variant, v.name, Definition::Variant(v))
+            }
             TypeKind::Enum(e) if e.enumerators.is_some() => (Namespace::Enum, e.name, Definition::Enum(e)),
             _ => return,
         };
@@ -108,7 +110,12 @@ impl<'a> Types<'a> {
         lowered
     }
 
-    fn lower_kind(&mut self, scope: ScopeId, fields: &mut Fields<'_>, written: &'a Type<'a>) -> Result<Lowered> {
+    fn lower_kind(
+        &mut self,
+        scope: ScopeId,
+        fields: &mut Fields<'_>,
+        written: &'a Type<'a>,
+    ) -> Result<Lowered> {
         let offset = written.offset;
         match &written.kind {
             TypeKind::Named(name) => {
@@ -116,7 +123,7 @@ impl<'a> Types<'a> {
                 let named = self.scopes.find(scope, Namespace::Alias, name).ok_or_else(unknown)?;
                 let Definition::Alias(target, lengths) = named.definition else { return Err(unknown()) };
                 let lowered = self.lower(named.scope, fields, target)?;
-                self.arrays(fields, lowered, lengths)
+                arrays(fields, lowered, lengths)
             }
             TypeKind::Integer(attributes) => self.integer(offset, attributes),
             TypeKind::FloatingPoint(attributes) => Ok(self.float(offset, attributes)?.into()),
@@ -274,7 +281,10 @@ impl<'a> Types<'a> {
             let FieldClass::Struct(lowered) = self.structure(named.scope, fields, offset, definition)? else {
                 return Err(Complaint::new(offset, format!("`{name}` is no struct")));
             };
-            return Ok(FieldClass::Struct(StructClass { min_align: lowered.min_align.max(min_align), ..lowered }));
+            return Ok(FieldClass::Struct(StructClass {
+                min_align: lowered.min_align.max(min_align),
+                ..lowered
+            }));
         };
         let scope = self.scopes.enter(scope);
         fields.begin_struct();
@@ -311,32 +321,19 @@ impl<'a> Types<'a> {
             let FieldClass::Integer(class) = &mut lowered.class else {
                 return Err(Complaint::new(declarator.name.offset, "only an integer can be a bit field"));
             };
-            class.size = u32::try_from(bits).ok().filter(|size| (1..=64).contains(size)).ok_or_else(|| {
-                Complaint::new(declarator.name.offset, format!("a bit field of {bits} bits: 1 to 64 are possible"))
-            })?;
+            class.size =
+                u32::try_from(bits).ok().filter(|size| (1..=64).contains(size)).ok_or_else(|| {
+                    Complaint::new(
+                        declarator.name.offset,
+                        format!("a bit field of {bits} bits: 1 to 64 are possible"),
+                    )
+                })?;
             class.align = 1;
             lowered.character = false;
         }
-        let class = self.arrays(fields, lowered, &declarator.lengths)?.class;
+        let class = arrays(fields, lowered, &declarator.lengths)?.class;
         fields.leave();
         Ok(class)
-    }
-
-    /// Wraps a class in arrays; the last length is the innermost.
-    fn arrays(&self, fields: &Fields<'_>, mut lowered: Lowered, lengths: &[ArrayLength<'_>]) -> Result<Lowered> {
-        for length in lengths.iter().rev() {
-            let length = match length {
-                ArrayLength::Fixed { count, .. } => Length::Static(*count),
-                ArrayLength::Field(path) => Length::Dynamic(length_of(fields, path)?),
-            };
-            lowered = match lowered {
-                Lowered { class, character: true } => {
-                    FieldClass::Text(TextClass { length, align: class.align() }).into()
-                }
-                Lowered { class, .. } => FieldClass::Array(ArrayClass { length, element: Box::new(class) }).into(),
-            };
-        }
-        Ok(lowered)
     }
 
     fn variant(
@@ -385,6 +382,25 @@ impl<'a> Types<'a> {
         }
         Ok(FieldClass::Variant(VariantClass { selector, options }))
     }
+}
+
+/// Wraps a class in arrays; the last length is the innermost.
+fn arrays(fields: &Fields<'_>, mut lowered: Lowered, lengths: &[ArrayLength<'_>]) -> Result<Lowered> {
+    for length in lengths.iter().rev() {
+        let length = match length {
+            ArrayLength::Fixed { count, .. } => Length::Static(*count),
+            ArrayLength::Field(path) => Length::Dynamic(length_of(fields, path)?),
+        };
+        lowered = match lowered {
+            Lowered { class, character: true } => {
+                FieldClass::Text(TextClass { length, align: class.align() }).into()
+            }
+            Lowered { class, .. } => {
+                FieldClass::Array(ArrayClass { length, element: Box::new(class) }).into()
+            }
+        };
+    }
+    Ok(lowered)
 }
 
 /// The field that holds a length.

@@ -167,7 +167,8 @@ fn outer_structs(stream: &StreamClass) -> impl Iterator<Item = &StructClass> {
 }
 
 fn compile_stream(stream: &StreamClass, outer: &Slots, slot_count: &mut usize) -> StreamPlan {
-    let scope = |scope, class: &Option<StructClass>| class.as_ref().map(|class| outer.compile_scope(scope, class));
+    let scope =
+        |scope, class: &Option<StructClass>| class.as_ref().map(|class| outer.compile_scope(scope, class));
     let event_header = scope(Scope::EventHeader, &stream.event_header);
     let referred_to = outer_references(stream).iter().any(|location| location.scope == Scope::EventHeader);
     let header_form = HeaderForm::of(stream.event_header.as_ref(), referred_to);
@@ -221,7 +222,8 @@ fn compile_event(
         slots.collect_struct(class);
     }
     *slot_count = slots.numbers.len().max(*slot_count);
-    let scope = |scope, class: &Option<StructClass>| class.as_ref().map(|class| slots.compile_scope(scope, class));
+    let scope =
+        |scope, class: &Option<StructClass>| class.as_ref().map(|class| slots.compile_scope(scope, class));
     let specific_context = scope(Scope::SpecificContext, &event.specific_context);
     let payload = scope(Scope::Payload, &event.payload);
 
@@ -353,7 +355,8 @@ impl Slots {
         for (index, option) in class.options.iter().enumerate() {
             ranges.extend(option.ranges.iter().map(|&(first, last)| (first, last, index)));
             here.path.push(option.name.clone());
-            options.push(OptionNode { name: Name::new(&option.name), node: self.compile(here, &option.class) });
+            options
+                .push(OptionNode { name: Name::new(&option.name), node: self.compile(here, &option.class) });
             here.path.pop();
         }
         // A negative bound is only reached by a signed selector; an unsigned one never exceeds i64 and is negative.

@@ -1,8 +1,8 @@
 //! Event headers: which class an event is of, and when it happened.
 
+use super::Cursor;
 use super::node::Node;
 use super::walk::{Visitor, walk};
-use super::Cursor;
 use crate::DecodeError;
 use crate::bits;
 use crate::schema::{ByteOrder, FieldClass, IntegerClass, Role, StructClass, VariantClass};
@@ -46,7 +46,9 @@ impl HeaderForm {
 /// packed to bytes, all of one byte order.
 fn lttng_form(header: &StructClass) -> Option<HeaderForm> {
     let [id, choice] = header.members.as_slice() else { return None };
-    let (FieldClass::Integer(id), FieldClass::Variant(choice)) = (&id.class, &choice.class) else { return None };
+    let (FieldClass::Integer(id), FieldClass::Variant(choice)) = (&id.class, &choice.class) else {
+        return None;
+    };
     let order = id.byte_order;
     let packed = |class: &IntegerClass, size: u32, role: Role| {
         let byte_order = class.byte_order == order && !class.signed;

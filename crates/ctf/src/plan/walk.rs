@@ -102,7 +102,8 @@ pub fn walk<V: Visitor>(
         NodeKind::Float(class) => {
             let at = cursor.take(class.size.into())?;
             let raw = bits::read(cursor.bytes, at, class.size, class.byte_order);
-            let value = if class.size == 32 { f32::from_bits(raw as u32).into() } else { f64::from_bits(raw) };
+            let value =
+                if class.size == 32 { f32::from_bits(raw as u32).into() } else { f64::from_bits(raw) };
             visitor.float(class, value);
         }
         NodeKind::String => {

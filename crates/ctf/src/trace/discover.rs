@@ -18,7 +18,7 @@ pub fn find_traces(path: &Path) -> Result<Vec<PathBuf>, Error> {
         found.push(path.to_owned());
         return Ok(found);
     }
-    let entries = std::fs::read_dir(path).map_err(|source| Error::io(path, source))?;
+    let entries = std::fs::read_dir(path).map_err(|source| Error::read(path, source))?;
     search(entries, 1, &mut found);
     Ok(found)
 }
@@ -55,7 +55,8 @@ mod tests {
             std::fs::write(directory.join("metadata"), "").unwrap();
         }
         let found = find_traces(root.path()).unwrap();
-        let shown: Vec<_> = found.iter().map(|p| p.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
+        let shown: Vec<_> =
+            found.iter().map(|p| p.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
         assert_eq!(shown, ["a", "b/archives/0/kernel", "b/archives/1/kernel"]);
         assert!(find_traces(&root.path().join("absent")).is_err());
     }

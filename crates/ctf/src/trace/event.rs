@@ -242,7 +242,8 @@ impl EventPlan {
         for name in path {
             let (index, next) = match &node.kind {
                 NodeKind::Variant(_, options) => {
-                    let index = options.iter().position(|o| o.name.shown() == *name || o.name.declared() == *name)?;
+                    let index =
+                        options.iter().position(|o| o.name.shown() == *name || o.name.declared() == *name)?;
                     (index, &options[index].node)
                 }
                 _ => node.member(name)?,

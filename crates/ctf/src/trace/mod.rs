@@ -70,7 +70,7 @@ impl Trace {
         let metadata_path = path.join("metadata");
         if !metadata_path.is_file() {
             // A directory that does not exist or may not be read says so itself.
-            std::fs::read_dir(path).map_err(|source| Error::io(path, source))?;
+            std::fs::read_dir(path).map_err(|source| Error::read(path, source))?;
             return Err(Error::NotATrace { path: path.to_owned() });
         }
         let metadata_text = metadata::read(&metadata_path)?;
@@ -102,16 +102,18 @@ impl Trace {
                 }
             };
             let file = self.files.len();
-            let scanned = scan::packets(&self.plan, self.schema.uuid, &path, map.bytes(), &mut self.diagnostics);
+            let scanned =
+                scan::packets(&self.plan, self.schema.uuid, &path, map.bytes(), &mut self.diagnostics);
             self.check_index(&name, &scanned);
             for packet in scanned {
                 let own_file = packet.stream_id.is_none().then_some(file);
-                let stream = streams.entry((packet.class, packet.stream_id, own_file)).or_insert_with(|| Stream {
-                    class: packet.class,
-                    id: packet.stream_id,
-                    file: name.clone(),
-                    packets: Vec::new(),
-                });
+                let stream =
+                    streams.entry((packet.class, packet.stream_id, own_file)).or_insert_with(|| Stream {
+                        class: packet.class,
+                        id: packet.stream_id,
+                        file: name.clone(),
+                        packets: Vec::new(),
+                    });
                 stream.packets.push(Packet { file, ..packet.packet });
             }
             self.files.push(DataFile { name, map });
@@ -229,7 +231,12 @@ impl Trace {
     /// left tells where the packet comes from, such as `cpu_id`. `None` where the stream has no packet context.
     ///
     /// The visitor sees a structure of the remaining members.
-    pub fn visit_packet_context<V: Visitor>(&self, stream: usize, packet: &Packet, visitor: &mut V) -> Option<()> {
+    pub fn visit_packet_context<V: Visitor>(
+        &self,
+        stream: usize,
+        packet: &Packet,
+        visitor: &mut V,
+    ) -> Option<()> {
         let mut slots = self.plan.new_slots();
         let mut cursor = Cursor::new(self.packet_bytes(packet));
         if let Some(header) = &self.plan.packet_header {
@@ -273,7 +280,7 @@ impl Trace {
 /// Names of the files of a trace directory that can hold packets, sorted: all regular files but `metadata` and hidden
 /// ones (CTF 1.8 section 4; tools leave directories such as `index` beside them).
 fn stream_file_names(directory: &Path) -> Result<Vec<String>, Error> {
-    let io = |source| Error::io(directory, source);
+    let io = |source| Error::read(directory, source);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(io)? {
         let entry = entry.map_err(io)?;

@@ -30,7 +30,8 @@ impl<'t> PacketEvents<'t> {
         if plan.needs_headers {
             for node in trace.plan.packet_header.iter().chain(&plan.packet_context) {
                 // Cannot fail: the headers were walked when the packet was found.
-                error = error.or(walk(node, &mut cursor, &mut slots, &mut Ignore).err().map(|e| (cursor.at, e)));
+                error =
+                    error.or(walk(node, &mut cursor, &mut slots, &mut Ignore).err().map(|e| (cursor.at, e)));
             }
         }
         cursor.at = packet.header_bits;
@@ -124,7 +125,9 @@ impl<'t> StreamEvents<'t> {
             }
             slots = done.slots;
         }
-        let Some(packet) = self.trace.streams[self.stream].packets.get(self.next_packet) else { return false };
+        let Some(packet) = self.trace.streams[self.stream].packets.get(self.next_packet) else {
+            return false;
+        };
         self.next_packet += 1;
         self.current = Some(PacketEvents::new(self.trace, self.stream, packet, slots));
         true

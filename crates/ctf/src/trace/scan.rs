@@ -106,7 +106,13 @@ pub(crate) fn packets(
     while offset < bytes.len() {
         let mut complain = |severity, message| {
             let offset = Some(offset as u64);
-            diagnostics.push(Diagnostic { severity, path: path.to_owned(), packet: Some(number), offset, message });
+            diagnostics.push(Diagnostic {
+                severity,
+                path: path.to_owned(),
+                packet: Some(number),
+                offset,
+                message,
+            });
         };
         let bits = match packet_at(plan, uuid, &bytes[offset..], &mut slots) {
             Ok((mut scanned, note)) => {
@@ -183,7 +189,8 @@ fn packet_at(
         return Err(Bad::Packet(format!("content of {content_bits} bits is impossible"), total_bits));
     }
     let other_trace = uuid.is_some_and(|uuid| !roles.uuid.is_empty() && roles.uuid != *uuid.as_bytes());
-    let note = other_trace.then(|| "the packet carries the uuid of another trace; read all the same".to_owned());
+    let note =
+        other_trace.then(|| "the packet carries the uuid of another trace; read all the same".to_owned());
     let begin = roles.begin.map(|(value, _)| value);
     let end = roles.end.map(|(value, bits)| extend_time(begin.unwrap_or(0), value, bits));
     let packet = Packet {

@@ -45,7 +45,7 @@ pub struct CopySummary {
 /// # Errors
 /// A file cannot be written, the trace stamps with several clocks, or a time has no place in the copy.
 pub fn copy_trace(trace: &Trace, directory: &Path, clock: &NewClock<'_>) -> Result<CopySummary, Error> {
-    let io = |source| Error::io(directory, source);
+    let io = |source| Error::write(directory, source);
     fs::create_dir_all(directory).map_err(io)?;
     let metadata = metadata_with(trace, &clock.class)?;
     fs::write(directory.join("metadata"), metadata).map_err(io)?;
@@ -59,7 +59,8 @@ pub fn copy_trace(trace: &Trace, directory: &Path, clock: &NewClock<'_>) -> Resu
 /// The metadata with another clock of the same name.
 fn metadata_with(trace: &Trace, class: &ClockClass) -> Result<String, Error> {
     let text = trace.metadata_text();
-    let unwritable = |message: &str| Error::Unwritable { path: trace.path().to_owned(), message: message.to_owned() };
+    let unwritable =
+        |message: &str| Error::Unwritable { path: trace.path().to_owned(), message: message.to_owned() };
     let ast = tsdl::parse(text).map_err(|e| unwritable(&e.message))?;
     let blocks: Vec<_> = ast
         .items
@@ -110,7 +111,7 @@ fn copy_file(
     summary: &mut CopySummary,
 ) -> Result<(), Error> {
     let path = directory.join(name);
-    let io = |source| Error::io(&path, source);
+    let io = |source| Error::write(&path, source);
     let mut file = BufWriter::new(File::create(&path).map_err(io)?);
     let mut entries: Vec<IndexEntry> = Vec::new();
     let mut writer: Option<(usize, PacketWriter<'_>)> = None;
@@ -124,7 +125,8 @@ fn copy_file(
         let Some((_, writer)) = &mut writer else { continue };
         let copied = copy_packet(trace, stream, number, packet, clock, writer, summary);
         let end = copied.map_err(|error| unwritable(trace, packet, &error))?;
-        let written = writer.finish(end, packet.total_bits).map_err(|error| unwritable(trace, packet, &error))?;
+        let written =
+            writer.finish(end, packet.total_bits).map_err(|error| unwritable(trace, packet, &error))?;
         summary.grown += u64::from(written.entry.total_bits > packet.total_bits);
         file.write_all(written.bytes).map_err(io)?;
         entries.push(written.entry);
@@ -133,7 +135,7 @@ fn copy_file(
     file.flush().map_err(io)?;
     let index_directory = directory.join("index");
     let index_path = index_directory.join(format!("{name}.idx"));
-    let io = |source| Error::io(&index_path, source);
+    let io = |source| Error::write(&index_path, source);
     fs::create_dir_all(&index_directory).map_err(io)?;
     fs::write(&index_path, index::write(&entries)).map_err(io)
 }

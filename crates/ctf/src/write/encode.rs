@@ -141,7 +141,11 @@ fn raw(value: &Value) -> Result<u64, EncodeError> {
 }
 
 /// Calls `change` on every integer inside a value that has a role.
-pub(super) fn for_roles(node: &Node, value: &mut Value, change: &mut dyn FnMut(Role, &IntegerClass, &mut u64)) {
+pub(super) fn for_roles(
+    node: &Node,
+    value: &mut Value,
+    change: &mut dyn FnMut(Role, &IntegerClass, &mut u64),
+) {
     match (&node.kind, value) {
         (NodeKind::Integer { class, .. }, Value::Unsigned(raw)) => {
             if let Some(role) = class.role {

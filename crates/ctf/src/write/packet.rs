@@ -83,7 +83,12 @@ impl<'p> PacketWriter<'p> {
     ///
     /// # Errors
     /// The time does not fit the header, or a generic header is missing or of another shape.
-    pub fn event(&mut self, class: &EventPlan, cycles: u64, generic: Option<Value>) -> Result<(), EncodeError> {
+    pub fn event(
+        &mut self,
+        class: &EventPlan,
+        cycles: u64,
+        generic: Option<Value>,
+    ) -> Result<(), EncodeError> {
         if let Some(header) = &self.stream.event_header {
             match LttngHeader::of(header).filter(|_| generic.is_none()) {
                 Some(lttng) => lttng.write(&mut self.out, class.id, self.now, cycles),
@@ -127,7 +132,10 @@ impl<'p> PacketWriter<'p> {
         // Bytes can be copied where the padding between fields comes out the same.
         let (bytes, start, end) = event.body();
         let moved = start.abs_diff(self.out.at());
-        if start.is_multiple_of(8) && end.is_multiple_of(8) && moved.is_multiple_of(class.max_align.max(8).into()) {
+        if start.is_multiple_of(8)
+            && end.is_multiple_of(8)
+            && moved.is_multiple_of(class.max_align.max(8).into())
+        {
             self.out.bytes_aligned(&bytes[(start / 8) as usize..(end / 8) as usize]);
             return Ok(());
         }
@@ -160,7 +168,8 @@ impl<'p> PacketWriter<'p> {
             content_bits.div_ceil(PAGE_BITS) * PAGE_BITS
         };
         let begin = self.head.begin;
-        let mut entry = IndexEntry { offset: self.offset, total_bits, content_bits, begin, end, ..IndexEntry::default() };
+        let mut entry =
+            IndexEntry { offset: self.offset, total_bits, content_bits, begin, end, ..IndexEntry::default() };
         entry.stream_class = self.stream.id;
         let nodes = [&self.plan.packet_header, &self.stream.packet_context];
         for (node, value) in nodes.into_iter().zip([&mut self.head.header, &mut self.head.context]) {

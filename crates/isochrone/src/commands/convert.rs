@@ -14,7 +14,8 @@ use crate::render::{figures, time};
 pub(crate) fn run(arguments: &Convert) -> anyhow::Result<Ending> {
     let clocks = read_clocks(&arguments.sync)?;
     let from = find(&clocks, &arguments.from)?;
-    let to = arguments.to.as_deref().map_or_else(|| find(&clocks, &from.reference), |name| find(&clocks, name))?;
+    let to =
+        arguments.to.as_deref().map_or_else(|| find(&clocks, &from.reference), |name| find(&clocks, name))?;
     anyhow::ensure!(
         from.entry.island == to.entry.island,
         "no chain of messages ties {} to {}: their times cannot be compared",
@@ -97,7 +98,12 @@ impl Row<'_> {
         let distance = |bound: Option<i128>| bound.and_then(|b| i64::try_from(b - self.to_ns).ok());
         match (distance(self.bounds_ns.0), distance(self.bounds_ns.1)) {
             (Some(lo), Some(hi)) => {
-                writeln!(out, "  surely between {} and +{} of it", figures::duration(lo), figures::duration(hi))
+                writeln!(
+                    out,
+                    "  surely between {} and +{} of it",
+                    figures::duration(lo),
+                    figures::duration(hi)
+                )
             }
             (None, None) => writeln!(out, "  no bounds: the time lies outside what was traced"),
             (lo, hi) => writeln!(out, "  surely within {} of it", figures::range(lo, hi, figures::duration)),

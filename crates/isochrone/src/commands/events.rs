@@ -29,7 +29,10 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
         match Source::new(input, clocks.as_ref()) {
             Some(source) => sources.push(source),
             None => {
-                eprintln!("warning: {}: no correction for its clock is known; left out", input.path().display());
+                eprintln!(
+                    "warning: {}: no correction for its clock is known; left out",
+                    input.path().display()
+                );
                 ending = Ending::Partly;
             }
         }
@@ -105,7 +108,8 @@ impl<'i> Source<'i> {
 
 /// Times of different islands cannot be compared: the order between them means nothing.
 fn warn_of_islands(sources: &[Source<'_>]) {
-    let mut islands: Vec<usize> = sources.iter().filter_map(|s| s.clock).map(|clock| clock.entry.island).collect();
+    let mut islands: Vec<usize> =
+        sources.iter().filter_map(|s| s.clock).map(|clock| clock.entry.island).collect();
     islands.sort_unstable();
     islands.dedup();
     if islands.len() > 1 {
@@ -117,12 +121,13 @@ fn warn_of_islands(sources: &[Source<'_>]) {
 }
 
 fn selected(arguments: &Events, unix_ns: Option<i128>, event: &Event<'_>) -> bool {
-    let Events { begin, end, events, .. } = arguments;
+    let Events { begin, end, names, .. } = arguments;
     let in_time = match unix_ns {
         Some(time) => begin.is_none_or(|begin| time >= begin) && end.is_none_or(|end| time < end),
         None => begin.is_none() && end.is_none(),
     };
-    in_time && (events.is_empty() || events.iter().any(|pattern| matches(pattern, event.name().unwrap_or_default())))
+    let name = event.name().unwrap_or_default();
+    in_time && (names.is_empty() || names.iter().any(|pattern| matches(pattern, name)))
 }
 
 /// Whether a name fits a pattern in which `*` stands for anything.
@@ -144,6 +149,9 @@ fn matches(pattern: &str, name: &str) -> bool {
     true
 }
 
+/// A packet, and its context as printed.
+type ShownContext<'i> = (&'i Packet, Vec<u8>);
+
 /// Appends events to a buffer.
 struct Printer<'i> {
     out: Vec<u8>,
@@ -152,12 +160,13 @@ struct Printer<'i> {
     sources: &'i [Source<'i>],
     last_time: Option<i128>,
     /// The packet of the last event of each stream, and its context as printed: the same for many events.
-    contexts: Vec<Vec<Option<(&'i Packet, Vec<u8>)>>>,
+    contexts: Vec<Vec<Option<ShownContext<'i>>>>,
 }
 
 impl<'i> Printer<'i> {
     fn new(arguments: &Events, sources: &'i [Source<'i>]) -> Self {
-        let contexts = sources.iter().map(|s| s.input.trace.streams().iter().map(|_| None).collect()).collect();
+        let contexts =
+            sources.iter().map(|s| s.input.trace.streams().iter().map(|_| None).collect()).collect();
         Self {
             out: Vec::with_capacity(FLUSH_AT * 2),
             format: arguments.format,
@@ -256,7 +265,8 @@ impl<'i> Printer<'i> {
         let source_of = &self.sources[source];
         if let Some((clock, raw)) = source_of.clock.zip(source_of.raw_ns(event)) {
             let Converted { bounds: (lo, hi), .. } = clock.to_reference(raw);
-            let unix = |raw: Option<i64>| raw.map(|raw| i128::from(raw) + i128::from(clock.reference_offset_ns));
+            let unix =
+                |raw: Option<i64>| raw.map(|raw| i128::from(raw) + i128::from(clock.reference_offset_ns));
             self.out.extend_from_slice(b",\"bounds_ns\":[");
             self.number_or_null(unix(lo));
             self.out.push(b',');

@@ -120,7 +120,8 @@ fn summarize(input: &InputTrace, progress: &(dyn Fn(u64) + Sync)) -> (TraceInfo,
         totals.diagnostics.extend(counts.diagnostics);
     }
     classes.sort_by_key(|class| (std::cmp::Reverse(class.count), class.id));
-    let diagnostics = trace.diagnostics().iter().chain(&totals.diagnostics).map(ToString::to_string).collect();
+    let diagnostics =
+        trace.diagnostics().iter().chain(&totals.diagnostics).map(ToString::to_string).collect();
     let info = TraceInfo {
         path: input.path().display().to_string(),
         host: hosts::hostname(trace).map(str::to_owned),
@@ -201,17 +202,30 @@ fn text(info: &TraceInfo, out: &mut impl Write) -> io::Result<()> {
     let domain = info.domain.as_deref().map(|domain| format!(", {domain}")).unwrap_or_default();
     writeln!(out, "{}: {host}{domain}, CTF {}", info.path, info.ctf_version)?;
     match &info.clock {
-        Some(clock) => writeln!(out, "  clock      {} ({}), {} Hz", clock.name, clock.id, clock.frequency_hz)?,
+        Some(clock) => {
+            writeln!(out, "  clock      {} ({}), {} Hz", clock.name, clock.id, clock.frequency_hz)?;
+        }
         None => writeln!(out, "  clock      none")?,
     }
     if let Some((begin, end)) = info.begin_ns.zip(info.end_ns) {
         let length = i64::try_from(end - begin).unwrap_or(i64::MAX);
-        writeln!(out, "  time       {} … {} ({})", time::full(begin), time::full(end), figures::duration(length))?;
+        writeln!(
+            out,
+            "  time       {} … {} ({})",
+            time::full(begin),
+            time::full(end),
+            figures::duration(length)
+        )?;
     }
     let (events, packets) = (figures::count(info.events), figures::count(info.packets as u64));
-    writeln!(out, "  events     {events} in {packets} packets of {}", figures::plural(info.streams, "stream"))?;
+    writeln!(
+        out,
+        "  events     {events} in {packets} packets of {}",
+        figures::plural(info.streams, "stream")
+    )?;
     if info.discarded_events > 0 || info.discarded_packets > 0 {
-        let (events, packets) = (figures::count(info.discarded_events), figures::count(info.discarded_packets));
+        let (events, packets) =
+            (figures::count(info.discarded_events), figures::count(info.discarded_packets));
         writeln!(out, "  lost       {events} events and {packets} packets that the tracer could not write")?;
     }
     let (sent, received) = info.packets_to_match;

@@ -20,6 +20,9 @@ const MAX_ABSENT: usize = 3;
 pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
     let inputs = Inputs::open(&arguments.traces);
     let mut ending = complaints::of_inputs(&inputs, true)?;
+    if let Some(directory) = &arguments.write {
+        copies::check(&inputs, directory)?;
+    }
     let options = Options { reference: arguments.reference.clone(), ..Options::default() };
     let bar = progress::over_bytes(&inputs, "matching packets", quiet);
     let outcome = synchronize(&inputs, &options, &|bytes| bar.inc(bytes))?;
@@ -37,10 +40,10 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
         ReportFormat::Json => stdout.write_all(json.as_bytes())?,
         ReportFormat::Text => report(&outcome.artefact, &mut stdout)?,
     }
-    if let Some(directory) = &arguments.write {
-        if write_copies(&inputs, &outcome.artefact, directory, quiet)? == Ending::Partly {
-            ending = Ending::Partly;
-        }
+    if let Some(directory) = &arguments.write
+        && write_copies(&inputs, &outcome.artefact, directory, quiet)? == Ending::Partly
+    {
+        ending = Ending::Partly;
     }
     Ok(ending)
 }
@@ -70,7 +73,12 @@ fn show_complaints(outcome: &Outcome, quiet: bool) {
     }
 }
 
-fn write_copies(inputs: &Inputs, artefact: &Artefact, directory: &Path, quiet: bool) -> anyhow::Result<Ending> {
+fn write_copies(
+    inputs: &Inputs,
+    artefact: &Artefact,
+    directory: &Path,
+    quiet: bool,
+) -> anyhow::Result<Ending> {
     let copied = copies::write(inputs, &Clocks::new(artefact)?, directory)?;
     let mut ending = Ending::Done;
     for copy in &copied {
@@ -88,6 +96,14 @@ fn write_copies(inputs: &Inputs, artefact: &Artefact, directory: &Path, quiet: b
 
 /// The report: verdict, hosts, links.
 fn report(artefact: &Artefact, out: &mut impl Write) -> io::Result<()> {
+    if artefact.islands.len() > 1 {
+        writeln!(
+            out,
+            "The hosts fall into {} islands that no chain of messages ties together; times of different islands cannot be \
+             compared.",
+            artefact.islands.len()
+        )?;
+    }
     for island in &artefact.islands {
         writeln!(out, "{}", verdict(artefact, island))?;
     }
@@ -101,10 +117,10 @@ fn report(artefact: &Artefact, out: &mut impl Write) -> io::Result<()> {
         0 => {}
         1..=MAX_ABSENT => {
             for link in absent {
-                writeln!(out, "{} and {} exchanged no packet that both traced", link.a, link.b)?;
+                writeln!(out, "{} and {} exchanged no packet that both traced.", link.a, link.b)?;
             }
         }
-        many => writeln!(out, "{many} other pairs of hosts exchanged no packet that both traced")?,
+        many => writeln!(out, "{many} other pairs of hosts exchanged no packet that both traced.")?,
     }
     Ok(())
 }
@@ -147,15 +163,22 @@ fn half_widths(clock: &ClockEntry) -> (i64, i64) {
 }
 
 fn clocks_table(artefact: &Artefact) -> Table {
-    let mut table = new_table(&["host", "reference time = rate · own time + offset", "off by at most", "in the middle"]);
+    let mut table =
+        new_table(&["host", "reference time = rate · own time + offset", "off by at most", "at best"]);
     for clock in &artefact.clocks {
         let is_reference = artefact.islands.iter().any(|i| i.id == clock.island && i.reference == clock.host);
         let (best, worst) = half_widths(clock);
         let row = if is_reference {
             [clock.host.clone(), "the reference".to_owned(), String::new(), String::new()]
         } else {
-            let formula = format!("{} · t + {} ns", clock.formula.slope, short_decimal(&clock.formula.offset_ns));
-            [clock.host.clone(), formula, format!("± {}", figures::duration(worst)), format!("± {}", figures::duration(best))]
+            let formula =
+                format!("{} · t + {} ns", clock.formula.slope, short_decimal(&clock.formula.offset_ns));
+            [
+                clock.host.clone(),
+                formula,
+                format!("± {}", figures::duration(worst)),
+                format!("± {}", figures::duration(best)),
+            ]
         };
         table.add_row(row);
     }
@@ -169,8 +192,16 @@ fn short_decimal(decimal: &str) -> &str {
 }
 
 fn links_table(links: &[&LinkEntry]) -> Table {
-    let header =
-        ["link", "quality", "→", "←", "rate of b against a, ppm", "b − a at the middle", "least round trip", "unsure"];
+    let header = [
+        "link",
+        "quality",
+        "→",
+        "←",
+        "rate of b against a, ppm",
+        "b − a at the middle",
+        "least round trip",
+        "unsure",
+    ];
     let mut table = new_table(&header);
     for link in links {
         let (lo, hi) = link.offset_at_middle_ns;
@@ -207,7 +238,10 @@ fn quality(quality: Quality) -> &'static str {
 /// A plain table, as wide as its content: numbers that belong together stay on one line.
 fn new_table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(header);
     table
 }
 

@@ -6,16 +6,23 @@ const NS_PER_S: i128 = 1_000_000_000;
 
 /// Reads Unix seconds with decimals, Unix nanoseconds, or an RFC 3339 date and time. Gives Unix ns.
 pub(crate) fn parse(text: &str) -> Result<i128, String> {
-    let wrong =
-        || format!("`{text}` is no time: give Unix seconds with decimals, Unix nanoseconds, or 2026-11-20T05:54:01.5Z");
+    let wrong = || {
+        format!(
+            "`{text}` is no time: give Unix seconds with decimals, Unix nanoseconds, or 2026-11-20T05:54:01.5Z"
+        )
+    };
     if text.contains(['T', 't', ':']) {
-        return text.parse::<Timestamp>().map(|t| t.as_nanosecond()).map_err(|e| format!("{}: {e}", wrong()));
+        return text
+            .parse::<Timestamp>()
+            .map(Timestamp::as_nanosecond)
+            .map_err(|e| format!("{}: {e}", wrong()));
     }
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     // Longer numbers are no times, and would overflow.
-    let plausible = !whole.is_empty() && whole.len() <= 20 && part.len() <= 9 && all_digits(whole) && all_digits(part);
+    let plausible =
+        !whole.is_empty() && whole.len() <= 20 && part.len() <= 9 && all_digits(whole) && all_digits(part);
     if !plausible {
         return Err(wrong());
     }

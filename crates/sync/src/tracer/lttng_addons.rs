@@ -26,7 +26,12 @@ pub(super) fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dy
         _ => return None,
     };
     let field = |name: &str| class.payload_field(stream, &[name]);
-    Some(Box::new(SocketEvent { direction, seq: field("seq")?, ack: field("ack_seq")?, flags: field("flags")? }))
+    Some(Box::new(SocketEvent {
+        direction,
+        seq: field("seq")?,
+        ack: field("ack_seq")?,
+        flags: field("flags")?,
+    }))
 }
 
 impl Extractor for SocketEvent {

@@ -29,3 +29,10 @@ pub fn event_names(direction: Direction) -> &'static [&'static str] {
         Direction::Received => &[lttng_net::RECEIVE, lttng_net::RECEIVE_OLD, lttng_addons::IN],
     }
 }
+
+/// The direction of an event that some family takes packets from, by its name.
+pub fn direction_of(event: &str) -> Option<Direction> {
+    [Direction::Sent, Direction::Received]
+        .into_iter()
+        .find(|&direction| event_names(direction).contains(&event))
+}
