@@ -81,7 +81,7 @@ pub(crate) struct Events {
     /// How to print events
     #[arg(long, value_enum, default_value_t = EventFormat::Text)]
     pub(crate) format: EventFormat,
-    /// Only events at or after this time: Unix seconds with decimals, Unix nanoseconds, or a date and time (RFC 3339)
+    /// Only events at or after this time: Unix seconds with a decimal point, Unix nanoseconds without, or RFC 3339
     #[arg(long, value_name = "TIME", value_parser = crate::render::time::parse)]
     pub(crate) begin: Option<i128>,
     /// Only events before this time
@@ -132,7 +132,7 @@ pub(crate) struct Convert {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
-    /// Times: Unix seconds with decimals, Unix nanoseconds, or dates and times (RFC 3339)
+    /// Times: Unix seconds with a decimal point, Unix nanoseconds without, or RFC 3339
     #[arg(required = true, value_name = "TIME", allow_negative_numbers = true)]
     pub(crate) times: Vec<String>,
 }

@@ -44,7 +44,9 @@ pub fn judge(sync: &str, truth: &str) -> Result<Vec<Verdict>, Box<dyn std::error
     let reference = truth.hosts.get(&artefact.reference).ok_or("the truth lacks the reference host")?;
     let clocks = Clocks::new(&artefact)?;
     let others = clocks.iter().filter(|clock| clock.entry.host != artefact.reference);
-    Ok(others.filter_map(|clock| Some(compare(clock, truth.hosts.get(&clock.entry.host)?, reference))).collect())
+    Ok(others
+        .filter_map(|clock| Some(compare(clock, truth.hosts.get(&clock.entry.host)?, reference)))
+        .collect())
 }
 
 fn compare(clock: &Clock, known: &Known, reference: &Known) -> Verdict {

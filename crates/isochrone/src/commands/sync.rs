@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::{Artefact, ClockEntry, IslandEntry, LinkEntry, Quality};
+use isochrone_sync::artefact::{Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Quality};
 use isochrone_sync::{Inputs, Options, Outcome, copies, synchronize};
 
 use crate::Ending;
@@ -107,10 +107,10 @@ fn report(artefact: &Artefact, out: &mut impl Write) -> io::Result<()> {
     for island in &artefact.islands {
         writeln!(out, "{}", verdict(artefact, island))?;
     }
-    writeln!(out, "\n{}", clocks_table(artefact))?;
+    writeln!(out, "\n{}", clocks_table(artefact).trim_fmt())?;
     let present: Vec<&LinkEntry> = artefact.links.iter().filter(|l| l.quality != Quality::Absent).collect();
     if !present.is_empty() {
-        writeln!(out, "\n{}", links_table(&present))?;
+        writeln!(out, "\n{}", links_table(&present).trim_fmt())?;
     }
     let absent: Vec<&LinkEntry> = artefact.links.iter().filter(|l| l.quality == Quality::Absent).collect();
     match absent.len() {
@@ -163,22 +163,28 @@ fn half_widths(clock: &ClockEntry) -> (i64, i64) {
 }
 
 fn clocks_table(artefact: &Artefact) -> Table {
-    let mut table =
-        new_table(&["host", "reference time = rate · own time + offset", "off by at most", "at best"]);
+    let mut table = new_table(&[
+        "host",
+        "reference time = rate · own time + offset",
+        "off by at most",
+        "at best",
+        "wall clock set",
+    ]);
     for clock in &artefact.clocks {
-        let is_reference = artefact.islands.iter().any(|i| i.id == clock.island && i.reference == clock.host);
+        let island = artefact.islands.iter().find(|i| i.id == clock.island);
+        let reference = island.and_then(|i| artefact.clocks.iter().find(|c| c.host == i.reference));
         let (best, worst) = half_widths(clock);
-        let row = if is_reference {
-            [clock.host.clone(), "the reference".to_owned(), String::new(), String::new()]
-        } else {
-            let formula =
-                format!("{} · t + {} ns", clock.formula.slope, short_decimal(&clock.formula.offset_ns));
-            [
+        let row = match reference.filter(|reference| reference.host != clock.host) {
+            None => {
+                [clock.host.clone(), "the reference".to_owned(), String::new(), String::new(), String::new()]
+            }
+            Some(reference) => [
                 clock.host.clone(),
-                formula,
+                formula(clock),
                 format!("± {}", figures::duration(worst)),
                 format!("± {}", figures::duration(best)),
-            ]
+                wall_clock(clock, reference),
+            ],
         };
         table.add_row(row);
     }
@@ -186,9 +192,21 @@ fn clocks_table(artefact: &Artefact) -> Table {
     table
 }
 
-/// A decimal with three places, enough for ns.
-fn short_decimal(decimal: &str) -> &str {
-    decimal.find('.').map_or(decimal, |point| decimal.get(..point + 4).unwrap_or(decimal))
+/// The line, its offset to three places: enough for ns.
+fn formula(clock: &ClockEntry) -> String {
+    let Formula { slope, offset_ns } = &clock.formula;
+    let (sign, size) = offset_ns.strip_prefix('-').map_or(('+', offset_ns.as_str()), |size| ('−', size));
+    let shown = size.find('.').and_then(|point| size.get(..point + 4)).unwrap_or(size);
+    format!("{slope} · t {sign} {shown} ns")
+}
+
+/// How far the host's wall clock was from that of the reference, at the first instant.
+fn wall_clock(clock: &ClockEntry, reference: &ClockEntry) -> String {
+    let (raw, reference_raw) = clock.knots.first().copied().unwrap_or_default();
+    let own = raw.saturating_add(clock.clock_offset_ns);
+    let difference = own.saturating_sub(reference_raw.saturating_add(reference.clock_offset_ns));
+    let way = if difference < 0 { "behind" } else { "ahead" };
+    format!("{} {way}", figures::duration(difference.saturating_abs()))
 }
 
 fn links_table(links: &[&LinkEntry]) -> Table {

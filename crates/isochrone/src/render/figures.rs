@@ -18,13 +18,13 @@ pub(crate) fn duration(ns: i64) -> String {
     }
 }
 
-/// A number with thin groups of three: `1 234 567`.
+/// A number in groups of three: `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push('\u{202f}');
+            grouped.push(',');
         }
         grouped.push(digit);
     }
@@ -60,9 +60,9 @@ mod tests {
 
     #[test]
     fn counts_are_grouped() {
-        let check = |number, expect: &str| assert_eq!(count(number).replace('\u{202f}', "_"), expect);
+        let check = |number, expect: &str| assert_eq!(count(number), expect);
         check(7, "7");
-        check(1234, "1_234");
-        check(1_234_567, "1_234_567");
+        check(1234, "1,234");
+        check(1_234_567, "1,234,567");
     }
 }

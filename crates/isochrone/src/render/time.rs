@@ -8,7 +8,7 @@ const NS_PER_S: i128 = 1_000_000_000;
 pub(crate) fn parse(text: &str) -> Result<i128, String> {
     let wrong = || {
         format!(
-            "`{text}` is no time: give Unix seconds with decimals, Unix nanoseconds, or 2026-11-20T05:54:01.5Z"
+            "`{text}` is no time: give Unix seconds with a decimal point, Unix nanoseconds without, or 2026-11-20T05:54:01.5Z"
         )
     };
     if text.contains(['T', 't', ':']) {

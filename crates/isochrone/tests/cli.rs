@@ -1,0 +1,224 @@
+//! The binary as a user meets it: what works, and what each kind of bad input gets.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn isochrone(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("isochrone").unwrap();
+    command.args(arguments);
+    command
+}
+
+fn shop(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop").join(name);
+    path.canonicalize().unwrap().to_str().unwrap().to_owned()
+}
+
+/// Runs a command; compares its status, and looks for texts in what it says on stderr.
+fn check(arguments: &[&str], status: i32, stderr: &[&str]) -> String {
+    let output = isochrone(arguments).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{arguments:?} said: {said}");
+    for text in stderr {
+        assert!(said.contains(text), "{arguments:?} does not say `{text}` but: {said}");
+    }
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A writable copy of one of the example's traces.
+fn copy_of(name: &str, to: &Path) -> PathBuf {
+    let from = Path::new(&shop(name)).join("kernel");
+    fs::create_dir_all(to.join("kernel")).unwrap();
+    for file in ["metadata", "ch_0"] {
+        fs::write(to.join("kernel").join(file), fs::read(from.join(file)).unwrap()).unwrap();
+    }
+    to.to_owned()
+}
+
+#[test]
+fn three_hosts_are_put_on_one_clock() {
+    let (client, app, db) = (shop("client"), shop("app"), shop("db"));
+    let report = check(&["sync", &client, &app, &db], 0, &[]);
+    assert!(report.contains("3 hosts are on one clock, that of h2"), "{report}");
+    let json = check(&["sync", "--format", "json", "--reference", "h3", &client, &app, &db], 0, &[]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["version"], 1);
+    assert_eq!(json["reference"], "h3");
+    assert_eq!(json["links"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_missing_file_costs_only_itself() {
+    let (client, app) = (shop("client"), shop("app"));
+    check(&["sync", "/no/such/trace"], 2, &["cannot read /no/such/trace: No such file"]);
+    let report =
+        check(&["sync", "/no/such/trace", &client, &app], 1, &["cannot read /no/such/trace: No such file"]);
+    assert!(report.contains("2 hosts are on one clock"));
+    check(&["events", "/no/such/trace"], 2, &["cannot read /no/such/trace"]);
+    check(&["dump", "/no/such/trace"], 2, &["cannot read /no/such/trace"]);
+}
+
+#[test]
+fn an_empty_directory_is_named() {
+    let empty = tempfile::tempdir().unwrap();
+    let path = empty.path().to_str().unwrap();
+    for command in ["sync", "info", "events"] {
+        check(&[command, path], 2, &[path, "no CTF trace is in it"]);
+    }
+    check(&["dump", path], 2, &["is not a CTF trace: it holds no metadata file"]);
+}
+
+#[test]
+fn a_truncated_stream_costs_the_packet_that_was_cut() {
+    let directory = tempfile::tempdir().unwrap();
+    let app = copy_of("app", &directory.path().join("app"));
+    let file = fs::File::options().write(true).open(app.join("kernel/ch_0")).unwrap();
+    file.set_len(1_500_000).unwrap();
+    let app = app.to_str().unwrap();
+    let told = ["ch_0: packet 1, byte 1048576", "a packet of 688128 bytes was cut off"];
+    let report = check(&["sync", &shop("client"), app], 1, &told);
+    assert!(report.contains("2 hosts are on one clock"), "{report}");
+    let info = check(&["info", "--format", "json", app], 1, &told);
+    let info: Value = serde_json::from_str(&info).unwrap();
+    assert_eq!(info["traces"][0]["events"], 21_880);
+    assert_eq!(info["traces"][0]["diagnostics"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn metadata_errors_name_line_and_column() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("broken");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("metadata"), "/* CTF 1.8 */\ntrace {\n\tmajor = 1\n\tminor = 8;\n};\n").unwrap();
+    let path = path.to_str().unwrap();
+    let told = ["metadata:4:2: expected `;`", "\n minor = 8;\n ^"];
+    check(&["info", path], 2, &told);
+    let report = check(&["sync", path, &shop("client"), &shop("app")], 1, &told);
+    assert!(report.contains("2 hosts are on one clock"));
+}
+
+#[test]
+fn hosts_that_never_talk_are_islands() {
+    let report = check(&["sync", &shop("client"), &shop("db")], 1, &[]);
+    assert!(report.contains("The hosts fall into 2 islands"), "{report}");
+    assert!(report.contains("h1 and h3 exchanged no packet that both traced."), "{report}");
+}
+
+#[test]
+fn a_trace_named_twice_is_used_once() {
+    let (client, app) = (shop("client"), shop("app"));
+    let inner = format!("{client}/kernel");
+    let report = check(&["sync", &client, &app, &inner], 0, &["was named twice and is used once"]);
+    assert!(report.contains("2 hosts are on one clock"));
+    let directory = tempfile::tempdir().unwrap();
+    let copy = copy_of("client", &directory.path().join("copy"));
+    let report = check(&["sync", &client, &app, copy.to_str().unwrap()], 0, &["is a copy of"]);
+    assert!(report.contains("2 hosts are on one clock"));
+    check(
+        &["sync", &client, &client],
+        0,
+        &["all traces are of one clock, that of h1: there is nothing to synchronize"],
+    );
+}
+
+#[test]
+fn an_unknown_reference_is_refused() {
+    let told = ["no host is called `h9`; there are h1, h2"];
+    check(&["sync", "--reference", "h9", &shop("client"), &shop("app")], 2, &told);
+}
+
+#[test]
+fn times_go_there_and_back_within_their_bounds() {
+    let directory = tempfile::tempdir().unwrap();
+    let sync = directory.path().join("sync.json");
+    let sync = sync.to_str().unwrap();
+    check(&["sync", "-q", "-o", sync, &shop("client"), &shop("app"), &shop("db")], 0, &[]);
+    let convert = |from: &str, to: &str, raw: i64| -> (i64, i64, i64) {
+        let raw = raw.to_string();
+        let arguments =
+            ["convert", "--sync", sync, "--from", from, "--to", to, "--raw", "--format", "json", &raw];
+        let json: Value = serde_json::from_str(&check(&arguments, 0, &[])).unwrap();
+        let bounds = &json[0]["bounds_ns"];
+        (json[0]["to_ns"].as_i64().unwrap(), bounds[0].as_i64().unwrap(), bounds[1].as_i64().unwrap())
+    };
+    for raw in [20_000_000_000, 23_456_789_012, 25_000_000_000] {
+        let (there, lo, hi) = convert("h1", "h3", raw);
+        assert!(lo <= there && there <= hi);
+        let (back, lo, hi) = convert("h3", "h1", there);
+        assert!((back - raw).abs() <= 2, "{back} is not {raw}");
+        assert!(lo <= raw && raw <= hi);
+    }
+    check(&["convert", "--sync", sync, "--from", "h1", "--raw", "1"], 1, &[]);
+    check(
+        &["convert", "--sync", sync, "--from", "h9", "1"],
+        2,
+        &["no host is called `h9`; there are h1, h2, h3"],
+    );
+    check(&["convert", "--sync", sync, "--from", "h1", "soon"], 2, &["`soon` is no time"]);
+}
+
+#[test]
+fn a_foreign_file_is_no_sync_json() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("other.json");
+    let run = |content: &str, told: &str| {
+        fs::write(&path, content).unwrap();
+        check(&["events", "--sync", path.to_str().unwrap(), &shop("db")], 2, &[told]);
+    };
+    run("nonsense", "not a sync.json: expected");
+    run("{\"version\": 7}", "version 7 is not known");
+    run("{\"version\": 1}", "missing field");
+}
+
+#[test]
+fn events_are_filtered() {
+    let lines = |arguments: &[&str]| -> Vec<String> {
+        let db = shop("db");
+        let arguments: Vec<&str> = ["events"].iter().chain(arguments).copied().chain([db.as_str()]).collect();
+        check(&arguments, 0, &[]).lines().map(str::to_owned).collect()
+    };
+    let all = lines(&["--event", "net_*"]);
+    assert!(all.len() > 500 && all.iter().all(|line| line.contains("h3 net_")));
+    assert!(lines(&["--host", "h1"]).is_empty());
+    let begin = "2026-11-20T06:10:18Z";
+    let some = lines(&["--event", "net_*", "--begin", begin, "--end", "1795155019.0"]);
+    assert!(!some.is_empty() && some.len() < all.len());
+    assert!(some.iter().all(|line| line.starts_with("[06:10:18.")));
+    let json = lines(&["--event", "sched_switch", "--format", "json", "--end", "2026-11-20T06:10:17Z"]);
+    for line in &json {
+        let event: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(event["event"], "sched_switch");
+        assert!(event["payload"]["next_tid"].is_i64());
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("isochrone"))
+        .args(["events", &shop("db")])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(output.status.success());
+}
+
+#[test]
+fn copies_collide_or_exist_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("together");
+    let target = target.to_str().unwrap();
+    let (client, app) = (shop("client"), shop("app"));
+    let (inner, other) = (format!("{client}/kernel"), format!("{app}/kernel"));
+    check(&["sync", "--write", target, &inner, &other], 2, &["would both be written to", "kernel_"]);
+    assert!(!Path::new(target).exists());
+    check(&["sync", "--write", target, &client, &app], 0, &[]);
+    assert!(Path::new(target).join("client_/kernel/metadata").is_file());
+    check(&["sync", "--write", target, &client, &app], 2, &["exists already; nothing was written"]);
+}
