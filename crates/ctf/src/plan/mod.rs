@@ -1,11 +1,11 @@
 //! The decode plan: a [`Schema`](crate::schema::Schema) compiled for reading.
 //!
-//! Two views of every event class are kept. The *skip program* ([`program`]) is a flat list of steps that finds the end
-//! of an event: all that has a constant size is folded into one step. The *nodes* ([`node`]) hold the fields as a tree
+//! Two views of every event class are kept. The *skip program* (`program`) is a flat list of steps that finds the end
+//! of an event: all that has a constant size is folded into one step. The *nodes* (`node`) hold the fields as a tree
 //! and are walked when somebody asks for values. Lengths and selectors live in numbered slots, so that no name is looked
-//! up while decoding. [`header`] recognises LTTng's event headers and decodes them without either.
+//! up while decoding. `header` recognises LTTng's event headers and decodes them without either.
 //!
-//! [`crate::trace`] finds packets and applies the plan to them.
+//! `crate::trace` finds packets and applies the plan to them.
 
 mod compile;
 mod header;

@@ -1,4 +1,4 @@
-//! Fields as a tree, annotated for decoding: what [`walk`](super::walk) goes through.
+//! Fields as a tree, annotated for decoding: what [`walk`](super::walk()) goes through.
 
 use crate::schema::{FloatClass, IntegerClass, shown_name};
 

@@ -1,6 +1,6 @@
 //! The schema of a trace: what its metadata says, whatever language said it.
 //!
-//! TSDL (CTF 1.8) is lowered to this model by [`crate::lower`]; it is the model of CTF 2 (field classes, roles,
+//! TSDL (CTF 1.8) is lowered to this model by `crate::lower`; it is the model of CTF 2 (field classes, roles,
 //! locations, mappings), so that the metadata of CTF 2 has a place to go. [`crate::plan`] compiles it for decoding.
 //! Nothing here knows bytes of a stream.
 

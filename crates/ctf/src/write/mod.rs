@@ -1,6 +1,6 @@
 //! Writing packets: from values ([`PacketWriter`]), or as copies of a trace on another clock ([`copy_trace`]).
 //!
-//! [`encode`] is the inverse of [`crate::plan::walk`]; both follow the same compiled plan.
+//! [`encode()`] is the inverse of [`crate::plan::walk()`]; both follow the same compiled plan.
 
 mod copy;
 mod encode;
