@@ -6,9 +6,9 @@
 
 use crate::MAX_ABS_NS;
 use crate::correction::Correction;
-use crate::joint::Span;
 use crate::margin::MarginLine;
 use crate::rate::Rate;
+use crate::span::Span;
 
 /// Two knots closer than this (ns) do not carry a rate: rounding them to whole ns would show in it.
 const MIN_RATE_BASE_NS: i64 = 1_000_000_000;

@@ -9,7 +9,8 @@
 
 use crate::bounded::Bounded;
 use crate::error::ClockError;
-use crate::hull::{HalfHull, Point, Side};
+use crate::hull::{HalfHull, Side};
+use crate::point::Point;
 use crate::slope::{Slope, SlopeRange};
 
 /// The rates that the messages of a corridor allow, or why there is none.

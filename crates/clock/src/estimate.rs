@@ -13,9 +13,9 @@ use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Variable
 
 use crate::composed::affine;
 use crate::correction::Correction;
-use crate::joint::Span;
 use crate::link::Link;
 use crate::slope::Slope;
+use crate::span::Span;
 
 /// A coefficient below this is left out: the solver wants coefficients within six orders of magnitude.
 const TINY: f64 = 1e-6;

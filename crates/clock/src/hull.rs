@@ -8,43 +8,9 @@
 //! for points in any order: find the place, reject the point if it lies behind the chain, otherwise remove
 //! the neighbours it hides.
 
-use crate::error::{ClockError, checked_time};
 use crate::exact::Fraction;
+use crate::point::Point;
 use crate::slope::{Slope, SlopeBand};
-
-/// One message as a point: `x` on the first clock, `y` on the second, raw ns, both within
-/// ±[`crate::MAX_ABS_NS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Point {
-    x: i64,
-    y: i64,
-}
-
-impl Point {
-    /// The point (`x`, `y`).
-    ///
-    /// # Errors
-    /// [`ClockError::TimeOutOfRange`] when a coordinate is outside ±[`crate::MAX_ABS_NS`].
-    pub fn new(x: i64, y: i64) -> Result<Self, ClockError> {
-        Ok(Self { x: checked_time(x)?, y: checked_time(y)? })
-    }
-
-    /// Time on the first clock, raw ns.
-    pub fn x(self) -> i64 {
-        self.x
-    }
-
-    /// Time on the second clock, raw ns.
-    pub fn y(self) -> i64 {
-        self.y
-    }
-
-    /// The same message seen with the clocks in the other order.
-    #[must_use]
-    pub fn swapped(self) -> Self {
-        Self { x: self.y, y: self.x }
-    }
-}
 
 /// On which side of the relation the points lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

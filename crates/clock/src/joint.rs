@@ -23,18 +23,10 @@ use crate::link::{Link, LinkReport, Tie};
 use crate::margin::MarginLine;
 use crate::paths::{Edge, Graph, Tree};
 use crate::slope::{RATE_PRIOR_PPM, SlopeRange};
+use crate::span::Span;
 use crate::uncertainty::Bounds;
 
 pub use crate::uncertainty::MAX_ROWS;
-
-/// The first and the last event of a clock, raw ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// First instant.
-    pub begin: i64,
-    /// Last instant.
-    pub end: i64,
-}
 
 /// The messages between two clocks.
 #[derive(Debug, Clone, PartialEq, Eq)]

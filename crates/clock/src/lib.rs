@@ -14,7 +14,7 @@
 //! | module | concept |
 //! |---|---|
 //! | [`slope`] | exact rates: a ratio of two integers, ranges of them |
-//! | [`hull`] | the messages of one direction that can still matter: a half hull |
+//! | [`point`], [`hull`] | the messages of one direction that can still matter: a half hull |
 //! | [`corridor`] | both directions of a link; what rates and offsets they allow |
 //! | [`bounded`] | a corridor within a range of rates: lowest and highest time at any instant |
 //! | [`margin`] | the line that stays farthest from all messages |
@@ -48,8 +48,10 @@ pub mod interval;
 pub mod joint;
 pub mod link;
 pub mod margin;
+pub mod point;
 pub mod rate;
 pub mod slope;
+pub mod span;
 
 mod composed;
 mod estimate;
@@ -61,13 +63,15 @@ pub use bounded::Bounded;
 pub use correction::Correction;
 pub use corridor::{Corridor, Feasible, Infeasible};
 pub use error::ClockError;
-pub use hull::{HalfHull, Point, Side};
+pub use hull::{HalfHull, Side};
 pub use interval::{Interval, IntervalRow};
-pub use joint::{Island, LinkData, Network, Solution, Span, solve};
+pub use joint::{Island, LinkData, Network, Solution, solve};
 pub use link::{LinkQuality, LinkReport, Refusal};
 pub use margin::MarginLine;
+pub use point::Point;
 pub use rate::Rate;
 pub use slope::{RATE_PRIOR_PPM, Slope, SlopeBand, SlopeRange};
+pub use span::Span;
 
 /// The largest absolute raw time, in nanoseconds, that the crate accepts: 2⁶¹ (about 73 years).
 ///

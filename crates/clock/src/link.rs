@@ -7,9 +7,9 @@
 use crate::bounded::Bounded;
 use crate::corridor::{Corridor, Infeasible};
 use crate::exact::ceil_div;
-use crate::joint::Span;
 use crate::margin::MarginLine;
 use crate::slope::SlopeRange;
+use crate::span::Span;
 
 /// With at least this many messages in both directions, a contradiction is no accident: the link is refused.
 /// With fewer, the line of least violation is used, and marked as such.

@@ -12,7 +12,7 @@
 
 use crate::corridor::Corridor;
 use crate::exact::{Fraction, floor_div, saturate};
-use crate::hull::Point;
+use crate::point::Point;
 use crate::slope::{Slope, SlopeBand};
 
 /// The line halfway between two parallel lines, one through an upper and one through a lower point.

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use crate::error::ClockError;
 use crate::exact::Fraction;
-use crate::hull::Point;
+use crate::point::Point;
 
 /// How far the rates of two computers' clocks are believed to lie apart when messages do not say, in parts
 /// per million.

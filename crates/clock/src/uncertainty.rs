@@ -10,7 +10,7 @@ use crate::bounded::Bounded;
 use crate::correction::Correction;
 use crate::error::ClockError;
 use crate::interval::{Interval, IntervalRow, MAX_BOUND_NS};
-use crate::joint::Span;
+use crate::span::Span;
 
 /// Most rows of a clock's interval.
 pub const MAX_ROWS: usize = 64;

@@ -11,7 +11,7 @@ use crate::artefact::{
 use crate::hosts::{self, HostClock};
 use crate::input::{Inputs, Refused};
 use crate::matching::{Matches, Message};
-use crate::synchronize::Options;
+use crate::options::Options;
 
 /// The clocks are taken for straight lines.
 const WANDER_PPM: f64 = 0.0;

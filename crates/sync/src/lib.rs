@@ -16,13 +16,15 @@ mod extract;
 pub mod hosts;
 mod input;
 pub mod matching;
+mod options;
 pub mod record;
 mod synchronize;
 pub mod tracer;
 
 pub use extract::{Extraction, TraceFacts, extract};
 pub use input::{InputTrace, Inputs, Refused};
-pub use synchronize::{Options, Outcome, SyncError, synchronize};
+pub use options::Options;
+pub use synchronize::{Outcome, SyncError, synchronize};
 
 /// Told how many bytes of the traces have been read since the last call; called from several threads.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);

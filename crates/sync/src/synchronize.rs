@@ -1,6 +1,6 @@
 //! The main job: traces in, artefact out.
 
-use isochrone_clock::{ClockError, Network, RATE_PRIOR_PPM, Span, solve};
+use isochrone_clock::{ClockError, Network, Span, solve};
 use isochrone_ctf::Severity;
 
 use crate::Progress;
@@ -11,26 +11,12 @@ use crate::extract::{TraceFacts, extract};
 use crate::hosts::{self, HostClock};
 use crate::input::{Inputs, Refused};
 use crate::matching::Matcher;
+use crate::options::Options;
 use crate::record::Sighting;
 
 /// Offsets of one clock that differ by more than this in two traces are worth a word: LTTng samples the offset anew for
 /// each domain, which differs by microseconds; more than that and somebody set the wall clock.
 const OFFSET_STEP_NS: i64 = 1_000_000;
-
-/// What to do differently.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The host whose clock is the reference, instead of the one that makes the worst uncertainty least.
-    pub reference: Option<String>,
-    /// How far apart the rates of two clocks may be where messages do not tell, ppm.
-    pub rate_prior_ppm: u32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { reference: None, rate_prior_ppm: RATE_PRIOR_PPM }
-    }
-}
 
 /// The artefact and what a report says beside it.
 #[derive(Debug)]
