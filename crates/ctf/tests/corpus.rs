@@ -3,7 +3,7 @@
 //! The corpus lies beside the project, not in it: without it the test is skipped, loudly; with
 //! `ISOCHRONE_REQUIRE_SHARED` set it must be there.
 
-#![allow(clippy::print_stderr)] // A skipped test says so.
+#![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
 //! The binary as a user meets it: what works, and what each kind of bad input gets.
+#![allow(clippy::unwrap_used)] // A test may panic.
 
 use std::fs;
 use std::path::{Path, PathBuf};

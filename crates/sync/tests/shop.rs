@@ -1,4 +1,5 @@
 //! The bundled example: three real hosts whose clocks are known.
+#![allow(clippy::unwrap_used)] // A test may panic.
 
 use std::path::PathBuf;
 
