@@ -1,1 +1,45 @@
-//! Placeholder.
+//! Simulated hosts and clusters with known clocks, written as real CTF 1.8 traces.
+//!
+//! A single trace is written by hand with [`LttngTrace`]: event by event, in any of LTTng's layouts. A [`Cluster`] of
+//! hosts whose [`SimClock`]s are wrong in known ways exchanges packets and is written as one trace per host, so that
+//! what a synchronization finds can be compared with the truth. The same description and seed give the same bytes.
+//!
+//! This crate knows LTTng's output and nothing of how anybody reads it; its only way to bytes is the writer of
+//! [`isochrone_ctf`].
+//!
+//! ```
+//! use isochrone_testkit::{Cluster, Family};
+//! # let directory = tempfile::tempdir()?;
+//! let cluster = Cluster::chain(3).messages(100).seconds(10);
+//! cluster.write(directory.path(), Family::IPV4)?;
+//! let (h0_to_h2, at) = (cluster.truth(0, 2)?, cluster.hosts[0].clock.raw(5_000_000_000));
+//! assert!(h0_to_h2(at).abs_diff(cluster.hosts[2].clock.raw(5_000_000_000)) <= 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod assign;
+mod classes;
+mod clock;
+mod cluster;
+mod compiled;
+mod error;
+mod lttng;
+mod metadata;
+mod net;
+mod packets;
+mod random;
+mod stream;
+mod traffic;
+mod value;
+
+pub use classes::{KERNEL_CLASSES, NetLayout};
+pub use clock::{SimClock, UNIX_EPOCH_NS};
+pub use cluster::{Cluster, SimHost, SimLink};
+pub use error::{Misuse, TestkitError};
+pub use isochrone_ctf::schema::ByteOrder;
+pub use lttng::LttngTrace;
+pub use metadata::{ClockSpec, EventHeader};
+pub use packets::{Family, IpVersion};
+pub use random::Random;
+pub use traffic::{Segment, SimPacket, Simulation};
+pub use value::FieldValue;

@@ -15,7 +15,7 @@ mod walk;
 
 pub use compile::{EventPlan, Plan, StreamPlan};
 pub use header::{HeaderForm, extend_time};
-pub use node::{Name, Node, NodeKind, OptionNode};
+pub use node::{Count, Name, Node, NodeKind, OptionNode, Selector};
 pub(crate) use program::run;
 pub(crate) use walk::Ignore;
 pub use walk::{Text, Visitor, walk};

@@ -1,0 +1,182 @@
+//! Clocks that are wrong in a known way: true time in, the time that a host stamps out.
+//!
+//! [`crate::cluster`] gives every host one. All times are nanoseconds; the sum of rates is rounded down once, so that a
+//! clock without a sine is exact in integers.
+
+use crate::random::sine_of_turns;
+
+const NS_PER_S: i128 = 1_000_000_000;
+
+/// Unix time of true time zero: some November.
+pub const UNIX_EPOCH_NS: i64 = 1_700_000_000 * 1_000_000_000;
+
+/// A clock of a simulated host.
+///
+/// ```
+/// use isochrone_testkit::SimClock;
+/// let clock = SimClock::new(5_000_000_000, 20_000); // shows 5 s at the begin, runs 20 ppm fast
+/// assert_eq!(clock.raw(0), 5_000_000_000);
+/// assert_eq!(clock.raw(1_000_000_000), 6_000_020_000);
+/// let stepped = clock.step(500, 10);
+/// assert_eq!(stepped.raw(500) - stepped.raw(499), 11);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimClock {
+    offset_ns: i64,
+    rate_ppb: i64,
+    changes: Vec<Change>,
+    sine: Option<Sine>,
+    unix_error_ns: i64,
+}
+
+/// What happens to a clock at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Step { at_ns: i64, by_ns: i64 },
+    Slew { from_ns: i64, rate_ppb: i64 },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sine {
+    amplitude_ns: u32,
+    period_ns: u64,
+}
+
+impl SimClock {
+    /// A clock that shows `offset_ns` at true time zero and runs `rate_ppb` parts per billion too fast.
+    pub fn new(offset_ns: i64, rate_ppb: i64) -> Self {
+        Self { offset_ns, rate_ppb, changes: Vec::new(), sine: None, unix_error_ns: 0 }
+    }
+
+    /// From this true time on it shows `by_ns` more. A step back makes stamps go back: traces refuse those.
+    #[must_use]
+    pub fn step(mut self, at_ns: i64, by_ns: i64) -> Self {
+        self.changes.push(Change::Step { at_ns, by_ns });
+        self
+    }
+
+    /// From this true time on its rate is `rate_ppb` higher.
+    #[must_use]
+    pub fn slew(mut self, from_ns: i64, rate_ppb: i64) -> Self {
+        self.changes.push(Change::Slew { from_ns, rate_ppb });
+        self
+    }
+
+    /// Wanders about its line: `amplitude_ns · sin(2π t / period_ns)` is added.
+    #[must_use]
+    pub fn sine(mut self, amplitude_ns: u32, period_ns: u64) -> Self {
+        self.sine = Some(Sine { amplitude_ns, period_ns: period_ns.max(1) });
+        self
+    }
+
+    /// The host's idea of Unix time is wrong by so much.
+    #[must_use]
+    pub fn unix_error(mut self, error_ns: i64) -> Self {
+        self.unix_error_ns = error_ns;
+        self
+    }
+
+    /// What the clock shows at a true time.
+    pub fn raw(&self, true_ns: i64) -> i64 {
+        let t = i128::from(true_ns);
+        let mut shown = i128::from(self.offset_ns) + t;
+        // In ns · ppb: divided once, at the end.
+        let mut drift = t * i128::from(self.rate_ppb);
+        for change in &self.changes {
+            match *change {
+                Change::Step { at_ns, by_ns } if true_ns >= at_ns => shown += i128::from(by_ns),
+                Change::Slew { from_ns, rate_ppb } if true_ns >= from_ns => {
+                    drift += (t - i128::from(from_ns)) * i128::from(rate_ppb);
+                }
+                _ => {}
+            }
+        }
+        shown += drift.div_euclid(NS_PER_S) + self.wander(t);
+        shown.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+    }
+
+    fn wander(&self, t: i128) -> i128 {
+        let Some(Sine { amplitude_ns, period_ns }) = self.sine else { return 0 };
+        let turns = t.rem_euclid(i128::from(period_ns)) as f64 / period_ns as f64;
+        (sine_of_turns(turns) * f64::from(amplitude_ns)).round() as i128
+    }
+
+    /// The first true time at which the clock shows at least `raw_ns`: within a nanosecond the inverse of
+    /// [`Self::raw`], for clocks that never go back.
+    pub fn true_ns(&self, raw_ns: i64) -> i64 {
+        let middle = raw_ns.saturating_sub(self.offset_ns);
+        let mut span = 1_000_000_i64;
+        let (mut before, mut reached) = (middle, middle);
+        // Brackets the instant; a span of all times ends the search in any case.
+        while (self.raw(before) >= raw_ns || self.raw(reached) < raw_ns) && span < i64::MAX / 2 {
+            span *= 2;
+            (before, reached) = (middle.saturating_sub(span), middle.saturating_add(span));
+        }
+        while i128::from(reached) - i128::from(before) > 1 {
+            let half = before.midpoint(reached);
+            if self.raw(half) >= raw_ns {
+                reached = half;
+            } else {
+                before = half;
+            }
+        }
+        reached
+    }
+
+    /// Unix time of the clock's zero, as the host believes: what its traces declare.
+    pub fn unix_offset_ns(&self) -> i64 {
+        UNIX_EPOCH_NS - self.offset_ns + self.unix_error_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn affine_clocks_are_exact() {
+        let clock = SimClock::new(-7, -50_001);
+        // −50 001 · t / 10⁹ rounded down, at times where doubles have lost the nanoseconds.
+        assert_eq!(clock.raw(1_000_000_000_000_000_001), 999_949_999_000_000_001 - 8);
+        assert_eq!(SimClock::new(0, 0).raw(i64::MAX), i64::MAX);
+    }
+
+    #[test]
+    fn changes_add_up() {
+        let clock = SimClock::new(100, 0).step(1000, 50).slew(2_000_000_000, 1_000_000);
+        assert_eq!([clock.raw(999), clock.raw(1000)], [1099, 1150]);
+        assert_eq!(clock.raw(2_000_000_000), 2_000_000_150);
+        assert_eq!(clock.raw(3_000_000_000), 3_001_000_150);
+    }
+
+    #[test]
+    fn the_sine_returns() {
+        let clock = SimClock::new(0, 0).sine(1000, 4_000_000);
+        let shown = [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000].map(|t| clock.raw(t) - t);
+        assert_eq!(shown, [0, 1000, 0, -1000, 0]);
+    }
+
+    #[test]
+    fn true_time_is_found_again() {
+        let clocks = [
+            SimClock::new(5_000_000_000_000, 50_000),
+            SimClock::new(-3, -400_000).step(1_000_000, 10_000_000).slew(5_000_000_000, -50_000),
+            SimClock::new(0, 123).sine(95_000, 600_000_000_000),
+        ];
+        for clock in clocks {
+            for t in [-1_000_000_000, 0, 1, 999_999, 1_000_000, 6_000_000_001, 3_600_000_000_000] {
+                let back = clock.true_ns(clock.raw(t));
+                assert!((back - t).abs() <= 1, "{t} came back as {back} from {clock:?}");
+            }
+        }
+        // In the gap that a step leaves, time stands.
+        let stepped = SimClock::new(0, 0).step(100, 50);
+        assert_eq!([stepped.true_ns(120), stepped.true_ns(150)], [100, 100]);
+    }
+
+    #[test]
+    fn unix_time_is_right_but_for_the_error() {
+        let clock = SimClock::new(123, 0).unix_error(7);
+        assert_eq!(clock.unix_offset_ns() + clock.raw(0), UNIX_EPOCH_NS + 7);
+    }
+}

@@ -1,0 +1,153 @@
+//! A description that has been read back: event classes by name, and the encoding of their bodies.
+//!
+//! Bodies are encoded when an event is recorded and kept as bytes, a tenth of what values would take. Where the padding
+//! within a body depends on its place in the packet, values are kept all the same. [`crate::stream`] makes packets of
+//! both.
+
+use std::collections::HashMap;
+
+use isochrone_ctf::Value;
+use isochrone_ctf::plan::{EventPlan, Node, Plan};
+use isochrone_ctf::schema::{FieldClass, Location, Schema, Scope, StructClass};
+use isochrone_ctf::write::{BitWriter, encode};
+
+use crate::assign::{Assignment, Given, needed};
+use crate::error::Misuse;
+
+/// Prefix of the names of context fields.
+const CONTEXT: &str = "context.";
+
+/// Metadata ready for writing.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) text: String,
+    pub(crate) plan: Plan,
+    schema: Schema,
+    classes: Vec<Class>,
+    by_name: HashMap<String, usize>,
+    bytes: Node,
+}
+
+/// What recording an event of a class needs.
+#[derive(Debug)]
+struct Class {
+    body_align: u32,
+    /// Whether the body looks the same wherever it begins.
+    movable: bool,
+    needed: Vec<Location>,
+}
+
+/// The contexts and the payload of an event.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// As bytes that fit any place.
+    Bytes(Vec<u8>),
+    /// As values, and about the bits that they take.
+    Values(Vec<Value>, u64),
+}
+
+impl Compiled {
+    pub(crate) fn new(text: String) -> Result<Self, Misuse> {
+        let schema = parse(&text)?;
+        let plan = Plan::compile(&schema);
+        let mut compiled =
+            Self { text, plan, classes: Vec::new(), by_name: HashMap::new(), bytes: bytes_node()?, schema };
+        let events = compiled.schema.streams.iter().flat_map(|stream| &stream.events);
+        let names: Vec<_> = events.map(|event| event.name.clone().unwrap_or_default()).collect();
+        compiled.classes = (0..names.len()).map(|index| compiled.class_at(index)).collect();
+        compiled.by_name = names.into_iter().zip(0..).collect();
+        Ok(compiled)
+    }
+
+    fn class_at(&self, index: usize) -> Class {
+        let scopes: Vec<_> = self.scopes(index).map(|(_, _, class)| class).collect();
+        let body_align = scopes.first().map_or(1, |class| class.align());
+        let strictest = scopes.iter().map(|class| strictest_in_struct(class)).max().unwrap_or(1);
+        Class { body_align, movable: strictest <= body_align.max(8), needed: needed(&scopes) }
+    }
+
+    /// The structures of an event's body: scope, prefix of the names of its fields, class.
+    fn scopes(&self, index: usize) -> impl Iterator<Item = (Scope, &'static str, &StructClass)> {
+        let stream = &self.schema.streams[0];
+        let context = stream.common_context.as_ref().map(|class| (Scope::CommonContext, CONTEXT, class));
+        let payload = stream.events[index].payload.as_ref().map(|class| (Scope::Payload, "", class));
+        context.into_iter().chain(payload)
+    }
+
+    pub(crate) fn class(&self, name: &str) -> Result<usize, Misuse> {
+        self.by_name.get(name).copied().ok_or_else(|| Misuse::UnknownClass { name: name.to_owned() })
+    }
+
+    pub(crate) fn event_plan(&self, class: usize) -> &EventPlan {
+        &self.plan.streams[0].events[class]
+    }
+
+    pub(crate) fn body_align(&self, class: usize) -> u32 {
+        self.classes[class].body_align
+    }
+
+    /// A field that takes any bytes as they are.
+    pub(crate) fn bytes(&self) -> &Node {
+        &self.bytes
+    }
+
+    /// The fields of an event's body that values are encoded by.
+    pub(crate) fn nodes(&self, class: usize) -> impl Iterator<Item = &Node> {
+        let context = self.plan.streams[0].common_context.as_ref();
+        context.into_iter().chain(&self.event_plan(class).payload)
+    }
+
+    /// The body of an event.
+    pub(crate) fn body(&self, name: &str, index: usize, given: &[Given<'_>]) -> Result<Body, Misuse> {
+        let class = &self.classes[index];
+        let mut assignment = Assignment::new(name, given, &class.needed);
+        let values = self.scopes(index).map(|(scope, prefix, class)| assignment.scope(scope, prefix, class));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        assignment.finish()?;
+        let mut out = BitWriter::default();
+        for (node, value) in self.nodes(index).zip(&values) {
+            encode(node, value, &mut out).map_err(|error| Misuse::BadValue {
+                class: name.to_owned(),
+                field: "payload".to_owned(),
+                reason: error.to_string(),
+            })?;
+        }
+        if class.movable && out.at().is_multiple_of(8) {
+            let mut bytes = out.bytes().to_vec();
+            bytes.resize((out.at() / 8) as usize, 0);
+            Ok(Body::Bytes(bytes))
+        } else {
+            // At its place the padding may be more. A guess will do: a packet that outgrows its size ends a page later.
+            Ok(Body::Values(values, out.at() + 64))
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Schema, Misuse> {
+    isochrone_ctf::parse_metadata(text).map_err(|error| Misuse::Metadata(error.to_string()))
+}
+
+/// The strictest alignment of a structure and all inside it.
+fn strictest_in_struct(class: &StructClass) -> u32 {
+    class.members.iter().map(|member| strictest(&member.class)).fold(class.align(), u32::max)
+}
+
+fn strictest(class: &FieldClass) -> u32 {
+    match class {
+        FieldClass::Struct(class) => strictest_in_struct(class),
+        FieldClass::Array(class) => strictest(&class.element),
+        FieldClass::Variant(class) => class.options.iter().map(|o| strictest(&o.class)).max().unwrap_or(1),
+        other => other.align(),
+    }
+}
+
+/// The field through which encoded bytes pass the packet writer: text of a length told elsewhere.
+fn bytes_node() -> Result<Node, Misuse> {
+    let text = "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; }; stream { }; event { name = e; \
+                fields := struct { integer { size = 32; align = 8; } n; \
+                integer { size = 8; align = 8; encoding = UTF8; } bytes[n]; }; };";
+    let plan = Plan::compile(&parse(text)?);
+    let payload = plan.streams.first().and_then(|stream| stream.events.first()?.payload.clone());
+    let node = payload.and_then(|payload| payload.member("bytes").map(|(_, node)| node.clone()));
+    node.ok_or_else(|| Misuse::Metadata("no field for bytes".to_owned()))
+}
