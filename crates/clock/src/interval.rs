@@ -3,6 +3,7 @@
 //! The rows come from [`crate::joint`], which knows that the upper bound is convex and the lower one concave
 //! in time: a chord between two rows can only be too wide. Beyond the rows nothing is promised.
 
+use crate::correction::Correction;
 use crate::error::{ClockError, checked_time};
 use crate::exact::{ceil_div, floor_div};
 
@@ -18,7 +19,7 @@ pub struct IntervalRow {
     pub lo: i64,
     /// The reference's time is not after this, ns.
     pub hi: i64,
-    /// A realistic half width around the estimate, ns.
+    /// A realistic error of the estimate, ns.
     pub e95: i64,
 }
 
@@ -81,6 +82,18 @@ impl Interval {
         let down = |from: i64, to: i64| (from as i128 + floor_div(rise(from, to), whole)) as i64;
         let up = |from: i64, to: i64| (from as i128 + ceil_div(rise(from, to), whole)) as i64;
         Some((down(left.lo, next.lo), up(left.hi, next.hi), up(left.e95, next.e95)))
+    }
+
+    /// How far a correction can be from the truth by this interval, ns: least and greatest over the rows. The estimate
+    /// need not lie in the middle of its interval, so this is more than the half width. Between rows it is never larger
+    /// than the greatest, where the correction is straight.
+    pub fn error_range(&self, correction: &Correction) -> (i64, i64) {
+        let error = |r: &IntervalRow| {
+            let estimate = correction.apply(r.raw);
+            r.hi.saturating_sub(estimate).max(estimate.saturating_sub(r.lo))
+        };
+        let errors = self.rows.iter().map(error);
+        (errors.clone().min().unwrap_or(0), errors.max().unwrap_or(0))
     }
 
     /// The largest half width (hi − lo) / 2 over the rows, ns, rounded up. Between rows it is never larger.

@@ -68,6 +68,43 @@ pub fn align_up(at: u64, align: u32) -> u64 {
     (at + mask) & !mask
 }
 
+/// [`align_up`] for sizes that come from metadata and may be of any size.
+pub fn checked_align_up(at: u64, align: u32) -> Option<u64> {
+    let mask = u64::from(align) - 1;
+    Some(at.checked_add(mask)? & !mask)
+}
+
+/// The low `size` (1 to 64) bits of a number.
+#[inline]
+pub fn low_bits(value: u64, size: u32) -> u64 {
+    value & (u64::MAX >> (64 - size))
+}
+
+/// The binary64 of the same value as a binary32. NaNs keep their sign and payload, also signalling ones, which a
+/// conversion by the processor would change.
+#[inline]
+pub fn widen_float(raw: u32) -> f64 {
+    let value = f32::from_bits(raw);
+    if !value.is_nan() {
+        return value.into();
+    }
+    let (sign, payload) = (u64::from(raw >> 31), u64::from(raw & 0x007f_ffff));
+    f64::from_bits(sign << 63 | 0x7ff << 52 | payload << 29)
+}
+
+/// The inverse of [`widen_float`]; other numbers are rounded.
+pub fn narrow_float(value: f64) -> u32 {
+    let narrow = value as f32;
+    if !value.is_nan() {
+        return narrow.to_bits();
+    }
+    let raw = value.to_bits();
+    let (sign, payload) = ((raw >> 63) as u32, (raw >> 29) as u32 & 0x007f_ffff);
+    // A payload that binary32 has no bits for must not make an infinity of a NaN.
+    let payload = if payload == 0 { 0x0040_0000 } else { payload };
+    sign << 31 | 0xff << 23 | payload
+}
+
 /// Writes the low `size` bits of `value` at bit `at`, growing `bytes` with zeros as needed.
 pub fn write(bytes: &mut Vec<u8>, at: u64, size: u32, order: ByteOrder, value: u64) {
     let first = (at / 8) as usize;

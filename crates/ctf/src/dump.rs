@@ -6,7 +6,8 @@
 
 use std::io::{self, Write};
 
-use crate::error::Diagnostic;
+use crate::complaints::Complaints;
+use crate::error::{DecodeError, Diagnostic, Severity};
 use crate::json::{Floats, JsonVisitor, string};
 use crate::schema::{ClockClass, EnvironmentValue, Scope};
 use crate::trace::{Event, Loss, Lost, Trace};
@@ -16,7 +17,7 @@ const FLUSH_AT: usize = 1 << 16;
 
 /// Writes the dump of a trace. Linear in its events (each is decoded twice: the number of events comes first).
 ///
-/// Gives what could not be decoded; those events are missing from the dump.
+/// Gives what could not be decoded: events that are missing from the dump, and fields that are `null` in it.
 ///
 /// # Errors
 /// Those of the writer.
@@ -37,7 +38,7 @@ pub fn dump(trace: &Trace, writer: &mut impl Write) -> io::Result<Vec<Diagnostic
         out.extend_from_slice(format!("[\"S\",0,{},", trace.stream_class(stream).id).as_bytes());
         string(&mut out, trace.streams()[stream].file.as_bytes());
         out.extend_from_slice(format!(",{count}]\n").as_bytes());
-        stream_lines(trace, stream, &mut out, writer)?;
+        diagnostics.extend(stream_lines(trace, stream, &mut out, writer)?.into_vec());
     }
     writer.write_all(&out)?;
     writer.flush()?;
@@ -65,7 +66,13 @@ fn trace_line(trace: &Trace, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}]\n");
 }
 
-fn stream_lines(trace: &Trace, stream: usize, out: &mut Vec<u8>, writer: &mut impl Write) -> io::Result<()> {
+fn stream_lines(
+    trace: &Trace,
+    stream: usize,
+    out: &mut Vec<u8>,
+    writer: &mut impl Write,
+) -> io::Result<Complaints> {
+    let mut complaints = Complaints::default();
     let clock = trace.clock(stream);
     let losses = trace.losses(stream);
     let mut losses = losses.iter().peekable();
@@ -85,14 +92,16 @@ fn stream_lines(trace: &Trace, stream: usize, out: &mut Vec<u8>, writer: &mut im
         }
         out.extend_from_slice(b"]\n");
         for event in trace.packet(stream, number) {
-            event_line(&event, clock, out);
+            if let Err(error) = event_line(&event, clock, out) {
+                complaints.add(Severity::Loss, || trace.field_loss(packet, event.header, error));
+            }
             if out.len() >= FLUSH_AT {
                 writer.write_all(out)?;
                 out.clear();
             }
         }
     }
-    Ok(())
+    Ok(complaints)
 }
 
 fn loss_line(loss: &Loss, clock: Option<&ClockClass>, out: &mut Vec<u8>) {
@@ -107,7 +116,9 @@ fn loss_line(loss: &Loss, clock: Option<&ClockClass>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"]\n");
 }
 
-fn event_line(event: &Event<'_>, clock: Option<&ClockClass>, out: &mut Vec<u8>) {
+/// The line of an event. Fields that cannot be decoded are `null`; the error is that of the first such.
+fn event_line(event: &Event<'_>, clock: Option<&ClockClass>, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    let mut outcome = Ok(());
     out.extend_from_slice(b"[\"E\",");
     time(clock, event.cycles(), out);
     out.push(b',');
@@ -130,8 +141,10 @@ fn event_line(event: &Event<'_>, clock: Option<&ClockClass>, out: &mut Vec<u8>) 
             out.truncate(before);
             out.extend_from_slice(b"null");
         }
+        outcome = outcome.and(fields.unwrap_or(Ok(())));
     }
     out.extend_from_slice(b"]\n");
+    outcome
 }
 
 fn time(clock: Option<&ClockClass>, cycles: Option<u64>, out: &mut Vec<u8>) {
@@ -150,8 +163,25 @@ fn babeltrace_ns(clock: &ClockClass, cycles: u64) -> i128 {
         return clock.ns_from_origin(cycles);
     }
     let ns = |cycles: u64| i128::from(((1e9 * cycles as f64) / clock.frequency as f64) as u64);
-    let frequency = clock.frequency as i64;
-    let whole_seconds = i128::from(clock.offset_s) + i128::from(clock.offset_cycles.div_euclid(frequency));
-    let rest = clock.offset_cycles.rem_euclid(frequency) as u64;
+    let (frequency, offset) = (i128::from(clock.frequency), i128::from(clock.offset_cycles));
+    let whole_seconds = i128::from(clock.offset_s) + offset.div_euclid(frequency);
+    let rest = offset.rem_euclid(frequency) as u64;
     whole_seconds * 1_000_000_000 + ns(rest) + ns(cycles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_frequency_has_a_time() {
+        let check = |frequency, offset_cycles, cycles, expect| {
+            let clock = ClockClass { frequency, offset_cycles, ..ClockClass::monotonic("c") };
+            assert_eq!(babeltrace_ns(&clock, cycles), expect);
+        };
+        check(1000, -1, 1500, 1_499_000_000);
+        check(u64::MAX, 0, u64::MAX, 1_000_000_000);
+        check(u64::MAX, i64::MIN, 0, -1_000_000_000 + 500_000_000);
+        check(1 << 63, -1, 0, 0);
+    }
 }

@@ -4,30 +4,28 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a trace cannot be read at all.
+/// Why a trace cannot be read (or written) at all.
+#[derive(Debug)]
+pub struct Error {
+    path: PathBuf,
+    reason: Reason,
+}
+
+/// The kinds of errors.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The operating system refused a file.
-    #[error("cannot {action} {}: {cause}", path.display())]
-    Io {
-        /// The file or directory.
-        path: PathBuf,
-        /// `read` or `write`.
-        action: &'static str,
-        /// What the system said.
-        cause: std::io::Error,
-    },
+pub enum Reason {
+    /// The operating system refused to read a file or a directory.
+    #[error("it cannot be read: {0}")]
+    Read(std::io::Error),
+    /// The operating system refused to write a file or a directory.
+    #[error("it cannot be written: {0}")]
+    Write(std::io::Error),
     /// A directory without a `metadata` file.
-    #[error("{} is not a CTF trace: it holds no metadata file", path.display())]
-    NotATrace {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("it is not a CTF trace: it holds no metadata file")]
+    NotATrace,
     /// Metadata that cannot be understood.
-    #[error("{}:{line}:{column}: {message}\n{excerpt}", path.display())]
+    #[error("{line}:{column}: {message}\n{excerpt}")]
     Metadata {
-        /// The metadata file.
-        path: PathBuf,
         /// Line from 1, in the text of the metadata (packet headers left out).
         line: usize,
         /// Column from 1, in characters.
@@ -38,36 +36,54 @@ pub enum Error {
         excerpt: String,
     },
     /// A metadata file whose packets are broken.
-    #[error("{}: {message} (byte {offset})", path.display())]
+    #[error("{message} (byte {offset})")]
     MetadataPackets {
-        /// The metadata file.
-        path: PathBuf,
         /// Byte in the file.
         offset: u64,
         /// What is wrong.
         message: String,
     },
-    /// A trace that is sound but cannot be written as asked.
-    #[error("cannot write a copy of {}: {message}", path.display())]
-    Unwritable {
-        /// The trace.
-        path: PathBuf,
-        /// Why.
-        message: String,
-    },
+    /// A trace that is sound but cannot be copied as asked.
+    #[error("no copy can be written: {0}")]
+    Unwritable(String),
 }
 
 impl Error {
+    /// An error about a file or directory.
+    pub fn new(path: &Path, reason: Reason) -> Self {
+        Self { path: path.to_owned(), reason }
+    }
+
     /// Reading a path failed.
     pub fn read(path: &Path, cause: std::io::Error) -> Self {
-        Self::Io { path: path.to_owned(), action: "read", cause }
+        Self::new(path, Reason::Read(cause))
     }
 
     /// Writing a path failed.
     pub fn write(path: &Path, cause: std::io::Error) -> Self {
-        Self::Io { path: path.to_owned(), action: "write", cause }
+        Self::new(path, Reason::Write(cause))
+    }
+
+    /// The file or directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is wrong with it.
+    pub fn reason(&self) -> &Reason {
+        &self.reason
     }
 }
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // As compilers write it, so that editors can jump there.
+        let colon = if matches!(self.reason, Reason::Metadata { .. }) { ":" } else { ": " };
+        write!(f, "{}{colon}{}", self.path.display(), self.reason)
+    }
+}
+
+impl std::error::Error for Error {}
 
 /// How much a diagnostic costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

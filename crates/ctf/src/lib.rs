@@ -8,6 +8,7 @@
 //! The crate knows nothing of Linux, of hosts or of time zones.
 
 mod bits;
+mod complaints;
 pub mod dump;
 mod error;
 pub mod json;
@@ -23,10 +24,10 @@ mod tsdl;
 mod value;
 pub mod write;
 
-pub use error::{DecodeError, Diagnostic, Error, Severity};
-pub use plan::{Text, Visitor};
+pub use error::{DecodeError, Diagnostic, Error, Reason, Severity};
+pub use plan::{FieldRef, Text, Visitor};
 pub use trace::{
-    Event, FieldRef, Loss, Lost, Packet, PacketEvents, Stream, StreamEvents, Trace, find_traces, index,
+    Event, Found, Loss, Lost, Packet, PacketEvents, Stream, StreamEvents, Trace, find_traces, index,
 };
 pub use value::{Value, ValueVisitor};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::Error;
 use crate::bits;
+use crate::error::{Error, Reason};
 use crate::schema::ByteOrder;
 
 /// First word of a metadata packet.
@@ -35,7 +35,7 @@ fn unwrap_packets(path: &Path, bytes: &[u8], order: ByteOrder) -> Result<Vec<u8>
     while start < bytes.len() {
         let fail = |message: &str| {
             let message = format!("broken metadata packet: {message}");
-            Error::MetadataPackets { path: path.to_owned(), offset: start as u64, message }
+            Error::new(path, Reason::MetadataPackets { offset: start as u64, message })
         };
         let rest = &bytes[start..];
         if rest.len() < PACKET_HEADER {

@@ -140,8 +140,11 @@ fn quoted(out: &mut Vec<u8>, bytes: &[u8]) {
 /// A number as C's `%g` shows it: six significant digits, no trailing zeros, an exponent where it is shorter.
 fn general(value: f64) -> String {
     const DIGITS: i32 = 6;
-    if !value.is_finite() {
-        return value.to_string().to_lowercase();
+    if value.is_nan() {
+        return if value.is_sign_negative() { "-nan" } else { "nan" }.to_owned();
+    }
+    if value.is_infinite() {
+        return value.to_string();
     }
     let scientific = format!("{value:.*e}", DIGITS as usize - 1);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -172,7 +175,9 @@ mod tests {
         check(0.000_012_3, "1.23e-05");
         check(0.000_123, "0.000123");
         check(f64::INFINITY, "inf");
-        check(f64::NAN, "nan");
+        check(f64::NEG_INFINITY, "-inf");
+        check(f64::from_bits(0x7ff8_0000_0000_0000), "nan");
+        check(f64::from_bits(0xfff8_0000_0000_0000), "-nan");
     }
 
     #[test]

@@ -43,13 +43,15 @@ fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Events(command) => commands::events::run(&command, quiet),
         Command::Dump(command) => commands::dump::run(&command, quiet),
         Command::Sync(command) => commands::sync::run(&command, quiet),
-        Command::Convert(command) => commands::convert::run(&command),
+        Command::Convert(command) => commands::convert::run(&command, quiet),
     }
 }
 
 /// Whoever read our output has seen enough (`isochrone events … | head`).
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        io.or(json) == Some(io::ErrorKind::BrokenPipe)
     })
 }

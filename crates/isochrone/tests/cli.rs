@@ -54,12 +54,15 @@ fn three_hosts_are_put_on_one_clock() {
 #[test]
 fn a_missing_file_costs_only_itself() {
     let (client, app) = (shop("client"), shop("app"));
-    check(&["sync", "/no/such/trace"], 2, &["cannot read /no/such/trace: No such file"]);
-    let report =
-        check(&["sync", "/no/such/trace", &client, &app], 1, &["cannot read /no/such/trace: No such file"]);
+    check(&["sync", "/no/such/trace"], 2, &["/no/such/trace: it cannot be read: No such file"]);
+    let report = check(
+        &["sync", "/no/such/trace", &client, &app],
+        1,
+        &["/no/such/trace: it cannot be read: No such file"],
+    );
     assert!(report.contains("2 hosts are on one clock"));
-    check(&["events", "/no/such/trace"], 2, &["cannot read /no/such/trace"]);
-    check(&["dump", "/no/such/trace"], 2, &["cannot read /no/such/trace"]);
+    check(&["events", "/no/such/trace"], 2, &["/no/such/trace: it cannot be read"]);
+    check(&["dump", "/no/such/trace"], 2, &["/no/such/trace: it cannot be read"]);
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn events_are_filtered() {
     };
     let all = lines(&["--event", "net_*"]);
     assert!(all.len() > 500 && all.iter().all(|line| line.contains("h3 net_")));
-    assert!(lines(&["--host", "h1"]).is_empty());
+    check(&["events", "--host", "h1", &shop("db")], 2, &["no host is called `h1`; there are h3"]);
     let begin = "2026-11-20T06:10:18Z";
     let some = lines(&["--event", "net_*", "--begin", begin, "--end", "1795155019.0"]);
     assert!(!some.is_empty() && some.len() < all.len());
@@ -198,16 +201,30 @@ fn events_are_filtered() {
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("isochrone"))
-        .args(["events", &shop("db")])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    assert!(output.status.success());
+    let directory = tempfile::tempdir().unwrap();
+    let sync = directory.path().join("sync.json");
+    let sync = sync.to_str().unwrap();
+    let db = shop("db");
+    check(&["sync", "-q", "-o", sync, &shop("app"), &db], 0, &[]);
+    let commands: [&[&str]; 4] = [
+        &["events", &db],
+        &["info", "--format", "json", &db],
+        &["sync", "--format", "json", &db],
+        &["convert", "--sync", sync, "--from", "h2", "--format", "json", "1795155082.0"],
+    ];
+    for arguments in commands {
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("isochrone"))
+            .args(arguments)
+            .arg("--quiet")
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        assert!(output.status.success(), "{arguments:?}");
+    }
 }
 
 #[test]
@@ -222,4 +239,90 @@ fn copies_collide_or_exist_before_anything_is_written() {
     check(&["sync", "--write", target, &client, &app], 0, &[]);
     assert!(Path::new(target).join("client_/kernel/metadata").is_file());
     check(&["sync", "--write", target, &client, &app], 2, &["exists already; nothing was written"]);
+    // Copies keep the names of their hosts, and are not taken for their originals' time line by mistake.
+    let sync = directory.path().join("sync.json");
+    let sync = sync.to_str().unwrap();
+    check(&["sync", "-q", "-o", sync, &client, &app], 0, &[]);
+    let copy = Path::new(target).join("app_");
+    let of_copy =
+        check(&["events", "--sync", sync, "--event", "sched_switch", copy.to_str().unwrap()], 0, &[]);
+    let of_original = check(&["events", "--sync", sync, "--event", "sched_switch", &app], 0, &[]);
+    assert_eq!(of_copy, of_original);
+}
+
+#[test]
+fn copies_are_not_written_among_their_originals() {
+    let directory = tempfile::tempdir().unwrap();
+    let client = copy_of("client", &directory.path().join("all/client"));
+    copy_of("app", &directory.path().join("all/app"));
+    let (all, client) = (directory.path().join("all"), client.to_str().unwrap().to_owned());
+    let all = all.to_str().unwrap();
+    let told = ["which is to be copied: choose another directory"];
+    check(&["sync", "--write", &format!("{client}/together"), &client, &shop("app")], 2, &told);
+    check(&["sync", "--write", all, all], 2, &told);
+}
+
+#[test]
+fn an_empty_trace_is_refused_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("empty");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("metadata"), "").unwrap();
+    let path = path.to_str().unwrap();
+    check(&["info", path], 2, &["the metadata are empty"]);
+    check(&["sync", path, &shop("client"), &shop("app")], 1, &["the metadata are empty"]);
+    // Metadata without packets.
+    let silent = copy_of("db", &directory.path().join("silent"));
+    fs::write(silent.join("kernel/ch_0"), "").unwrap();
+    let silent = silent.to_str().unwrap();
+    check(&["sync", silent, &shop("client"), &shop("app")], 1, &["silent/kernel: it holds no events"]);
+    check(&["sync", silent], 2, &["no trace holds events with times", "silent/kernel: it holds no events"]);
+}
+
+#[test]
+fn two_boots_of_a_host_are_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    // Another boot: another clock uuid, another offset.
+    let reboot = copy_of("client", &directory.path().join("reboot"));
+    let metadata = fs::read(reboot.join("kernel/metadata")).unwrap();
+    let (uuid, offset) = (b"f40f69c3-f448-4e6e-b33b-f9e20e9d64f0", b"1795155002608724159");
+    let edit = |text: Vec<u8>, old: &[u8], new: &[u8]| -> Vec<u8> {
+        let at = text.windows(old.len()).position(|window| window == old).unwrap();
+        [&text[..at], new, &text[at + old.len()..]].concat()
+    };
+    let edited = edit(metadata.clone(), uuid, b"00000000-f448-4e6e-b33b-f9e20e9d64f0");
+    fs::write(reboot.join("kernel/metadata"), edit(edited, offset, b"1795255002608724159")).unwrap();
+    let reboot = reboot.to_str().unwrap();
+    let sync = |arguments: &[&str]| -> Value {
+        let json = check(arguments, 1, &["more than one clock belongs to a host called h1"]);
+        serde_json::from_str(&json).unwrap()
+    };
+    let (client, app) = (shop("client"), shop("app"));
+    let one = sync(&["sync", "--format", "json", &client, reboot, &app]);
+    let other = sync(&["sync", "--format", "json", reboot, &app, &client]);
+    assert_eq!(one, other, "names do not depend on the order of the arguments");
+    let hosts: Vec<&str> =
+        one["clocks"].as_array().unwrap().iter().map(|c| c["host"].as_str().unwrap()).collect();
+    assert_eq!(hosts, ["h1", "h1#2", "h2"]);
+
+    // The same boot after the wall clock was set: one clock, and a note.
+    let later = directory.path().join("later");
+    fs::create_dir_all(later.join("kernel")).unwrap();
+    fs::write(later.join("kernel/metadata"), edit(metadata, offset, b"1795158602608724159")).unwrap();
+    let stream = fs::read(Path::new(&client).join("kernel/ch_0")).unwrap();
+    // Its second packet alone: another recording of the same clock.
+    let size = usize::try_from(u64::from_le_bytes(stream[56..64].try_into().unwrap()) / 8).unwrap();
+    fs::write(later.join("kernel/ch_0"), &stream[size..]).unwrap();
+    let plain = check(&["sync", "--format", "json", &client, &app], 0, &[]);
+    let told = ["h1: the clock offsets of its traces differ by 3600000000000 ns: its wall clock was set"];
+    let stepped = check(&["sync", "--format", "json", &client, &app, later.to_str().unwrap()], 0, &told);
+    let (plain, stepped): (Value, Value) =
+        (serde_json::from_str(&plain).unwrap(), serde_json::from_str(&stepped).unwrap());
+    assert_eq!(plain["links"], stepped["links"]);
+    for (plain, stepped) in
+        plain["clocks"].as_array().unwrap().iter().zip(stepped["clocks"].as_array().unwrap())
+    {
+        assert_eq!(plain["knots"], stepped["knots"], "nothing else changes");
+        assert_eq!(plain["interval"], stepped["interval"]);
+    }
 }

@@ -31,7 +31,7 @@ pub struct Verdict {
     pub samples: usize,
     /// Largest distance of the correction from the truth.
     pub worst_error_ns: i64,
-    /// Largest distance that the stated interval allows.
+    /// Largest distance from the truth that the stated interval allows.
     pub stated_ns: i64,
     /// Samples at which the truth lies outside the stated interval.
     pub outside: usize,
@@ -59,7 +59,8 @@ fn compare(clock: &Clock, known: &Known, reference: &Known) -> Verdict {
         let error = clock.correction.apply(raw) - true_raw;
         verdict.samples += 1;
         verdict.worst_error_ns = verdict.worst_error_ns.max(error.abs());
-        verdict.stated_ns = verdict.stated_ns.max((hi - lo + 1) / 2);
+        let estimate = clock.correction.apply(raw);
+        verdict.stated_ns = verdict.stated_ns.max((hi - estimate).max(estimate - lo));
         verdict.outside += usize::from(true_raw < lo - slack || true_raw > hi + slack);
     }
     verdict

@@ -1,6 +1,6 @@
 //! What a host's traces lack for synchronization, and how to record it next time.
 
-use crate::extract::TraceFacts;
+use crate::extract::{TraceFacts, Traffic};
 use crate::hosts::HostClock;
 use crate::record::Direction;
 use crate::tracer;
@@ -22,38 +22,37 @@ pub fn for_hosts(clocks: &[HostClock], facts: &[TraceFacts]) -> Vec<Advice> {
 }
 
 fn for_host(clock: &HostClock, facts: &[TraceFacts]) -> Option<Advice> {
-    let facts: Vec<&TraceFacts> = clock.traces.iter().map(|&trace| &facts[trace]).collect();
+    let total = |pick: fn(&TraceFacts) -> Traffic| {
+        let mut total = Traffic::default();
+        clock.traces.iter().for_each(|&trace| total.join(pick(&facts[trace])));
+        total
+    };
     let sides = [
         Side {
             verb: "leaves",
             event: "net_dev_queue",
             direction: Direction::Sent,
-            packets: facts.iter().map(|f| f.packets.0).sum(),
-            bare: facts.iter().map(|f| f.bare.0).sum(),
-            declared: facts.iter().any(|f| f.declared.0),
-            headerless: facts.iter().any(|f| f.headerless.0),
+            traffic: total(|f| f.sent),
         },
         Side {
             verb: "arrives",
             event: "net_if_receive_skb",
             direction: Direction::Received,
-            packets: facts.iter().map(|f| f.packets.1).sum(),
-            bare: facts.iter().map(|f| f.bare.1).sum(),
-            declared: facts.iter().any(|f| f.declared.1),
-            headerless: facts.iter().any(|f| f.headerless.1),
+            traffic: total(|f| f.received),
         },
     ];
-    let lacking: Vec<&Side> = sides.iter().filter(|side| side.packets == 0).collect();
+    let lacking: Vec<&Side> = sides.iter().filter(|side| side.traffic.packets == 0).collect();
     if lacking.is_empty() {
         return None;
     }
     let missing: Vec<String> = lacking.iter().map(|side| side.missing()).collect();
     let mut commands = Vec::new();
-    let events: Vec<&str> = lacking.iter().filter(|side| !side.declared).map(|side| side.event).collect();
+    let events: Vec<&str> =
+        lacking.iter().filter(|side| !side.traffic.declared).map(|side| side.event).collect();
     if !events.is_empty() {
         commands.push(format!("lttng enable-event --kernel {}", events.join(",")));
     }
-    if lacking.iter().any(|side| side.direction == Direction::Received && side.declared && side.bare > 0) {
+    if lacking.iter().any(|side| side.direction == Direction::Received && side.hides_headers()) {
         commands.push(
             "ethtool -K DEVICE gro on   # only then does the kernel show the headers of what arrives"
                 .to_owned(),
@@ -68,31 +67,38 @@ struct Side {
     /// The event to enable.
     event: &'static str,
     direction: Direction,
-    packets: u64,
-    bare: u64,
-    declared: bool,
-    headerless: bool,
+    traffic: Traffic,
 }
 
 impl Side {
+    /// Whether packets were recorded, all without headers.
+    fn hides_headers(&self) -> bool {
+        self.traffic.bare > 0 && self.traffic.other == 0
+    }
+
     fn missing(&self) -> String {
-        let Self { verb, bare, .. } = self;
-        if self.headerless && !self.declared {
+        let Self { verb, event, direction, traffic } = self;
+        if traffic.headerless && !traffic.declared {
             return format!(
-                "its {} events hold no packet headers, so nothing shows which packet {verb}: \
-                 LTTng-modules 2.9 or later record them",
-                self.event
+                "its {event} events hold no packet headers, so nothing shows which packet {verb}: \
+                 LTTng-modules 2.9 or later record them"
             );
         }
-        if !self.declared {
-            let names = tracer::event_names(self.direction).join(", ");
+        if !traffic.declared {
+            let names = tracer::event_names(*direction).join(", ");
             return format!("no network event shows what {verb} (any of {names})");
         }
-        match bare {
+        if self.hides_headers() {
+            return format!(
+                "{} packets were traced of what {verb}, none of them with its headers",
+                traffic.bare
+            );
+        }
+        match traffic.other {
             0 => format!("no packet {verb} in the time it was traced"),
-            _ => format!(
-                "none of the {bare} packets of which a network event shows that it {verb} carries a TCP header"
-            ),
+            other => {
+                format!("of what {verb}, {other} packets were traced and none is TCP: only TCP is matched")
+            }
         }
     }
 }

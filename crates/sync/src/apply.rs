@@ -1,10 +1,12 @@
 //! Times through an artefact: from any host's clock to the reference, to another host, with bounds.
 
+use std::collections::HashSet;
+
 use isochrone_clock::{Correction, Interval};
 use isochrone_ctf::Trace;
 
-use crate::artefact::{Artefact, ArtefactError, ClockEntry};
-use crate::hosts::{clock_id, hostname};
+use crate::artefact::{Artefact, ArtefactError, ClockEntry, LinkEntry, Quality};
+use crate::hosts;
 
 /// The clocks of an artefact, ready to be applied.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Clock {
     pub correction: Correction,
     /// Bounds of that.
     pub interval: Interval,
+    /// Whether the bounds are proven: a chain of links that do not contradict themselves leads to the reference.
+    pub proven: bool,
     /// Unix time of the zero of the reference's clock.
     pub reference_offset_ns: i64,
     /// The reference's host.
@@ -32,31 +36,28 @@ pub struct Clock {
 pub struct Converted {
     /// The estimate.
     pub time: i64,
-    /// What the truth is surely not before and not after, where anything is known.
+    /// What the truth is not before and not after, where anything is known.
     pub bounds: (Option<i64>, Option<i64>),
     /// The realistic error, where known.
     pub e95: Option<i64>,
 }
 
 impl Clocks {
-    /// Takes the clocks of an artefact and checks their numbers.
+    /// Takes the clocks of an artefact and checks that their numbers are such as a solver writes.
     ///
     /// # Errors
-    /// Knots, rates or rows that no solver writes; an island whose reference is not there.
+    /// Knots, rates or rows that make no monotone correction inside its bounds; names that stand for two clocks; islands
+    /// that do not hold their clocks and their reference.
     pub fn new(artefact: &Artefact) -> Result<Self, ArtefactError> {
-        let clocks = artefact.clocks.iter().map(|entry| {
-            let missing = || ArtefactError::Reference(entry.island);
-            let island = artefact.islands.iter().find(|i| i.id == entry.island).ok_or_else(missing)?;
-            let reference =
-                artefact.clocks.iter().find(|c| c.host == island.reference).ok_or_else(missing)?;
-            Ok::<_, ArtefactError>(Clock {
-                correction: entry.correction()?,
-                interval: entry.uncertainty()?,
-                reference_offset_ns: reference.clock_offset_ns,
-                reference: reference.host.clone(),
-                entry: entry.clone(),
-            })
-        });
+        let mut names = HashSet::new();
+        for entry in &artefact.clocks {
+            for name in [("host", &entry.host), ("id", &entry.id)] {
+                if !names.insert(name) {
+                    return Err(ArtefactError::Twice(name.1.clone()));
+                }
+            }
+        }
+        let clocks = artefact.clocks.iter().map(|entry| Clock::new(artefact, entry));
         Ok(Self { clocks: clocks.collect::<Result<_, _>>()? })
     }
 
@@ -65,26 +66,63 @@ impl Clocks {
         self.clocks.iter()
     }
 
-    /// The clock that stamps a trace: by uuid, else by the host's name.
+    /// The clock that stamps a trace: by its uuid; without one, by the host's name and the clock's offset.
     pub fn of_trace(&self, trace: &Trace) -> Option<&Clock> {
-        let id = clock_id(trace)?;
-        self.clocks.iter().find(|clock| clock.entry.id == id).or_else(|| {
-            // Artefacts of clocks without uuid know them by host name alone.
-            let host = hostname(trace)?;
-            self.clocks.iter().find(|clock| clock.entry.id == host)
+        if let Some(uuid) = hosts::clock_uuid(trace) {
+            return self.clocks.iter().find(|clock| clock.entry.id == uuid);
+        }
+        let offset = trace.schema().single_clock().and_then(hosts::offset_ns)?;
+        let name = hosts::name_or_directory(trace);
+        self.clocks.iter().find(|clock| {
+            let entry = &clock.entry;
+            let plain_id = entry.id == name || entry.id.starts_with(&format!("{name}#"));
+            plain_id && entry.hostnames.contains(&name) && hosts::same_offset(entry.clock_offset_ns, offset)
         })
     }
 
-    /// The clock of a host, by its name, by one of the names in its traces, or by its id.
+    /// The clock of a host, by its name, by its id, or by one of the names in its traces.
     pub fn of_host(&self, name: &str) -> Option<&Clock> {
-        let named = |clock: &&Clock| clock.entry.host == name || clock.entry.id == name;
-        self.clocks.iter().find(named).or_else(|| {
-            self.clocks.iter().find(|clock| clock.entry.hostnames.iter().any(|host| host == name))
-        })
+        let entries = self.clocks.iter().map(|clock| &clock.entry);
+        let names = entries.map(|entry| (entry.host.as_str(), entry.id.as_str(), entry.hostnames.as_slice()));
+        hosts::find(names, name).map(|index| &self.clocks[index])
     }
 }
 
 impl Clock {
+    fn new(artefact: &Artefact, entry: &ClockEntry) -> Result<Self, ArtefactError> {
+        let missing = || ArtefactError::Island(entry.island);
+        let island = artefact.islands.iter().find(|i| i.id == entry.island).ok_or_else(missing)?;
+        let reference = artefact.clocks.iter().find(|c| c.host == island.reference).ok_or_else(missing)?;
+        if !island.hosts.contains(&entry.host) || reference.island != island.id {
+            return Err(missing());
+        }
+        let clock = Self {
+            correction: entry.correction()?,
+            interval: entry.uncertainty()?,
+            proven: is_proven(artefact, &entry.host, &reference.host),
+            reference_offset_ns: reference.clock_offset_ns,
+            reference: reference.host.clone(),
+            entry: entry.clone(),
+        };
+        let rows = clock.interval.rows();
+        let inside = rows.iter().all(|r| (r.lo..=r.hi).contains(&clock.correction.apply(r.raw)));
+        let monotone = rows.is_sorted_by(|a, b| a.lo <= b.lo && a.hi <= b.hi);
+        let fixed =
+            entry.host != reference.host || rows.iter().all(|r| clock.correction.apply(r.raw) == r.raw);
+        match (inside && monotone, fixed) {
+            (true, true) => Ok(clock),
+            (false, _) => {
+                Err(entry.error(&"its correction leaves its own interval, or its interval goes back in time"))
+            }
+            (_, false) => Err(entry.error(&"it is the reference and yet corrected")),
+        }
+    }
+
+    /// How far the correction can be from the truth, ns: at the best and at the worst instant of the traced span.
+    pub fn error_range(&self) -> (i64, i64) {
+        self.interval.error_range(&self.correction)
+    }
+
     /// Unix time on the common clock of a raw time.
     pub fn unix_ns(&self, raw: i64) -> i128 {
         i128::from(self.correction.apply(raw)) + i128::from(self.reference_offset_ns)
@@ -129,6 +167,26 @@ impl Clock {
         let rows = self.interval.rows();
         Some((rows.first()?.raw, rows.last()?.raw))
     }
+}
+
+/// Whether a chain of links without contradictions leads from one host to another.
+fn is_proven(artefact: &Artefact, from: &str, to: &str) -> bool {
+    let sound = |link: &&LinkEntry| matches!(link.quality, Quality::Accurate | Quality::Incomplete);
+    let both_ways = |link: &&LinkEntry| link.messages.a_to_b > 0 && link.messages.b_to_a > 0;
+    let links: Vec<&LinkEntry> = artefact.links.iter().filter(sound).filter(both_ways).collect();
+    let mut reached = vec![from];
+    let mut next = 0;
+    while let Some(&host) = reached.get(next) {
+        next += 1;
+        for link in &links {
+            for (here, there) in [(&link.a, &link.b), (&link.b, &link.a)] {
+                if here == host && !reached.contains(&there.as_str()) {
+                    reached.push(there);
+                }
+            }
+        }
+    }
+    reached.contains(&to)
 }
 
 /// The first time in `begin..=end` that a monotone predicate holds for; it holds for `end` and not for `begin`.

@@ -6,6 +6,8 @@
 use isochrone_clock::{Correction, Interval, IntervalRow, Rate};
 use serde::{Deserialize, Serialize};
 
+use crate::input::Refused;
+
 /// The version written, and the only one read.
 pub const VERSION: u32 = 1;
 
@@ -14,7 +16,7 @@ pub const VERSION: u32 = 1;
 pub struct Artefact {
     /// [`VERSION`].
     pub version: u32,
-    /// Reference host of the first island.
+    /// Reference host of the largest island, or of the island of the reference that was asked for.
     pub reference: String,
     /// What the guarantees are conditional on.
     pub model: Model,
@@ -65,7 +67,7 @@ pub struct ClockEntry {
     pub hostnames: Vec<String>,
     /// Number of its island.
     pub island: usize,
-    /// Unix time of the clock's zero in its first trace.
+    /// Unix time of the clock's zero in its earliest trace.
     pub clock_offset_ns: i64,
     /// Its traces.
     pub traces: Vec<TraceEntry>,
@@ -192,6 +194,12 @@ pub struct RefusedEntry {
     pub why: String,
 }
 
+impl From<&Refused> for RefusedEntry {
+    fn from(refused: &Refused) -> Self {
+        Self { what: refused.what.to_owned(), name: refused.name.clone(), why: refused.why.clone() }
+    }
+}
+
 /// Why a `sync.json` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtefactError {
@@ -209,9 +217,12 @@ pub enum ArtefactError {
         /// What is wrong.
         why: String,
     },
-    /// An island without its reference.
-    #[error("island {0} has no clock of its reference")]
-    Reference(usize),
+    /// An island without its reference, or without the clocks that claim to be in it.
+    #[error("island {0} does not hold its own clocks and their reference")]
+    Island(usize),
+    /// Two clocks of one name.
+    #[error("two clocks are called {0}")]
+    Twice(String),
 }
 
 impl Artefact {
@@ -275,7 +286,7 @@ impl ClockEntry {
         Interval::new(rows.collect()).map_err(|error| self.error(&error))
     }
 
-    fn error(&self, why: &dyn std::fmt::Display) -> ArtefactError {
+    pub(crate) fn error(&self, why: &dyn std::fmt::Display) -> ArtefactError {
         ArtefactError::Clock { host: self.host.clone(), why: why.to_string() }
     }
 }

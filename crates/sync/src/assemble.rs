@@ -1,16 +1,14 @@
 //! From a solution of the clocks to the artefact.
 
-use std::collections::BTreeMap;
-
-use isochrone_clock::{Bounded, Corridor, LinkData, LinkQuality, LinkReport, SlopeRange, Solution};
+use isochrone_clock::{Bounded, LinkQuality, LinkReport, SlopeRange, Solution};
 
 use crate::artefact::{
-    Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model, Quality, RefusedEntry,
-    TraceEntry, VERSION,
+    Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model, Quality, TraceEntry, VERSION,
 };
 use crate::hosts::{self, HostClock};
-use crate::input::{Inputs, Refused};
-use crate::matching::{Matches, Message};
+use crate::input::Inputs;
+use crate::links::{Links, inversions};
+use crate::matching::Matches;
 use crate::options::Options;
 
 /// The clocks are taken for straight lines.
@@ -20,103 +18,49 @@ const ASYMMETRY: f64 = 1.0;
 /// How the point inside the corridors is chosen: the whole graph's sum of margins is made greatest.
 const METHOD: &str = "margin";
 
-/// The messages of every pair of clocks `(a, b)`, `a < b`.
-#[derive(Debug, Default)]
-pub(crate) struct Links {
-    pairs: BTreeMap<(usize, usize), Pair>,
-}
-
-#[derive(Debug, Default)]
-struct Pair {
-    corridor: Corridor,
-    counts: MessageCounts,
-}
-
-impl Links {
-    pub(crate) fn new(matches: &Matches) -> Self {
-        let mut links = Self::default();
-        for message in &matches.messages {
-            let (a, b) = pair_of(message.sender, message.receiver);
-            let Pair { corridor, counts } = links.pairs.entry((a, b)).or_default();
-            let (inserted, count) = if message.sender == a {
-                (corridor.a_to_b(message.sent, message.received), &mut counts.a_to_b)
-            } else {
-                (corridor.b_to_a(message.sent, message.received), &mut counts.b_to_a)
-            };
-            *(if inserted.is_ok() { count } else { &mut counts.dropped }) += 1;
-        }
-        for (&(sender, receiver), &count) in &matches.ambiguous {
-            links.pairs.entry(pair_of(sender, receiver)).or_default().counts.ambiguous += count;
-        }
-        links
-    }
-
-    pub(crate) fn corridors(&self) -> Vec<LinkData> {
-        self.pairs.iter().map(|(&(a, b), pair)| LinkData { a, b, corridor: pair.corridor.clone() }).collect()
-    }
-}
-
-fn pair_of(x: usize, y: usize) -> (usize, usize) {
-    (x.min(y), x.max(y))
-}
-
-/// Puts everything into its place in the artefact.
+/// Puts everything but refusals into its place in the artefact.
 pub(crate) fn assemble(
     inputs: &Inputs,
     clocks: &[HostClock],
     solution: &Solution,
     links: &Links,
     matches: &Matches,
+    reference: Option<usize>,
     options: &Options,
-    mut refused: Vec<Refused>,
 ) -> Artefact {
     let name = |clock: usize| clocks[clock].host.clone();
-    let island_of =
-        |clock: usize| solution.islands.iter().position(|i| i.clocks.contains(&clock)).unwrap_or(0);
-    let islands: Vec<_> = solution
-        .islands
-        .iter()
-        .enumerate()
-        .map(|(id, island)| IslandEntry {
-            id,
-            reference: name(island.reference),
-            hosts: island.clocks.iter().map(|&clock| name(clock)).collect(),
-        })
-        .collect();
+    let island_of = |clock: usize| solution.islands.iter().position(|i| i.clocks.contains(&clock));
+    let islands = solution.islands.iter().enumerate().map(|(id, island)| IslandEntry {
+        id,
+        reference: name(island.reference),
+        hosts: island.clocks.iter().map(|&clock| name(clock)).collect(),
+    });
     let entries = clocks
         .iter()
         .enumerate()
-        .map(|(index, clock)| clock_entry(inputs, clock, island_of(index), solution, index));
+        .filter_map(|(index, clock)| Some(clock_entry(inputs, clock, index, island_of(index)?, solution)));
     let inversions = inversions(matches, solution, &island_of);
     let mut link_entries = Vec::new();
     for a in 0..clocks.len() {
         for b in a + 1..clocks.len() {
             let report = solution.links.iter().find(|l| (l.a, l.b) == (a, b));
-            let pair = links.pairs.get(&(a, b));
-            let mut entry = link_entry(&clocks[a], &clocks[b], report, pair, &mut refused);
+            let mut entry = link_entry(&clocks[a], &clocks[b], report, links.counts(a, b), options);
             entry.inversions = inversions.get(&(a, b)).copied().unwrap_or(0);
             link_entries.push(entry);
         }
     }
     // The reference asked for, else that of the largest island.
     let largest = solution.islands.iter().max_by_key(|i| (i.clocks.len(), std::cmp::Reverse(i.reference)));
-    let asked = options
-        .reference
-        .as_deref()
-        .and_then(|asked| islands.iter().find(|i| i.hosts.iter().any(|h| h == asked)));
-    let reference = asked.map(|i| i.reference.clone()).or_else(|| largest.map(|i| name(i.reference)));
+    let reference = reference.or_else(|| largest.map(|island| island.reference));
     Artefact {
         version: VERSION,
-        reference: reference.unwrap_or_default(),
+        reference: reference.map(name).unwrap_or_default(),
         model: Model { wander_ppm: WANDER_PPM, rate_prior_ppm: options.rate_prior_ppm, asymmetry: ASYMMETRY },
-        islands,
+        islands: islands.collect(),
         clocks: entries.collect(),
         links: link_entries,
         suspects: Vec::new(),
-        refused: refused
-            .into_iter()
-            .map(|r| RefusedEntry { what: r.what.to_owned(), name: r.name, why: r.why })
-            .collect(),
+        refused: Vec::new(),
         contradictions: Vec::new(),
     }
 }
@@ -124,9 +68,9 @@ pub(crate) fn assemble(
 fn clock_entry(
     inputs: &Inputs,
     clock: &HostClock,
+    index: usize,
     island: usize,
     solution: &Solution,
-    index: usize,
 ) -> ClockEntry {
     let correction = &solution.corrections[index];
     let traces = clock.traces.iter().map(|&trace| {
@@ -154,15 +98,15 @@ fn link_entry(
     a: &HostClock,
     b: &HostClock,
     report: Option<&LinkReport>,
-    pair: Option<&Pair>,
-    refused: &mut Vec<Refused>,
+    messages: MessageCounts,
+    options: &Options,
 ) -> LinkEntry {
     let mut entry = LinkEntry {
         a: a.host.clone(),
         b: b.host.clone(),
         quality: Quality::Absent,
         method: METHOD.to_owned(),
-        messages: pair.map(|pair| pair.counts).unwrap_or_default(),
+        messages,
         inversions: 0,
         rate_ppm: (None, None),
         offset_at_middle_ns: (None, None),
@@ -175,13 +119,9 @@ fn link_entry(
         LinkQuality::Incomplete | LinkQuality::OneWay => Quality::Incomplete,
         LinkQuality::Approximate { .. } => Quality::Approximate,
         LinkQuality::Absent => Quality::Absent,
-        LinkQuality::Refused { why } => {
-            let name = format!("{} – {}", a.host, b.host);
-            refused.push(Refused { what: "link", name, why: why.to_string() });
-            Quality::Refused
-        }
+        LinkQuality::Refused { .. } => Quality::Refused,
     };
-    if let Some(bounded) = relation(report) {
+    if let Some(bounded) = relation(report, options) {
         let (first, last) = report.corridor.x_range().unwrap_or_default();
         let (lo, hi) = bounded.offset_bounds_at(first + (last - first) / 2);
         let with_offsets = |raw: i64| raw.checked_add(b.offset_ns.checked_sub(a.offset_ns)?);
@@ -192,29 +132,12 @@ fn link_entry(
 }
 
 /// The relation that a link's messages prove: by themselves where they bound the rate, else within the prior.
-fn relation(report: &LinkReport) -> Option<Bounded> {
+fn relation(report: &LinkReport, options: &Options) -> Option<Bounded> {
     let (min, max) = report.rate_ppm;
     let range = if min.is_some() && max.is_some() {
         SlopeRange::UNBOUNDED
     } else {
-        SlopeRange::prior(isochrone_clock::RATE_PRIOR_PPM)
+        SlopeRange::prior(options.rate_prior_ppm)
     };
     report.corridor.within(range).ok()
-}
-
-/// Messages per pair that the corrections show as received before they were sent.
-fn inversions(
-    matches: &Matches,
-    solution: &Solution,
-    island_of: &impl Fn(usize) -> usize,
-) -> BTreeMap<(usize, usize), u64> {
-    let mut counts = BTreeMap::new();
-    for &Message { sender, sent, receiver, received } in &matches.messages {
-        let inverted =
-            solution.corrections[sender].apply(sent) > solution.corrections[receiver].apply(received);
-        if inverted && island_of(sender) == island_of(receiver) {
-            *counts.entry(pair_of(sender, receiver)).or_default() += 1;
-        }
-    }
-    counts
 }

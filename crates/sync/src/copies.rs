@@ -30,6 +30,14 @@ pub enum CopyError {
     /// Something is already there.
     #[error("{} exists already; nothing was written", .0.display())]
     Exists(PathBuf),
+    /// Copies among the originals would be taken for traces of the same hosts.
+    #[error("{} lies in {}, which is to be copied: choose another directory", .target.display(), .argument.display())]
+    Inside {
+        /// Where copies would go.
+        target: PathBuf,
+        /// The argument it lies in.
+        argument: PathBuf,
+    },
     /// An argument without a last component (`/`).
     #[error("{} has no name to call a copy by", .0.display())]
     Nameless(PathBuf),
@@ -52,7 +60,7 @@ pub struct Copied {
 /// Checks that every copy has a place of its own, before any work is done for it.
 ///
 /// # Errors
-/// Names collide, or a target exists.
+/// Names collide, a target exists, or copies would lie among the originals.
 pub fn check(inputs: &Inputs, directory: &Path) -> Result<(), CopyError> {
     targets(inputs, directory).map(drop)
 }
@@ -92,7 +100,11 @@ fn new_cycles(clock: &Clock, raw: i128, zero: i128) -> Option<u64> {
 fn targets(inputs: &Inputs, directory: &Path) -> Result<Vec<PathBuf>, CopyError> {
     let mut roots: HashMap<PathBuf, &Path> = HashMap::new();
     let mut found = Vec::new();
+    let place = existing_part(directory);
     for InputTrace { argument, inner, .. } in &inputs.traces {
+        if place.as_deref().is_some_and(|place| argument.canonicalize().is_ok_and(|a| place.starts_with(a))) {
+            return Err(CopyError::Inside { target: directory.to_owned(), argument: argument.clone() });
+        }
         let root = directory.join(name_of(argument)?);
         match roots.get(&root) {
             Some(&first) if first != argument => {
@@ -108,6 +120,12 @@ fn targets(inputs: &Inputs, directory: &Path) -> Result<Vec<PathBuf>, CopyError>
         found.push(root.join(inner));
     }
     Ok(found)
+}
+
+/// The nearest directory at or above a path that exists, links resolved.
+fn existing_part(path: &Path) -> Option<PathBuf> {
+    let absolute = std::path::absolute(path).ok()?;
+    absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok())
 }
 
 /// The last component of an argument, `_` appended.
@@ -149,10 +167,17 @@ fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<Cloc
     // Whole seconds, so that people can still tell the reference's own values.
     let earlier_s = earliest.map_or(0, |earliest| earliest.min(0).div_euclid(1_000_000_000));
     Ok(ClockClass {
+        // The copies are on the reference's time line, so they carry its identity – unless its zero had to move: that is
+        // another time line.
+        uuid: class
+            .uuid
+            .map(|uuid| uuid::Uuid::from_u128(uuid.as_u128() ^ u128::from(earlier_s.unsigned_abs()))),
         frequency: 1_000_000_000,
         precision: 0,
-        offset_s: offset_ns.div_euclid(1_000_000_000) + earlier_s,
+        offset_s: offset_ns.div_euclid(1_000_000_000).saturating_add(earlier_s),
         offset_cycles: offset_ns.rem_euclid(1_000_000_000),
+        // Readers compare such clocks whatever their names and identities are.
+        absolute: true,
         ..class.clone()
     })
 }

@@ -1,35 +1,49 @@
-//! One pass over all traces: sightings of packets, first and last events, what each trace holds and lacks.
+//! One pass over traces: sightings of packets, first and last events, counts, what each trace holds and lacks.
 
-use isochrone_ctf::{Diagnostic, Lost, StreamEvents, Trace};
+use isochrone_ctf::schema::ClockClass;
+use isochrone_ctf::{Diagnostic, Lost, Trace};
 use rayon::prelude::*;
 
 use crate::Progress;
 use crate::record::{Direction, Sighting};
-use crate::tracer;
+use crate::tracer::{self, Seen};
 
 /// What one trace gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceFacts {
     /// Events decoded.
     pub events: u64,
-    /// Raw time of the first event, ns.
-    pub first: Option<i64>,
-    /// Raw time of the last event, ns.
-    pub last: Option<i64>,
-    /// Events that tell of a packet that could be a message: sent, received.
-    pub packets: (u64, u64),
-    /// Events of the right kind that hold no header to match by: sent, received.
-    pub bare: (u64, u64),
-    /// Whether the metadata declare a usable event for sending, for receiving.
-    pub declared: (bool, bool),
-    /// Whether the metadata declare such an event without packet headers, as tracers before LTTng-modules 2.9 do.
-    pub headerless: (bool, bool),
+    /// Per stream: events and bytes of each event class, in the order of the stream class.
+    pub classes: Vec<Vec<(u64, u64)>>,
+    /// Time of the first event in cycles.
+    pub first: Option<u64>,
+    /// Time of the last event in cycles.
+    pub last: Option<u64>,
+    /// What shows packets leave.
+    pub sent: Traffic,
+    /// What shows packets arrive.
+    pub received: Traffic,
     /// Events the tracer discarded.
     pub discarded_events: u64,
     /// Packets the tracer lost.
     pub discarded_packets: u64,
     /// What could not be decoded.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What a trace shows of packets in one direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Packets that can be matched.
+    pub packets: u64,
+    /// Packets of protocols that are not matched.
+    pub other: u64,
+    /// Packets that were recorded without their headers.
+    pub bare: u64,
+    /// Whether the metadata declare an event with packet headers.
+    pub declared: bool,
+    /// Whether they declare such an event without headers, as tracers before LTTng-modules 2.9 do.
+    pub headerless: bool,
 }
 
 /// What all traces gave.
@@ -76,15 +90,14 @@ fn stream_sightings(
     let mut facts = TraceFacts::default();
     for (class, extractor) in plan.events.iter().zip(&extractors) {
         match (extractor, class.name.as_deref().and_then(tracer::direction_of)) {
-            (Some(extractor), _) => *side(&mut facts.declared, extractor.direction()) = true,
-            (None, Some(direction)) => *side(&mut facts.headerless, direction) = true,
+            (Some(extractor), _) => facts.traffic(extractor.direction()).declared = true,
+            (None, Some(direction)) => facts.traffic(direction).headerless = true,
             (None, None) => {}
         }
     }
     let mut sightings = Vec::new();
-    let Some(class) = trace.clock(stream) else { return (facts, sightings) };
-    // A coarse clock's stamp means any instant up to the next tick.
-    let tick = i64::try_from(1_000_000_000_u64.div_ceil(class.frequency)).unwrap_or(i64::MAX);
+    let mut classes = vec![(0, 0); plan.events.len()];
+    let stamps = trace.clock(stream);
     let mut events = trace.events(stream);
     let mut last_packet = None;
     for event in events.by_ref() {
@@ -92,63 +105,80 @@ fn stream_sightings(
             last_packet = Some(event.packet());
             progress(event.packet().total_bits / 8);
         }
-        facts.events += 1;
-        let Some(time) = event.cycles().and_then(|cycles| i64::try_from(class.raw_ns(cycles)).ok()) else {
-            continue;
-        };
-        facts.first = Some(facts.first.map_or(time, |first| first.min(time)));
-        facts.last = Some(facts.last.map_or(time, |last| last.max(time)));
-        let Some(extractor) = &extractors[event.class().index] else { continue };
+        let class = event.class().index;
+        let (count, bytes) = &mut classes[class];
+        *count += 1;
+        *bytes += event.size();
+        let cycles = event.cycles();
+        facts.first = facts.first.or(cycles).min(cycles);
+        facts.last = facts.last.max(cycles);
+        let Some(extractor) = &extractors[class] else { continue };
         let direction = extractor.direction();
-        match extractor.packet(&event) {
-            Some(key) => {
-                *side(&mut facts.packets, direction) += 1;
-                let time = match direction {
-                    Direction::Sent => time,
-                    Direction::Received => time.saturating_add(tick - 1),
-                };
-                sightings.push(Sighting { clock, time, direction, key });
+        match extractor.seen(&event) {
+            Seen::Packet(key) => {
+                facts.traffic(direction).packets += 1;
+                if let Some(time) =
+                    stamps.zip(cycles).and_then(|(stamps, cycles)| time(stamps, cycles, direction))
+                {
+                    sightings.push(Sighting { clock, time, direction, key });
+                }
             }
-            None => *side(&mut facts.bare, direction) += 1,
+            Seen::OtherProtocol => facts.traffic(direction).other += 1,
+            Seen::NoHeader => facts.traffic(direction).bare += 1,
+            Seen::Loopback => {}
         }
     }
-    facts.note_losses(trace, stream, &events);
+    facts.events = classes.iter().map(|(count, _)| count).sum();
+    facts.classes = vec![classes];
+    facts.diagnostics = events.diagnostics().to_vec();
+    for loss in trace.losses(stream) {
+        match loss.lost {
+            Lost::Events(count) => facts.discarded_events = facts.discarded_events.saturating_add(count),
+            Lost::Packets(count) => facts.discarded_packets = facts.discarded_packets.saturating_add(count),
+        }
+    }
     (facts, sightings)
 }
 
-fn side<T>(pair: &mut (T, T), direction: Direction) -> &mut T {
-    match direction {
-        Direction::Sent => &mut pair.0,
-        Direction::Received => &mut pair.1,
-    }
+/// The instant that proves least: a departure is not before its stamp, an arrival not behind the latest time that its
+/// stamp can mean.
+fn time(stamps: &ClockClass, cycles: u64, direction: Direction) -> Option<i64> {
+    let raw = match direction {
+        Direction::Sent => stamps.raw_ns(cycles),
+        Direction::Received => stamps.latest_raw_ns(cycles),
+    };
+    i64::try_from(raw).ok()
 }
 
 impl TraceFacts {
-    fn note_losses(&mut self, trace: &Trace, stream: usize, events: &StreamEvents<'_>) {
-        for loss in trace.losses(stream) {
-            match loss.lost {
-                Lost::Events(count) => self.discarded_events += count,
-                Lost::Packets(count) => self.discarded_packets += count,
-            }
+    fn traffic(&mut self, direction: Direction) -> &mut Traffic {
+        match direction {
+            Direction::Sent => &mut self.sent,
+            Direction::Received => &mut self.received,
         }
-        self.diagnostics.extend_from_slice(events.diagnostics());
     }
 
     /// Adds what another stream of the same trace gave.
     fn join(&mut self, other: Self) {
         self.events += other.events;
+        self.classes.extend(other.classes);
         self.first = [self.first, other.first].into_iter().flatten().min();
         self.last = self.last.max(other.last);
-        self.packets.0 += other.packets.0;
-        self.packets.1 += other.packets.1;
-        self.bare.0 += other.bare.0;
-        self.bare.1 += other.bare.1;
-        self.declared.0 |= other.declared.0;
-        self.declared.1 |= other.declared.1;
-        self.headerless.0 |= other.headerless.0;
-        self.headerless.1 |= other.headerless.1;
-        self.discarded_events += other.discarded_events;
-        self.discarded_packets += other.discarded_packets;
+        self.sent.join(other.sent);
+        self.received.join(other.received);
+        self.discarded_events = self.discarded_events.saturating_add(other.discarded_events);
+        self.discarded_packets = self.discarded_packets.saturating_add(other.discarded_packets);
         self.diagnostics.extend(other.diagnostics);
+    }
+}
+
+impl Traffic {
+    /// Adds what another source shows.
+    pub fn join(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.other += other.other;
+        self.bare += other.bare;
+        self.declared |= other.declared;
+        self.headerless |= other.headerless;
     }
 }

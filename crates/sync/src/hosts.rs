@@ -1,37 +1,37 @@
-//! Hosts and their clocks: which traces share a time line.
+//! Hosts and their clocks: which traces share a time line, and what a user may call it.
 //!
 //! Corrections belong to clocks. A clock is known by the uuid in the CTF metadata (LTTng puts the boot id there), so that
 //! the kernel and user-space traces of one boot, its rotation archives and its containers share one.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use isochrone_ctf::Trace;
 use isochrone_ctf::schema::ClockClass;
 
+/// Offsets of one clock that differ by more than this show that the wall clock was set: LTTng samples the offset anew for
+/// each domain, which differs by some microseconds.
+pub const OFFSET_STEP_NS: i64 = 100_000;
+
 /// A clock and the traces it stamps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostClock {
-    /// The clock's uuid; else the host's name; else the path of the only trace.
+    /// The clock's uuid; else the host's name; else the path of the only trace. Unlike that of any other clock.
     pub id: String,
     /// Name of the host for people, unlike that of any other clock.
     pub host: String,
     /// All names that the traces give the host (containers share their kernel's clock), sorted.
     pub hostnames: Vec<String>,
-    /// Unix time of the clock's zero, from the first trace, ns.
+    /// Unix time of the clock's zero, from the earliest trace, ns.
     pub offset_ns: i64,
-    /// Indices of its traces.
+    /// Indices of its traces, the earliest first.
     pub traces: Vec<usize>,
+    /// Whether `id` is the clock's uuid.
+    pub has_uuid: bool,
 }
 
-/// Identity of the clock that stamps a trace: uuid, else host name, else path. `None` where nothing is stamped, or
-/// where streams are stamped by different clocks.
-pub fn clock_id(trace: &Trace) -> Option<String> {
-    let clock = trace.schema().single_clock()?;
-    Some(match (clock.uuid, hostname(trace)) {
-        (Some(uuid), _) => uuid.to_string(),
-        (None, Some(host)) => host.to_owned(),
-        (None, None) => trace.path().display().to_string(),
-    })
+/// Uuid of the clock that stamps a trace. `None` where the clock has none, nothing is stamped, or several clocks are used.
+pub fn clock_uuid(trace: &Trace) -> Option<String> {
+    trace.schema().single_clock()?.uuid.map(|uuid| uuid.to_string())
 }
 
 /// The host's name in the trace's environment.
@@ -44,42 +44,91 @@ pub fn offset_ns(clock: &ClockClass) -> Option<i64> {
     i64::try_from(clock.offset_ns()).ok()
 }
 
-/// Groups traces by clock, in the order of their first traces. Traces without a usable clock are left out.
-pub fn group<'t>(traces: impl IntoIterator<Item = (usize, &'t Trace)>) -> Vec<HostClock> {
+/// Whether two offsets can be samples of one clock's.
+pub fn same_offset(a: i64, b: i64) -> bool {
+    (i128::from(a) - i128::from(b)).abs() <= i128::from(OFFSET_STEP_NS)
+}
+
+/// What stands for the host's name where a trace does not tell it: its directory.
+pub fn name_or_directory(trace: &Trace) -> String {
+    hostname(trace).map_or_else(|| directory_name(trace), str::to_owned)
+}
+
+/// Groups traces by clock, clocks by host name. Traces without a usable clock are left out. The result does not depend on
+/// the order of the traces.
+///
+/// Without a uuid, traces of one host name share a clock only if they agree on its offset: two boots do not.
+pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
+    let mut order: Vec<usize> = (0..traces.len()).collect();
+    order.sort_by_cached_key(|&index| (first_ns(traces[index]), traces[index].path()));
     let mut clocks: Vec<HostClock> = Vec::new();
-    for (index, trace) in traces {
-        let Some(id) = clock_id(trace) else { continue };
+    for index in order {
+        let trace = traces[index];
         let Some(offset_ns) = trace.schema().single_clock().and_then(offset_ns) else { continue };
-        let name = hostname(trace).map_or_else(|| directory_name(trace), str::to_owned);
-        match clocks.iter_mut().find(|c| c.id == id) {
-            Some(clock) => {
-                clock.traces.push(index);
-                clock.hostnames.push(name);
-            }
-            None => {
-                let (host, hostnames) = (name.clone(), vec![name]);
-                clocks.push(HostClock { id, host, hostnames, offset_ns, traces: vec![index] });
-            }
+        let name = name_or_directory(trace);
+        let uuid = clock_uuid(trace);
+        let has_uuid = uuid.is_some();
+        let id = uuid.unwrap_or_else(|| name.clone());
+        let same = |c: &&mut HostClock| {
+            c.id == id && c.has_uuid == has_uuid && (has_uuid || same_offset(c.offset_ns, offset_ns))
+        };
+        if let Some(clock) = clocks.iter_mut().find(same) {
+            clock.traces.push(index);
+            clock.hostnames.push(name);
+        } else {
+            let (host, hostnames) = (String::new(), vec![name]);
+            clocks.push(HostClock { id, host, hostnames, offset_ns, traces: vec![index], has_uuid });
         }
     }
     for clock in &mut clocks {
+        clock.host = host_name(clock, traces);
         clock.hostnames.sort_unstable();
         clock.hostnames.dedup();
     }
-    tell_apart(&mut clocks);
+    clocks.sort_by(|a, b| (&a.host, a.offset_ns, &a.id).cmp(&(&b.host, b.offset_ns, &b.id)));
+    tell_apart(&mut clocks, |clock| &mut clock.host);
+    tell_apart(&mut clocks, |clock| &mut clock.id);
+    clocks.sort_by(|a, b| a.host.cmp(&b.host));
     clocks
 }
 
+/// When a trace begins on its own clock, raw ns; a trace without packets begins last.
+fn first_ns(trace: &Trace) -> i128 {
+    let begin = trace.streams().iter().flat_map(|s| &s.packets).filter_map(|packet| packet.begin).min();
+    begin.zip(trace.schema().single_clock()).map_or(i128::MAX, |(begin, clock)| clock.raw_ns(begin))
+}
+
+/// Of several names the one in a kernel trace: containers have their own only in user-space traces.
+fn host_name(clock: &HostClock, traces: &[&Trace]) -> String {
+    let in_kernel = |&&index: &&usize| traces[index].schema().environment_text("domain") == Some("kernel");
+    let of_kernel =
+        clock.traces.iter().filter(in_kernel).map(|&index| name_or_directory(traces[index])).min();
+    of_kernel.or_else(|| clock.hostnames.iter().min().cloned()).unwrap_or_default()
+}
+
 /// Two boots of a host, or two clones of a machine, have one name and two clocks: they are numbered.
-fn tell_apart(clocks: &mut [HostClock]) {
-    let mut named: BTreeMap<String, u32> = BTreeMap::new();
+fn tell_apart(clocks: &mut [HostClock], name: impl Fn(&mut HostClock) -> &mut String) {
+    let mut taken: BTreeSet<String> = BTreeSet::new();
     for clock in clocks {
-        let count = named.entry(clock.host.clone()).or_default();
-        *count += 1;
-        if *count > 1 {
-            clock.host = format!("{}#{count}", clock.host);
+        let name = name(clock);
+        let plain = name.clone();
+        let mut count = 1;
+        while !taken.insert(name.clone()) {
+            count += 1;
+            *name = format!("{plain}#{count}");
         }
     }
+}
+
+/// Finds the clock a user means among `(host, id, hostnames)`: by the host's name or the clock's id, else by one of the
+/// names in its traces.
+pub fn find<'c>(
+    clocks: impl Iterator<Item = (&'c str, &'c str, &'c [String])> + Clone,
+    name: &str,
+) -> Option<usize> {
+    clocks.clone().position(|(host, id, _)| host == name || id == name).or_else(|| {
+        clocks.into_iter().position(|(_, _, hostnames)| hostnames.iter().any(|host| host == name))
+    })
 }
 
 fn directory_name(trace: &Trace) -> String {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use isochrone_ctf::{Trace, find_traces};
+use isochrone_ctf::{Reason, Trace, find_traces};
 use rayon::prelude::*;
 
 /// The traces to work on, and what could not be used.
@@ -35,7 +35,7 @@ pub struct Refused {
     pub what: &'static str,
     /// Its name.
     pub name: String,
-    /// The reason, a sentence without its full stop.
+    /// The reason, without the name; it may have several lines.
     pub why: String,
 }
 
@@ -54,20 +54,23 @@ impl Inputs {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
         for argument in arguments {
-            let traces = match find_traces(argument) {
-                Ok(traces) => traces,
+            let below = match find_traces(argument) {
+                Ok(below) => below,
                 Err(error) => {
-                    inputs.refuse(argument, &error);
+                    inputs.refuse_error(&error);
                     continue;
                 }
             };
-            if traces.is_empty() {
+            for error in &below.unreadable {
+                inputs.refuse_error(error);
+            }
+            if below.traces.is_empty() && below.unreadable.is_empty() {
                 inputs.refuse(
                     argument,
-                    &"no CTF trace is in it: no directory at or below it holds a metadata file",
+                    "no CTF trace is in it: no directory at or below it holds a metadata file",
                 );
             }
-            for path in traces {
+            for path in below.traces {
                 if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
                     found.push((argument, path));
                 } else {
@@ -82,14 +85,25 @@ impl Inputs {
                     let inner = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
                     inputs.add(InputTrace { argument: argument.clone(), inner, trace });
                 }
-                Err(error) => inputs.refuse(&path, &error),
+                Err(error) => inputs.refuse_error(&error),
             }
         }
         inputs
     }
 
-    fn refuse(&mut self, path: &Path, why: &dyn std::fmt::Display) {
-        self.refused.push(Refused { what: "trace", name: path.display().to_string(), why: why.to_string() });
+    fn refuse(&mut self, path: &Path, why: &str) {
+        self.refused.push(Refused { what: "trace", name: path.display().to_string(), why: why.to_owned() });
+    }
+
+    /// Errors of a trace's metadata are the trace's.
+    fn refuse_error(&mut self, error: &isochrone_ctf::Error) {
+        let reason = error.reason();
+        let (path, why) = match reason {
+            Reason::Metadata { .. } => (error.path().parent(), format!("metadata:{reason}")),
+            Reason::MetadataPackets { .. } => (error.path().parent(), format!("metadata: {reason}")),
+            _ => (None, reason.to_string()),
+        };
+        self.refuse(path.unwrap_or(error.path()), &why);
     }
 
     /// Adds a trace unless it is a copy of one that is there: two copies would make every message ambiguous.
@@ -104,7 +118,7 @@ impl Inputs {
     }
 }
 
-/// Whether two traces hold the same packets: same identity, same times and sizes packet by packet.
+/// Whether two traces hold the same packets of the same clock: same identities, same times and sizes packet by packet.
 fn same_content(a: &Trace, b: &Trace) -> bool {
     let packets = |trace: &Trace| -> Vec<_> {
         trace
@@ -113,7 +127,8 @@ fn same_content(a: &Trace, b: &Trace) -> bool {
             .flat_map(|s| s.packets.iter().map(|p| (s.class, s.id, p.begin, p.end, p.content_bits)))
             .collect()
     };
-    a.schema().uuid.is_some() && a.schema().uuid == b.schema().uuid && {
+    let same_identity = a.schema().uuid == b.schema().uuid && a.schema().clocks == b.schema().clocks;
+    a.schema().uuid.is_some() && same_identity && {
         let packets_of_a = packets(a);
         !packets_of_a.is_empty() && packets_of_a == packets(b)
     }

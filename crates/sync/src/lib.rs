@@ -15,13 +15,15 @@ pub mod copies;
 mod extract;
 pub mod hosts;
 mod input;
+mod links;
 pub mod matching;
+mod notes;
 mod options;
 pub mod record;
 mod synchronize;
 pub mod tracer;
 
-pub use extract::{Extraction, TraceFacts, extract};
+pub use extract::{Extraction, TraceFacts, Traffic, extract};
 pub use input::{InputTrace, Inputs, Refused};
 pub use options::Options;
 pub use synchronize::{Outcome, SyncError, synchronize};

@@ -35,12 +35,12 @@ pub struct Matches {
 /// Collects sightings in any order.
 #[derive(Debug, Default)]
 pub struct Matcher {
-    keys: HashMap<PacketKey, Seen>,
+    keys: HashMap<PacketKey, Sightings>,
 }
 
 /// Where a key was seen. Nearly all keys are seen twice.
 #[derive(Debug, Default)]
-struct Seen {
+struct Sightings {
     sent: Vec<(usize, i64)>,
     received: Vec<(usize, i64)>,
 }
@@ -59,7 +59,8 @@ impl Matcher {
     /// Pairs what was added; `O(n log n)`. The result does not depend on the order of adding.
     pub fn finish(self) -> Matches {
         let mut matches = Matches::default();
-        for seen in self.keys.into_values() {
+        for mut seen in self.keys.into_values() {
+            seen.merge_repeated();
             settle(&seen, &mut matches);
         }
         matches.messages.sort_unstable();
@@ -67,8 +68,18 @@ impl Matcher {
     }
 }
 
+impl Sightings {
+    /// One sighting in two overlapping traces of a host is one sighting.
+    fn merge_repeated(&mut self) {
+        for side in [&mut self.sent, &mut self.received] {
+            side.sort_unstable();
+            side.dedup();
+        }
+    }
+}
+
 /// Judges all sightings of one key.
-fn settle(seen: &Seen, matches: &mut Matches) {
+fn settle(seen: &Sightings, matches: &mut Matches) {
     let once = |side: &[(usize, i64)], clock: usize| side.iter().filter(|(c, _)| *c == clock).count() == 1;
     let senders = clocks(&seen.sent);
     let mut answered = false;
@@ -154,6 +165,11 @@ mod tests {
     fn a_retransmission_is_ambiguous() {
         check(&[(1, '>', 0, 10), (1, '>', 0, 210), (1, '<', 1, 500)], &[], 1);
         check(&[(1, '>', 0, 10), (1, '<', 1, 500), (1, '<', 1, 501)], &[], 1);
+    }
+
+    #[test]
+    fn a_sighting_in_two_traces_is_one() {
+        check(&[(1, '>', 0, 10), (1, '>', 0, 10), (1, '<', 1, 500), (1, '<', 1, 500)], &[(0, 10, 1, 500)], 0);
     }
 
     #[test]

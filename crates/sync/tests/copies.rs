@@ -177,7 +177,7 @@ fn rotated_archives_keep_their_tree() {
         let (original, copy) =
             (root.path().join(&host.name), root.path().join("copies").join(format!("{}_", host.name)));
         let inner = |root: &Path| -> Vec<PathBuf> {
-            let found = find_traces(root).unwrap();
+            let found = find_traces(root).unwrap().traces;
             found.iter().map(|path| path.strip_prefix(root).unwrap().to_owned()).collect()
         };
         assert_eq!(inner(&original), inner(&copy));

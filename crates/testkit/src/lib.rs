@@ -18,6 +18,7 @@
 //! ```
 
 mod assign;
+mod bulk;
 mod classes;
 mod clock;
 mod cluster;
@@ -32,6 +33,7 @@ mod stream;
 mod traffic;
 mod value;
 
+pub use bulk::Bulk;
 pub use classes::{KERNEL_CLASSES, NetLayout};
 pub use clock::{SimClock, UNIX_EPOCH_NS};
 pub use cluster::{Cluster, SimHost, SimLink};

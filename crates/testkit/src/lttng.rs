@@ -266,6 +266,14 @@ impl LttngTrace {
         self.cpus.get_mut(cpu as usize).ok_or(Misuse::NoCpu { cpu, cpus })
     }
 
+    /// The description, ready for writing packets without recording events first.
+    pub(crate) fn into_compiled(mut self) -> Result<(Uuid, Compiled), Misuse> {
+        self.compile()?;
+        let uuid = self.description.uuid;
+        self.misuse.map_or(Ok(()), Err)?;
+        self.compiled.map(|compiled| (uuid, compiled)).ok_or(Misuse::Late)
+    }
+
     fn compile(&mut self) -> Result<(), Misuse> {
         if self.compiled.is_none() {
             self.compiled = Some(Compiled::new(self.description.text())?);

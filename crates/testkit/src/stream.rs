@@ -247,18 +247,27 @@ pub(crate) struct HeadValues {
 }
 
 impl HeadValues {
-    /// Sizes and times are filled in by the packet writer.
     fn of(&self, packet: &Packet) -> PacketHead {
+        self.values(packet.begin, packet.sequence, packet.discarded)
+    }
+
+    /// The head of a packet of a stream without losses.
+    pub(crate) fn at(&self, begin: u64, sequence: u64) -> PacketHead {
+        self.values(begin, sequence, 0)
+    }
+
+    /// Sizes and times are filled in by the packet writer.
+    fn values(&self, begin: u64, sequence: u64, discarded: u64) -> PacketHead {
         let uuid = self.uuid.iter().map(|&byte| Value::Unsigned(byte.into())).collect();
         let cpu = Value::Unsigned(self.cpu.into());
         let zero = || Value::Unsigned(0);
         let header = [Value::Unsigned(MAGIC), Value::Array(uuid), zero(), cpu.clone()];
-        let counts = [Value::Unsigned(packet.sequence), Value::Unsigned(packet.discarded), cpu];
+        let counts = [Value::Unsigned(sequence), Value::Unsigned(discarded), cpu];
         let context = [zero(), zero(), zero(), zero()].into_iter().chain(counts);
         PacketHead {
             header: Some(Value::Struct(header.into())),
             context: Some(Value::Struct(context.collect())),
-            begin: packet.begin,
+            begin,
         }
     }
 }

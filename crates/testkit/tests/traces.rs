@@ -119,7 +119,7 @@ fn rotated_chunks_join_to_the_whole() {
     host.write(whole.path()).unwrap();
     host.write_rotated(rotated.path(), &rotations).unwrap();
     let whole = open(whole.path());
-    let chunks = find_traces(rotated.path()).unwrap();
+    let chunks = find_traces(rotated.path()).unwrap().traces;
     assert_eq!(chunks.len(), 5);
     assert_eq!(chunks[1], rotated.path().join("archives/1/kernel"));
     let mut joined = [Vec::new(), Vec::new()];

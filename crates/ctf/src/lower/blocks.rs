@@ -1,6 +1,6 @@
 //! The blocks of a metadata text: trace, environment, clocks, streams, events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::fields::Fields;
 use super::scope::{ScopeId, Scopes};
@@ -17,7 +17,7 @@ type Result<T> = std::result::Result<T, Complaint>;
 pub(super) fn lower(ast: &Ast<'_>) -> Result<(Schema, Vec<Complaint>)> {
     let clocks = clock_classes(ast)?;
     let byte_order = byte_order(ast)?;
-    let names = clocks.iter().map(|clock| clock.name.clone()).collect();
+    let names: HashMap<_, _> = clocks.iter().map(|clock| clock.name.clone()).zip(0..).collect();
     let mut lowering = Lowering {
         types: Types::new(byte_order, names),
         schema: Schema {
@@ -30,6 +30,7 @@ pub(super) fn lower(ast: &Ast<'_>) -> Result<(Schema, Vec<Complaint>)> {
             streams: Vec::new(),
         },
         events: Vec::new(),
+        stream_ids: HashSet::new(),
         warnings: Vec::new(),
     };
     for item in &ast.items {
@@ -46,6 +47,7 @@ struct Lowering<'a> {
     schema: Schema,
     /// Event blocks and their scopes: lowered when all streams are known (a stream block may come later).
     events: Vec<(&'a Block<'a>, ScopeId)>,
+    stream_ids: HashSet<u64>,
     warnings: Vec<Complaint>,
 }
 
@@ -77,6 +79,7 @@ fn assignments<'a>(block: &'a Block<'a>) -> impl Iterator<Item = &'a Assignment<
 
 fn clock_classes(ast: &Ast<'_>) -> Result<Vec<ClockClass>> {
     let mut clocks: Vec<ClockClass> = Vec::new();
+    let mut names = HashSet::new();
     for block in blocks(ast, BlockKind::Clock) {
         let mut clock = ClockClass::monotonic("");
         for Assignment { path, value } in assignments(block) {
@@ -101,7 +104,7 @@ fn clock_classes(ast: &Ast<'_>) -> Result<Vec<ClockClass>> {
                 format!("the clock `{}` has a frequency of 0", clock.name),
             ));
         }
-        if clocks.iter().any(|c| c.name == clock.name) {
+        if !names.insert(clock.name.clone()) {
             return Err(Complaint::new(block.offset, format!("two clocks are called `{}`", clock.name)));
         }
         clocks.push(clock);
@@ -204,7 +207,7 @@ impl<'a> Lowering<'a> {
         let common_context =
             lower_root(&mut self.types, scope, Scope::CommonContext, &before, common_context)?;
         let clock = event_header.iter().chain(&packet_context).find_map(roles::first_clock);
-        if self.schema.streams.iter().any(|s| s.id == id) {
+        if !self.stream_ids.insert(id) {
             return Err(Complaint::new(block.offset, format!("two streams have the id {id}")));
         }
         let events = Vec::new();
@@ -232,8 +235,9 @@ impl<'a> Lowering<'a> {
             });
         }
         self.schema.streams.sort_by_key(|s| s.id);
+        let mut ids = HashSet::new();
         for (block, scope) in std::mem::take(&mut self.events) {
-            self.event(block, scope)?;
+            self.event(block, scope, &mut ids)?;
         }
         for stream in &mut self.schema.streams {
             stream.events.sort_by_key(|e| e.id);
@@ -241,7 +245,8 @@ impl<'a> Lowering<'a> {
         Ok((self.schema, self.warnings))
     }
 
-    fn event(&mut self, block: &'a Block<'a>, scope: ScopeId) -> Result<()> {
+    /// Lowers an event; `ids` holds the stream and the id of each one before.
+    fn event(&mut self, block: &'a Block<'a>, scope: ScopeId, ids: &mut HashSet<(usize, u64)>) -> Result<()> {
         let (mut id, mut stream_id, mut name, mut log_level) = (0, None, None, None);
         let (mut context, mut fields) = (None, None);
         for entry in &block.entries {
@@ -267,7 +272,7 @@ impl<'a> Lowering<'a> {
             .binary_search_by_key(&stream_id, |s| s.id)
             .map_err(|_| Complaint::new(block.offset, format!("no stream has the id {stream_id}")))?;
         let stream = &streams[index];
-        if stream.events.iter().any(|e| e.id == id) {
+        if !ids.insert((index, id)) {
             return Err(Complaint::new(block.offset, format!("two events of the stream have the id {id}")));
         }
         let mut before = vec![

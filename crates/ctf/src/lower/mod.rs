@@ -1,18 +1,24 @@
 //! Lowering: from the syntax tree of TSDL to the [`Schema`].
 //!
-//! [`blocks`] goes through the blocks of the text, [`types`] turns written types into field classes, [`scope`] knows the
-//! names of types, [`fields`] the fields that lengths and tags refer to, [`roles`] what the reader itself needs.
+//! [`blocks`] goes through the blocks of the text, [`types`] turns written types into field classes (with [`numbers`],
+//! [`enums`], [`arrays`] and [`variants`]), [`scope`] knows the names of types, [`fields`] the fields that lengths and
+//! tags refer to, [`roles`] what the reader itself needs, [`limits`] how much metadata may stand for.
 
+mod arrays;
 mod attributes;
 mod blocks;
+mod enums;
 mod fields;
+mod limits;
+mod numbers;
 mod roles;
 mod scope;
 mod types;
+mod variants;
 
 use std::path::Path;
 
-use crate::error::{Diagnostic, Error, Severity};
+use crate::error::{Diagnostic, Error, Reason, Severity};
 use crate::schema::Schema;
 use crate::tsdl;
 
@@ -24,7 +30,7 @@ pub(crate) fn schema(text: &str, path: &Path) -> Result<(Schema, Vec<Diagnostic>
     let error = |offset: usize, message: String| {
         let (line, column) = tsdl::line_column(text, offset);
         let excerpt = tsdl::excerpt(text, offset);
-        Error::Metadata { path: path.to_owned(), line, column, message, excerpt }
+        Error::new(path, Reason::Metadata { line, column, message, excerpt })
     };
     if text.starts_with('\u{1e}') || text.trim_start().starts_with('{') {
         return Err(error(
@@ -33,6 +39,12 @@ pub(crate) fn schema(text: &str, path: &Path) -> Result<(Schema, Vec<Diagnostic>
         ));
     }
     let ast = tsdl::parse(text).map_err(|e| error(e.offset, e.message))?;
+    if ast.items.is_empty() {
+        return Err(error(
+            0,
+            "the metadata are empty: was the session stopped before its traces were copied?".to_owned(),
+        ));
+    }
     let (schema, warnings) = blocks::lower(&ast).map_err(|e| error(e.offset, e.message))?;
     let warnings = warnings.into_iter().map(|Complaint { offset, message }| {
         let (line, column) = tsdl::line_column(text, offset);
@@ -102,6 +114,16 @@ mod tests {
         text += "event { fields := struct { t63 x; }; };";
         let error = schema(&text, Path::new("metadata")).unwrap_err().to_string();
         assert!(error.contains("more than 1048576 field classes"), "{error}");
+    }
+
+    #[test]
+    fn empty_metadata_are_no_trace() {
+        for text in ["", "/* CTF 1.8 */\n"] {
+            check_error(
+                text,
+                "metadata:1:1: the metadata are empty: was the session stopped before its traces were copied?",
+            );
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Event headers: which class an event is of, and when it happened.
 
 use super::Cursor;
+use super::lttng::LttngHeader;
 use super::node::Node;
 use super::walk::{Visitor, walk};
 use crate::DecodeError;
 use crate::bits;
-use crate::schema::{ByteOrder, FieldClass, IntegerClass, Role, StructClass, VariantClass};
+use crate::schema::{ByteOrder, IntegerClass, Role};
 
 /// How the events of a stream class begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,71 +23,15 @@ pub enum HeaderForm {
 }
 
 impl HeaderForm {
-    /// Recognises the form of a header. Where a length or a selector outside refers into the header, its fields have
-    /// to be walked whatever its form.
-    pub(crate) fn of(header: Option<&StructClass>, referred_to: bool) -> Self {
+    /// The form of a header that has LTTng's shape or not. Where a length or a selector outside refers into the header,
+    /// its fields have to be walked whatever its form.
+    pub(super) fn of(header: Option<&Node>, lttng: Option<&LttngHeader>, referred_to: bool) -> Self {
         match header {
             None => Self::Absent,
             Some(_) if referred_to => Self::Generic,
-            Some(header) => lttng_form(header).unwrap_or(Self::Generic),
+            Some(_) => lttng.and_then(LttngHeader::form).unwrap_or(Self::Generic),
         }
     }
-
-    /// Bits of time in the short form of the header, where there are a short and a full one.
-    pub fn short_time_bits(self) -> Option<u32> {
-        match self {
-            Self::Compact(_) => Some(27),
-            Self::Large(_) => Some(32),
-            Self::Generic | Self::Absent => None,
-        }
-    }
-}
-
-/// The header as LTTng declares it: `{ id; variant <id> { compact: { timestamp }; extended: { id; timestamp } } v; }`,
-/// packed to bytes, all of one byte order.
-fn lttng_form(header: &StructClass) -> Option<HeaderForm> {
-    let [id, choice] = header.members.as_slice() else { return None };
-    let (FieldClass::Integer(id), FieldClass::Variant(choice)) = (&id.class, &choice.class) else {
-        return None;
-    };
-    let order = id.byte_order;
-    let packed = |class: &IntegerClass, size: u32, role: Role| {
-        let byte_order = class.byte_order == order && !class.signed;
-        class.size == size && class.align <= 8 && class.role == Some(role) && byte_order
-    };
-    let (escape, time_bits, form) = match id.size {
-        5 if id.align == 1 => (31, 27, HeaderForm::Compact(order)),
-        16 => (65_535, 32, HeaderForm::Large(order)),
-        _ => return None,
-    };
-    let [short, full] = choice.options.as_slice() else { return None };
-    let short_time = [(Role::Timestamp, time_bits)];
-    let full_pair = [(Role::EventClassId, 32), (Role::Timestamp, 64)];
-    let members_are = |class: &FieldClass, expected: &[(Role, u32)]| {
-        let FieldClass::Struct(class) = class else { return false };
-        class.members.len() == expected.len()
-            && class.members.iter().zip(expected).all(|(member, (role, size))| {
-                matches!(&member.class, FieldClass::Integer(class) if packed(class, *size, *role))
-            })
-    };
-    let right = packed(id, id.size, Role::EventClassId)
-        && header.align() == 8
-        && selects(choice, escape)
-        && members_are(&short.class, &short_time)
-        && members_are(&full.class, &full_pair)
-        && byte_aligned(&full.class);
-    right.then_some(form)
-}
-
-/// Whether option 0 is chosen below `escape` and option 1 by `escape` itself.
-fn selects(choice: &VariantClass, escape: i128) -> bool {
-    let ranges = |index: usize| choice.options[index].ranges.as_slice();
-    ranges(0) == [(0, escape - 1)] && ranges(1) == [(escape, escape)]
-}
-
-fn byte_aligned(class: &FieldClass) -> bool {
-    let FieldClass::Struct(class) = class else { return false };
-    class.members.iter().all(|member| member.class.align() == 8)
 }
 
 /// Time after reading the low `bits` of it: a value below the last one has wrapped once.
@@ -172,7 +117,8 @@ impl Visitor for HeaderRoles {
     }
 
     fn signed(&mut self, class: &IntegerClass, value: i64) {
-        self.unsigned(class, value as u64);
+        // The low bits of the time or of an id are the bits of the field, whatever sign they are declared with.
+        self.unsigned(class, bits::low_bits(value as u64, class.size));
     }
 }
 

@@ -3,21 +3,29 @@
 //! Two views of every event class are kept. The *skip program* (`program`) is a flat list of steps that finds the end
 //! of an event: all that has a constant size is folded into one step. The *nodes* (`node`) hold the fields as a tree
 //! and are walked when somebody asks for values. Lengths and selectors live in numbered slots, so that no name is looked
-//! up while decoding. `header` recognises LTTng's event headers and decodes them without either.
+//! up while decoding; `slots` gives the numbers. `lttng` recognises LTTng's event headers, `header` decodes them without
+//! either. `field_ref` finds fields by name, `ids` classes by id.
 //!
 //! `crate::trace` finds packets and applies the plan to them.
 
 mod compile;
+mod field_ref;
 mod header;
+mod ids;
+mod lttng;
 mod node;
 mod program;
+mod slots;
 mod walk;
 
 pub use compile::{EventPlan, Plan, StreamPlan};
+pub use field_ref::FieldRef;
+pub(crate) use field_ref::FixedInteger;
 pub use header::{HeaderForm, extend_time};
+pub(crate) use lttng::LttngHeader;
 pub use node::{Count, Name, Node, NodeKind, OptionNode, Selector};
 pub(crate) use program::run;
-pub(crate) use walk::Ignore;
+pub(crate) use walk::{EmptyElements, Ignore};
 pub use walk::{Text, Visitor, walk};
 
 /// A place in a packet: all positions in bits from the packet's begin.

@@ -1,6 +1,6 @@
 //! Fields as a tree, annotated for decoding: what [`walk`](super::walk()) goes through.
 
-use crate::schema::{FloatClass, IntegerClass, shown_name};
+use crate::schema::{FloatClass, IntegerClass, Role, shown_name};
 
 /// A compiled field.
 #[derive(Debug, Clone)]
@@ -55,6 +55,9 @@ pub struct Selector {
     pub signed: bool,
     /// `(first, last, index of the option)`; the first range that holds the value wins.
     pub ranges: Vec<(i128, i128, usize)>,
+    /// Slots of integers inside the options: emptied with each choice, so that an option that was not chosen leaves no
+    /// value behind from where it was.
+    pub inside: Vec<u32>,
 }
 
 /// An option of a variant.
@@ -107,9 +110,12 @@ impl Count {
 }
 
 impl Selector {
-    /// The option that the slots choose.
+    /// The option that the slots choose; empties the slots inside it.
     #[inline]
-    pub(crate) fn choose(&self, slots: &[u64]) -> Result<usize, crate::DecodeError> {
+    pub(crate) fn choose(&self, slots: &mut [u64]) -> Result<usize, crate::DecodeError> {
+        for &slot in &self.inside {
+            slots[slot as usize] = 0;
+        }
         let raw = slots[self.slot as usize];
         let value = if self.signed { i128::from(raw as i64) } else { i128::from(raw) };
         self.ranges
@@ -130,6 +136,51 @@ impl Node {
             NodeKind::Integer { .. } | NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => None,
         };
         inside.unwrap_or(1).max(self.align)
+    }
+
+    /// Adds the slots that integers inside are kept in.
+    pub(crate) fn add_slots(&self, slots: &mut Vec<u32>) {
+        match &self.kind {
+            NodeKind::Integer { slot, .. } => slots.extend(slot),
+            NodeKind::Struct(members) => members.iter().for_each(|(_, member)| member.add_slots(slots)),
+            NodeKind::Array(_, element) => element.add_slots(slots),
+            NodeKind::Variant(selector, _) => slots.extend(&selector.inside),
+            NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => {}
+        }
+    }
+
+    /// Whether some integer inside is needed later: then the field cannot be skipped in one go.
+    pub(crate) fn keeps_slots(&self) -> bool {
+        match &self.kind {
+            NodeKind::Integer { slot, .. } => slot.is_some(),
+            NodeKind::Struct(members) => members.iter().any(|(_, member)| member.keeps_slots()),
+            NodeKind::Array(_, element) => element.keeps_slots(),
+            NodeKind::Variant(selector, _) => !selector.inside.is_empty(),
+            NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => false,
+        }
+    }
+
+    /// Array elements inside that take no space, in a field of constant size.
+    pub(crate) fn empty_elements(&self) -> u64 {
+        match &self.kind {
+            NodeKind::Struct(members) => {
+                members.iter().fold(0, |sum: u64, (_, member)| sum.saturating_add(member.empty_elements()))
+            }
+            NodeKind::Array(Count::Static(count), element) => {
+                let itself = u64::from(element.fixed_bits == Some(0));
+                count.saturating_mul(element.empty_elements().saturating_add(itself))
+            }
+            _ => 0,
+        }
+    }
+
+    /// Bits of the member of a structure that has this role.
+    pub(crate) fn role_bits(&self, role: Role) -> Option<u32> {
+        let NodeKind::Struct(members) = &self.kind else { return None };
+        members.iter().find_map(|(_, member)| match &member.kind {
+            NodeKind::Integer { class, .. } if class.role == Some(role) => Some(class.size),
+            _ => None,
+        })
     }
 
     /// A member of a structure by its shown or declared name.

@@ -2,6 +2,7 @@
 
 use super::Cursor;
 use super::node::{Count, Node, NodeKind, Selector};
+use super::walk::EmptyElements;
 use crate::DecodeError;
 use crate::bits;
 use crate::schema::ByteOrder;
@@ -23,10 +24,13 @@ enum Step {
     Keep { slot: u32, size: u32, signed: bool, order: ByteOrder },
     /// Move behind the next NUL byte.
     String,
-    /// Elements of constant size: `stride` bits from one to the next, the last one `size` bits.
-    Elements { count: Count, stride: u64, size: u64 },
-    /// Elements that each need a program.
-    Loop { count: Count, body: Program },
+    /// Elements of constant size: `stride` bits from one to the next, the last one `size` bits; each counts as so many
+    /// empty ones.
+    Elements { count: Count, stride: u64, size: u64, empty: u64 },
+    /// So many elements that take no space.
+    Empty(u64),
+    /// Elements that each need a program, and their alignment.
+    Loop { count: Count, align: u32, body: Program },
     /// One of several programs.
     Choose { selector: Selector, options: Vec<Program> },
 }
@@ -42,11 +46,17 @@ impl Program {
     }
 }
 
-/// Runs a program: moves the cursor behind the fields and fills slots.
+/// Runs a program: moves the cursor behind the fields and fills slots. `empty` is how many array elements without size
+/// may still come.
 ///
 /// Time is bounded by the bits of the packet: loops over elements that take no space end at once, because neither the
 /// position nor the slots change from one such element to the next.
-pub(crate) fn run(program: &Program, cursor: &mut Cursor<'_>, slots: &mut [u64]) -> Result<(), DecodeError> {
+pub(crate) fn run(
+    program: &Program,
+    cursor: &mut Cursor<'_>,
+    slots: &mut [u64],
+    empty: &mut EmptyElements,
+) -> Result<(), DecodeError> {
     for step in &program.steps {
         match step {
             Step::Skip(bits) => {
@@ -61,22 +71,33 @@ pub(crate) fn run(program: &Program, cursor: &mut Cursor<'_>, slots: &mut [u64])
             Step::String => {
                 cursor.take_string()?;
             }
-            Step::Elements { count, stride, size } => {
-                if let Some(before_last) = count.get(slots).checked_sub(1) {
+            Step::Elements { count, stride, size, empty: each } => {
+                let count = count.get(slots);
+                if let Some(before_last) = count.checked_sub(1) {
                     let total = before_last.checked_mul(*stride).and_then(|bits| bits.checked_add(*size));
-                    cursor.take(total.ok_or(DecodeError::TooManyElements(before_last))?)?;
+                    cursor.take(total.ok_or(DecodeError::TooManyElements(count))?)?;
+                    empty.take(count, *each)?;
                 }
             }
-            Step::Loop { count, body } => {
-                for _ in 0..count.get(slots) {
-                    let before = cursor.at;
-                    run(body, cursor, slots)?;
-                    if cursor.at == before {
+            Step::Empty(count) => empty.take(*count, 1)?,
+            Step::Loop { count, align, body } => {
+                let count = count.get(slots);
+                for index in 0..count {
+                    cursor.align(*align);
+                    let (at, left) = (cursor.at, *empty);
+                    run(body, cursor, slots, empty)?;
+                    if cursor.at == at {
+                        // All that follow are like this one.
+                        let each = empty.since(left) + 1;
+                        *empty = left;
+                        empty.take(count - index, each).map_err(|_| DecodeError::TooManyElements(count))?;
                         break;
                     }
                 }
             }
-            Step::Choose { selector, options } => run(&options[selector.choose(slots)?], cursor, slots)?,
+            Step::Choose { selector, options } => {
+                run(&options[selector.choose(slots)?], cursor, slots, empty)?;
+            }
         }
     }
     Ok(())
@@ -98,7 +119,8 @@ impl Known {
     }
 
     fn advanced(self, bits: u64) -> Self {
-        let remainder = (u64::from(self.remainder) + bits) % u64::from(self.modulus);
+        let modulus = u64::from(self.modulus);
+        let remainder = (u64::from(self.remainder) + bits % modulus) % modulus;
         Self { remainder: remainder as u32, ..self }
     }
 
@@ -130,8 +152,9 @@ impl Builder {
     /// Appends the steps that move over a field.
     pub(crate) fn field(&mut self, node: &Node) {
         self.align(node.align);
-        if let Some(bits) = node.fixed_bits.filter(|_| !keeps_slots(node)) {
+        if let Some(bits) = node.fixed_bits.filter(|_| !node.keeps_slots()) {
             self.skip(bits);
+            self.empty(node.empty_elements());
             return;
         }
         match &node.kind {
@@ -147,7 +170,7 @@ impl Builder {
                 self.push(Step::String);
                 self.known = Known::aligned(8);
             }
-            NodeKind::Text(count) => self.elements(*count, 8, 8),
+            NodeKind::Text(count) => self.elements(*count, 8, 8, 0),
             NodeKind::Struct(members) => {
                 for (_, member) in members {
                     self.field(member);
@@ -168,12 +191,19 @@ impl Builder {
         }
     }
 
-    fn skip(&mut self, bits: u64) {
+    pub(crate) fn skip(&mut self, bits: u64) {
         self.known = self.known.advanced(bits);
         match self.program.steps.last_mut() {
             _ if bits == 0 => {}
-            Some(Step::Skip(total)) => *total += bits,
+            // A sum beyond 64 bits stays two steps, the second of which finds no space.
+            Some(Step::Skip(total)) if total.checked_add(bits).is_some() => *total += bits,
             _ => self.push(Step::Skip(bits)),
+        }
+    }
+
+    fn empty(&mut self, count: u64) {
+        if count > 0 {
+            self.push(Step::Empty(count));
         }
     }
 
@@ -182,20 +212,22 @@ impl Builder {
     }
 
     fn array(&mut self, count: Count, element: &Node) {
-        if let Some(size) = element.fixed_bits.filter(|_| !keeps_slots(element)) {
-            let stride = bits::align_up(size, element.align);
-            self.elements(count, stride, size);
+        let stride = |size: u64| bits::checked_align_up(size, element.align);
+        if let Some(size) = element.fixed_bits.filter(|_| !element.keeps_slots())
+            && let Some(stride) = stride(size)
+        {
+            let empty = element.empty_elements().saturating_add(u64::from(size == 0));
+            self.elements(count, stride, size, empty);
             return;
         }
-        // The position before an element is whatever the one before left: nothing is known but bits.
-        let mut body = Self::new(Known::aligned(1));
+        let mut body = Self::new(Known::aligned(element.align));
         body.field(element);
-        self.push(Step::Loop { count, body: body.program });
+        self.push(Step::Loop { count, align: element.align, body: body.program });
         self.known = Known::aligned(1);
     }
 
-    fn elements(&mut self, count: Count, stride: u64, size: u64) {
-        self.push(Step::Elements { count, stride, size });
+    fn elements(&mut self, count: Count, stride: u64, size: u64, empty: u64) {
+        self.push(Step::Elements { count, stride, size, empty });
         // Behind n elements: a multiple of the greatest power of two that divides stride and size.
         let step = 1_u64 << (stride | size | u64::from(self.known.modulus)).trailing_zeros().min(31);
         let modulus = (step as u32).min(self.known.modulus);
@@ -213,16 +245,5 @@ impl Builder {
         }
         self.push(Step::Choose { selector: selector.clone(), options: programs });
         self.known = after.unwrap_or(self.known);
-    }
-}
-
-/// Whether some integer inside is needed later: then it cannot be skipped in one go.
-fn keeps_slots(node: &Node) -> bool {
-    match &node.kind {
-        NodeKind::Integer { slot, .. } => slot.is_some(),
-        NodeKind::Struct(members) => members.iter().any(|(_, member)| keeps_slots(member)),
-        NodeKind::Array(_, element) => keeps_slots(element),
-        NodeKind::Variant(_, options) => options.iter().any(|o| keeps_slots(&o.node)),
-        NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => false,
     }
 }

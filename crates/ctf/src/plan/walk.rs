@@ -6,8 +6,33 @@ use crate::DecodeError;
 use crate::bits;
 use crate::schema::{FloatClass, IntegerClass};
 
-/// Arrays of elements that take no space may not be longer than this: they would cost time without costing input.
+/// Array elements that take no space, in one event or one structure of a packet's head: more would cost time without
+/// costing input.
 const MAX_EMPTY_ELEMENTS: u64 = 65_536;
+
+/// How many array elements that take no space may still come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EmptyElements(u64);
+
+impl EmptyElements {
+    /// As many as an event may have.
+    pub(crate) fn new() -> Self {
+        Self(MAX_EMPTY_ELEMENTS)
+    }
+
+    /// Takes `count` elements that count as `each` empty ones.
+    #[inline]
+    pub(crate) fn take(&mut self, count: u64, each: u64) -> Result<(), DecodeError> {
+        let left = count.checked_mul(each).and_then(|taken| self.0.checked_sub(taken));
+        self.0 = left.ok_or(DecodeError::TooManyElements(count))?;
+        Ok(())
+    }
+
+    /// How many were taken since there were `before` left.
+    pub(crate) fn since(self, before: Self) -> u64 {
+        before.0 - self.0
+    }
+}
 
 /// Receives the values of fields in decoding order. Every method does nothing unless overridden.
 ///
@@ -22,7 +47,7 @@ pub trait Visitor {
     fn signed(&mut self, class: &IntegerClass, value: i64) {
         let _ = (class, value);
     }
-    /// A floating point number; binary32 is widened, which is exact.
+    /// A floating point number; binary32 is widened, which is exact. NaNs keep their sign and payload.
     fn float(&mut self, class: &FloatClass, value: f64) {
         let _ = (class, value);
     }
@@ -78,12 +103,23 @@ impl<'a> Text<'a> {
 /// Decodes one field, filling slots on the way; the cursor ends behind it. Linear in the bits of the field.
 ///
 /// # Errors
-/// The field does not fit the packet's content, or a selector chooses nothing. The visitor has then seen what came before.
+/// The field does not fit the packet's content, a selector chooses nothing, or too many elements of arrays take no
+/// space. The visitor has then seen what came before.
 pub fn walk<V: Visitor>(
     node: &Node,
     cursor: &mut Cursor<'_>,
     slots: &mut [u64],
     visitor: &mut V,
+) -> Result<(), DecodeError> {
+    walk_inside(node, cursor, slots, visitor, &mut EmptyElements::new())
+}
+
+fn walk_inside<V: Visitor>(
+    node: &Node,
+    cursor: &mut Cursor<'_>,
+    slots: &mut [u64],
+    visitor: &mut V,
+    empty: &mut EmptyElements,
 ) -> Result<(), DecodeError> {
     cursor.align(node.align);
     match &node.kind {
@@ -102,8 +138,7 @@ pub fn walk<V: Visitor>(
         NodeKind::Float(class) => {
             let at = cursor.take(class.size.into())?;
             let raw = bits::read(cursor.bytes, at, class.size, class.byte_order);
-            let value =
-                if class.size == 32 { f32::from_bits(raw as u32).into() } else { f64::from_bits(raw) };
+            let value = if class.size == 32 { bits::widen_float(raw as u32) } else { f64::from_bits(raw) };
             visitor.float(class, value);
         }
         NodeKind::String => {
@@ -121,21 +156,23 @@ pub fn walk<V: Visitor>(
             visitor.begin_struct();
             for (index, (name, member)) in members.iter().enumerate() {
                 visitor.member(index, name);
-                walk(member, cursor, slots, visitor)?;
+                walk_inside(member, cursor, slots, visitor, empty)?;
             }
             visitor.end_struct();
         }
         NodeKind::Array(count, element) => {
             let count = count.get(slots);
-            if count > (cursor.limit - cursor.at.min(cursor.limit)).max(MAX_EMPTY_ELEMENTS) {
+            let bits_left = cursor.limit - cursor.at.min(cursor.limit);
+            if count > bits_left.saturating_add(empty.0) {
                 return Err(DecodeError::TooManyElements(count));
             }
             visitor.begin_array(count);
-            let start = cursor.at;
             for index in 0..count {
                 visitor.element(index);
-                walk(element, cursor, slots, visitor)?;
-                if index >= MAX_EMPTY_ELEMENTS && cursor.at == start {
+                cursor.align(element.align);
+                let at = cursor.at;
+                walk_inside(element, cursor, slots, visitor, empty)?;
+                if cursor.at == at && empty.take(1, 1).is_err() {
                     return Err(DecodeError::TooManyElements(count));
                 }
             }
@@ -145,7 +182,7 @@ pub fn walk<V: Visitor>(
             let index = selector.choose(slots)?;
             let option = &options[index];
             visitor.begin_variant(index, &option.name);
-            walk(&option.node, cursor, slots, visitor)?;
+            walk_inside(&option.node, cursor, slots, visitor, empty)?;
             visitor.end_variant();
         }
     }

@@ -41,6 +41,16 @@ impl ClockClass {
         i128::from(cycles) * NS_PER_S / i128::from(self.frequency)
     }
 
+    /// The latest time that a stamp can mean, in raw ns: for clocks of a nanosecond or finer the stamp itself, for
+    /// coarser ones the next tick, rounded up.
+    pub fn latest_raw_ns(&self, cycles: u64) -> i128 {
+        if self.frequency >= 1_000_000_000 {
+            return self.raw_ns(cycles);
+        }
+        let frequency = i128::from(self.frequency);
+        ((i128::from(cycles) + 1) * NS_PER_S + frequency - 1) / frequency
+    }
+
     /// Cycles that read as this raw time: the inverse of [`Self::raw_ns`], rounded up, so that
     /// `raw_ns(cycles(t)) == t` whenever the frequency resolves a nanosecond. `None` where it does not fit.
     pub fn cycles(&self, raw_ns: i128) -> Option<u64> {
@@ -57,9 +67,13 @@ impl ClockClass {
     /// Time since the origin in ns: exact, rounded down, of any size (real metadata holds offsets that do not fit
     /// 64-bit nanoseconds).
     pub fn ns_from_origin(&self, cycles: u64) -> i128 {
-        let frequency = i128::from(self.frequency);
         let cycles = i128::from(self.offset_cycles) + i128::from(cycles);
-        i128::from(self.offset_s) * NS_PER_S + (cycles * NS_PER_S).div_euclid(frequency)
+        // The usual frequency needs no division, which is slow in 128 bits.
+        let ns = match self.frequency {
+            1_000_000_000 => cycles,
+            frequency => (cycles * NS_PER_S).div_euclid(i128::from(frequency)),
+        };
+        i128::from(self.offset_s) * NS_PER_S + ns
     }
 
     /// A 1 GHz clock without offset.

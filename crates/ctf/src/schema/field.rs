@@ -1,5 +1,8 @@
 //! Field classes: the shapes of the values that streams hold.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 /// Order of the bytes (and of the bits) of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
@@ -113,7 +116,7 @@ pub struct IntegerClass {
     /// How to show it.
     pub base: Base,
     /// Names of ranges of values: an enumeration. `None` for a plain number.
-    pub mappings: Option<Vec<Mapping>>,
+    pub mappings: Option<Mappings>,
     /// What the reader needs it for.
     pub role: Option<Role>,
     /// Index of the clock class whose time it holds.
@@ -129,6 +132,33 @@ pub struct Mapping {
     pub first: i128,
     /// Largest value.
     pub last: i128,
+}
+
+/// The mappings of an enumeration. All fields of one enumeration share them: named types can stand for many fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mappings(Arc<[Mapping]>);
+
+impl From<Vec<Mapping>> for Mappings {
+    fn from(mappings: Vec<Mapping>) -> Self {
+        Self(mappings.into())
+    }
+}
+
+impl Deref for Mappings {
+    type Target = [Mapping];
+
+    fn deref(&self) -> &[Mapping] {
+        &self.0
+    }
+}
+
+impl<'m> IntoIterator for &'m Mappings {
+    type Item = &'m Mapping;
+    type IntoIter = std::slice::Iter<'m, Mapping>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
 }
 
 /// An IEEE 754 binary32 or binary64 number.
@@ -196,6 +226,8 @@ pub struct ArrayClass {
 pub struct VariantClass {
     /// The integer that chooses.
     pub selector: Location,
+    /// Whether that integer is signed.
+    pub selector_signed: bool,
     /// The choices.
     pub options: Vec<VariantOption>,
 }
@@ -212,6 +244,14 @@ pub struct VariantOption {
 }
 
 impl FieldClass {
+    /// What the reader needs the field for, if it is an integer with a role.
+    pub fn role(&self) -> Option<Role> {
+        match self {
+            Self::Integer(class) => class.role,
+            _ => None,
+        }
+    }
+
     /// Alignment of the field in bits: a power of two.
     pub fn align(&self) -> u32 {
         match self {

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 pub use clock::ClockClass;
 pub use field::{
-    ArrayClass, Base, ByteOrder, FieldClass, FloatClass, IntegerClass, Length, Location, Mapping, Member,
-    Role, Scope, StringClass, StructClass, TextClass, VariantClass, VariantOption, shown_name,
+    ArrayClass, Base, ByteOrder, FieldClass, FloatClass, IntegerClass, Length, Location, Mapping, Mappings,
+    Member, Role, Scope, StringClass, StructClass, TextClass, VariantClass, VariantOption, shown_name,
 };
 
 /// Everything the metadata of one trace declares.

@@ -4,8 +4,10 @@
 use super::{Packet, Trace};
 use crate::bits;
 use crate::error::DecodeError;
-use crate::plan::{Cursor, EventPlan, Ignore, Node, NodeKind, StreamPlan, Text, Visitor, walk};
-use crate::schema::{ByteOrder, IntegerClass, Scope};
+use crate::plan::{
+    Cursor, EventPlan, FieldRef, FixedInteger, Ignore, Node, NodeKind, StreamPlan, Text, Visitor, walk,
+};
+use crate::schema::Scope;
 use crate::value::{Value, ValueVisitor};
 
 /// One event of a trace. A `Copy` of a few words that borrows the mapped file; nothing is allocated for it.
@@ -14,8 +16,8 @@ pub struct Event<'t> {
     pub(super) trace: &'t Trace,
     pub(super) packet: &'t Packet,
     pub(super) bytes: &'t [u8],
-    /// Where it begins, in bits from the packet's begin.
-    pub(super) header: u64,
+    /// Where it begins, in bits from the packet's begin; its header follows at the next border.
+    pub(crate) header: u64,
     /// Where what follows the header begins.
     pub(super) body: u64,
     /// Where it ends.
@@ -24,24 +26,6 @@ pub struct Event<'t> {
     pub(super) stream: usize,
     pub(super) plan: &'t StreamPlan,
     pub(super) class: &'t EventPlan,
-}
-
-/// A field of an event class, found once by name and then read from any event of the class.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldRef {
-    scope: Scope,
-    /// Index of the member or option to take at each level.
-    steps: Vec<usize>,
-    /// Where an integer lies behind the begin of the body, if that never changes.
-    fixed: Option<FixedInteger>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FixedInteger {
-    offset: u64,
-    size: u32,
-    order: ByteOrder,
-    signed: bool,
 }
 
 impl<'t> Event<'t> {
@@ -85,9 +69,13 @@ impl<'t> Event<'t> {
         self.class.name.as_deref()
     }
 
-    /// Size in bytes, header included, rounded up.
+    /// Size in bytes, header included, rounded up. The padding that aligns the header belongs to no event.
     pub fn size(&self) -> u64 {
-        (self.end - self.header).div_ceil(8)
+        let begin = match &self.plan.event_header {
+            Some(header) => bits::align_up(self.header, header.align),
+            None => self.body,
+        };
+        (self.end - begin).div_ceil(8)
     }
 
     /// Its body (contexts and payload), as bits `start..end` of the packet's bytes.
@@ -98,8 +86,12 @@ impl<'t> Event<'t> {
     /// The value of its header.
     pub(crate) fn header_value(&self) -> Option<Value> {
         let node = self.plan.event_header.as_ref()?;
-        let mut cursor = Cursor { bytes: self.bytes, at: self.header, limit: self.end };
         let mut slots = Slots::new(self.class.slot_count());
+        let mut cursor = Cursor { bytes: self.bytes, at: 0, limit: self.end };
+        if self.plan.needs_headers {
+            self.walk_head(&mut cursor, slots.get()).ok()?;
+        }
+        cursor.at = self.header;
         let mut visitor = ValueVisitor::default();
         walk(node, &mut cursor, slots.get(), &mut visitor).ok()?;
         visitor.into_value()
@@ -113,7 +105,8 @@ impl<'t> Event<'t> {
     /// Decodes all fields of a scope. Only the scopes behind the header can be asked for.
     ///
     /// # Errors
-    /// A selector chooses nothing; sizes have been checked when the event was found.
+    /// None in practice: sizes and selectors have been checked when the event was found, and so has the number of array
+    /// elements that take no space ([`DecodeError::TooManyElements`]).
     pub fn visit<V: Visitor>(&self, scope: Scope, visitor: &mut V) -> Result<(), DecodeError> {
         let mut slots = Slots::new(self.class.slot_count());
         let Some((node, mut cursor)) = self.seek(scope, slots.get())? else { return Ok(()) };
@@ -165,6 +158,9 @@ impl<'t> Event<'t> {
     /// The raw bits of an integer, sign-extended, and whether it is signed.
     #[inline]
     fn integer(&self, field: &FieldRef) -> Option<(u64, bool)> {
+        if !field.is_of(self.class) {
+            return None;
+        }
         if let Some(FixedInteger { offset, size, order, signed }) = field.fixed {
             let raw = bits::read(self.bytes, self.body + offset, size, order);
             return Some((if signed { bits::sign_extend(raw, size) as u64 } else { raw }, signed));
@@ -178,14 +174,18 @@ impl<'t> Event<'t> {
         Some((if class.signed { bits::sign_extend(raw, class.size) as u64 } else { raw }, class.signed))
     }
 
+    /// Fills slots from the head of the packet.
+    fn walk_head(&self, cursor: &mut Cursor<'_>, slots: &mut [u64]) -> Result<(), DecodeError> {
+        let head = self.trace.plan().packet_header.iter().chain(&self.plan.packet_context);
+        head.into_iter().try_for_each(|node| walk(node, cursor, slots, &mut Ignore))
+    }
+
     /// The cursor at the begin of a scope, slots filled from all before it.
     fn seek(&self, scope: Scope, slots: &mut [u64]) -> Result<Option<(&'t Node, Cursor<'t>)>, DecodeError> {
         let Some(node) = self.node(scope) else { return Ok(None) };
         let mut cursor = Cursor { bytes: self.bytes, at: 0, limit: self.end };
         if self.plan.needs_headers {
-            for outer in self.trace.plan().packet_header.iter().chain(&self.plan.packet_context) {
-                walk(outer, &mut cursor, slots, &mut Ignore)?;
-            }
+            self.walk_head(&mut cursor, slots)?;
             cursor.at = self.header;
             if let Some(outer) = &self.plan.event_header {
                 walk(outer, &mut cursor, slots, &mut Ignore)?;
@@ -203,8 +203,11 @@ impl<'t> Event<'t> {
         Ok(Some((node, cursor)))
     }
 
-    /// The cursor at a field; `None` where a variant has chosen another option.
+    /// The cursor at a field; `None` where a variant has chosen another option, or the event is of another class.
     fn seek_field(&self, field: &FieldRef, slots: &mut [u64]) -> Option<(&'t Node, Cursor<'t>)> {
+        if !field.is_of(self.class) {
+            return None;
+        }
         let (mut node, mut cursor) = self.seek(field.scope, slots).ok()??;
         for &step in &field.steps {
             cursor.align(node.align);
@@ -225,77 +228,6 @@ impl<'t> Event<'t> {
             }
         }
         Some((node, cursor))
-    }
-}
-
-impl EventPlan {
-    /// Finds a field of the payload by the names on the way to it (shown or declared; options of variants count as a
-    /// level). `None` if the class has no such field.
-    pub fn payload_field(&self, stream: &StreamPlan, path: &[&str]) -> Option<FieldRef> {
-        self.field(stream, Scope::Payload, path)
-    }
-
-    /// Finds a field of any scope behind the header.
-    pub fn field(&self, stream: &StreamPlan, scope: Scope, path: &[&str]) -> Option<FieldRef> {
-        let mut node = self.scope(stream, scope)?;
-        let mut steps = Vec::with_capacity(path.len());
-        for name in path {
-            let (index, next) = match &node.kind {
-                NodeKind::Variant(_, options) => {
-                    let index =
-                        options.iter().position(|o| o.name.shown() == *name || o.name.declared() == *name)?;
-                    (index, &options[index].node)
-                }
-                _ => node.member(name)?,
-            };
-            steps.push(index);
-            node = next;
-        }
-        let fixed = match &node.kind {
-            NodeKind::Integer { class, .. } => self.fixed_integer(stream, scope, &steps, class),
-            _ => None,
-        };
-        Some(FieldRef { scope, steps, fixed })
-    }
-
-    fn scope<'p>(&'p self, stream: &'p StreamPlan, scope: Scope) -> Option<&'p Node> {
-        match scope {
-            Scope::CommonContext => stream.common_context.as_ref(),
-            Scope::SpecificContext => self.specific_context.as_ref(),
-            Scope::Payload => self.payload.as_ref(),
-            Scope::PacketHeader | Scope::PacketContext | Scope::EventHeader => None,
-        }
-    }
-
-    /// The constant place of an integer, if all before it has a constant size and alignments are known.
-    fn fixed_integer(
-        &self,
-        stream: &StreamPlan,
-        scope: Scope,
-        steps: &[usize],
-        class: &IntegerClass,
-    ) -> Option<FixedInteger> {
-        let mut at = 0;
-        let align = |at: u64, align: u32| (align <= self.body_modulus).then(|| bits::align_up(at, align));
-        for before in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
-            let Some(node) = self.scope(stream, before) else { continue };
-            if before != scope {
-                at = align(at, node.align)? + node.fixed_bits?;
-                continue;
-            }
-            let mut node = node;
-            for &step in steps {
-                let NodeKind::Struct(members) = &node.kind else { return None };
-                at = align(at, node.align)?;
-                for (_, member) in members.get(..step)? {
-                    at = align(at, member.align)? + member.fixed_bits?;
-                }
-                node = &members.get(step)?.1;
-            }
-            at = align(at, node.align)?;
-            break;
-        }
-        Some(FixedInteger { offset: at, size: class.size, order: class.byte_order, signed: class.signed })
     }
 }
 

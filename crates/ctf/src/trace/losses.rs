@@ -2,6 +2,7 @@
 
 use super::{Packet, Stream};
 use crate::plan::StreamPlan;
+use crate::schema::Role;
 
 /// A gap in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub enum Lost {
 /// width of their fields; one that goes down otherwise has been reset and says nothing.
 pub(super) fn of(stream: &Stream, plan: Option<&StreamPlan>) -> Vec<Loss> {
     let timed = plan.is_some_and(|plan| plan.clock.is_some());
+    let bits_of = |role| plan.and_then(|plan| plan.context_bits(role));
+    let (count_bits, sequence_bits) = (bits_of(Role::DiscardedEvents), bits_of(Role::PacketSequenceNumber));
     let mut losses = Vec::new();
     let mut previous: Option<&Packet> = None;
     for (before_packet, packet) in stream.packets.iter().enumerate() {
@@ -37,14 +40,14 @@ pub(super) fn of(stream: &Stream, plan: Option<&StreamPlan>) -> Vec<Loss> {
         let mut lose = |lost, end: Option<u64>| {
             losses.push(Loss { lost, before_packet, begin, end: end.filter(|_| timed) });
         };
-        if let Some((count, bits)) = packet.discarded {
-            let before = previous.and_then(|p| p.discarded).map_or(0, |(count, _)| count);
-            if let Some(missing) = distance(before, count, bits).filter(|&n| n > 0) {
+        if let Some(bits) = count_bits {
+            let before = previous.map_or(0, |p| p.discarded);
+            if let Some(missing) = distance(before, packet.discarded, bits).filter(|&n| n > 0) {
                 lose(Lost::Events(missing), packet.end);
             }
         }
-        if let Some((last, packets)) = previous.and_then(|p| p.sequence).zip(packet.sequence) {
-            let missing = distance(last.0, packets.0, packets.1).unwrap_or(0).saturating_sub(1);
+        if let Some((last, bits)) = previous.map(|p| p.sequence).zip(sequence_bits) {
+            let missing = distance(last, packet.sequence, bits).unwrap_or(0).saturating_sub(1);
             if missing > 0 {
                 lose(Lost::Packets(missing), packet.begin);
             }

@@ -10,19 +10,21 @@ pub mod index;
 mod losses;
 mod packet;
 mod scan;
+pub(crate) mod times;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::{DecodeError, Diagnostic, Error, Severity};
+use crate::complaints::Complaints;
+use crate::error::{DecodeError, Diagnostic, Error, Reason, Severity};
 use crate::lower;
 use crate::mapping::FileMap;
 use crate::metadata;
 use crate::plan::{Cursor, Ignore, NodeKind, Plan, StreamPlan, Visitor, walk};
 use crate::schema::{ClockClass, Schema, StreamClass};
 
-pub use discover::find_traces;
-pub use event::{Event, FieldRef};
+pub use discover::{Found, find_traces};
+pub use event::Event;
 pub use losses::{Loss, Lost};
 pub use packet::{PacketEvents, StreamEvents};
 pub use scan::Packet;
@@ -71,7 +73,7 @@ impl Trace {
         if !metadata_path.is_file() {
             // A directory that does not exist or may not be read says so itself.
             std::fs::read_dir(path).map_err(|source| Error::read(path, source))?;
-            return Err(Error::NotATrace { path: path.to_owned() });
+            return Err(Error::new(path, Reason::NotATrace));
         }
         let metadata_text = metadata::read(&metadata_path)?;
         let (schema, warnings) = lower::schema(&metadata_text, &metadata_path)?;
@@ -91,58 +93,65 @@ impl Trace {
 
     /// Maps the stream files, finds their packets and groups them.
     fn open_files(&mut self) -> Result<(), Error> {
-        let mut streams: BTreeMap<(usize, Option<u64>, Option<usize>), Stream> = BTreeMap::new();
+        let mut streams: BTreeMap<(usize, Option<u64>, Option<u32>), Stream> = BTreeMap::new();
         for name in stream_file_names(&self.path)? {
             let path = self.path.join(&name);
             let map = match FileMap::open(&path) {
                 Ok(map) => map,
                 Err(error) => {
-                    self.note(Severity::Loss, path, error.to_string());
+                    self.note(Severity::Loss, path, error.reason().to_string());
                     continue;
                 }
             };
-            let file = self.files.len();
-            let scanned =
-                scan::packets(&self.plan, self.schema.uuid, &path, map.bytes(), &mut self.diagnostics);
-            self.check_index(&name, &scanned);
-            for packet in scanned {
-                let own_file = packet.stream_id.is_none().then_some(file);
-                let stream =
-                    streams.entry((packet.class, packet.stream_id, own_file)).or_insert_with(|| Stream {
-                        class: packet.class,
-                        id: packet.stream_id,
-                        file: name.clone(),
-                        packets: Vec::new(),
-                    });
-                stream.packets.push(Packet { file, ..packet.packet });
+            let file = self.files.len() as u32;
+            let mut index = self.index_of(&name);
+            let mut complaints = Complaints::default();
+            scan::packets(&self.plan, self.schema.uuid, &path, map.bytes(), &mut complaints, |scanned| {
+                if let Some((_, check)) = &mut index {
+                    check.next(&scanned);
+                }
+                let own_file = scanned.stream_id.is_none().then_some(file);
+                let key = (scanned.class, scanned.stream_id, own_file);
+                let stream = streams.entry(key).or_insert_with(|| Stream {
+                    class: scanned.class,
+                    id: scanned.stream_id,
+                    file: name.clone(),
+                    packets: Vec::new(),
+                });
+                stream.packets.push(Packet { file, ..scanned.packet });
+            });
+            self.diagnostics.extend(complaints.into_vec());
+            if let Some((path, check)) = index
+                && let Some(n) = check.first_disagreement()
+            {
+                let message = format!("index not used: entry {n} disagrees with the packets of {name}");
+                self.note(Severity::Note, path, message);
             }
             self.files.push(DataFile { name, map });
         }
         self.streams = streams.into_values().collect();
         for stream in &mut self.streams {
-            if !stream.packets.is_sorted_by_key(|p| p.begin) {
-                stream.packets.sort_by_key(|p| p.begin);
+            stream.packets.shrink_to_fit();
+            if let Some(message) = sort_packets(&mut stream.packets) {
                 let path = self.path.join(&stream.file);
-                let message = "packets were not in the order of time; they were sorted".to_owned();
-                let severity = Severity::Note;
+                let (severity, message) = (Severity::Note, message.to_owned());
                 self.diagnostics.push(Diagnostic { severity, path, packet: None, offset: None, message });
             }
         }
         Ok(())
     }
 
-    /// Compares a stream file's index with what its packets say of themselves.
-    fn check_index(&mut self, name: &str, scanned: &[scan::Scanned]) {
+    /// A stream file's index, which is only good for being compared with what its packets say of themselves.
+    fn index_of(&mut self, name: &str) -> Option<(PathBuf, scan::IndexCheck)> {
         let path = self.path.join("index").join(format!("{name}.idx"));
-        let Ok(bytes) = std::fs::read(&path) else { return };
-        let complaint = match index::read(&bytes) {
-            Err(message) => message,
-            Ok(entries) => match scan::first_disagreement(&entries, scanned) {
-                None => return,
-                Some(n) => format!("entry {n} disagrees with the packets of {name}"),
-            },
-        };
-        self.note(Severity::Note, path, format!("index not used: {complaint}"));
+        let bytes = std::fs::read(&path).ok()?;
+        match index::read(&bytes) {
+            Ok(entries) => Some((path, scan::IndexCheck::new(entries))),
+            Err(message) => {
+                self.note(Severity::Note, path, format!("index not used: {message}"));
+                None
+            }
+        }
     }
 
     fn note(&mut self, severity: Severity, path: PathBuf, message: String) {
@@ -179,7 +188,7 @@ impl Trace {
         self.files.iter().map(|file| file.name.as_str())
     }
 
-    /// What was wrong with the trace when it was opened.
+    /// What was wrong with the trace when it was opened. Of many complaints about one file the last one counts the rest.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -201,22 +210,31 @@ impl Trace {
 
     /// The path of the file that a packet is in.
     pub fn packet_path(&self, packet: &Packet) -> PathBuf {
-        self.path.join(&self.files[packet.file].name)
+        self.path.join(&self.files[packet.file as usize].name)
     }
 
     /// The name of the file that a packet is in.
     pub fn packet_file_name(&self, packet: &Packet) -> &str {
-        &self.files[packet.file].name
+        &self.files[packet.file as usize].name
     }
 
-    /// What is lost of a packet that cannot be decoded from a bit on.
-    pub(crate) fn packet_loss(&self, packet: &Packet, at: u64, error: DecodeError) -> Diagnostic {
+    /// What is lost of a packet that cannot be decoded (or copied) from a bit on.
+    pub(crate) fn packet_loss(&self, packet: &Packet, at: u64, error: &dyn std::fmt::Display) -> Diagnostic {
+        self.loss(packet, at, format!("the rest of the packet is skipped: {error}"))
+    }
+
+    /// An event at a bit of a packet whose fields cannot all be shown.
+    pub(crate) fn field_loss(&self, packet: &Packet, at: u64, error: DecodeError) -> Diagnostic {
+        self.loss(packet, at, format!("fields of an event are missing: {error}"))
+    }
+
+    fn loss(&self, packet: &Packet, at: u64, message: String) -> Diagnostic {
         Diagnostic {
             severity: Severity::Loss,
             path: self.packet_path(packet),
             packet: Some(packet.number),
             offset: Some(packet.offset + at / 8),
-            message: format!("the rest of the packet is skipped: {error}"),
+            message,
         }
     }
 
@@ -224,13 +242,14 @@ impl Trace {
     pub fn packet_bytes(&self, packet: &Packet) -> &[u8] {
         let start = packet.offset as usize;
         let end = start + (packet.total_bits / 8) as usize;
-        self.files[packet.file].map.bytes().get(start..end).unwrap_or_default()
+        self.files[packet.file as usize].map.bytes().get(start..end).unwrap_or_default()
     }
 
     /// Decodes the packet context but for the fields that the reader itself needs (times, sizes, counters): what is
-    /// left tells where the packet comes from, such as `cpu_id`. `None` where the stream has no packet context.
+    /// left tells where the packet comes from, such as `cpu_id`. The visitor sees a structure of the remaining members.
     ///
-    /// The visitor sees a structure of the remaining members.
+    /// `None` where nothing is left, where the stream has no packet context and where it cannot be decoded; in the first
+    /// and the last case the visitor has seen a part of the structure, or an empty one.
     pub fn visit_packet_context<V: Visitor>(
         &self,
         stream: usize,
@@ -275,6 +294,30 @@ impl Trace {
     pub fn losses(&self, stream: usize) -> Vec<Loss> {
         losses::of(&self.streams[stream], self.plan.streams.get(self.streams[stream].class))
     }
+}
+
+/// Puts the packets of a stream in order; a note where they were not.
+fn sort_packets(packets: &mut [Packet]) -> Option<&'static str> {
+    if !packets.is_sorted_by_key(|p| p.begin) {
+        packets.sort_by_key(|p| p.begin);
+        return Some("packets were not in the order of time; they were sorted");
+    }
+    let (first, last) = packets.first().zip(packets.last())?;
+    if first.file == last.file || packets.iter().any(|p| p.begin.is_some()) {
+        return None;
+    }
+    // Without times only the numbers of the packets tell which file comes first. Within a file its own order counts:
+    // there the numbers may wrap.
+    let mut first_of_file = BTreeMap::new();
+    for packet in &*packets {
+        first_of_file.entry(packet.file).or_insert(packet.sequence);
+    }
+    let place = |packet: &Packet| (first_of_file.get(&packet.file).copied(), packet.file);
+    if packets.is_sorted_by_key(place) {
+        return None;
+    }
+    packets.sort_by_key(place);
+    Some("the files of the stream were not in the order of their packet numbers; they were sorted")
 }
 
 /// Names of the files of a trace directory that can hold packets, sorted: all regular files but `metadata` and hidden

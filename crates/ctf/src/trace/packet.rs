@@ -2,8 +2,9 @@
 
 use super::event::Event;
 use super::{Packet, Trace};
-use crate::error::{DecodeError, Diagnostic};
-use crate::plan::{Cursor, Ignore, StreamPlan, run, walk};
+use crate::complaints::Complaints;
+use crate::error::{DecodeError, Diagnostic, Severity};
+use crate::plan::{Cursor, EmptyElements, Ignore, StreamPlan, run, walk};
 
 /// The events of one packet in order. What follows an undecodable event is lost: [`Self::error`] says why.
 #[derive(Debug)]
@@ -55,7 +56,13 @@ impl<'t> PacketEvents<'t> {
             Some(bits) => {
                 self.cursor.take(bits)?;
             }
-            None => run(&class.skip, &mut self.cursor, &mut self.slots)?,
+            None => {
+                let mut empty = EmptyElements::new();
+                if let Some(context) = &plan.context_skip {
+                    run(context, &mut self.cursor, &mut self.slots, &mut empty)?;
+                }
+                run(&class.skip, &mut self.cursor, &mut self.slots, &mut empty)?;
+            }
         }
         if self.cursor.at == header {
             return Err(DecodeError::EmptyEvent);
@@ -103,17 +110,17 @@ pub struct StreamEvents<'t> {
     stream: usize,
     next_packet: usize,
     current: Option<PacketEvents<'t>>,
-    diagnostics: Vec<Diagnostic>,
+    complaints: Complaints,
 }
 
 impl<'t> StreamEvents<'t> {
     pub(super) fn new(trace: &'t Trace, stream: usize) -> Self {
-        Self { trace, stream, next_packet: 0, current: None, diagnostics: Vec::new() }
+        Self { trace, stream, next_packet: 0, current: None, complaints: Complaints::default() }
     }
 
-    /// What went wrong so far.
+    /// What went wrong so far. Behind a number that nobody would read, one diagnostic counts the rest.
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
+        self.complaints.as_slice()
     }
 
     /// Goes on to the next packet; `false` at the end of the stream.
@@ -135,7 +142,7 @@ impl<'t> StreamEvents<'t> {
 
     fn report(&mut self, at: u64, error: DecodeError) {
         let Some(packet) = self.trace.streams[self.stream].packets.get(self.next_packet - 1) else { return };
-        self.diagnostics.push(self.trace.packet_loss(packet, at, error));
+        self.complaints.add(Severity::Loss, || self.trace.packet_loss(packet, at, &error));
     }
 }
 

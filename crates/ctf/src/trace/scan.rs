@@ -1,22 +1,26 @@
 //! Finding the packets of a stream file by hopping from header to header.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use uuid::Uuid;
 
 use super::index::IndexEntry;
+use super::times::Times;
+use crate::bits;
+use crate::complaints::Complaints;
 use crate::error::{DecodeError, Diagnostic, Severity};
-use crate::plan::{Cursor, Plan, Visitor, extend_time, walk};
+use crate::plan::{Cursor, Node, NodeKind, Plan, Visitor, walk};
 use crate::schema::{IntegerClass, Role};
 
 /// First word of a packet that has a magic number.
 const MAGIC: u64 = 0xc1fc_1fc1;
 
-/// Where a packet is and what its header says.
+/// Where a packet is and what its header says. Kept for every packet of a trace, and packets can be tiny.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// Index of its file in the trace.
-    pub(crate) file: usize,
+    pub(crate) file: u32,
     /// Number in its file.
     pub number: u64,
     /// Byte of the file where it begins.
@@ -31,10 +35,10 @@ pub struct Packet {
     pub begin: Option<u64>,
     /// Time at its end in cycles.
     pub end: Option<u64>,
-    /// Free-running count of discarded events, and the bits of the counter.
-    pub(crate) discarded: Option<(u64, u32)>,
-    /// Number in its stream, and the bits of that number.
-    pub(crate) sequence: Option<(u64, u32)>,
+    /// Free-running count of discarded events; 0 where the class has none.
+    pub(crate) discarded: u64,
+    /// Number in its stream; 0 where the class has none.
+    pub(crate) sequence: u64,
 }
 
 /// A packet and the stream it belongs to.
@@ -56,13 +60,12 @@ struct Roles {
     content_bits: Option<u64>,
     begin: Option<(u64, u32)>,
     end: Option<(u64, u32)>,
-    discarded: Option<(u64, u32)>,
-    sequence: Option<(u64, u32)>,
+    discarded: u64,
+    sequence: u64,
 }
 
 impl Visitor for Roles {
     fn unsigned(&mut self, class: &IntegerClass, value: u64) {
-        let sized = Some((value, class.size));
         match class.role {
             Some(Role::PacketMagic) => self.magic = Some(value),
             Some(Role::TraceUuid) => self.uuid.push(value as u8),
@@ -70,16 +73,17 @@ impl Visitor for Roles {
             Some(Role::StreamId) => self.stream_id = Some(value),
             Some(Role::PacketTotalLength) => self.total_bits = Some(value),
             Some(Role::PacketContentLength) => self.content_bits = Some(value),
-            Some(Role::PacketBegin) => self.begin = sized,
-            Some(Role::PacketEnd) => self.end = sized,
-            Some(Role::DiscardedEvents) => self.discarded = sized,
-            Some(Role::PacketSequenceNumber) => self.sequence = sized,
+            Some(Role::PacketBegin) => self.begin = Some((value, class.size)),
+            Some(Role::PacketEnd) => self.end = Some((value, class.size)),
+            Some(Role::DiscardedEvents) => self.discarded = value,
+            Some(Role::PacketSequenceNumber) => self.sequence = value,
             Some(Role::EventClassId | Role::Timestamp) | None => {}
         }
     }
 
     fn signed(&mut self, class: &IntegerClass, value: i64) {
-        self.unsigned(class, value as u64);
+        // Counters and times run through all values of their bits, whatever sign they are declared with.
+        self.unsigned(class, bits::low_bits(value as u64, class.size));
     }
 }
 
@@ -91,38 +95,37 @@ enum Bad {
     Packet(String, u64),
 }
 
-/// All packets of a file that can be used; complaints go to `diagnostics`. Linear in the number of packets.
+/// Hands all packets of a file that can be used to `found`; complaints go to `complaints`. Linear in the number of
+/// packets.
 pub(crate) fn packets(
     plan: &Plan,
     uuid: Option<Uuid>,
     path: &Path,
     bytes: &[u8],
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Scanned> {
-    let mut found = Vec::new();
+    complaints: &mut Complaints,
+    mut found: impl FnMut(Scanned),
+) {
     let mut offset = 0;
     let mut number = 0;
-    let mut slots = plan.new_slots();
+    let mut scan = Scan { plan, uuid, slots: plan.new_slots(), times: HashMap::new() };
     while offset < bytes.len() {
         let mut complain = |severity, message| {
-            let offset = Some(offset as u64);
-            diagnostics.push(Diagnostic {
+            let at = Some(offset as u64);
+            complaints.add(severity, || Diagnostic {
                 severity,
                 path: path.to_owned(),
                 packet: Some(number),
-                offset,
+                offset: at,
                 message,
             });
         };
-        let bits = match packet_at(plan, uuid, &bytes[offset..], &mut slots) {
-            Ok((mut scanned, note)) => {
-                if let Some(note) = note {
-                    complain(Severity::Note, note);
-                }
+        let bits = match scan.packet_at(&bytes[offset..]) {
+            Ok((mut scanned, notes)) => {
+                notes.into_iter().flatten().for_each(|note| complain(Severity::Note, note.to_owned()));
                 scanned.packet.number = number;
                 scanned.packet.offset = offset as u64;
                 let bits = scanned.packet.total_bits;
-                found.push(scanned);
+                found(scanned);
                 bits
             }
             Err(Bad::Packet(message, bits)) => {
@@ -138,87 +141,154 @@ pub(crate) fn packets(
         offset += (bits / 8) as usize;
         number += 1;
     }
-    found
 }
 
-/// Reads the header of the packet at the begin of `bytes`.
-fn packet_at(
-    plan: &Plan,
+/// The scan of one file.
+struct Scan<'p> {
+    plan: &'p Plan,
     uuid: Option<Uuid>,
-    bytes: &[u8],
-    slots: &mut [u64],
-) -> Result<(Scanned, Option<String>), Bad> {
-    let available = bytes.len() as u64 * 8;
-    let mut cursor = Cursor::new(bytes);
-    let mut roles = Roles::default();
-    let tail = |error: DecodeError| Bad::Tail(format!("no packet header: {error}"));
-    if let Some(header) = &plan.packet_header {
-        walk(header, &mut cursor, slots, &mut roles).map_err(tail)?;
-    }
-    let class_id = roles.class_id;
-    let class = match class_id {
-        Some(id) => plan.streams.iter().position(|s| s.id == id),
-        None => (!plan.streams.is_empty()).then_some(0),
-    };
-    let wrong_magic = roles.magic.filter(|&magic| magic != MAGIC);
-    let Some(class) = class else {
-        return Err(Bad::Tail(match wrong_magic {
-            Some(magic) => format!("no packet: its magic number is {magic:#x}, not {MAGIC:#x}"),
-            None => format!("no stream class has the id {}", class_id.unwrap_or(0)),
-        }));
-    };
-    let stream = &plan.streams[class];
-    if let Some(context) = &stream.packet_context {
-        walk(context, &mut cursor, slots, &mut roles).map_err(tail)?;
-    }
-    let total_bits = roles.total_bits.unwrap_or(available);
-    let content_bits = roles.content_bits.unwrap_or(total_bits);
-    if let Some(magic) = wrong_magic {
-        let message = format!("its magic number is {magic:#x}, not {MAGIC:#x}");
-        // A size that a packet could have is trusted to lead to the next one.
-        let plausible = total_bits.is_multiple_of(8) && (cursor.at..=available).contains(&total_bits);
-        return Err(if plausible { Bad::Packet(message, total_bits) } else { Bad::Tail(message) });
-    }
-    if !total_bits.is_multiple_of(8) || total_bits < cursor.at {
-        return Err(Bad::Tail(format!("a packet of {total_bits} bits is impossible")));
-    }
-    if total_bits > available {
-        return Err(Bad::Tail(format!("a packet of {} bytes was cut off", total_bits / 8)));
-    }
-    if content_bits > total_bits || content_bits < cursor.at {
-        return Err(Bad::Packet(format!("content of {content_bits} bits is impossible"), total_bits));
-    }
-    let other_trace = uuid.is_some_and(|uuid| !roles.uuid.is_empty() && roles.uuid != *uuid.as_bytes());
-    let note =
-        other_trace.then(|| "the packet carries the uuid of another trace; read all the same".to_owned());
-    let begin = roles.begin.map(|(value, _)| value);
-    let end = roles.end.map(|(value, bits)| extend_time(begin.unwrap_or(0), value, bits));
-    let packet = Packet {
-        file: 0,
-        number: 0,
-        offset: 0,
-        total_bits,
-        content_bits,
-        header_bits: cursor.at,
-        begin,
-        end,
-        discarded: roles.discarded,
-        sequence: roles.sequence,
-    };
-    Ok((Scanned { packet, class, class_id: stream.id, stream_id: roles.stream_id }, note))
+    slots: Vec<u64>,
+    /// Times of the packet before, for streams whose begins are narrower than the clock.
+    times: HashMap<(usize, Option<u64>), Times>,
 }
 
-/// The first entry of an index that differs from the packets themselves; `None` where they agree.
-pub(crate) fn first_disagreement(entries: &[IndexEntry], scanned: &[Scanned]) -> Option<usize> {
-    let same = |entry: &IndexEntry, s: &Scanned| {
-        let p = &s.packet;
-        entry.offset == p.offset
-            && entry.total_bits == p.total_bits
-            && entry.content_bits == p.content_bits
-            && p.begin.is_none_or(|begin| begin == entry.begin)
-            && p.end.is_none_or(|end| end == entry.end)
-            && entry.stream_class == s.class_id
-    };
-    let agreeing = entries.iter().zip(scanned).take_while(|(entry, s)| same(entry, s)).count();
-    (agreeing < entries.len().max(scanned.len())).then_some(agreeing)
+type Notes = [Option<&'static str>; 2];
+
+impl Scan<'_> {
+    /// Reads the header of the packet at the begin of `bytes`.
+    fn packet_at(&mut self, bytes: &[u8]) -> Result<(Scanned, Notes), Bad> {
+        let plan = self.plan;
+        let available = bytes.len() as u64 * 8;
+        let mut cursor = Cursor::new(bytes);
+        let mut roles = Roles::default();
+        let tail = |error: DecodeError| Bad::Tail(format!("no packet header: {error}"));
+        if let Some(header) = &plan.packet_header {
+            walk(header, &mut cursor, &mut self.slots, &mut roles).map_err(tail)?;
+        }
+        let class_id = roles.class_id;
+        let wrong_magic = roles.magic.filter(|&magic| magic != MAGIC);
+        let magic_message = |magic: u64| format!("its magic number is {magic:#x}, not {MAGIC:#x}");
+        let Some(class) = plan.stream(class_id) else {
+            if let Some(magic) = wrong_magic {
+                return Err(Bad::Tail(format!("no packet: {}", magic_message(magic))));
+            }
+            let message = format!("no stream class has the id {}", class_id.unwrap_or(0));
+            return Err(match self.shared_size(&mut cursor, roles) {
+                Some(total_bits) => Bad::Packet(message, total_bits),
+                None => Bad::Tail(message),
+            });
+        };
+        let stream = &plan.streams[class];
+        if let Some(context) = &stream.packet_context {
+            walk(context, &mut cursor, &mut self.slots, &mut roles).map_err(tail)?;
+        }
+        let total_bits = roles.total_bits.unwrap_or(available);
+        let content_bits = roles.content_bits.unwrap_or(total_bits);
+        if let Some(magic) = wrong_magic {
+            // A size that a packet could have is trusted to lead to the next one.
+            let message = magic_message(magic);
+            let plausible = is_plausible(total_bits, &cursor);
+            return Err(if plausible { Bad::Packet(message, total_bits) } else { Bad::Tail(message) });
+        }
+        if !total_bits.is_multiple_of(8) || total_bits < cursor.at {
+            return Err(Bad::Tail(format!("a packet of {total_bits} bits is impossible")));
+        }
+        if total_bits > available {
+            return Err(Bad::Tail(format!("a packet of {} bytes was cut off", total_bits / 8)));
+        }
+        if content_bits > total_bits || content_bits < cursor.at {
+            return Err(Bad::Packet(format!("content of {content_bits} bits is impossible"), total_bits));
+        }
+        let other_trace =
+            self.uuid.is_some_and(|uuid| !roles.uuid.is_empty() && roles.uuid != *uuid.as_bytes());
+        let (begin, end) = self.extended((class, roles.stream_id), roles.begin, roles.end);
+        let ends_early = begin.zip(end).is_some_and(|(begin, end)| end < begin);
+        let notes = [
+            other_trace.then_some("the packet carries the uuid of another trace; read all the same"),
+            ends_early.then_some("the packet ends before it begins; read all the same"),
+        ];
+        let packet = Packet {
+            file: 0,
+            number: 0,
+            offset: 0,
+            total_bits,
+            content_bits,
+            header_bits: cursor.at,
+            begin,
+            end,
+            discarded: roles.discarded,
+            sequence: roles.sequence,
+        };
+        Ok((Scanned { packet, class, class_id: stream.id, stream_id: roles.stream_id }, notes))
+    }
+
+    /// The size of a packet of an unknown class, where the contexts of all classes begin in the same way.
+    fn shared_size(&mut self, cursor: &mut Cursor<'_>, mut roles: Roles) -> Option<u64> {
+        let Node { align, kind: NodeKind::Struct(members), .. } =
+            self.plan.streams.first()?.packet_context.as_ref()?
+        else {
+            return None;
+        };
+        cursor.align(*align);
+        for (_, member) in &members[..self.plan.size_members] {
+            walk(member, cursor, &mut self.slots, &mut roles).ok()?;
+        }
+        roles.total_bits.filter(|&total_bits| is_plausible(total_bits, cursor))
+    }
+
+    /// Begin and end of a packet; what is narrower than the clock is extended by the packet before.
+    fn extended(
+        &mut self,
+        stream: (usize, Option<u64>),
+        begin: Option<(u64, u32)>,
+        end: Option<(u64, u32)>,
+    ) -> (Option<u64>, Option<u64>) {
+        let full = |(value, bits): (u64, u32)| (bits >= u64::BITS).then_some(value);
+        let extended_begin = begin.map(|(value, bits)| {
+            full((value, bits)).unwrap_or_else(|| Times::begin(self.times.get(&stream), value, bits))
+        });
+        let extended_end = end.map(|(value, bits)| Times::end(extended_begin.unwrap_or(0), value, bits));
+        if begin.is_some_and(|begin| full(begin).is_none()) {
+            self.times.insert(stream, Times::of(extended_begin.unwrap_or(0), extended_end));
+        }
+        (extended_begin, extended_end)
+    }
+}
+
+/// Whether a packet whose header ends at the cursor can have this size.
+fn is_plausible(total_bits: u64, cursor: &Cursor<'_>) -> bool {
+    total_bits.is_multiple_of(8) && (cursor.at.max(1)..=cursor.limit).contains(&total_bits)
+}
+
+/// Compares the entries of an index with the packets, one after the other.
+pub(crate) struct IndexCheck {
+    entries: Vec<IndexEntry>,
+    /// How many packets agreed before the first that did not.
+    agreeing: usize,
+    disagreed: bool,
+}
+
+impl IndexCheck {
+    pub(crate) fn new(entries: Vec<IndexEntry>) -> Self {
+        Self { entries, agreeing: 0, disagreed: false }
+    }
+
+    pub(crate) fn next(&mut self, scanned: &Scanned) {
+        let p = &scanned.packet;
+        let same = |entry: &IndexEntry| {
+            entry.offset == p.offset
+                && entry.total_bits == p.total_bits
+                && entry.content_bits == p.content_bits
+                && p.begin.is_none_or(|begin| begin == entry.begin)
+                && p.end.is_none_or(|end| end == entry.end)
+                && entry.stream_class == scanned.class_id
+        };
+        self.disagreed |= !self.entries.get(self.agreeing).is_some_and(same);
+        self.agreeing += usize::from(!self.disagreed);
+    }
+
+    /// The first entry that differs from the packets themselves; `None` where they agree.
+    pub(crate) fn first_disagreement(&self) -> Option<usize> {
+        (self.disagreed || self.agreeing < self.entries.len()).then_some(self.agreeing)
+    }
 }

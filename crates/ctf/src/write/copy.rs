@@ -3,21 +3,28 @@
 //! Stream files keep their names and packets their order; a packet grows where a header needs its long form (a gap
 //! between events that no longer fits the bits of time), and sizes and the index follow. The metadata keep their text
 //! but for the clock.
+//!
+//! New times are those of packets and of events. Fields of contexts and payloads keep their values, also integers that
+//! are mapped to the clock: what they mean (a moment, a duration, a deadline) is known to their readers only.
 
-use std::fmt::Write as _;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use super::encode::EncodeError;
+use super::metadata::metadata_with;
 use super::packet::{PacketHead, PacketWriter};
-use crate::error::{Diagnostic, Error};
+use crate::complaints::Complaints;
+use crate::error::{Diagnostic, Error, Reason, Severity};
 use crate::plan::Cursor;
 use crate::schema::ClockClass;
 use crate::trace::index::{self, IndexEntry};
 use crate::trace::{Packet, Trace};
-use crate::tsdl::{self, BlockKind, Item};
 use crate::value::{Value, ValueVisitor};
+
+/// Cycles per second of the clocks of copies.
+const FREQUENCY: u64 = 1_000_000_000;
 
 /// The clock of the copy, and the way there. The copy counts nanoseconds.
 pub struct NewClock<'f> {
@@ -36,152 +43,166 @@ pub struct CopySummary {
     pub events: u64,
     /// Packets that had to grow.
     pub grown: u64,
-    /// Parts of the trace that could not be decoded and are not in the copy.
+    /// Parts of the trace that are not in the copy, because they could not be decoded or because their time has no place
+    /// on the new clock. What was lost when the trace was opened is in [`Trace::diagnostics`] alone. Of many complaints
+    /// about one file the last one counts the rest.
     pub lost: Vec<Diagnostic>,
 }
 
-/// Writes a copy of a trace into a new directory. Linear in the trace; memory is one packet.
+/// Writes a copy of a trace into a new directory, which is made, as are the directories above it. Linear in the trace;
+/// memory is one packet and the index of one file.
 ///
 /// # Errors
-/// A file cannot be written, the trace stamps with several clocks, or a time has no place in the copy.
+/// The directory exists, a file cannot be written, the new clock is not one of nanoseconds, the trace stamps with several
+/// clocks, or a packet cannot be encoded with its new times.
 pub fn copy_trace(trace: &Trace, directory: &Path, clock: &NewClock<'_>) -> Result<CopySummary, Error> {
-    let io = |source| Error::write(directory, source);
-    fs::create_dir_all(directory).map_err(io)?;
+    if clock.class.frequency != FREQUENCY {
+        let message =
+            format!("its clock must count nanoseconds, not {} cycles a second", clock.class.frequency);
+        return Err(Error::new(trace.path(), Reason::Unwritable(message)));
+    }
     let metadata = metadata_with(trace, &clock.class)?;
-    fs::write(directory.join("metadata"), metadata).map_err(io)?;
-    let mut summary = CopySummary::default();
-    for name in trace.file_names() {
-        copy_file(trace, name, directory, clock, &mut summary)?;
+    let io = |source| Error::write(directory, source);
+    fs::create_dir_all(directory.parent().unwrap_or(directory)).map_err(io)?;
+    // New, so that nothing is written over: not even the trace itself, whose files are mapped.
+    fs::create_dir(directory).map_err(io)?;
+    write_new(&directory.join("metadata"), metadata.as_bytes())?;
+    // Indexes lie in a directory of this name; readers do without.
+    let indexed = trace.file_names().all(|name| name != "index");
+    let mut copy = Copy { trace, directory, clock, indexed, summary: CopySummary::default() };
+    for (name, packets) in trace.file_names().zip(packets_by_file(trace)) {
+        copy.file(name, &packets)?;
     }
-    Ok(summary)
+    Ok(copy.summary)
 }
 
-/// The metadata with another clock of the same name.
-fn metadata_with(trace: &Trace, class: &ClockClass) -> Result<String, Error> {
-    let text = trace.metadata_text();
-    let unwritable =
-        |message: &str| Error::Unwritable { path: trace.path().to_owned(), message: message.to_owned() };
-    let ast = tsdl::parse(text).map_err(|e| unwritable(&e.message))?;
-    let blocks: Vec<_> = ast
-        .items
-        .iter()
-        .filter_map(|item| match item {
-            Item::Block(block) if block.kind == BlockKind::Clock => Some(block.offset..block.end),
-            _ => None,
-        })
-        .collect();
-    let [block] = blocks.as_slice() else {
-        return Err(unwritable("it must have exactly one clock"));
-    };
-    let name = &trace.schema().clocks[0].name;
-    let signature = if text.starts_with("/* CTF 1.8") { "" } else { "/* CTF 1.8 */\n" };
-    let (before, after) = (&text[..block.start], &text[block.end..]);
-    Ok(format!("{signature}{before}{}{after}", clock_block(name, class)))
+fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(bytes));
+    written.map_err(|source| Error::write(path, source))
 }
 
-/// A clock block of TSDL.
-fn clock_block(name: &str, class: &ClockClass) -> String {
-    let mut block = format!("clock {{\n\tname = \"{name}\";\n");
-    let mut line = |text: std::fmt::Arguments<'_>| {
-        let written = writeln!(block, "\t{text};");
-        debug_assert!(written.is_ok(), "a string takes every write");
-    };
-    if let Some(uuid) = class.uuid {
-        line(format_args!("uuid = \"{uuid}\""));
-    }
-    if let Some(description) = &class.description {
-        let escaped = description.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        line(format_args!("description = \"{escaped}\""));
-    }
-    line(format_args!("freq = {}", class.frequency));
-    line(format_args!("precision = {}", class.precision));
-    line(format_args!("offset_s = {}", class.offset_s));
-    line(format_args!("offset = {}", class.offset_cycles));
-    line(format_args!("absolute = {}", if class.absolute { "TRUE" } else { "FALSE" }));
-    block.push_str("};");
-    block
-}
+/// A packet by its stream and its place there.
+type PacketOfStream = (usize, usize);
 
-/// Copies the packets of one stream file and writes its index.
-fn copy_file(
-    trace: &Trace,
-    name: &str,
-    directory: &Path,
-    clock: &NewClock<'_>,
-    summary: &mut CopySummary,
-) -> Result<(), Error> {
-    let path = directory.join(name);
-    let io = |source| Error::write(&path, source);
-    let mut file = BufWriter::new(File::create(&path).map_err(io)?);
-    let mut entries: Vec<IndexEntry> = Vec::new();
-    let mut writer: Option<(usize, PacketWriter<'_>)> = None;
-    for (stream, number, packet) in packets_of(trace, name) {
-        let class = trace.streams()[stream].class;
-        if writer.as_ref().is_none_or(|(of, _)| *of != class) {
-            // A file with streams of several classes: offsets go on where the last writer stopped.
-            let offset = entries.last().map_or(0, |e| e.offset + e.total_bits / 8);
-            writer = Some((class, PacketWriter::at(trace.plan(), class, offset)));
-        }
-        let Some((_, writer)) = &mut writer else { continue };
-        let copied = copy_packet(trace, stream, number, packet, clock, writer, summary);
-        let end = copied.map_err(|error| unwritable(trace, packet, &error))?;
-        let written =
-            writer.finish(end, packet.total_bits).map_err(|error| unwritable(trace, packet, &error))?;
-        summary.grown += u64::from(written.entry.total_bits > packet.total_bits);
-        file.write_all(written.bytes).map_err(io)?;
-        entries.push(written.entry);
-    }
-    summary.packets += entries.len() as u64;
-    file.flush().map_err(io)?;
-    let index_directory = directory.join("index");
-    let index_path = index_directory.join(format!("{name}.idx"));
-    let io = |source| Error::write(&index_path, source);
-    fs::create_dir_all(&index_directory).map_err(io)?;
-    fs::write(&index_path, index::write(&entries)).map_err(io)
-}
-
-/// The packets of a file in the file's order, with their places in their streams.
-fn packets_of<'t>(trace: &'t Trace, name: &str) -> Vec<(usize, usize, &'t Packet)> {
-    let mut found = Vec::new();
+/// The packets of each file in the file's order.
+fn packets_by_file(trace: &Trace) -> Vec<Vec<PacketOfStream>> {
+    let mut files: Vec<Vec<PacketOfStream>> = trace.file_names().map(|_| Vec::new()).collect();
     for (stream, of) in trace.streams().iter().enumerate() {
-        let packets = of.packets.iter().enumerate().filter(|(_, p)| trace.packet_file_name(p) == name);
-        found.extend(packets.map(|(number, packet)| (stream, number, packet)));
+        for (number, packet) in of.packets.iter().enumerate() {
+            files[packet.file as usize].push((stream, number));
+        }
     }
-    found.sort_by_key(|(_, _, packet)| packet.offset);
-    found
+    for packets in &mut files {
+        packets.sort_by_key(|&(stream, number)| trace.streams()[stream].packets[number].offset);
+    }
+    files
 }
 
-/// Copies the head and the events of a packet; gives the new time at its end.
-fn copy_packet(
-    trace: &Trace,
-    stream: usize,
-    number: usize,
-    packet: &Packet,
-    clock: &NewClock<'_>,
-    writer: &mut PacketWriter<'_>,
-    summary: &mut CopySummary,
-) -> Result<u64, CopyError> {
-    let old = trace.clock(stream);
-    let map = |cycles: u64| match old {
-        Some(old) => (clock.map)(old.raw_ns(cycles)).ok_or(CopyError::Time(cycles)),
-        None => Ok(cycles),
-    };
-    let (header, context) = head_values(trace, stream, packet);
-    let begin = packet.begin.map_or(Ok(0), map)?;
-    writer.begin(PacketHead { header, context, begin })?;
-    let mut last = begin;
-    let mut events = trace.packet(stream, number);
-    for event in events.by_ref() {
-        last = map(event.cycles().unwrap_or(0))?;
-        writer.copy_event(&event, last)?;
-        summary.events += 1;
-    }
-    if let Some((at, error)) = events.error() {
-        summary.lost.push(trace.packet_loss(packet, at, error));
-    }
-    // Some tracers leave the end at 0 when they are killed.
-    packet.end.filter(|&end| packet.begin.is_none_or(|begin| end >= begin)).map_or(Ok(last), map)
+/// A copy that is being written.
+struct Copy<'c> {
+    trace: &'c Trace,
+    directory: &'c Path,
+    clock: &'c NewClock<'c>,
+    indexed: bool,
+    summary: CopySummary,
 }
+
+impl Copy<'_> {
+    /// Copies the packets of one stream file and writes its index.
+    fn file(&mut self, name: &str, packets: &[PacketOfStream]) -> Result<(), Error> {
+        let trace = self.trace;
+        let path = self.directory.join(name);
+        let io = |source| Error::write(&path, source);
+        let mut file = BufWriter::new(File::create_new(&path).map_err(io)?);
+        let mut entries: Vec<IndexEntry> = Vec::new();
+        let mut lost = Complaints::default();
+        let mut writer: Option<(usize, PacketWriter<'_>)> = None;
+        let mut times = HashMap::new();
+        for &(stream, number) in packets {
+            let of = &trace.streams()[stream];
+            let packet = &of.packets[number];
+            if writer.as_ref().is_none_or(|(last, _)| *last != stream) {
+                // A file with several streams: offsets go on where the last writer stopped.
+                if let Some((last, writer)) = writer.take() {
+                    times.insert(last, writer.times());
+                }
+                let offset = entries.last().map_or(0, |e| e.offset + e.total_bits / 8);
+                let before = times.get(&stream).copied().flatten();
+                writer = Some((stream, PacketWriter::behind(trace.plan(), of.class, offset, before)));
+            }
+            let Some((_, writer)) = &mut writer else { continue };
+            let failed = |error: EncodeError| unwritable(trace, packet, &error);
+            let Some(end) = self.packet(stream, number, writer, &mut lost).map_err(failed)? else { continue };
+            let written = writer.finish(end, packet.total_bits).map_err(failed)?;
+            self.summary.grown += u64::from(written.entry.total_bits > packet.total_bits);
+            file.write_all(written.bytes).map_err(io)?;
+            entries.push(written.entry);
+        }
+        self.summary.packets += entries.len() as u64;
+        self.summary.lost.extend(lost.into_vec());
+        file.flush().map_err(io)?;
+        if !self.indexed {
+            return Ok(());
+        }
+        let indexes = self.directory.join("index");
+        fs::create_dir_all(&indexes).map_err(|source| Error::write(&indexes, source))?;
+        write_new(&indexes.join(format!("{name}.idx")), &index::write(&entries))
+    }
+
+    /// Copies the head and the events of a packet; gives the new time at its end. `None`: it is not in the copy, because
+    /// its begin has no place on the new clock. Of events what follows such a time is lost.
+    fn packet(
+        &mut self,
+        stream: usize,
+        number: usize,
+        writer: &mut PacketWriter<'_>,
+        lost: &mut Complaints,
+    ) -> Result<Option<u64>, EncodeError> {
+        let trace = self.trace;
+        let packet = &trace.streams()[stream].packets[number];
+        let old = trace.clock(stream);
+        let map = |cycles: u64| match old {
+            Some(old) => (self.clock.map)(old.raw_ns(cycles)).ok_or(Unmapped(cycles)),
+            None => Ok(cycles),
+        };
+        let mut lose = |at: u64, error: &dyn std::fmt::Display| {
+            lost.add(Severity::Loss, || trace.packet_loss(packet, at, error));
+        };
+        let begin = match packet.begin.map_or(Ok(0), map) {
+            Ok(begin) => begin,
+            Err(error) => {
+                lose(0, &error);
+                return Ok(None);
+            }
+        };
+        let (header, context) = head_values(trace, stream, packet);
+        writer.begin(PacketHead { header, context, begin })?;
+        let mut last = begin;
+        let mut events = trace.packet(stream, number);
+        for event in events.by_ref() {
+            last = match map(event.cycles().unwrap_or(0)) {
+                Ok(time) => time,
+                Err(error) => {
+                    lose(event.header, &error);
+                    break;
+                }
+            };
+            writer.copy_event(&event, last)?;
+            self.summary.events += 1;
+        }
+        if let Some((at, error)) = events.error() {
+            lose(at, &error);
+        }
+        // Some tracers leave the end at 0 when they are killed, or at a time beyond all clocks.
+        let end = packet.end.filter(|&end| packet.begin.is_none_or(|begin| end >= begin));
+        Ok(Some(end.and_then(|end| map(end).ok()).unwrap_or(last)))
+    }
+}
+
+/// A time without a place on the new clock.
+#[derive(Debug, thiserror::Error)]
+#[error("the time of {0} cycles has no place on the new clock")]
+struct Unmapped(u64);
 
 /// Header and context of a packet as values.
 fn head_values(trace: &Trace, stream: usize, packet: &Packet) -> (Option<Value>, Option<Value>) {
@@ -196,17 +217,8 @@ fn head_values(trace: &Trace, stream: usize, packet: &Packet) -> (Option<Value>,
     (header, context)
 }
 
-/// Why a packet cannot be copied.
-#[derive(Debug, thiserror::Error)]
-enum CopyError {
-    #[error(transparent)]
-    Encode(#[from] EncodeError),
-    #[error("the time of {0} cycles has no place on the new clock")]
-    Time(u64),
-}
-
-fn unwritable(trace: &Trace, packet: &Packet, error: &dyn std::fmt::Display) -> Error {
+fn unwritable(trace: &Trace, packet: &Packet, error: &EncodeError) -> Error {
     let file = trace.packet_file_name(packet);
     let message = format!("{file}, packet {}, byte {}: {error}", packet.number, packet.offset);
-    Error::Unwritable { path: trace.path().to_owned(), message }
+    Error::new(trace.path(), Reason::Unwritable(message))
 }

@@ -17,6 +17,29 @@ pub enum EncodeError {
         /// Bits of time that the header holds.
         bits: u32,
     },
+    /// A time of the packet's head cannot be told from its field, not even with the packet before.
+    #[error("the {bits} bits of a packet's time cannot tell {cycles} cycles from other times")]
+    PacketTime {
+        /// The time.
+        cycles: u64,
+        /// Bits of the field.
+        bits: u32,
+    },
+    /// A number with more bits than its field.
+    #[error("the number {value} does not fit a field of {bits} bits")]
+    TooLarge {
+        /// The number.
+        value: u64,
+        /// Bits of the field.
+        bits: u32,
+    },
+    /// A packet without a field for the size of its content, whose content does not end at a byte: the bits behind it
+    /// would be read as events.
+    #[error("content of {bits} bits does not fill the packet, and no field tells where it ends")]
+    Padding {
+        /// Bits of the content.
+        bits: u64,
+    },
 }
 
 /// A growing packet: bits appended at its end.
@@ -86,13 +109,13 @@ impl BitWriter {
 /// Appends a value; arrays take their length from the value, variants their option.
 ///
 /// # Errors
-/// The value is of another shape than the field.
+/// The value is of another shape than the field, or a number has too many bits for it.
 pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), EncodeError> {
     out.align(node.align);
     match (&node.kind, value) {
-        (NodeKind::Integer { class, .. }, value) => out.integer(class.size, class.byte_order, raw(value)?),
+        (NodeKind::Integer { class, .. }, value) => put_integer(class, raw(value)?, out)?,
         (NodeKind::Float(class), Value::Float(value)) => {
-            let raw = if class.size == 32 { u64::from((*value as f32).to_bits()) } else { value.to_bits() };
+            let raw = if class.size == 32 { bits::narrow_float(*value).into() } else { value.to_bits() };
             out.integer(class.size, class.byte_order, raw);
         }
         (NodeKind::String, Value::Text(text)) => {
@@ -132,6 +155,17 @@ pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), Enc
     Ok(())
 }
 
+/// Appends a number at its alignment. Its low bits must give it back, with a sign or without.
+pub(super) fn put_integer(class: &IntegerClass, raw: u64, out: &mut BitWriter) -> Result<(), EncodeError> {
+    let kept = bits::low_bits(raw, class.size);
+    if kept != raw && bits::sign_extend(kept, class.size) as u64 != raw {
+        return Err(EncodeError::TooLarge { value: raw, bits: class.size });
+    }
+    out.align(class.align);
+    out.integer(class.size, class.byte_order, raw);
+    Ok(())
+}
+
 fn raw(value: &Value) -> Result<u64, EncodeError> {
     match value {
         Value::Unsigned(value) => Ok(*value),
@@ -156,7 +190,7 @@ pub(super) fn for_roles(
             if let Some(role) = class.role {
                 let mut raw = *signed as u64;
                 change(role, class, &mut raw);
-                *signed = bits::sign_extend(raw, class.size);
+                *signed = raw as i64;
             }
         }
         (NodeKind::Struct(members), Value::Struct(values)) => {

@@ -4,6 +4,7 @@
 
 mod copy;
 mod encode;
+mod metadata;
 mod packet;
 
 pub use copy::{CopySummary, NewClock, copy_trace};

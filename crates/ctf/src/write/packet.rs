@@ -1,11 +1,12 @@
 //! One packet after the other: head, events, then sizes and times filled in.
 
-use super::encode::{BitWriter, EncodeError, encode, for_roles};
+use super::encode::{BitWriter, EncodeError, encode, for_roles, put_integer};
 use crate::bits;
-use crate::plan::{EventPlan, Node, NodeKind, Plan, StreamPlan, extend_time};
+use crate::plan::{EventPlan, LttngHeader, Node, Plan, StreamPlan, extend_time};
 use crate::schema::{Role, Scope};
 use crate::trace::Event;
 use crate::trace::index::IndexEntry;
+use crate::trace::times::Times;
 use crate::value::{Value, ValueVisitor};
 
 /// Packets that outgrow the size they were given end at a multiple of this many bytes, as the tracer's own do.
@@ -32,6 +33,8 @@ pub struct PacketWriter<'p> {
     now: u64,
     /// Byte where the packet will lie in its file.
     offset: u64,
+    /// Times of the packet before in the file.
+    before: Option<Times>,
 }
 
 /// A finished packet.
@@ -46,14 +49,14 @@ pub struct WrittenPacket<'w> {
 impl<'p> PacketWriter<'p> {
     /// A writer for the stream class at `class` of a plan.
     pub fn new(plan: &'p Plan, class: usize) -> Self {
-        Self::at(plan, class, 0)
+        Self::behind(plan, class, 0, None)
     }
 
-    /// A writer whose first packet lies at this byte of its file.
-    pub(super) fn at(plan: &'p Plan, class: usize, offset: u64) -> Self {
+    /// A writer whose first packet lies at this byte of its file, behind another packet of its stream.
+    pub(super) fn behind(plan: &'p Plan, class: usize, offset: u64, before: Option<Times>) -> Self {
         let head = PacketHead { header: None, context: None, begin: 0 };
         let stream = &plan.streams[class];
-        Self { plan, stream, out: BitWriter::default(), head, now: 0, offset }
+        Self { plan, stream, out: BitWriter::default(), head, now: 0, offset, before }
     }
 
     /// Begins a packet.
@@ -62,9 +65,20 @@ impl<'p> PacketWriter<'p> {
     /// The head is of another shape than the schema says.
     pub fn begin(&mut self, head: PacketHead) -> Result<(), EncodeError> {
         self.out.clear();
-        self.now = head.begin;
+        // Where a reader starts from.
+        self.now = if self.stream.context_bits(Role::PacketBegin).is_some() { head.begin } else { 0 };
         self.head = head;
         self.write_head()
+    }
+
+    /// Bits of the packet written so far, its head included.
+    pub fn content_bits(&self) -> u64 {
+        self.out.at()
+    }
+
+    /// Times of the last packet that was finished.
+    pub(super) fn times(&self) -> Option<Times> {
+        self.before
     }
 
     fn write_head(&mut self) -> Result<(), EncodeError> {
@@ -79,10 +93,10 @@ impl<'p> PacketWriter<'p> {
 
     /// Begins an event: writes its header, in the short form where the time allows it. The body must follow.
     ///
-    /// `generic` is the value of a header that is not LTTng's; its time is filled in.
+    /// `generic` is the value of a header that is not of LTTng's shape; its time is filled in.
     ///
     /// # Errors
-    /// The time does not fit the header, or a generic header is missing or of another shape.
+    /// The time or the id does not fit the header, or a generic header is missing or of another shape.
     pub fn event(
         &mut self,
         class: &EventPlan,
@@ -90,8 +104,8 @@ impl<'p> PacketWriter<'p> {
         generic: Option<Value>,
     ) -> Result<(), EncodeError> {
         if let Some(header) = &self.stream.event_header {
-            match LttngHeader::of(header).filter(|_| generic.is_none()) {
-                Some(lttng) => lttng.write(&mut self.out, class.id, self.now, cycles),
+            match self.stream.lttng_header.as_ref().filter(|_| generic.is_none()) {
+                Some(lttng) => write_lttng(lttng, &mut self.out, class.id, self.now, cycles)?,
                 None => self.generic_header(header, cycles, generic.ok_or(EncodeError::Mismatch)?)?,
             }
         }
@@ -103,11 +117,12 @@ impl<'p> PacketWriter<'p> {
     fn generic_header(&mut self, node: &Node, cycles: u64, mut value: Value) -> Result<(), EncodeError> {
         // What a reader will make of the header: the last stamp in it counts.
         let mut read_back = None;
-        let now = self.now;
+        let mut now = self.now;
         for_roles(node, &mut value, &mut |role, class, raw| {
             if role == Role::Timestamp {
-                *raw = cycles & (u64::MAX >> (64 - class.size));
-                read_back = Some((extend_time(now, *raw, class.size), class.size));
+                *raw = bits::low_bits(cycles, class.size);
+                now = extend_time(now, *raw, class.size);
+                read_back = Some((now, class.size));
             }
         });
         match read_back {
@@ -122,7 +137,7 @@ impl<'p> PacketWriter<'p> {
     /// As [`Self::event`].
     pub fn copy_event(&mut self, event: &Event<'_>, cycles: u64) -> Result<(), EncodeError> {
         let generic = match &self.stream.event_header {
-            Some(header) if LttngHeader::of(header).is_none() => {
+            Some(_) if self.stream.lttng_header.is_none() => {
                 Some(event.header_value().ok_or(EncodeError::Mismatch)?)
             }
             _ => None,
@@ -148,6 +163,12 @@ impl<'p> PacketWriter<'p> {
         Ok(())
     }
 
+    /// The body of an event, encoded before: for writing many events with the same body. It must not depend on its
+    /// place in the packet (all alignments at most that of its begin).
+    pub fn body_bytes(&mut self, body: &[u8]) {
+        self.out.bytes_aligned(body);
+    }
+
     /// A part of an event's body from a value.
     ///
     /// # Errors
@@ -156,110 +177,92 @@ impl<'p> PacketWriter<'p> {
         encode(node, value, &mut self.out)
     }
 
-    /// Ends the packet: fills in sizes and times, pads to `total_bits` or, where that is too small, to whole pages.
+    /// Ends the packet: fills in sizes and times, pads to `total_bits` or, where that is too small, to whole pages. A
+    /// packet that has no field for the size of its content gets no padding, because a reader would take it for events.
     ///
     /// # Errors
-    /// The head is of another shape than the schema says.
+    /// The head is of another shape than the schema says, or a size or a time does not fit its field.
     pub fn finish(&mut self, end: u64, total_bits: u64) -> Result<WrittenPacket<'_>, EncodeError> {
         let content_bits = self.out.at();
-        let total_bits = if content_bits <= total_bits {
-            bits::align_up(total_bits, 8)
-        } else {
-            content_bits.div_ceil(PAGE_BITS) * PAGE_BITS
-        };
+        let total_bits = self.total_bits(content_bits, total_bits)?;
         let begin = self.head.begin;
         let mut entry =
             IndexEntry { offset: self.offset, total_bits, content_bits, begin, end, ..IndexEntry::default() };
         entry.stream_class = self.stream.id;
+        let mut lost_time = None;
+        let before = self.before;
+        // The low bits of a time, if a reader makes the whole of them.
+        let mut low = |cycles: u64, bits: u32, read: &dyn Fn(u64) -> u64| {
+            let raw = bits::low_bits(cycles, bits);
+            if bits < u64::BITS && read(raw) != cycles {
+                lost_time = Some(EncodeError::PacketTime { cycles, bits });
+            }
+            raw
+        };
         let nodes = [&self.plan.packet_header, &self.stream.packet_context];
         for (node, value) in nodes.into_iter().zip([&mut self.head.header, &mut self.head.context]) {
             let Some((node, value)) = node.as_ref().zip(value.as_mut()) else { continue };
             for_roles(node, value, &mut |role, class, raw| match role {
                 Role::PacketTotalLength => *raw = total_bits,
                 Role::PacketContentLength => *raw = content_bits,
-                Role::PacketBegin => *raw = begin & (u64::MAX >> (64 - class.size)),
-                Role::PacketEnd => *raw = end & (u64::MAX >> (64 - class.size)),
+                Role::PacketBegin => {
+                    *raw = low(begin, class.size, &|raw| Times::begin(before.as_ref(), raw, class.size));
+                }
+                Role::PacketEnd => *raw = low(end, class.size, &|raw| Times::end(begin, raw, class.size)),
                 Role::DiscardedEvents => entry.discarded = *raw,
                 Role::StreamId => entry.stream = *raw,
                 Role::PacketSequenceNumber => entry.sequence = *raw,
                 _ => {}
             });
         }
+        if let Some(error) = lost_time {
+            return Err(error);
+        }
         self.out.rewind();
         self.write_head()?;
         self.out.resume(content_bits);
         self.offset += total_bits / 8;
+        self.before = Some(Times::of(begin, Some(end)));
         Ok(WrittenPacket { bytes: self.out.padded(total_bits), entry })
     }
-}
 
-/// LTTng's event header at any alignment: `{ id; variant { compact: { time }, extended: { id; time } } }`.
-struct LttngHeader<'n> {
-    node: &'n Node,
-    id: &'n Node,
-    short: &'n Node,
-    full: &'n Node,
-}
-
-impl<'n> LttngHeader<'n> {
-    fn of(node: &'n Node) -> Option<Self> {
-        let NodeKind::Struct(members) = &node.kind else { return None };
-        let [(_, id), (_, choice)] = members.as_slice() else { return None };
-        let NodeKind::Variant(_, options) = &choice.kind else { return None };
-        let [short, full] = options.as_slice() else { return None };
-        let roles = |node: &Node| match &node.kind {
-            NodeKind::Struct(members) => members.iter().map(|(_, member)| role(member)).collect(),
-            _ => Vec::new(),
-        };
-        let right = role(id) == Some(Role::EventClassId)
-            && roles(&short.node) == [Some(Role::Timestamp)]
-            && roles(&full.node) == [Some(Role::EventClassId), Some(Role::Timestamp)];
-        right.then_some(Self { node, id, short: &short.node, full: &full.node })
-    }
-
-    /// The id is short where it is below the escape value (all bits set), the time where a reader extends it right.
-    fn write(&self, out: &mut BitWriter, id: u64, now: u64, cycles: u64) {
-        let escape = u64::MAX >> (64 - size(self.id));
-        let time_bits = members(self.short).next().map_or(64, size);
-        let low = cycles & (u64::MAX >> (64 - time_bits));
-        out.align(self.node.align);
-        if id < escape && extend_time(now, low, time_bits) == cycles {
-            put(out, self.id, id);
-            out.align(self.short.align);
-            members(self.short).for_each(|time| put(out, time, low));
-        } else {
-            put(out, self.id, escape);
-            out.align(self.full.align);
-            members(self.full).zip([id, cycles]).for_each(|(member, value)| put(out, member, value));
+    /// The size of a packet with this content.
+    fn total_bits(&self, content_bits: u64, wanted: u64) -> Result<u64, EncodeError> {
+        if self.stream.context_bits(Role::PacketContentLength).is_none() {
+            return match content_bits.is_multiple_of(8) {
+                true => Ok(content_bits),
+                false => Err(EncodeError::Padding { bits: content_bits }),
+            };
         }
+        Ok(match content_bits <= wanted {
+            true => bits::align_up(wanted, 8),
+            false => content_bits.div_ceil(PAGE_BITS) * PAGE_BITS,
+        })
     }
 }
 
-fn members(node: &Node) -> impl Iterator<Item = &Node> {
-    let members = match &node.kind {
-        NodeKind::Struct(members) => members.as_slice(),
-        _ => &[],
+/// Writes an event header of LTTng's shape: the short form where the id chooses it and a reader extends the time right.
+fn write_lttng(
+    header: &LttngHeader,
+    out: &mut BitWriter,
+    id: u64,
+    now: u64,
+    cycles: u64,
+) -> Result<(), EncodeError> {
+    let low = |bits: u32| {
+        let low = bits::low_bits(cycles, bits);
+        (extend_time(now, low, bits) == cycles).then_some(low)
     };
-    members.iter().map(|(_, member)| member)
-}
-
-fn role(node: &Node) -> Option<Role> {
-    match &node.kind {
-        NodeKind::Integer { class, .. } => class.role,
-        _ => None,
+    out.align(header.align);
+    if let Some(low) = low(header.short_time.size).filter(|_| header.is_short(id)) {
+        put_integer(&header.id, id, out)?;
+        out.align(header.short_align);
+        return put_integer(&header.short_time, low, out);
     }
-}
-
-fn size(node: &Node) -> u32 {
-    match &node.kind {
-        NodeKind::Integer { class, .. } => class.size,
-        _ => 64,
-    }
-}
-
-fn put(out: &mut BitWriter, node: &Node, value: u64) {
-    if let NodeKind::Integer { class, .. } = &node.kind {
-        out.align(node.align);
-        out.integer(class.size, class.byte_order, value);
-    }
+    let bits = header.full_time.size;
+    let low = low(bits).ok_or(EncodeError::TimeGap { bits })?;
+    put_integer(&header.id, header.escape, out)?;
+    out.align(header.full_align);
+    put_integer(&header.full_id, id, out)?;
+    put_integer(&header.full_time, low, out)
 }

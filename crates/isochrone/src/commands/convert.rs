@@ -11,7 +11,7 @@ use crate::Ending;
 use crate::arguments::{Convert, ReportFormat};
 use crate::render::{figures, time};
 
-pub(crate) fn run(arguments: &Convert) -> anyhow::Result<Ending> {
+pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<Ending> {
     let clocks = read_clocks(&arguments.sync)?;
     let from = find(&clocks, &arguments.from)?;
     let to =
@@ -24,6 +24,9 @@ pub(crate) fn run(arguments: &Convert) -> anyhow::Result<Ending> {
     );
     let rows = arguments.times.iter().map(|text| convert(arguments.raw, from, to, text));
     let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
+    if !quiet && !arguments.raw {
+        note_offsets(from);
+    }
     let mut stdout = io::stdout().lock();
     match arguments.format {
         ReportFormat::Json => {
@@ -38,6 +41,26 @@ pub(crate) fn run(arguments: &Convert) -> anyhow::Result<Ending> {
     }
     let bounded = rows.iter().all(|row| row.bounds_ns.0.is_some() && row.bounds_ns.1.is_some());
     Ok(if bounded { Ending::Done } else { Ending::Partly })
+}
+
+/// A Unix time of the host means another instant in each trace that states another offset.
+fn note_offsets(from: &Clock) {
+    let (least, greatest) = offsets(from);
+    if least != greatest {
+        eprintln!(
+            "note: the traces of {} state clock offsets that differ by {} ns; the bounds allow for each of them, --raw \
+             does not depend on them",
+            from.entry.host,
+            i128::from(greatest) - i128::from(least)
+        );
+    }
+}
+
+/// Least and greatest offset that the traces of a clock state.
+fn offsets(clock: &Clock) -> (i64, i64) {
+    let own = clock.entry.clock_offset_ns;
+    let stated = clock.entry.traces.iter().map(|trace| trace.offset_ns);
+    stated.fold((own, own), |(least, greatest), offset| (least.min(offset), greatest.max(offset)))
 }
 
 fn find<'c>(clocks: &'c Clocks, name: &str) -> anyhow::Result<&'c Clock> {
@@ -57,31 +80,43 @@ struct Row<'c> {
     /// What the truth is surely not before and not behind; `null`: not known.
     bounds_ns: (Option<i128>, Option<i128>),
     e95_ns: Option<i64>,
+    #[serde(skip)]
+    proven: bool,
 }
 
 fn convert<'c>(raw: bool, from: &'c Clock, to: &'c Clock, text: &str) -> anyhow::Result<Row<'c>> {
-    let given = time::parse(text).map_err(anyhow::Error::msg)?;
-    let offset = |clock: &Clock| if raw { 0 } else { i128::from(clock.entry.clock_offset_ns) };
-    let from_raw = i64::try_from(given - offset(from))
-        .with_context(|| format!("`{text}` lies beyond what the clock of {} can show", from.entry.host))?;
-    let instant = from.to_reference(from_raw);
-    let converted = if std::ptr::eq(from, to) {
-        Converted { time: from_raw, bounds: (Some(from_raw), Some(from_raw)), e95: Some(0) }
-    } else if to.entry.host == to.reference {
-        instant
-    } else {
-        to.from_reference(instant)
+    let parse = if raw { time::parse_number } else { time::parse };
+    let given = parse(text).map_err(anyhow::Error::msg)?;
+    let raw_by = |offset: i64| {
+        let shift = if raw { 0 } else { i128::from(offset) };
+        i64::try_from(given - shift)
+            .ok()
+            .with_context(|| format!("`{text}` lies beyond what the clock of {} can show", from.entry.host))
     };
-    let shown = |raw: i64| i128::from(raw) + offset(to);
-    let (lo, hi) = converted.bounds;
+    let (least_offset, greatest_offset) = offsets(from);
+    let middle = moved(from, to, raw_by(from.entry.clock_offset_ns)?);
+    let (first, last) = (moved(from, to, raw_by(greatest_offset)?), moved(from, to, raw_by(least_offset)?));
+    let proven = from.proven && to.proven;
+    let shown = |raw_ns: i64| i128::from(raw_ns) + if raw { 0 } else { i128::from(to.entry.clock_offset_ns) };
+    let bounds = if proven { (first.bounds.0, last.bounds.1) } else { (None, None) };
     Ok(Row {
         from: &from.entry.host,
         from_ns: given,
         to: &to.entry.host,
-        to_ns: shown(converted.time),
-        bounds_ns: (lo.map(shown), hi.map(shown)),
-        e95_ns: converted.e95,
+        to_ns: shown(middle.time),
+        bounds_ns: (bounds.0.map(shown), bounds.1.map(shown)),
+        e95_ns: middle.e95,
+        proven,
     })
+}
+
+/// A raw time of one clock on another.
+fn moved(from: &Clock, to: &Clock, raw: i64) -> Converted {
+    if std::ptr::eq(from, to) {
+        return Converted { time: raw, bounds: (Some(raw), Some(raw)), e95: Some(0) };
+    }
+    let instant = from.to_reference(raw);
+    if to.entry.host == to.reference { instant } else { to.from_reference(instant) }
 }
 
 impl Row<'_> {
@@ -97,6 +132,10 @@ impl Row<'_> {
         writeln!(out, "{} {} = {} {}", self.from, shown(self.from_ns), self.to, shown(self.to_ns))?;
         let distance = |bound: Option<i128>| bound.and_then(|b| i64::try_from(b - self.to_ns).ok());
         match (distance(self.bounds_ns.0), distance(self.bounds_ns.1)) {
+            _ if !self.proven => {
+                writeln!(out, "  not proven: the messages between the hosts contradict each other")
+            }
+            (Some(0), Some(0)) => writeln!(out, "  exactly"),
             (Some(lo), Some(hi)) => {
                 writeln!(
                     out,

@@ -1,11 +1,9 @@
 //! `isochrone info`: what is in traces.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use isochrone_ctf::{Diagnostic, Lost, Trace};
-use isochrone_sync::record::Direction;
-use isochrone_sync::{InputTrace, Inputs, hosts, tracer};
-use rayon::prelude::*;
+use isochrone_sync::{InputTrace, Inputs, TraceFacts, extract, hosts};
 use serde::Serialize;
 
 use crate::Ending;
@@ -20,15 +18,16 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
     let inputs = Inputs::open(&arguments.traces);
     let mut ending = complaints::of_inputs(&inputs, quiet)?;
     let bar = progress::over_bytes(&inputs, "reading", quiet);
-    let summaries: Vec<(TraceInfo, Vec<Diagnostic>)> =
-        inputs.traces.par_iter().map(|input| summarize(input, &|bytes| bar.inc(bytes))).collect();
+    let traces: Vec<_> = inputs.traces.iter().map(|input| (&input.trace, 0)).collect();
+    let facts = extract(&traces, &|bytes| bar.inc(bytes)).facts;
     bar.finish_and_clear();
-    for (_, diagnostics) in &summaries {
-        if complaints::show(diagnostics, quiet) == Ending::Partly {
+    for facts in &facts {
+        if complaints::show(&facts.diagnostics, quiet) == Ending::Partly {
             ending = Ending::Partly;
         }
     }
-    let traces: Vec<TraceInfo> = summaries.into_iter().map(|(info, _)| info).collect();
+    let traces: Vec<TraceInfo> =
+        inputs.traces.iter().zip(&facts).map(|(input, facts)| summarize(input, facts)).collect();
     let mut stdout = io::stdout().lock();
     match arguments.format {
         ReportFormat::Json => {
@@ -57,6 +56,9 @@ struct TraceInfo {
     domain: Option<String>,
     ctf_version: String,
     clock: Option<ClockInfo>,
+    /// Declared clocks, for people.
+    #[serde(skip)]
+    clocks: usize,
     streams: usize,
     packets: usize,
     events: u64,
@@ -73,7 +75,8 @@ struct TraceInfo {
 
 #[derive(Debug, Serialize)]
 struct ClockInfo {
-    id: String,
+    /// Uuid.
+    id: Option<String>,
     name: String,
     frequency_hz: u64,
     offset_ns: i128,
@@ -87,114 +90,48 @@ struct ClassInfo {
     bytes: u64,
 }
 
-/// Reads a whole trace, streams side by side.
-fn summarize(input: &InputTrace, progress: &(dyn Fn(u64) + Sync)) -> (TraceInfo, Vec<Diagnostic>) {
+/// What one pass over a trace gave, as people and programs want it.
+fn summarize(input: &InputTrace, facts: &TraceFacts) -> TraceInfo {
     let trace = &input.trace;
-    let streams: Vec<StreamCounts> =
-        (0..trace.streams().len()).into_par_iter().map(|stream| count(trace, stream, progress)).collect();
     let schema = trace.schema();
     let clock = schema.single_clock();
     let ns = |cycles: Option<u64>| Some(clock?.ns_from_origin(cycles?));
-    let mut classes: Vec<ClassInfo> = Vec::new();
-    let mut totals = StreamCounts::default();
-    for (stream, counts) in streams.into_iter().enumerate() {
-        for (class, (count, bytes)) in trace.stream_class(stream).events.iter().zip(counts.classes) {
-            match classes.iter_mut().find(|c| c.id == class.id && c.name == class.name) {
-                Some(known) => {
-                    known.count += count;
-                    known.bytes += bytes;
-                }
-                None if count > 0 => {
-                    classes.push(ClassInfo { name: class.name.clone(), id: class.id, count, bytes });
-                }
-                None => {}
-            }
+    let mut classes: BTreeMap<(u64, Option<&str>), (u64, u64)> = BTreeMap::new();
+    for (stream, counts) in facts.classes.iter().enumerate() {
+        for (class, &(count, bytes)) in trace.stream_class(stream).events.iter().zip(counts) {
+            let total = classes.entry((class.id, class.name.as_deref())).or_default();
+            *total = (total.0 + count, total.1 + bytes);
         }
-        totals.events += counts.events;
-        totals.first = [totals.first, counts.first].into_iter().flatten().min();
-        totals.last = totals.last.max(counts.last);
-        totals.lost_events += counts.lost_events;
-        totals.lost_packets += counts.lost_packets;
-        totals.sent += counts.sent;
-        totals.received += counts.received;
-        totals.diagnostics.extend(counts.diagnostics);
     }
-    classes.sort_by_key(|class| (std::cmp::Reverse(class.count), class.id));
-    let diagnostics =
-        trace.diagnostics().iter().chain(&totals.diagnostics).map(ToString::to_string).collect();
-    let info = TraceInfo {
+    let mut event_classes: Vec<ClassInfo> = classes
+        .into_iter()
+        .filter(|(_, (count, _))| *count > 0)
+        .map(|((id, name), (count, bytes))| ClassInfo { name: name.map(str::to_owned), id, count, bytes })
+        .collect();
+    event_classes.sort_by_key(|class| (std::cmp::Reverse(class.count), class.id));
+    TraceInfo {
         path: input.path().display().to_string(),
         host: hosts::hostname(trace).map(str::to_owned),
         domain: schema.environment_text("domain").map(str::to_owned),
         ctf_version: format!("{}.{}", schema.version.0, schema.version.1),
         clock: clock.map(|clock| ClockInfo {
-            id: hosts::clock_id(trace).unwrap_or_default(),
+            id: hosts::clock_uuid(trace),
             name: clock.name.clone(),
             frequency_hz: clock.frequency,
             offset_ns: clock.offset_ns(),
         }),
+        clocks: schema.clocks.len(),
         streams: trace.streams().len(),
         packets: trace.streams().iter().map(|s| s.packets.len()).sum(),
-        events: totals.events,
-        begin_ns: ns(totals.first),
-        end_ns: ns(totals.last),
-        discarded_events: totals.lost_events,
-        discarded_packets: totals.lost_packets,
-        event_classes: classes,
-        diagnostics,
-        packets_to_match: (totals.sent, totals.received),
-    };
-    (info, totals.diagnostics)
-}
-
-#[derive(Default)]
-struct StreamCounts {
-    events: u64,
-    first: Option<u64>,
-    last: Option<u64>,
-    lost_events: u64,
-    lost_packets: u64,
-    sent: u64,
-    received: u64,
-    /// Per event class: events, bytes.
-    classes: Vec<(u64, u64)>,
-    diagnostics: Vec<Diagnostic>,
-}
-
-fn count(trace: &Trace, stream: usize, progress: &(dyn Fn(u64) + Sync)) -> StreamCounts {
-    let plan = trace.stream_plan(stream);
-    let extractors: Vec<_> = plan.events.iter().map(|class| tracer::extractor(plan, class)).collect();
-    let mut counts = StreamCounts { classes: vec![(0, 0); plan.events.len()], ..StreamCounts::default() };
-    let mut events = trace.events(stream);
-    let mut packet = None;
-    for event in events.by_ref() {
-        if packet.is_none_or(|last| !std::ptr::eq(last, event.packet())) {
-            packet = Some(event.packet());
-            progress(event.packet().total_bits / 8);
-        }
-        counts.events += 1;
-        let class = &mut counts.classes[event.class().index];
-        class.0 += 1;
-        class.1 += event.size();
-        counts.first = counts.first.or(event.cycles()).min(event.cycles());
-        counts.last = counts.last.max(event.cycles());
-        if let Some(extractor) = &extractors[event.class().index]
-            && extractor.packet(&event).is_some()
-        {
-            match extractor.direction() {
-                Direction::Sent => counts.sent += 1,
-                Direction::Received => counts.received += 1,
-            }
-        }
+        events: facts.events,
+        begin_ns: ns(facts.first),
+        end_ns: ns(facts.last),
+        discarded_events: facts.discarded_events,
+        discarded_packets: facts.discarded_packets,
+        event_classes,
+        diagnostics: trace.diagnostics().iter().chain(&facts.diagnostics).map(ToString::to_string).collect(),
+        packets_to_match: (facts.sent.packets, facts.received.packets),
     }
-    counts.diagnostics.extend_from_slice(events.diagnostics());
-    for loss in trace.losses(stream) {
-        match loss.lost {
-            Lost::Events(count) => counts.lost_events += count,
-            Lost::Packets(count) => counts.lost_packets += count,
-        }
-    }
-    counts
 }
 
 fn text(info: &TraceInfo, out: &mut impl Write) -> io::Result<()> {
@@ -203,8 +140,10 @@ fn text(info: &TraceInfo, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}: {host}{domain}, CTF {}", info.path, info.ctf_version)?;
     match &info.clock {
         Some(clock) => {
-            writeln!(out, "  clock      {} ({}), {} Hz", clock.name, clock.id, clock.frequency_hz)?;
+            let id = clock.id.as_deref().unwrap_or("no uuid");
+            writeln!(out, "  clock      {} ({id}), {} Hz", clock.name, clock.frequency_hz)?;
         }
+        None if info.clocks > 1 => writeln!(out, "  clock      {} clocks", info.clocks)?,
         None => writeln!(out, "  clock      none")?,
     }
     if let Some((begin, end)) = info.begin_ns.zip(info.end_ns) {

@@ -1,7 +1,7 @@
 //! What went wrong with inputs, on stderr.
 
 use isochrone_ctf::{Diagnostic, Severity};
-use isochrone_sync::Inputs;
+use isochrone_sync::{Inputs, Refused};
 
 use crate::Ending;
 
@@ -13,23 +13,20 @@ const MAX_SHOWN: usize = 10;
 /// # Errors
 /// Nothing could be opened: there is no work.
 pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<Ending> {
-    let mut ending = Ending::Done;
-    if inputs.traces.is_empty() && inputs.refused.len() == 1 {
-        let refused = &inputs.refused[0];
-        anyhow::bail!("{}", described(&refused.name, &refused.why));
-    }
-    for refused in &inputs.refused {
-        ending = Ending::Partly;
-        eprintln!("isochrone: {}", described(&refused.name, &refused.why));
-    }
     if inputs.traces.is_empty() {
+        match inputs.refused.as_slice() {
+            [only] => anyhow::bail!("{}: {}", only.name, only.why),
+            several => show_refused(several, "isochrone"),
+        }
         anyhow::bail!("nothing could be read");
     }
+    show_refused(&inputs.refused, "warning");
     if !quiet {
         for note in &inputs.notes {
             eprintln!("note: {note}");
         }
     }
+    let mut ending = if inputs.refused.is_empty() { Ending::Done } else { Ending::Partly };
     for input in &inputs.traces {
         if show(input.trace.diagnostics(), quiet) == Ending::Partly {
             ending = Ending::Partly;
@@ -38,9 +35,12 @@ pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<Ending> 
     Ok(ending)
 }
 
-/// Errors of a trace name it themselves.
-fn described(name: &str, why: &str) -> String {
-    if why.contains(name) { why.to_owned() } else { format!("{name}: {why}") }
+/// Shows what was not used, and why.
+pub(crate) fn show_refused(refused: &[Refused], word: &str) {
+    for Refused { what, name, why } in refused {
+        let what = if *what == "trace" { String::new() } else { format!("{what} ") };
+        eprintln!("{word}: {what}{name}: {why}");
+    }
 }
 
 /// Shows diagnostics; losses make the work partial.

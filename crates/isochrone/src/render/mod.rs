@@ -1,5 +1,7 @@
 //! Rendering that several commands share.
 
 pub(crate) mod complaints;
+pub(crate) mod events;
 pub(crate) mod figures;
+pub(crate) mod report;
 pub(crate) mod time;

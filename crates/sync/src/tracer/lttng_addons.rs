@@ -4,7 +4,7 @@
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 use isochrone_ctf::{Event, FieldRef};
 
-use super::Extractor;
+use super::{Extractor, Seen};
 use crate::record::{Direction, PacketKey, protocol};
 
 /// A segment leaves the host's network stack.
@@ -35,7 +35,17 @@ pub(super) fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dy
 }
 
 impl Extractor for SocketEvent {
-    fn packet(&self, event: &Event<'_>) -> Option<PacketKey> {
+    fn seen(&self, event: &Event<'_>) -> Seen {
+        self.key(event).map_or(Seen::NoHeader, Seen::Packet)
+    }
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+}
+
+impl SocketEvent {
+    fn key(&self, event: &Event<'_>) -> Option<PacketKey> {
         Some(PacketKey {
             addresses: None,
             ports: None,
@@ -46,10 +56,6 @@ impl Extractor for SocketEvent {
             payload: None,
             ip_id: None,
         })
-    }
-
-    fn direction(&self) -> Direction {
-        self.direction
     }
 }
 

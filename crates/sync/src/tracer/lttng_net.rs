@@ -10,7 +10,7 @@ use isochrone_ctf::plan::{EventPlan, Name, StreamPlan};
 use isochrone_ctf::schema::IntegerClass;
 use isochrone_ctf::{Event, FieldRef, Visitor};
 
-use super::Extractor;
+use super::{Extractor, Seen};
 use crate::record::{Direction, PacketKey, TCP_FLAGS, protocol};
 
 /// A packet is handed to a device for sending.
@@ -42,13 +42,15 @@ pub(super) fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dy
 }
 
 impl Extractor for NetEvent {
-    fn packet(&self, event: &Event<'_>) -> Option<PacketKey> {
+    fn seen(&self, event: &Event<'_>) -> Seen {
         if self.device.as_ref().and_then(|device| event.text(device)) == Some(LOOPBACK) {
-            return None;
+            return Seen::Loopback;
         }
         let mut headers = Headers::default();
-        event.visit_field(&self.header, &mut headers)?;
-        headers.into_key()
+        if event.visit_field(&self.header, &mut headers).is_none() || !headers.network {
+            return Seen::NoHeader;
+        }
+        headers.into_key().map_or(Seen::OtherProtocol, Seen::Packet)
     }
 
     fn direction(&self) -> Direction {
@@ -60,11 +62,13 @@ impl Extractor for NetEvent {
 #[derive(Debug, Default)]
 struct Headers {
     field: Field,
+    /// Whether there is a network header at all.
+    network: bool,
     version_4: bool,
     tcp: bool,
-    ihl: u32,
-    total_length: Option<u32>,
-    payload_length: Option<u32>,
+    ihl: u64,
+    total_length: Option<u64>,
+    payload_length: Option<u64>,
     ip_id: Option<u16>,
     source: Vec<u16>,
     destination: Vec<u16>,
@@ -72,7 +76,7 @@ struct Headers {
     destination_port: u16,
     seq: u32,
     ack: u32,
-    data_offset: u32,
+    data_offset: u64,
     flags: u16,
 }
 
@@ -122,7 +126,8 @@ impl Visitor for Headers {
 
     fn begin_variant(&mut self, _: usize, name: &Name) {
         match name.shown() {
-            "ipv4" => self.version_4 = true,
+            "ipv4" => (self.network, self.version_4) = (true, true),
+            "ipv6" => self.network = true,
             "tcp" => self.tcp = true,
             _ => {}
         }
@@ -131,9 +136,9 @@ impl Visitor for Headers {
     fn unsigned(&mut self, _: &IntegerClass, value: u64) {
         match self.field {
             Field::Other => {}
-            Field::Ihl => self.ihl = value as u32,
-            Field::TotalLength => self.total_length = Some(value as u32),
-            Field::PayloadLength => self.payload_length = Some(value as u32),
+            Field::Ihl => self.ihl = value,
+            Field::TotalLength => self.total_length = Some(value),
+            Field::PayloadLength => self.payload_length = Some(value),
             Field::Id => self.ip_id = Some(value as u16),
             Field::Source => self.source.push(value as u16),
             Field::Destination => self.destination.push(value as u16),
@@ -141,7 +146,7 @@ impl Visitor for Headers {
             Field::DestinationPort => self.destination_port = value as u16,
             Field::Seq => self.seq = value as u32,
             Field::Ack => self.ack = value as u32,
-            Field::DataOffset => self.data_offset = value as u32,
+            Field::DataOffset => self.data_offset = value,
             Field::Flags => self.flags = value as u16 & TCP_FLAGS,
         }
     }
@@ -153,11 +158,10 @@ impl Headers {
             return None;
         }
         let addresses = Some((address(&self.source)?, address(&self.destination)?));
-        let header = 4 * self.data_offset;
-        let payload = match self.version_4 {
-            true => self.total_length?.checked_sub(4 * self.ihl + header),
-            false => self.payload_length?.checked_sub(header),
-        };
+        // Lengths of headers are counted in words of four bytes.
+        let words = self.data_offset.saturating_add(if self.version_4 { self.ihl } else { 0 });
+        let length = if self.version_4 { self.total_length? } else { self.payload_length? };
+        let payload = length.checked_sub(words.saturating_mul(4)).map(|payload| payload as u32);
         Some(PacketKey {
             addresses,
             ports: Some((self.source_port, self.destination_port)),

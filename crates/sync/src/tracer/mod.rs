@@ -8,11 +8,23 @@ use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
 use crate::record::{Direction, PacketKey};
 
+/// What an event tells of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// A packet that can be told from all others.
+    Packet(PacketKey),
+    /// A packet of a protocol that is not matched.
+    OtherProtocol,
+    /// A packet without its headers.
+    NoHeader,
+    /// A packet that never leaves the host.
+    Loopback,
+}
+
 /// Reads packets out of the events of one class.
 pub trait Extractor: Send + Sync {
-    /// The packet that an event tells of. `None`: it tells of none that could be a message (no TCP header in it,
-    /// loopback).
-    fn packet(&self, event: &Event<'_>) -> Option<PacketKey>;
+    /// What an event tells of.
+    fn seen(&self, event: &Event<'_>) -> Seen;
     /// Which way the packets of this event class pass.
     fn direction(&self) -> Direction;
 }

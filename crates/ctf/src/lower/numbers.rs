@@ -1,0 +1,85 @@
+//! Integers and floating point numbers.
+
+use super::types::{Lowered, Types};
+use super::{Complaint, attributes};
+use crate::schema::{Base, FieldClass, FloatClass, IntegerClass};
+use crate::tsdl::Assignment;
+
+type Result<T> = std::result::Result<T, Complaint>;
+
+impl Types<'_> {
+    pub(super) fn integer(&mut self, offset: usize, attributes: &[Assignment<'_>]) -> Result<Lowered> {
+        self.budget.charge_attributes(attributes.len(), offset)?;
+        let mut size = None;
+        let mut align = None;
+        let mut character = false;
+        let mut class = IntegerClass {
+            size: 0,
+            align: 1,
+            signed: false,
+            byte_order: self.native,
+            base: Base::Decimal,
+            mappings: None,
+            role: None,
+            clock: None,
+        };
+        for Assignment { path, value } in attributes {
+            match path.parts.as_slice() {
+                ["size"] => size = Some((value.offset, attributes::integer(value)?)),
+                ["align"] => align = Some(attributes::alignment(value)?),
+                ["signed"] => class.signed = attributes::boolean(value)?,
+                ["byte_order"] => class.byte_order = attributes::byte_order(value)?.unwrap_or(self.native),
+                ["base"] => class.base = attributes::base(value)?,
+                ["encoding"] => character = attributes::is_character(value)?,
+                ["map"] => class.clock = Some(self.clock(value)?),
+                // Attributes of writers' own do not change the layout.
+                _ => {}
+            }
+        }
+        let (at, size) = size.ok_or_else(|| Complaint::new(offset, "an integer needs a size"))?;
+        class.size = u32::try_from(size)
+            .ok()
+            .filter(|size| (1..=64).contains(size))
+            .ok_or_else(|| Complaint::new(at, format!("an integer of {size} bits: 1 to 64 are possible")))?;
+        class.align = align.unwrap_or(if class.size.is_multiple_of(8) { 8 } else { 1 });
+        // Only then do the characters follow each other without gaps.
+        let character = character && class.size == 8 && class.align == 8;
+        Ok(Lowered { character, ..Lowered::leaf(FieldClass::Integer(class)) })
+    }
+
+    fn clock(&self, value: &crate::tsdl::Value<'_>) -> Result<usize> {
+        let name = attributes::clock_name(value)
+            .ok_or_else(|| Complaint::new(value.offset, "an integer is mapped to `clock.NAME.value`"))?;
+        self.clocks
+            .get(name)
+            .copied()
+            .ok_or_else(|| Complaint::new(value.offset, format!("no clock is called `{name}`")))
+    }
+
+    pub(super) fn float(&mut self, offset: usize, attributes: &[Assignment<'_>]) -> Result<Lowered> {
+        self.budget.charge_attributes(attributes.len(), offset)?;
+        let (mut exponent, mut mantissa) = (0, 0);
+        let mut class = FloatClass { size: 0, align: 8, byte_order: self.native };
+        for Assignment { path, value } in attributes {
+            match path.parts.as_slice() {
+                ["exp_dig"] => exponent = attributes::unsigned(value)?,
+                ["mant_dig"] => mantissa = attributes::unsigned(value)?,
+                ["align"] => class.align = attributes::alignment(value)?,
+                ["byte_order"] => class.byte_order = attributes::byte_order(value)?.unwrap_or(self.native),
+                _ => {}
+            }
+        }
+        class.size = match (exponent, mantissa) {
+            (8, 24) => 32,
+            (11, 53) => 64,
+            _ => {
+                let message = format!(
+                    "a floating point number with {exponent} exponent and {mantissa} mantissa digits: \
+                     8 and 24 or 11 and 53 are possible"
+                );
+                return Err(Complaint::new(offset, message));
+            }
+        };
+        Ok(Lowered::leaf(FieldClass::Float(class)))
+    }
+}

@@ -1,0 +1,167 @@
+//! Numbers for the integers that lengths and selectors need, and the compilation of field classes to nodes.
+
+use std::collections::BTreeMap;
+
+use super::node::{Count, Name, Node, NodeKind, OptionNode, Selector};
+use crate::bits::checked_align_up;
+use crate::schema::{FieldClass, Length, Location, Scope, StructClass, VariantClass};
+
+/// The numbered places of the integers that lengths and selectors need: those of the contexts and headers that all
+/// events share (`outer`), then those of one event class.
+#[derive(Debug, Default)]
+pub(super) struct Slots<'o> {
+    outer: Option<&'o Slots<'o>>,
+    /// Number of the first slot here.
+    first: u32,
+    numbers: BTreeMap<Location, u32>,
+}
+
+impl<'o> Slots<'o> {
+    /// Slots behind those that others have taken.
+    pub(super) fn inside(outer: &'o Self) -> Self {
+        Self { first: outer.count() as u32, outer: Some(outer), numbers: BTreeMap::new() }
+    }
+
+    /// How many slots a walk needs.
+    pub(super) fn count(&self) -> usize {
+        self.first as usize + self.numbers.len()
+    }
+
+    /// The locations here, without those outside.
+    pub(super) fn locations(&self) -> impl Iterator<Item = &Location> {
+        self.numbers.keys()
+    }
+
+    fn want(&mut self, location: &Location) {
+        if self.number(location).is_none() {
+            self.numbers.insert(location.clone(), self.count() as u32);
+        }
+    }
+
+    fn number(&self, location: &Location) -> Option<u32> {
+        let here = self.numbers.get(location).copied();
+        here.or_else(|| self.outer.and_then(|outer| outer.number(location)))
+    }
+
+    /// Drops locations and numbers the rest anew.
+    pub(super) fn keep_only(&mut self, keep: impl Fn(&Location) -> bool) {
+        self.numbers.retain(|location, _| keep(location));
+        for (number, slot) in (self.first..).zip(self.numbers.values_mut()) {
+            *slot = number;
+        }
+    }
+
+    pub(super) fn collect_struct(&mut self, class: &StructClass) {
+        for member in &class.members {
+            self.collect(&member.class);
+        }
+    }
+
+    fn collect(&mut self, class: &FieldClass) {
+        match class {
+            FieldClass::Integer(_) | FieldClass::Float(_) | FieldClass::String(_) => {}
+            FieldClass::Text(class) => self.collect_length(&class.length),
+            FieldClass::Struct(class) => self.collect_struct(class),
+            FieldClass::Array(class) => {
+                self.collect_length(&class.length);
+                self.collect(&class.element);
+            }
+            FieldClass::Variant(class) => {
+                self.want(&class.selector);
+                for option in &class.options {
+                    self.collect(&option.class);
+                }
+            }
+        }
+    }
+
+    fn collect_length(&mut self, length: &Length) {
+        if let Length::Dynamic(location) = length {
+            self.want(location);
+        }
+    }
+
+    pub(super) fn compile_scope(&self, scope: Scope, class: &StructClass) -> Node {
+        self.compile_struct(&mut Location { scope, path: Vec::new() }, class)
+    }
+
+    fn compile(&self, here: &mut Location, class: &FieldClass) -> Node {
+        let align = class.align();
+        match class {
+            FieldClass::Integer(class) => {
+                let slot = self.number(here);
+                let fixed_bits = Some(u64::from(class.size));
+                Node { align, fixed_bits, kind: NodeKind::Integer { class: class.clone(), slot } }
+            }
+            FieldClass::Float(class) => {
+                Node { align, fixed_bits: Some(class.size.into()), kind: NodeKind::Float(class.clone()) }
+            }
+            FieldClass::String(_) => Node { align, fixed_bits: None, kind: NodeKind::String },
+            FieldClass::Text(class) => {
+                let count = self.elements(&class.length);
+                let fixed_bits = fixed_elements(count, 8, 8);
+                Node { align, fixed_bits, kind: NodeKind::Text(count) }
+            }
+            FieldClass::Struct(class) => self.compile_struct(here, class),
+            FieldClass::Array(class) => {
+                let count = self.elements(&class.length);
+                let element = self.compile(here, &class.element);
+                let fixed_bits = element
+                    .fixed_bits
+                    .and_then(|size| fixed_elements(count, checked_align_up(size, element.align)?, size));
+                Node { align, fixed_bits, kind: NodeKind::Array(count, Box::new(element)) }
+            }
+            FieldClass::Variant(class) => self.compile_variant(here, class),
+        }
+    }
+
+    fn compile_struct(&self, here: &mut Location, class: &StructClass) -> Node {
+        let mut size = Some(0);
+        let mut members = Vec::with_capacity(class.members.len());
+        for member in &class.members {
+            here.path.push(member.name.clone());
+            let node = self.compile(here, &member.class);
+            here.path.pop();
+            size = size.and_then(|size| checked_align_up(size, node.align)?.checked_add(node.fixed_bits?));
+            members.push((Name::new(&member.name), node));
+        }
+        Node { align: class.align(), fixed_bits: size, kind: NodeKind::Struct(members) }
+    }
+
+    fn compile_variant(&self, here: &mut Location, class: &VariantClass) -> Node {
+        let mut ranges = Vec::new();
+        let mut options = Vec::with_capacity(class.options.len());
+        for (index, option) in class.options.iter().enumerate() {
+            ranges.extend(option.ranges.iter().map(|&(first, last)| (first, last, index)));
+            here.path.push(option.name.clone());
+            options
+                .push(OptionNode { name: Name::new(&option.name), node: self.compile(here, &option.class) });
+            here.path.pop();
+        }
+        let mut inside = Vec::new();
+        options.iter().for_each(|option: &OptionNode| option.node.add_slots(&mut inside));
+        let selector =
+            Selector { slot: self.slot(&class.selector), signed: class.selector_signed, ranges, inside };
+        Node { align: 1, fixed_bits: None, kind: NodeKind::Variant(selector, options) }
+    }
+
+    fn elements(&self, length: &Length) -> Count {
+        match length {
+            Length::Static(count) => Count::Static(*count),
+            Length::Dynamic(location) => Count::Slot(self.slot(location)),
+        }
+    }
+
+    fn slot(&self, location: &Location) -> u32 {
+        self.number(location).unwrap_or_default()
+    }
+}
+
+/// Bits of a number of elements known beforehand.
+fn fixed_elements(count: Count, stride: u64, size: u64) -> Option<u64> {
+    match count {
+        Count::Static(0) => Some(0),
+        Count::Static(count) => (count - 1).checked_mul(stride)?.checked_add(size),
+        Count::Slot(_) => None,
+    }
+}

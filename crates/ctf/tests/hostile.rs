@@ -1,0 +1,403 @@
+//! Metadata that stand for more than they say, and streams that contradict themselves: each is refused or read right, in
+//! bounded time and memory.
+
+#![allow(clippy::unwrap_used)] // A test may panic.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use common::{COMPACT, metadata, shown, write};
+use isochrone_ctf::plan::Plan;
+use isochrone_ctf::schema::{FieldClass, Scope};
+use isochrone_ctf::{Trace, parse_metadata};
+
+/// An event with these fields.
+fn event(fields: &str) -> String {
+    metadata(&format!("event {{ name = x; fields := struct {{ {fields} }}; }};"))
+}
+
+/// Types that each hold the one before twice: `t0` must be declared.
+fn doubled(times: usize) -> String {
+    (1..=times).fold(String::new(), |mut text, n| {
+        write!(text, "typedef struct {{ t{0} a; t{0} b; }} t{n}; ", n - 1).unwrap();
+        text
+    })
+}
+
+#[test]
+fn metadata_beyond_all_limits_are_refused() {
+    let check = |name: &str, text: String, expect: &str| {
+        let error = parse_metadata(&text).map(drop).unwrap_err().to_string();
+        assert!(error.contains(expect), "{name}: {error}");
+    };
+    let (deep, large, many) = ("deeper than 256", "fits no packet", "more than 1048576 field classes");
+    let huge = "[2305843009213693951]";
+    check("dimensions", event(&format!("u8 n{};", "[1]".repeat(100_000))), deep);
+    let mut aliases = "typedef u8 a0[1]; ".to_owned();
+    (1..200).for_each(|n| write!(aliases, "typedef a{} a{n}[1][1]; ", n - 1).unwrap());
+    check("aliases of arrays", event(&format!("{aliases} a199 x;")), deep);
+    let nested = format!("struct {{ {} x{}; }}", "u8", "[1]".repeat(200));
+    check("arrays in arrays", event(&format!("{nested} y{};", "[1]".repeat(100))), deep);
+    let many_arrays = format!("typedef u8 t0{}; {} t13 x;", "[1]".repeat(200), doubled(13));
+    check("every dimension is a class", event(&many_arrays), many);
+    check("sum", event(&format!("u8 a{huge}; u8 b[2]; string s;")), large);
+    check("alignment", event(&format!("u8 a{huge}; integer {{ size = 64; align = 64; }} z;")), large);
+    check("stride", event(&format!("struct {{ u8 a{huge}; }} align(64) b[2];")), large);
+    check("product", event("u64 a[1000000][1000000][1000000];"), large);
+    check("two arrays", event(&format!("u8 a{huge}; u64 z; u8 b{huge}; u64 y;")), large);
+    let part = "72057594037927936";
+    check("parts", event(&format!("u8 a[{part}]; string s; u8 b[{part}]; string t; u8 c[{part}];")), large);
+    let name = "n".repeat(1 << 20);
+    check("a long name", event(&format!("typedef struct {{ u8 {name}; }} t0; {} t17 x;", doubled(17))), many);
+    let inner: String = (0..5000).fold(String::new(), |text, n| text + &format!("typedef u8 i{n}; "));
+    let inner = format!("typedef struct {{ {inner} u8 a; }} t0; {} t12 x;", doubled(12));
+    check("types inside", event(&inner), many);
+    let labels = "a, ".repeat(5000);
+    let ranges = format!("typedef struct {{ enum : u16 {{ {labels} }} t; variant <t> {{ u8 a; }} v; }} t0; ");
+    check("ranges of an option", event(&format!("{ranges} {} t12 x;", doubled(12))), many);
+}
+
+#[test]
+fn metadata_of_every_shape_open_in_linear_time() {
+    let check = |name: &str, text: String| {
+        let start = Instant::now();
+        let trace = write(&text, &[]);
+        assert!(Trace::open(trace.path()).is_ok(), "{name}");
+        // Each took half a minute or all memory before; it takes a tenth of a second.
+        assert!(start.elapsed() < Duration::from_secs(8), "{name}: {:?}", start.elapsed());
+    };
+    let list = |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<String>();
+    check("members", event(&list(150_000, &|n| format!("u8 f{n:06};"))));
+    let labels = list(30_000, &|n| format!("l{n:06}, "));
+    let options = list(30_000, &|n| format!("u8 l{n:06}; "));
+    check("options", event(&format!("enum : u32 {{ {labels} }} tag; variant <tag> {{ {options} }} v;")));
+    check("events", metadata(&list(60_000, &|n| format!("event {{ name = x; id = {n}; }};\n"))));
+    let streams =
+        list(2_000, &|n| format!("stream {{ id = {n}; }}; event {{ id = 65000; stream_id = {n}; }};\n"));
+    check("event ids", metadata(&streams));
+    let context = list(6_000, &|n| format!("string f{n};"));
+    let events = list(6_000, &|n| format!("event {{ name = x; id = {n}; }};"));
+    check("context", metadata(&format!("stream {{ event.context := struct {{ {context} }}; }}; {events}")));
+}
+
+#[test]
+fn labels_are_shared() {
+    let labels: String = (0..1000).map(|n| format!("l{n}, ")).collect();
+    let text = event(&format!("typedef enum : u32 {{ {labels} }} t0; {} t12 x;", doubled(12)));
+    let schema = parse_metadata(&text).unwrap();
+    let mut found = Vec::new();
+    let mut open: Vec<&FieldClass> =
+        schema.streams[0].events[0].payload.iter().flat_map(|p| &p.members).map(|m| &m.class).collect();
+    while let Some(class) = open.pop() {
+        match class {
+            FieldClass::Struct(class) => open.extend(class.members.iter().map(|m| &m.class)),
+            FieldClass::Integer(class) => found.push(class.mappings.as_ref().unwrap().as_ptr()),
+            _ => panic!("{class:?}"),
+        }
+    }
+    assert_eq!(found.len(), 1 << 12);
+    assert!(found.iter().all(|labels| *labels == found[0]));
+}
+
+/// Checks what a reader makes of one stream file: complaints (`!`) and lines of the dump.
+fn check(name: &str, text: &str, stream: &[u8], expect: &[&str]) {
+    let trace = write(text, &[("s", stream)]);
+    let lines = shown(trace.path()).unwrap();
+    assert_eq!(lines, expect, "{name}");
+}
+
+const STREAM: [&str; 2] = ["[\"S\",0,0,\"s\",0]", "[\"P\",null,null,null]"];
+
+#[test]
+fn elements_without_size_are_limited() {
+    let refused = |name: &str, fields: &str, stream: &[u8], message: &str| {
+        let complaint = format!("! the rest of the packet is skipped: {message}");
+        check(name, &event(fields), stream, &[STREAM[0], STREAM[1], &complaint]);
+    };
+    let array = |count: u64| format!("an array of {count} elements does not fit the packet");
+    refused("nested", "u8 n; struct { } e[30000][30000];", &[0], &array(900_030_000));
+    refused("counted", "u32 n; struct { } e[n];", &bytes!(65_537_u32), &array(65_537));
+    refused("counted, nested", "u16 n; struct { } e[n][n];", &bytes!(300_u16), &array(300));
+    let text = "u16 n; struct { struct { } inner[n]; } e[300];";
+    refused("in a structure", text, &bytes!(300_u16), &array(300));
+    refused("many per byte", "struct { u8 c; struct { } e[1000]; } r[100];", &[0; 100], &array(100_000));
+    refused(
+        "a huge count",
+        "u64 n; string s[n];",
+        &bytes!(u64::MAX, 0_u8),
+        "a string has no end within the packet",
+    );
+    // As many as may be.
+    let trace = write(&event("u32 n; struct { } e[n];"), &[("s", &bytes!(65_536_u32))]);
+    let lines = shown(trace.path()).unwrap();
+    assert_eq!(lines.len(), 3);
+    assert!(lines[2].ends_with("{},{}]}]"));
+    let trace = write(&event("u8 n; struct { u8 c; struct { } e[20]; } r[3];"), &[("s", &[1, 2, 3, 4])]);
+    assert_eq!(shown(trace.path()).unwrap().last().unwrap().matches("{}").count(), 60);
+}
+
+#[test]
+fn broken_packets_fill_no_memory() {
+    let context = "stream { packet.context := struct { u8 packet_size; u8 content_size; }; };\
+                   event { name = x; fields := struct { string n; }; };";
+    let cases: [(&str, &[u8], usize, usize); 2] =
+        [("content less than the head", &[16, 1], 101, 0), ("a string without an end", &[24, 24, 7], 0, 101)];
+    for (name, packet, opened, read) in cases {
+        let trace = write(&metadata(context), &[("s", &packet.repeat(10_000))]);
+        let trace = Trace::open(trace.path()).unwrap();
+        assert_eq!(trace.diagnostics().len(), opened, "{name}");
+        let mut events = (0..trace.streams().len()).map(|stream| trace.events(stream)).next();
+        let diagnostics = events.as_mut().map_or(&[][..], |events| {
+            assert_eq!(events.by_ref().count(), 0);
+            events.diagnostics()
+        });
+        assert_eq!(diagnostics.len(), read, "{name}");
+        let last = trace.diagnostics().iter().chain(diagnostics).last().unwrap();
+        assert_eq!(last.message, "and 9900 more like these", "{name}");
+    }
+    assert!(size_of::<isochrone_ctf::Packet>() <= 96);
+}
+
+#[test]
+fn headers_are_decoded_as_declared() {
+    let struct_n = "event { name = x; id = 0; fields := struct { u8 n; }; };";
+    let of = |header: &str| metadata(&format!("stream {{ event.header := {header}; }}; {struct_n}"));
+    let shifted = COMPACT.replace("} compact;", "} align(8) compact;");
+    check(
+        "a short form that is aligned",
+        &of(&shifted),
+        &[0, 5, 0, 0, 0, 9, 0, 6, 0, 0, 0, 10],
+        &[
+            "[\"S\",0,0,\"s\",2]",
+            STREAM[1],
+            "[\"E\",5,5,0,\"x\",null,null,{\"n\":9}]",
+            "[\"E\",6,6,0,\"x\",null,null,{\"n\":10}]",
+        ],
+    );
+    let packed = COMPACT.replace(
+        "struct { u32 id; t64 t; }",
+        "struct { integer { size = 32; align = 1; } id; \
+                                  integer { size = 64; align = 1; map = clock.m.value; } t; }",
+    );
+    check(
+        "a full form without alignment",
+        &of(&packed),
+        &bytes!(31_u128 | (77 << 37), 0_u8)[..14],
+        &["[\"S\",0,0,\"s\",1]", STREAM[1], "[\"E\",77,77,0,\"x\",null,null,{\"n\":0}]"],
+    );
+    let context = "packet.context := struct { u32 content_size; u32 packet_size; \
+                   enum : u8 { compact = 0 ... 30, extended = 31 } kind; };";
+    let other = COMPACT.replace("variant <id>", "variant <stream.packet.context.kind>");
+    let text = metadata(&format!("stream {{ {context} event.header := {other}; }}; {struct_n}"));
+    let bits = (9 + 1 + 12 + 1) * 8_u32;
+    check(
+        "a selector that is not the id",
+        &text,
+        &bytes!(bits, bits, 31_u8, 0_u8, 0_u32, 77_u64, 9_u8),
+        &[
+            "[\"S\",0,0,\"s\",1]",
+            "[\"P\",null,null,{\"kind\":[31,[\"extended\"]]}]",
+            "[\"E\",77,77,0,\"x\",null,null,{\"n\":9}]",
+        ],
+    );
+    let variant = "struct { variant <stream.packet.context.kind> { u8 compact; u32 extended; } v; }";
+    let text = metadata(&format!("stream {{ {context} event.header := {variant}; }}; {struct_n}"));
+    let bits = (9 + 10) * 8_u32;
+    check(
+        "a selector in the packet context",
+        &text,
+        &bytes!(bits, bits, 31_u8, 0_u32, 10_u8, 0_u32, 11_u8),
+        &[
+            "[\"S\",0,0,\"s\",2]",
+            "[\"P\",null,null,{\"kind\":[31,[\"extended\"]]}]",
+            "[\"E\",null,null,0,\"x\",null,null,{\"n\":10}]",
+            "[\"E\",null,null,0,\"x\",null,null,{\"n\":11}]",
+        ],
+    );
+    check(
+        "a signed time",
+        &of("struct { integer { size = 32; signed = true; map = clock.m.value; } t; }"),
+        &bytes!(0x8000_0000_u32, 1_u8, 0x8000_0001_u32, 2_u8),
+        &[
+            "[\"S\",0,0,\"s\",2]",
+            STREAM[1],
+            "[\"E\",2147483648,2147483648,0,\"x\",null,null,{\"n\":1}]",
+            "[\"E\",2147483649,2147483649,0,\"x\",null,null,{\"n\":2}]",
+        ],
+    );
+}
+
+#[test]
+fn selectors_and_lengths_are_those_of_the_event() {
+    check(
+        "a length in an option that was not chosen",
+        &event("enum : u8 { a, b } tag; variant <tag> { u8 a; u8 b; } v; u8 seq[v.a];"),
+        &[0, 2, 7, 8, 1, 5, 0, 1, 9],
+        &[
+            "[\"S\",0,0,\"s\",3]",
+            STREAM[1],
+            "[\"E\",null,null,0,\"x\",null,null,{\"tag\":[0,[\"a\"]],\"v\":{\"a\":2},\"seq\":[7,8]}]",
+            "[\"E\",null,null,0,\"x\",null,null,{\"tag\":[1,[\"b\"]],\"v\":{\"b\":5},\"seq\":[]}]",
+            "[\"E\",null,null,0,\"x\",null,null,{\"tag\":[0,[\"a\"]],\"v\":{\"a\":1},\"seq\":[9]}]",
+        ],
+    );
+    check(
+        "the same in the elements of an array",
+        &event("struct { enum : u8 { a, b } tag; variant <tag> { u8 a; u8 b; } v; u8 seq[v.a]; } e[2];"),
+        &[0, 1, 7, 1, 5],
+        &[
+            "[\"S\",0,0,\"s\",1]",
+            STREAM[1],
+            "[\"E\",null,null,0,\"x\",null,null,{\"e\":[{\"tag\":[0,[\"a\"]],\"v\":{\"a\":1},\"seq\":[7]},\
+             {\"tag\":[1,[\"b\"]],\"v\":{\"b\":5},\"seq\":[]}]}]",
+        ],
+    );
+    check(
+        "a signed selector",
+        &event(
+            "enum : integer { size = 8; signed = true; } { a = 0, b = 1 ... 18446744073709551615 } tag; \
+             variant <tag> { u8 a; u32 b; } v;",
+        ),
+        &[255, 1, 2, 3, 4],
+        &[
+            STREAM[0],
+            STREAM[1],
+            "! the rest of the packet is skipped: the selector value -1 chooses no option of a variant",
+        ],
+    );
+}
+
+#[test]
+fn packets_are_read_as_declared() {
+    let of = |context: &str, header: &str| {
+        metadata(&format!(
+            "stream {{ packet.context := struct {{ u32 content_size; u32 packet_size; {context} }}; {header} }}; \
+             event {{ name = x; fields := struct {{ u8 n; }}; }};"
+        ))
+    };
+    let signed = "integer { size = 32; signed = true; } events_discarded;";
+    let bits = 13 * 8_u32;
+    check(
+        "a signed counter",
+        &of(signed, ""),
+        &bytes!(bits, bits, 2_147_483_647_u32, 7_u8, bits, bits, 0x8000_0001_u32, 8_u8),
+        &[
+            "[\"S\",0,0,\"s\",2]",
+            "[\"DE\",2147483647,null,null]",
+            STREAM[1],
+            "[\"E\",null,null,0,\"x\",null,null,{\"n\":7}]",
+            "[\"DE\",2,null,null]",
+            STREAM[1],
+            "[\"E\",null,null,0,\"x\",null,null,{\"n\":8}]",
+        ],
+    );
+    let timed = of("t32 timestamp_begin;", "event.header := struct { t32 t; };");
+    let bits = 17 * 8_u32;
+    check(
+        "a begin that wraps",
+        &timed,
+        &bytes!(bits, bits, 0xffff_fff0_u32, 0xffff_fff1_u32, 1_u8, bits, bits, 16_u32, 17_u32, 2_u8),
+        &[
+            "[\"S\",0,0,\"s\",2]",
+            "[\"P\",4294967280,null,null]",
+            "[\"E\",4294967281,4294967281,0,\"x\",null,null,{\"n\":1}]",
+            "[\"P\",4294967312,null,null]",
+            "[\"E\",4294967313,4294967313,0,\"x\",null,null,{\"n\":2}]",
+        ],
+    );
+    let bits = 25 * 8_u32;
+    check(
+        "an end before the begin",
+        &of("t64 timestamp_begin; t64 timestamp_end;", ""),
+        &bytes!(bits, bits, 9_u64, 3_u64, 1_u8),
+        &[
+            "! the packet ends before it begins; read all the same",
+            "[\"S\",0,0,\"s\",1]",
+            "[\"P\",9,3,null]",
+            "[\"E\",9,9,0,\"x\",null,null,{\"n\":1}]",
+        ],
+    );
+}
+
+#[test]
+fn a_packet_of_an_unknown_class_costs_itself() {
+    let head = "/* CTF 1.8 */ trace { byte_order = le; packet.header := struct { integer { size = 8; } stream_id; }; };\n\
+                typealias integer { size = 8; } := u8;";
+    let stream = |id: u32, context: &str| {
+        format!("stream {{ id = {id}; packet.context := struct {{ {context} }}; }};")
+    };
+    let event = "event { name = x; stream_id = 0; fields := struct { u8 n; }; };";
+    let known = ["[\"P\",null,null,null]", "[\"E\",null,null,0,\"x\",null,null,{\"n\":1}]"];
+    let third = ["[\"P\",null,null,null]", "[\"E\",null,null,0,\"x\",null,null,{\"n\":3}]"];
+    let data = [0, 24, 1, 7, 24, 2, 0, 24, 3];
+    let skipped = "! packet skipped: no stream class has the id 7";
+    let text =
+        format!("{head} {} {} {event}", stream(0, "u8 packet_size;"), stream(1, "u8 packet_size; u8 m;"));
+    check(
+        "one layout",
+        &text,
+        &data,
+        &[skipped, "[\"S\",0,0,\"s\",2]", known[0], known[1], third[0], third[1]],
+    );
+    let text =
+        format!("{head} {} {} {event}", stream(0, "u8 packet_size;"), stream(1, "u8 m; u8 packet_size;"));
+    let tail = "! the last 6 bytes of the file are skipped: no stream class has the id 7";
+    check("two layouts", &text, &data, &[tail, "[\"S\",0,0,\"s\",1]", known[0], known[1]]);
+}
+
+#[test]
+fn files_without_times_are_in_the_order_of_their_packets() {
+    let text = |sequence: &str| {
+        format!(
+            "/* CTF 1.8 */ trace {{ byte_order = le; packet.header := struct {{ integer {{ size = 8; }} stream_id; \
+             integer {{ size = 8; }} stream_instance_id; }}; }}; stream {{ id = 0; packet.context := struct {{ \
+             integer {{ size = 8; }} packet_size; {sequence} }}; }}; \
+             event {{ name = x; fields := struct {{ integer {{ size = 8; }} n; }}; }};"
+        )
+    };
+    let order = |text: &str, files: &[(&str, &[u8])]| -> Vec<u64> {
+        let trace = write(text, files);
+        let trace = Trace::open(trace.path()).unwrap();
+        assert_eq!(trace.streams().len(), 1);
+        let class = &trace.stream_plan(0).events[0];
+        let field = class.payload_field(trace.stream_plan(0), &["n"]).unwrap();
+        trace.events(0).map(|event| event.unsigned(&field).unwrap()).collect()
+    };
+    let numbered = text("integer { size = 8; } packet_seq_num;");
+    // The numbers of the second file's packets wrap.
+    let files: [(&str, &[u8]); 2] =
+        [("a", &[0, 5, 40, 255, 3, 0, 5, 40, 0, 4]), ("b", &[0, 5, 40, 253, 1, 0, 5, 40, 254, 2])];
+    assert_eq!(order(&numbered, &files), [1, 2, 3, 4]);
+    assert_eq!(order(&text(""), &[("a", &[0, 5, 32, 1]), ("b", &[0, 5, 32, 2])]), [1, 2]);
+}
+
+#[test]
+fn fields_belong_to_their_class() {
+    let text = metadata(
+        "stream { event.header := struct { u8 id; }; }; event { id = 0; name = a; fields := struct { u8 x; string s; }; }; \
+         event { id = 1; name = b; fields := struct { u32 p; u32 y; string s; }; };",
+    );
+    let trace = write(&text, &[("s", &[0, 7, b'h', 0, 1, 9, 0, 0, 0, 10, 0, 0, 0, b'i', 0])]);
+    let trace = Trace::open(trace.path()).unwrap();
+    let plan = trace.stream_plan(0);
+    let [y, s] = ["y", "s"].map(|name| plan.events[1].payload_field(plan, &[name]).unwrap());
+    let read: Vec<_> = trace.events(0).map(|e| (e.unsigned(&y), e.text(&s), e.size())).collect();
+    assert_eq!(read, [(None, None, 4), (Some(10), Some(&b"i"[..]), 11)]);
+    // The same class of another trace is another one.
+    let other = Plan::compile(trace.schema());
+    let foreign = other.streams[0].events[1].field(&other.streams[0], Scope::Payload, &["y"]).unwrap();
+    assert!(trace.events(0).all(|event| event.unsigned(&foreign).is_none()));
+}
+
+#[test]
+fn padding_before_an_event_is_not_part_of_it() {
+    let text = metadata(
+        "stream { event.header := struct { t64 t; } align(64); }; event { name = x; fields := struct { u8 n; }; };",
+    );
+    let stream = bytes!(1_u64, 1_u64, 2_u64, 2_u8);
+    let trace = write(&text, &[("s", &stream)]);
+    let trace = Trace::open(trace.path()).unwrap();
+    assert_eq!(trace.events(0).map(|event| event.size()).collect::<Vec<_>>(), [9, 9]);
+}

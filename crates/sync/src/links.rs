@@ -1,0 +1,104 @@
+//! The messages of every pair of clocks, on their way from matching to the mathematics and to the artefact.
+
+use std::collections::BTreeMap;
+
+use isochrone_clock::{Corridor, Infeasible, LinkData, LinkQuality, Point, Refusal, Solution};
+
+use crate::artefact::MessageCounts;
+use crate::hosts::HostClock;
+use crate::input::Refused;
+use crate::matching::{Matches, Message};
+
+/// Pairs of clocks `(a, b)`, `a < b`, and what their messages say.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    pairs: BTreeMap<(usize, usize), Pair>,
+}
+
+#[derive(Debug, Default)]
+struct Pair {
+    corridor: Corridor,
+    counts: MessageCounts,
+}
+
+impl Links {
+    pub(crate) fn new(matches: &Matches) -> Self {
+        let mut links = Self::default();
+        for message in &matches.messages {
+            let (a, b) = pair_of(message.sender, message.receiver);
+            let Pair { corridor, counts } = links.pairs.entry((a, b)).or_default();
+            let (inserted, count) = if message.sender == a {
+                (corridor.a_to_b(message.sent, message.received), &mut counts.a_to_b)
+            } else {
+                (corridor.b_to_a(message.sent, message.received), &mut counts.b_to_a)
+            };
+            *(if inserted.is_ok() { count } else { &mut counts.dropped }) += 1;
+        }
+        for (&(sender, receiver), &count) in &matches.ambiguous {
+            links.pairs.entry(pair_of(sender, receiver)).or_default().counts.ambiguous += count;
+        }
+        links
+    }
+
+    pub(crate) fn corridors(&self) -> Vec<LinkData> {
+        self.pairs.iter().map(|(&(a, b), pair)| LinkData { a, b, corridor: pair.corridor.clone() }).collect()
+    }
+
+    pub(crate) fn counts(&self, a: usize, b: usize) -> MessageCounts {
+        self.pairs.get(&(a, b)).map(|pair| pair.counts).unwrap_or_default()
+    }
+}
+
+/// The links that a solution does not use because their messages contradict each other, with the contradiction.
+pub(crate) fn refused(clocks: &[HostClock], solution: &Solution) -> Vec<Refused> {
+    let refuse = |link: &isochrone_clock::LinkReport| {
+        let LinkQuality::Refused { why } = &link.quality else { return None };
+        let (a, b) = (&clocks[link.a].host, &clocks[link.b].host);
+        let mut reason = why.to_string();
+        if let Refusal::Contradiction(contradiction) = why {
+            reason += &contradicting(contradiction, a, b);
+            reason += ": one of the two clocks was set, slewed or stopped while it was traced, or packets were mistaken";
+        }
+        Some(Refused { what: "link", name: format!("{a} – {b}"), why: reason })
+    };
+    solution.links.iter().filter_map(refuse).collect()
+}
+
+/// The messages that exclude each other, by the time of each on one of the two clocks.
+fn contradicting(contradiction: &Infeasible, a: &str, b: &str) -> String {
+    let pairs = match contradiction {
+        Infeasible::SameInstant { pair } => vec![pair],
+        Infeasible::Crossed { min_pair, max_pair, .. } => vec![min_pair, max_pair],
+        Infeasible::Backwards { max_pair, .. } => vec![max_pair],
+        Infeasible::NotAClock { .. } => Vec::new(),
+    };
+    let shown = |(lower, upper): &(Point, Point)| {
+        // A lower point is a message from b to a, an upper point one from a to b.
+        format!("{b} → {a} received at {} and {a} → {b} sent at {}", lower.x(), upper.x())
+    };
+    match pairs.iter().map(|pair| shown(pair)).collect::<Vec<_>>().join("; ") {
+        none if none.is_empty() => none,
+        listed => format!(" (raw ns of {a}: {listed})"),
+    }
+}
+
+/// Messages per pair that the corrections show as received before they were sent.
+pub(crate) fn inversions(
+    matches: &Matches,
+    solution: &Solution,
+    island_of: &impl Fn(usize) -> Option<usize>,
+) -> BTreeMap<(usize, usize), u64> {
+    let mut counts = BTreeMap::new();
+    for &Message { sender, sent, receiver, received } in &matches.messages {
+        let inverted =
+            solution.corrections[sender].apply(sent) > solution.corrections[receiver].apply(received);
+        if inverted && island_of(sender) == island_of(receiver) {
+            *counts.entry(pair_of(sender, receiver)).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn pair_of(x: usize, y: usize) -> (usize, usize) {
+    (x.min(y), x.max(y))
+}

@@ -1,0 +1,82 @@
+//! What a user should know about a synchronization though it costs nothing.
+
+use isochrone_clock::{LinkQuality, LinkReport, Solution};
+
+use crate::extract::TraceFacts;
+use crate::hosts::{self, HostClock};
+use crate::input::Inputs;
+use crate::options::Options;
+
+/// All notes, about hosts first, then about links.
+pub(crate) fn about(
+    inputs: &Inputs,
+    clocks: &[HostClock],
+    facts: &[TraceFacts],
+    solution: &Solution,
+    options: &Options,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for clock in clocks {
+        notes.extend(wall_clock_set(inputs, clock));
+        notes.extend(same_name(inputs, clock));
+        notes.extend(losses(clock, facts));
+    }
+    notes.extend(solution.links.iter().filter_map(|link| assumption(clocks, link, options)));
+    if let [only] = clocks {
+        let host = &only.host;
+        notes.push(format!("all traces are of one clock, that of {host}: there is nothing to synchronize"));
+    }
+    notes
+}
+
+fn wall_clock_set(inputs: &Inputs, clock: &HostClock) -> Option<String> {
+    let offsets = clock
+        .traces
+        .iter()
+        .filter_map(|&trace| inputs.traces[trace].trace.schema().single_clock().and_then(hosts::offset_ns));
+    let (least, greatest) = offsets.clone().min().zip(offsets.max())?;
+    let step = i128::from(greatest) - i128::from(least);
+    (!hosts::same_offset(least, greatest)).then(|| {
+        format!(
+            "{}: the clock offsets of its traces differ by {step} ns: its wall clock was set between the recordings; \
+             times are taken from the clock itself, so nothing else changes",
+            clock.host
+        )
+    })
+}
+
+fn same_name(inputs: &Inputs, clock: &HostClock) -> Option<String> {
+    let (name, _) =
+        clock.host.split_once('#').filter(|(name, _)| clock.hostnames.iter().any(|host| host == name))?;
+    let path = inputs.traces[*clock.traces.first()?].path().display();
+    Some(format!(
+        "more than one clock belongs to a host called {name}; the one of {path} is called {}",
+        clock.host
+    ))
+}
+
+fn losses(clock: &HostClock, facts: &[TraceFacts]) -> Option<String> {
+    let (mut events, mut packets) = (0_u64, 0_u64);
+    for &trace in &clock.traces {
+        events = events.saturating_add(facts[trace].discarded_events);
+        packets = packets.saturating_add(facts[trace].discarded_packets);
+    }
+    let host = &clock.host;
+    (events > 0 || packets > 0)
+        .then(|| format!("{host}: the tracer lost {events} events and {packets} packets"))
+}
+
+/// Bounds that rest on more than messages, and messages that contradict what is usual.
+fn assumption(clocks: &[HostClock], link: &LinkReport, options: &Options) -> Option<String> {
+    let pair = format!("{} – {}", clocks[link.a].host, clocks[link.b].host);
+    let prior = options.rate_prior_ppm;
+    if link.prior_contradicted {
+        return Some(format!(
+            "{pair}: by the messages, the rates of the two clocks differ by more than {prior} ppm, which is rare; the \
+             messages are believed"
+        ));
+    }
+    (link.quality == LinkQuality::Incomplete).then(|| {
+        format!("{pair}: the messages leave the rates open; the bounds assume that they differ by at most {prior} ppm")
+    })
+}
