@@ -88,7 +88,7 @@ fn copies_read_as_the_original() {
     let small = stream("u16 content_size; u16 packet_size;", COMPACT);
     let size = ((4 + 5 * 1600) * 8) as u16;
     let short_many = with(&bytes!(size, size), &bytes!(5_u32 << 5 | 1, 9_u8).repeat(1600));
-    check("sizes that fit", &small, &short_many, 0, Ok(&["5 9"; 1600]));
+    check("sizes that fit", &small, &short_many, 0, Ok(&vec!["5 9"; 1600]));
     let apart = stream("u16 content_size; u16 packet_size;", COMPACT);
     let full_many: Vec<u8> = (0..500_u64).flat_map(|n| bytes!(31_u8, 1_u32, n << 40, 9_u8)).collect();
     let size = ((4 + full_many.len()) * 8) as u16;
@@ -103,6 +103,11 @@ fn copies_read_as_the_original() {
     check("a begin that does not", &narrow, &packet(1000, 3), 1 << 40, Err("the 32 bits of a packet's time"));
     let wrapping = [packet(0xffff_fff0, 1), packet(16, 2)].concat();
     check("begins that wrap", &narrow, &wrapping, 7, Ok(&["4294967288 1", "4294967320 2"]));
+
+    let long = stream("u32 content_size; u32 packet_size; t32 timestamp_begin;", "struct { t64 t; }");
+    let size = 21 * 8_u32;
+    let far = bytes!(size, size, 5_u32, 5_u64 << 32, 1_u8, size, size, 16_u32, 6_u64 << 32, 2_u8);
+    check("a packet without an end", &long, &far, 0, Ok(&["21474836480 1", "25769803776 2"]));
 
     let selector = "struct { enum : u8 { extended = 0, compact = 1 ... 255 } id; variant <id> { \
                     struct { t32 t; } compact; struct { u32 id; t64 t; } extended; } v; } align(8)";

@@ -139,7 +139,9 @@ impl<'o> Slots<'o> {
             here.path.pop();
         }
         let mut inside = Vec::new();
-        options.iter().for_each(|option: &OptionNode| option.node.add_slots(&mut inside));
+        for OptionNode { node, .. } in &options {
+            node.add_slots(&mut inside);
+        }
         let selector =
             Selector { slot: self.slot(&class.selector), signed: class.selector_signed, ranges, inside };
         Node { align: 1, fixed_bits: None, kind: NodeKind::Variant(selector, options) }

@@ -222,7 +222,9 @@ impl<'p> PacketWriter<'p> {
         self.write_head()?;
         self.out.resume(content_bits);
         self.offset += total_bits / 8;
-        self.before = Some(Times::of(begin, Some(end)));
+        // As a reader knows them.
+        let told = self.stream.context_bits(Role::PacketEnd).is_some();
+        self.before = Some(Times::of(begin, told.then_some(end)));
         Ok(WrittenPacket { bytes: self.out.padded(total_bits), entry })
     }
 

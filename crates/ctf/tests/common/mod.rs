@@ -27,6 +27,11 @@ pub fn metadata(text: &str) -> String {
     format!("{HEAD}{TYPES}{text}")
 }
 
+/// An event with these fields.
+pub fn event(fields: &str) -> String {
+    metadata(&format!("event {{ name = x; fields := struct {{ {fields} }}; }};"))
+}
+
 /// A directory with a trace of these stream files.
 pub fn write(text: &str, files: &[(&str, &[u8])]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
