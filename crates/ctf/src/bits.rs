@@ -6,15 +6,26 @@
 use crate::schema::ByteOrder;
 
 /// Reads `size` (1 to 64) bits at bit `at`. Bits beyond `bytes` read as 0; callers check bounds before.
+///
+/// Nearly all fields lie within eight bytes that are all there: these are loaded at once, whatever the field's size.
 #[inline]
 pub fn read(bytes: &[u8], at: u64, size: u32, order: ByteOrder) -> u64 {
     let first = (at / 8) as usize;
-    if at.is_multiple_of(8)
-        && let Some(value) = read_whole(bytes, first, size, order)
-    {
-        return value;
-    }
     let shift = (at % 8) as u32;
+    if shift + size <= 64
+        && let Some(eight) = bytes.get(first..).and_then(|rest| rest.first_chunk::<8>())
+    {
+        return match order {
+            ByteOrder::Little => (u64::from_le_bytes(*eight) >> shift) & (u64::MAX >> (64 - size)),
+            ByteOrder::Big => (u64::from_be_bytes(*eight) << shift) >> (64 - size),
+        };
+    }
+    read_at_edge(bytes, first, shift, size, order)
+}
+
+/// Fields over nine bytes, and those at the end of the bytes.
+#[inline(never)]
+fn read_at_edge(bytes: &[u8], first: usize, shift: u32, size: u32, order: ByteOrder) -> u64 {
     let count = (shift + size).div_ceil(8) as usize;
     let mut window = [0; 16];
     let available = bytes.get(first..).unwrap_or_default();
@@ -29,28 +40,6 @@ pub fn read(bytes: &[u8], at: u64, size: u32, order: ByteOrder) -> u64 {
             window[16 - count..16 - count + take].copy_from_slice(&available[..take]);
             (u128::from_be_bytes(window) >> (count as u32 * 8 - shift - size)) as u64 & mask
         }
-    }
-}
-
-/// The byte-aligned sizes that machines have instructions for.
-#[inline]
-fn read_whole(bytes: &[u8], first: usize, size: u32, order: ByteOrder) -> Option<u64> {
-    macro_rules! load {
-        ($type:ty) => {{
-            let end = first.checked_add(size_of::<$type>())?;
-            let raw = bytes.get(first..end)?.try_into().ok()?;
-            Some(match order {
-                ByteOrder::Little => <$type>::from_le_bytes(raw).into(),
-                ByteOrder::Big => <$type>::from_be_bytes(raw).into(),
-            })
-        }};
-    }
-    match size {
-        8 => bytes.get(first).map(|&b| b.into()),
-        16 => load!(u16),
-        32 => load!(u32),
-        64 => load!(u64),
-        _ => None,
     }
 }
 

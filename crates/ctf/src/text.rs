@@ -47,10 +47,18 @@ impl<'b> TextVisitor<'b> {
         let written = match class.base {
             Base::Decimal => {
                 let mut digits = itoa::Buffer::new();
-                self.out.extend_from_slice(digits.format(value).as_bytes());
+                // 128 bits take several times as long, and only unsigned numbers beyond the signed ones need them.
+                let shown = match i64::try_from(value) {
+                    Ok(short) => digits.format(short),
+                    Err(_) => digits.format(value),
+                };
+                self.out.extend_from_slice(shown.as_bytes());
                 Ok(())
             }
-            Base::Hexadecimal => write!(self.out, "0x{bits:X}"),
+            Base::Hexadecimal => {
+                hexadecimal(self.out, bits);
+                Ok(())
+            }
             Base::Octal => write!(self.out, "0{bits:o}"),
             Base::Binary => write!(self.out, "0b{bits:0width$b}", width = class.size as usize),
         };
@@ -114,27 +122,45 @@ impl Visitor for TextVisitor<'_> {
     }
 }
 
+/// Appends `0x` and the digits of a number.
+fn hexadecimal(out: &mut Vec<u8>, bits: u64) {
+    let digits = (67 - (bits | 1).leading_zeros()) / 4;
+    out.extend_from_slice(b"0x");
+    for digit in (0..digits).rev() {
+        out.push(b"0123456789ABCDEF"[(bits >> (4 * digit) & 15) as usize]);
+    }
+}
+
 /// Appends a string in quotes with the escapes of C. Bytes that are not ASCII are passed through.
 fn quoted(out: &mut Vec<u8>, bytes: &[u8]) {
+    let is_special = |byte: &u8| matches!(byte, 0..32 | 127 | b'\\' | b'\'' | b'"' | b'?');
     out.push(b'"');
-    for &byte in bytes {
-        match byte {
-            b'\\' | b'\'' | b'"' | b'?' => out.extend_from_slice(&[b'\\', byte]),
-            7 => out.extend_from_slice(b"\\a"),
-            8 => out.extend_from_slice(b"\\b"),
-            9 => out.extend_from_slice(b"\\t"),
-            10 => out.extend_from_slice(b"\\n"),
-            11 => out.extend_from_slice(b"\\v"),
-            12 => out.extend_from_slice(b"\\f"),
-            13 => out.extend_from_slice(b"\\r"),
-            0..32 | 127 => {
-                let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
-                out.extend_from_slice(&[b'\\', b'x', digit(byte >> 4), digit(byte & 15)]);
-            }
-            _ => out.push(byte),
-        }
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(is_special) {
+        out.extend_from_slice(&rest[..at]);
+        escaped(out, rest[at]);
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
     out.push(b'"');
+}
+
+/// Appends a byte that does not stand for itself.
+fn escaped(out: &mut Vec<u8>, byte: u8) {
+    match byte {
+        7 => out.extend_from_slice(b"\\a"),
+        8 => out.extend_from_slice(b"\\b"),
+        9 => out.extend_from_slice(b"\\t"),
+        10 => out.extend_from_slice(b"\\n"),
+        11 => out.extend_from_slice(b"\\v"),
+        12 => out.extend_from_slice(b"\\f"),
+        13 => out.extend_from_slice(b"\\r"),
+        0..32 | 127 => {
+            let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+            out.extend_from_slice(&[b'\\', b'x', digit(byte >> 4), digit(byte & 15)]);
+        }
+        _ => out.extend_from_slice(&[b'\\', byte]),
+    }
 }
 
 /// A number as C's `%g` shows it: six significant digits, no trailing zeros, an exponent where it is shorter.
@@ -178,6 +204,15 @@ mod tests {
         check(f64::NEG_INFINITY, "-inf");
         check(f64::from_bits(0x7ff8_0000_0000_0000), "nan");
         check(f64::from_bits(0xfff8_0000_0000_0000), "-nan");
+    }
+
+    #[test]
+    fn hexadecimal_digits() {
+        for bits in [0, 1, 15, 16, 0xabc, 0xffff_ffff, 1 << 60, u64::MAX] {
+            let mut out = Vec::new();
+            hexadecimal(&mut out, bits);
+            assert_eq!(String::from_utf8(out).unwrap(), format!("0x{bits:X}"));
+        }
     }
 
     #[test]

@@ -12,9 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use isochrone_ctf::merge::Merge;
-use isochrone_ctf::plan::{EventPlan, StreamPlan};
-use isochrone_ctf::schema::{IntegerClass, Scope};
-use isochrone_ctf::{FieldRef, Trace, Visitor};
+use isochrone_ctf::plan::{EventPlan, NodeKind, StreamPlan};
+use isochrone_ctf::{FieldRef, Trace};
 use isochrone_testkit::Bulk;
 
 /// The part of `docs/COMPARE.md` that is written anew.
@@ -74,7 +73,7 @@ fn contestants(trace: &Path) -> Vec<Contestant> {
     add("read and drop all events, merged", "isochrone", kernel(), &["--kernel", "merged"]);
     add("header, time, skip", "isochrone", kernel(), &["--kernel", "skip"]);
     add("two fields of switches and system calls", "isochrone", kernel(), &["--kernel", "fields"]);
-    add("all integers of all events", "isochrone", kernel(), &["--kernel", "integers"]);
+    add("all integers of all events, to columns", "isochrone", kernel(), &["--kernel", "integers"]);
     add("count by class, losses, times", "isochrone", isochrone(), &["info", "-q"]);
     add("text", "babeltrace2", "babeltrace2".into(), &["--clock-gmt"]);
     add("text", "babeltrace 1", "babeltrace".into(), &["--clock-gmt"]);
@@ -158,15 +157,7 @@ fn run_kernel(kernel: &str, path: &Path) -> u64 {
             merge.fold(0, |sum: u64, (_, cycles, _)| sum.wrapping_mul(31).wrapping_add(cycles.unwrap_or(0)))
         }
         "fields" => streams.map(|stream| two_fields(&trace, stream)).fold(0, u64::wrapping_add),
-        "integers" => {
-            let mut sum = Sum(0);
-            for stream in streams {
-                for event in trace.events(stream) {
-                    event.visit(Scope::Payload, &mut sum).unwrap();
-                }
-            }
-            sum.0
-        }
+        "integers" => streams.map(|stream| all_integers(&trace, stream)).fold(0, u64::wrapping_add),
         other => panic!("no kernel is called {other}"),
     }
 }
@@ -193,15 +184,29 @@ fn two_fields(trace: &Trace, stream: usize) -> u64 {
     sum
 }
 
-/// Sums up whatever integers it is shown.
-struct Sum(u64);
-
-impl Visitor for Sum {
-    fn unsigned(&mut self, _: &IntegerClass, value: u64) {
-        self.0 = self.0.wrapping_add(value);
+/// Every integer of every payload, into one column an integer field.
+fn all_integers(trace: &Trace, stream: usize) -> u64 {
+    /// Values that are kept before a column is handed on.
+    const CHUNK: usize = 4096;
+    let plan = trace.stream_plan(stream);
+    let integers = |class: &EventPlan| -> Vec<(FieldRef, Vec<u64>)> {
+        let Some(NodeKind::Struct(members)) = class.payload.as_ref().map(|node| &node.kind) else {
+            return Vec::new();
+        };
+        let numbers = members.iter().filter(|(_, node)| matches!(node.kind, NodeKind::Integer { .. }));
+        let fields = numbers.filter_map(|(name, _)| class.payload_field(plan, &[name.shown()]));
+        fields.map(|field| (field, Vec::with_capacity(CHUNK))).collect()
+    };
+    let mut columns: Vec<_> = plan.events.iter().map(integers).collect();
+    let mut sum = 0_u64;
+    for event in trace.events(stream) {
+        for (field, column) in &mut columns[event.class().index] {
+            if column.len() == CHUNK {
+                sum = column.iter().fold(sum, |sum, value| sum.wrapping_add(*value));
+                column.clear();
+            }
+            column.push(event.signed(field).unwrap_or(0) as u64);
+        }
     }
-
-    fn signed(&mut self, _: &IntegerClass, value: i64) {
-        self.0 = self.0.wrapping_add(value as u64);
-    }
+    sum
 }

@@ -165,6 +165,12 @@ impl<'t> Event<'t> {
             let raw = bits::read(self.bytes, self.body + offset, size, order);
             return Some((if signed { bits::sign_extend(raw, size) as u64 } else { raw }, signed));
         }
+        self.integer_behind_variable_fields(field)
+    }
+
+    /// An integer whose place depends on the fields before it. Apart, so that the usual case is small enough to inline.
+    #[inline(never)]
+    fn integer_behind_variable_fields(&self, field: &FieldRef) -> Option<(u64, bool)> {
         let mut slots = Slots::new(self.class.slot_count());
         let (node, mut cursor) = self.seek_field(field, slots.get())?;
         cursor.align(node.align);
