@@ -89,9 +89,7 @@ impl Visitor for TextVisitor<'_> {
     }
 
     fn member(&mut self, index: usize, name: &Name) {
-        self.put(if index > 0 { ", " } else { " " });
-        self.put(name.shown());
-        self.put(" = ");
+        self.put(name.assignment(index == 0));
     }
 
     fn end_struct(&mut self) {

@@ -71,22 +71,31 @@ pub struct OptionNode {
 
 /// The name of a member or an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name(Box<str>);
+pub struct Name {
+    declared: Box<str>,
+    /// `, shown = `: what most of the bytes of a text line are.
+    assignment: Box<str>,
+}
 
 impl Name {
     /// Wraps a declared name.
     pub fn new(declared: &str) -> Self {
-        Self(declared.into())
+        Self { declared: declared.into(), assignment: format!(", {} = ", shown_name(declared)).into() }
     }
 
     /// As the metadata spell it.
     pub fn declared(&self) -> &str {
-        &self.0
+        &self.declared
     }
 
     /// As people know it: without the underscore that keeps it clear of reserved words.
     pub fn shown(&self) -> &str {
-        shown_name(&self.0)
+        shown_name(&self.declared)
+    }
+
+    /// As a text line has it before the value: `, shown = `, without the comma for the first member.
+    pub(crate) fn assignment(&self, first: bool) -> &str {
+        if first { &self.assignment[1..] } else { &self.assignment }
     }
 }
 

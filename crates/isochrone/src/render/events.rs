@@ -60,7 +60,7 @@ type ShownContext<'i> = (&'i Packet, Vec<u8>);
 pub(crate) struct Printer<'i> {
     pub(crate) out: Vec<u8>,
     format: EventFormat,
-    date: bool,
+    times: time::Shower,
     sources: &'i [Source<'i>],
     last_time: Option<i128>,
     /// The packet of the last event of each stream, and its context as printed: the same for many events.
@@ -74,7 +74,7 @@ impl<'i> Printer<'i> {
         Self {
             out: Vec::with_capacity(FLUSH_AT * 2),
             format: arguments.format,
-            date: arguments.date,
+            times: time::Shower::new(arguments.date),
             sources,
             last_time: None,
             contexts,
@@ -116,7 +116,7 @@ impl<'i> Printer<'i> {
     fn text(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) {
         if let Some(time) = unix_ns {
             self.out.push(b'[');
-            time::put(&mut self.out, time, self.date);
+            self.times.put(&mut self.out, time);
             self.out.extend_from_slice(b"] (");
             self.since_last(time);
             self.out.extend_from_slice(b") ");
