@@ -81,9 +81,10 @@ fn stream_lines(
             loss_line(loss, clock, out);
         }
         out.extend_from_slice(b"[\"P\",");
-        time(clock, packet.begin, out);
+        let (begin, end) = spanned(trace, stream, number);
+        time(clock, begin, out);
         out.push(b',');
-        time(clock, packet.end, out);
+        time(clock, end, out);
         out.push(b',');
         let before = out.len();
         if trace.visit_packet_context(stream, packet, &mut JsonVisitor::new(out, Floats::Bits)).is_none() {
@@ -102,6 +103,21 @@ fn stream_lines(
         }
     }
     Ok(complaints)
+}
+
+/// Times of a packet, widened to hold its events: old tracers wrote a begin behind the first event, an end before the
+/// last one, or no end at all when they were killed.
+fn spanned(trace: &Trace, stream: usize, number: usize) -> (Option<u64>, Option<u64>) {
+    let packet = &trace.streams()[stream].packets[number];
+    let (mut begin, mut end) = (packet.begin, packet.end);
+    let mut first = true;
+    for cycles in trace.packet(stream, number).filter_map(|event| event.cycles()) {
+        if std::mem::take(&mut first) {
+            begin = begin.map(|begin| begin.min(cycles));
+        }
+        end = end.map(|end| end.max(cycles));
+    }
+    (begin, end)
 }
 
 fn loss_line(loss: &Loss, clock: Option<&ClockClass>, out: &mut Vec<u8>) {

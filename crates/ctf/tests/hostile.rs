@@ -224,7 +224,7 @@ fn packets_are_read_as_declared() {
         &[
             "! the packet ends before it begins; read all the same",
             "[\"S\",0,0,\"s\",1]",
-            "[\"P\",9,3,null]",
+            "[\"P\",9,9,null]",
             "[\"E\",9,9,0,\"x\",null,null,{\"n\":1}]",
         ],
     );

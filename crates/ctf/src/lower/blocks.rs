@@ -155,7 +155,7 @@ impl<'a> Lowering<'a> {
                     roles::mark_packet_header(&mut class);
                     self.schema.packet_header = Some(class);
                 }
-                Entry::Type(assignment) => return Err(unknown_type(&assignment.path)),
+                Entry::Type(assignment) => self.warnings.push(unknown_type(&assignment.path)),
             }
         }
         Ok(())
@@ -165,7 +165,10 @@ impl<'a> Lowering<'a> {
         for Assignment { path, value } in assignments(block) {
             let value = match &value.kind {
                 ValueKind::Integer(_) => EnvironmentValue::Integer(attributes::signed(value)?),
-                _ => EnvironmentValue::Text(attributes::text(value)?),
+                // As C strings they end at a NUL.
+                _ => EnvironmentValue::Text(
+                    attributes::text(value)?.split('\0').next().unwrap_or_default().to_owned(),
+                ),
             };
             self.schema.environment.insert(shown_name(&path.to_string()).to_owned(), value);
         }
@@ -184,13 +187,13 @@ impl<'a> Lowering<'a> {
                 }
                 Entry::Value(_) => {}
                 Entry::Type(assignment) => {
-                    let slot = match assignment.path.parts.as_slice() {
-                        ["packet", "context"] => &mut packet_context,
-                        ["event", "header"] => &mut event_header,
-                        ["event", "context"] => &mut common_context,
-                        _ => return Err(unknown_type(&assignment.path)),
-                    };
-                    *slot = Some(&assignment.target);
+                    let target = Some(&assignment.target);
+                    match assignment.path.parts.as_slice() {
+                        ["packet", "context"] => packet_context = target,
+                        ["event", "header"] => event_header = target,
+                        ["event", "context"] => common_context = target,
+                        _ => self.warnings.push(unknown_type(&assignment.path)),
+                    }
                 }
             }
         }
@@ -199,10 +202,18 @@ impl<'a> Lowering<'a> {
         let mut before = vec![(Scope::PacketHeader, header)];
         let mut packet_context =
             lower_root(&mut self.types, scope, Scope::PacketContext, &before, packet_context)?;
-        packet_context.iter_mut().for_each(roles::mark_packet_context);
         before.push((Scope::PacketContext, packet_context.as_ref()));
         let mut event_header = lower_root(&mut self.types, scope, Scope::EventHeader, &before, event_header)?;
+        if let [] | [_] = self.schema.clocks.as_slice()
+            && roles::map_times(packet_context.as_mut(), event_header.as_mut())
+            && self.schema.clocks.is_empty()
+        {
+            self.schema.clocks.push(ClockClass::monotonic("default"));
+        }
+        packet_context.iter_mut().for_each(roles::mark_packet_context);
         event_header.iter_mut().for_each(roles::mark_event_header);
+        let header = self.schema.packet_header.as_ref();
+        let mut before = vec![(Scope::PacketHeader, header), (Scope::PacketContext, packet_context.as_ref())];
         before.push((Scope::EventHeader, event_header.as_ref()));
         let common_context =
             lower_root(&mut self.types, scope, Scope::CommonContext, &before, common_context)?;
@@ -262,7 +273,7 @@ impl<'a> Lowering<'a> {
                 Entry::Type(assignment) => match assignment.path.parts.as_slice() {
                     ["context"] => context = Some(&assignment.target),
                     ["fields"] => fields = Some(&assignment.target),
-                    _ => return Err(unknown_type(&assignment.path)),
+                    _ => self.warnings.push(unknown_type(&assignment.path)),
                 },
             }
         }
@@ -303,5 +314,5 @@ fn lower_root<'a>(
 }
 
 fn unknown_type(path: &crate::tsdl::Path<'_>) -> Complaint {
-    Complaint::new(path.offset, format!("nothing called `{path}` has a type"))
+    Complaint::new(path.offset, format!("nothing called `{path}` has a type; ignored"))
 }

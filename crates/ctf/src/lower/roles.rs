@@ -56,6 +56,48 @@ fn mark_in_header(name: &str, class: &mut FieldClass) {
     }
 }
 
+/// Maps times to the only clock where nothing is mapped to any, as the first tracers wrote it: in an event header what is
+/// called `timestamp`, in a packet context `timestamp_begin` and `timestamp_end`. Whether there was any.
+pub(super) fn map_times(
+    packet_context: Option<&mut StructClass>,
+    event_header: Option<&mut StructClass>,
+) -> bool {
+    let mapped = |class: &Option<&mut StructClass>| class.as_deref().and_then(first_clock).is_some();
+    if mapped(&packet_context) || mapped(&event_header) {
+        return false;
+    }
+    let in_header = event_header.is_some_and(|class| map_members(class, &["timestamp"]));
+    let in_context =
+        packet_context.is_some_and(|class| map_members(class, &["timestamp_begin", "timestamp_end"]));
+    in_header || in_context
+}
+
+fn map_members(class: &mut StructClass, names: &[&str]) -> bool {
+    let mut found = false;
+    for member in &mut class.members {
+        found |= map_named(&member.name, &mut member.class, names);
+    }
+    found
+}
+
+fn map_named(name: &str, class: &mut FieldClass, names: &[&str]) -> bool {
+    match class {
+        FieldClass::Integer(class) if names.contains(&name) => {
+            class.clock = Some(0);
+            true
+        }
+        FieldClass::Struct(class) => map_members(class, names),
+        FieldClass::Variant(class) => {
+            let mut found = false;
+            for option in &mut class.options {
+                found |= map_named(&option.name, &mut option.class, names);
+            }
+            found
+        }
+        _ => false,
+    }
+}
+
 /// The clock that a structure's stamps are on: that of the first integer mapped to one.
 pub(super) fn first_clock(class: &StructClass) -> Option<usize> {
     class.members.iter().find_map(|m| clock_in(&m.class))

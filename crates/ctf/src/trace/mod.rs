@@ -132,7 +132,12 @@ impl Trace {
         self.streams = streams.into_values().collect();
         for stream in &mut self.streams {
             stream.packets.shrink_to_fit();
-            if let Some(message) = sort_packets(&mut stream.packets) {
+            let unsorted = sort_packets(&mut stream.packets);
+            if let Some(first) = stream.packets.first() {
+                // Files that a tracer writes in turn: the stream is known by the one that it begins in.
+                stream.file.clone_from(&self.files[first.file as usize].name);
+            }
+            if let Some(message) = unsorted {
                 let path = self.path.join(&stream.file);
                 let (severity, message) = (Severity::Note, message.to_owned());
                 self.diagnostics.push(Diagnostic { severity, path, packet: None, offset: None, message });

@@ -182,7 +182,9 @@ impl Scan<'_> {
         if let Some(context) = &stream.packet_context {
             walk(context, &mut cursor, &mut self.slots, &mut roles).map_err(tail)?;
         }
-        let total_bits = roles.total_bits.unwrap_or(available);
+        // A packet that tells only its content has no padding.
+        let content = roles.content_bits.map(|bits| bits.saturating_add(7) & !7);
+        let total_bits = roles.total_bits.or(content).unwrap_or(available);
         let content_bits = roles.content_bits.unwrap_or(total_bits);
         if let Some(magic) = wrong_magic {
             // A size that a packet could have is trusted to lead to the next one.
