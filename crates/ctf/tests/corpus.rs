@@ -69,7 +69,7 @@ fn dumps_equal_the_reference() {
         let digest = digest(&path);
         match known.get(name).and_then(|rest| rest.split('\t').next()) {
             Some(own) => {
-                assert_eq!(digest, own, "{name}: not the difference that docs/ctf-differences.tsv tells")
+                assert_eq!(digest, own, "{name}: not the difference that docs/ctf-differences.tsv tells");
             }
             None => {
                 assert_eq!(digest, expected, "{name}");
