@@ -12,6 +12,7 @@ mod complaints;
 pub mod dump;
 mod error;
 pub mod json;
+mod json_metadata;
 mod lower;
 mod mapping;
 pub mod merge;

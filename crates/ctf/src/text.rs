@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::plan::{Name, Text, Visitor};
-use crate::schema::{Base, FloatClass, IntegerClass};
+use crate::schema::{Base, FloatClass, IntegerClass, IntegerForm, Role};
 
 /// Appends the values it visits to a buffer as text: `{ prev_tid = 0, next_comm = "sh" }`.
 #[derive(Debug)]
@@ -60,6 +60,10 @@ impl<'b> TextVisitor<'b> {
 
 impl Visitor for TextVisitor<'_> {
     fn unsigned(&mut self, class: &IntegerClass, value: u64) {
+        if class.form == IntegerForm::Boolean {
+            self.put(if value == 0 { "false" } else { "true" });
+            return;
+        }
         self.number(class, value.into());
     }
 
@@ -74,6 +78,20 @@ impl Visitor for TextVisitor<'_> {
 
     fn text(&mut self, text: Text<'_>) {
         quoted(self.out, text.shown());
+    }
+
+    fn blob(&mut self, _: Option<Role>, bytes: &[u8]) {
+        self.put("{");
+        for byte in bytes {
+            self.put(&format!(" {byte:02x}"));
+        }
+        self.put(" }");
+    }
+
+    fn begin_optional(&mut self, present: bool) {
+        if !present {
+            self.put("none");
+        }
     }
 
     fn begin_struct(&mut self) {

@@ -79,3 +79,34 @@ fn dumps_equal_the_reference() {
         );
     }
 }
+
+/// Traces of the corpus that are wrong although nobody meant it: their JSON has trailing commas, or a structure has two
+/// members of one name.
+fn is_wrong_by_mistake(outcome: &Result<(String, usize), String>) -> bool {
+    let mistakes = ["this is not JSON: trailing comma", "this is not JSON: expected value", "two members are called"];
+    outcome.as_ref().is_err_and(|error| mistakes.iter().any(|mistake| error.contains(mistake)))
+}
+
+#[test]
+fn ctf_2_is_read() {
+    let Some(shared) = shared() else { return };
+    let table = std::fs::read_to_string(shared.join("corpus.tsv")).unwrap();
+    let mut equal = 0;
+    for row in table.lines().skip(1) {
+        let columns: Vec<&str> = row.split('\t').collect();
+        let (name, format, status, expected) = (columns[0], columns[1], columns[5], columns[13]);
+        let Some(path) = locate(&shared, name).filter(|_| format.starts_with("CTF2")) else { continue };
+        let outcome = digest(&path);
+        eprintln!("{name}: {outcome:?}");
+        match (status, outcome) {
+            ("ok", Ok((digest, _))) if digest == expected => equal += 1,
+            ("ok", outcome) => panic!("{name} differs from the reference: {outcome:?}"),
+            // What is meant to be wrong is noticed, what is not is read.
+            (_, outcome) if name.ends_with("_nok") => {
+                assert!(!matches!(outcome, Ok((_, 0))), "{name} seems to be in order");
+            }
+            (_, outcome) => assert!(outcome.is_ok() || is_wrong_by_mistake(&outcome), "{name}: {outcome:?}"),
+        }
+    }
+    assert!(equal >= 19, "only {equal} CTF 2 traces equal the reference");
+}

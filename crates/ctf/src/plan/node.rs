@@ -1,6 +1,6 @@
 //! Fields as a tree, annotated for decoding: what [`walk`](super::walk()) goes through.
 
-use crate::schema::{FloatClass, IntegerClass, Role, shown_name};
+use crate::schema::{Encoding, FloatClass, IntegerClass, Role, shown_name};
 
 /// A compiled field.
 #[derive(Debug, Clone)]
@@ -23,18 +23,29 @@ pub enum NodeKind {
         /// Where the value is kept while decoding.
         slot: Option<u32>,
     },
+    /// A number of variable length, kept likewise.
+    VarInteger {
+        /// Its class.
+        class: IntegerClass,
+        /// Where the value is kept while decoding.
+        slot: Option<u32>,
+    },
     /// A floating point number.
     Float(FloatClass),
     /// A NUL-terminated string.
-    String,
+    String(Encoding),
     /// Characters in a field of known length.
-    Text(Count),
+    Text(Count, Encoding),
+    /// Bytes, and what the reader needs them for.
+    Blob(Count, Option<Role>),
     /// Members.
     Struct(Vec<(Name, Node)>),
     /// Elements.
     Array(Count, Box<Node>),
     /// A choice.
     Variant(Selector, Vec<OptionNode>),
+    /// A field that is there if the selector chooses anything.
+    Optional(Selector, Box<Node>),
 }
 
 /// Number of elements.
@@ -71,22 +82,31 @@ pub struct OptionNode {
 
 /// The name of a member or an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name(Box<str>);
+pub struct Name {
+    declared: Box<str>,
+    /// Where the shown part begins.
+    shown: usize,
+}
 
 impl Name {
-    /// Wraps a declared name.
+    /// Wraps a name of CTF 1.8, which may begin with an underscore that is not shown.
     pub fn new(declared: &str) -> Self {
-        Self(declared.into())
+        Self { shown: declared.len() - shown_name(declared).len(), declared: declared.into() }
+    }
+
+    /// Wraps a name that is shown as it is.
+    pub fn verbatim(declared: &str) -> Self {
+        Self { shown: 0, declared: declared.into() }
     }
 
     /// As the metadata spell it.
     pub fn declared(&self) -> &str {
-        &self.0
+        &self.declared
     }
 
     /// As people know it: without the underscore that keeps it clear of reserved words.
     pub fn shown(&self) -> &str {
-        shown_name(&self.0)
+        &self.declared[self.shown..]
     }
 }
 
@@ -113,6 +133,12 @@ impl Selector {
     /// The option that the slots choose; empties the slots inside it.
     #[inline]
     pub(crate) fn choose(&self, slots: &mut [u64]) -> Result<usize, crate::DecodeError> {
+        self.chosen(slots).map_err(crate::DecodeError::NoOption)
+    }
+
+    /// As [`Self::choose`]; the value of the selector where that chooses nothing.
+    #[inline]
+    pub(crate) fn chosen(&self, slots: &mut [u64]) -> Result<usize, i128> {
         for &slot in &self.inside {
             slots[slot as usize] = 0;
         }
@@ -122,7 +148,7 @@ impl Selector {
             .iter()
             .find(|(first, last, _)| (*first..=*last).contains(&value))
             .map(|&(_, _, option)| option)
-            .ok_or(crate::DecodeError::NoOption(value))
+            .ok_or(value)
     }
 }
 
@@ -133,7 +159,8 @@ impl Node {
             NodeKind::Struct(members) => members.iter().map(|(_, member)| member.max_align()).max(),
             NodeKind::Array(_, element) => Some(element.max_align()),
             NodeKind::Variant(_, options) => options.iter().map(|o| o.node.max_align()).max(),
-            NodeKind::Integer { .. } | NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => None,
+            NodeKind::Optional(_, node) => Some(node.max_align()),
+            _ => None,
         };
         inside.unwrap_or(1).max(self.align)
     }
@@ -141,22 +168,22 @@ impl Node {
     /// Adds the slots that integers inside are kept in.
     pub(crate) fn add_slots(&self, slots: &mut Vec<u32>) {
         match &self.kind {
-            NodeKind::Integer { slot, .. } => slots.extend(slot),
+            NodeKind::Integer { slot, .. } | NodeKind::VarInteger { slot, .. } => slots.extend(slot),
             NodeKind::Struct(members) => members.iter().for_each(|(_, member)| member.add_slots(slots)),
             NodeKind::Array(_, element) => element.add_slots(slots),
-            NodeKind::Variant(selector, _) => slots.extend(&selector.inside),
-            NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => {}
+            NodeKind::Variant(selector, _) | NodeKind::Optional(selector, _) => slots.extend(&selector.inside),
+            NodeKind::Float(_) | NodeKind::String(_) | NodeKind::Text(..) | NodeKind::Blob(..) => {}
         }
     }
 
     /// Whether some integer inside is needed later: then the field cannot be skipped in one go.
     pub(crate) fn keeps_slots(&self) -> bool {
         match &self.kind {
-            NodeKind::Integer { slot, .. } => slot.is_some(),
+            NodeKind::Integer { slot, .. } | NodeKind::VarInteger { slot, .. } => slot.is_some(),
             NodeKind::Struct(members) => members.iter().any(|(_, member)| member.keeps_slots()),
             NodeKind::Array(_, element) => element.keeps_slots(),
-            NodeKind::Variant(selector, _) => !selector.inside.is_empty(),
-            NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => false,
+            NodeKind::Variant(selector, _) | NodeKind::Optional(selector, _) => !selector.inside.is_empty(),
+            NodeKind::Float(_) | NodeKind::String(_) | NodeKind::Text(..) | NodeKind::Blob(..) => false,
         }
     }
 
@@ -178,9 +205,20 @@ impl Node {
     pub(crate) fn role_bits(&self, role: Role) -> Option<u32> {
         let NodeKind::Struct(members) = &self.kind else { return None };
         members.iter().find_map(|(_, member)| match &member.kind {
-            NodeKind::Integer { class, .. } if class.role == Some(role) => Some(class.size),
+            NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. } if class.role == Some(role) => {
+                Some(class.size)
+            }
             _ => None,
         })
+    }
+
+    /// What the reader needs the field for, if it is one with a role itself.
+    pub(crate) fn role(&self) -> Option<Role> {
+        match &self.kind {
+            NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. } => class.role,
+            NodeKind::Blob(_, role) => *role,
+            _ => None,
+        }
     }
 
     /// A member of a structure by its shown or declared name.

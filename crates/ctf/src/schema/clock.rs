@@ -12,6 +12,10 @@ pub struct ClockClass {
     pub name: String,
     /// Identity: two traces with clocks of the same uuid share one time line. LTTng puts the boot id here.
     pub uuid: Option<Uuid>,
+    /// The space of names that `uid` is unique in (CTF 2).
+    pub namespace: Option<String>,
+    /// Identity as text (CTF 2); where it is the text of a uuid, `uuid` holds that.
+    pub uid: Option<String>,
     /// Text for people.
     pub description: Option<String>,
     /// Cycles per second, never 0.
@@ -81,6 +85,8 @@ impl ClockClass {
         Self {
             name: name.to_owned(),
             uuid: None,
+            namespace: None,
+            uid: None,
             description: None,
             frequency: 1_000_000_000,
             precision: 0,

@@ -267,7 +267,7 @@ impl Trace {
         visitor.begin_struct();
         let mut shown = 0;
         for (name, member) in members {
-            if matches!(&member.kind, NodeKind::Integer { class, .. } if class.role.is_some()) {
+            if member.role().is_some() {
                 walk(member, &mut cursor, &mut slots, &mut Ignore).ok()?;
                 continue;
             }
