@@ -33,16 +33,7 @@ impl<'b> JsonVisitor<'b> {
     }
 
     fn labels(&mut self, class: &IntegerClass, value: i128, number: &str) {
-        let mappings = class.mappings.as_deref().unwrap_or_default();
-        let holds = |first: i128, last: i128| match class.form {
-            IntegerForm::Bits => (first.max(0)..=last.min(63)).any(|bit| value >> bit & 1 == 1),
-            _ => (first..=last).contains(&value),
-        };
-        let mut labels: Vec<&str> = mappings
-            .iter()
-            .filter(|m| holds(m.first, m.last))
-            .map(|m| m.label.as_str())
-            .collect();
+        let mut labels: Vec<&str> = class.labels(value).collect();
         labels.sort_unstable();
         labels.dedup();
         self.out.push(b'[');

@@ -23,10 +23,11 @@ impl<'b> TextVisitor<'b> {
 
     /// A number, with the labels of its class if that is an enumeration.
     fn number(&mut self, class: &IntegerClass, value: i128) {
-        let Some(mappings) = &class.mappings else { return self.digits(class, value) };
+        if class.mappings.is_none() {
+            return self.digits(class, value);
+        }
         self.put("( ");
-        let mut labels =
-            mappings.iter().filter(|m| (m.first..=m.last).contains(&value)).map(|m| &m.label).peekable();
+        let mut labels = class.labels(value).peekable();
         if labels.peek().is_none() {
             self.put("<unknown>");
         }

@@ -83,7 +83,8 @@ fn dumps_equal_the_reference() {
 /// Traces of the corpus that are wrong although nobody meant it: their JSON has trailing commas, or a structure has two
 /// members of one name.
 fn is_wrong_by_mistake(outcome: &Result<(String, usize), String>) -> bool {
-    let mistakes = ["this is not JSON: trailing comma", "this is not JSON: expected value", "two members are called"];
+    let mistakes =
+        ["this is not JSON: trailing comma", "this is not JSON: expected value", "two members are called"];
     outcome.as_ref().is_err_and(|error| mistakes.iter().any(|mistake| error.contains(mistake)))
 }
 

@@ -123,12 +123,7 @@ impl<'j> Classes<'j> {
     }
 
     /// The length of strings and BLOBs.
-    fn bytes(
-        &mut self,
-        place: &Place<'j, '_>,
-        kind: &str,
-        here: &mut Here<'_>,
-    ) -> Result<(Length, Measure)> {
+    fn bytes(&mut self, place: &Place<'j, '_>, kind: &str, here: &mut Here<'_>) -> Result<(Length, Measure)> {
         let length = self.length(place, kind, here)?;
         let count = match &length {
             Length::Static(count) => Some(*count),
@@ -138,12 +133,7 @@ impl<'j> Classes<'j> {
     }
 
     /// A length that the metadata give, or the field that holds it.
-    pub(super) fn length(
-        &mut self,
-        place: &Place<'j, '_>,
-        kind: &str,
-        here: &Here<'_>,
-    ) -> Result<Length> {
+    pub(super) fn length(&mut self, place: &Place<'j, '_>, kind: &str, here: &Here<'_>) -> Result<Length> {
         if kind.starts_with("static") {
             return Ok(Length::Static(place.need("length")?.unsigned()?));
         }

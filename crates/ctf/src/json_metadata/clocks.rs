@@ -10,7 +10,16 @@ use crate::schema::ClockClass;
 type Result<T> = std::result::Result<T, Complaint>;
 
 const PROPERTIES: [&str; 11] = [
-    "id", "name", "namespace", "uid", "uuid", "description", "frequency", "precision", "accuracy", "origin",
+    "id",
+    "name",
+    "namespace",
+    "uid",
+    "uuid",
+    "description",
+    "frequency",
+    "precision",
+    "accuracy",
+    "origin",
     "offset-from-origin",
 ];
 

@@ -10,11 +10,14 @@ use crate::bits;
 use crate::lower::Complaint;
 use crate::lower::limits::Measure;
 use crate::schema::{
-    ArrayClass, ByteOrder, FieldClass, Length, Location, Member, OptionalClass, StructClass, VariantClass,
+    ArrayClass, ByteOrder, FieldClass, Length, Member, OptionalClass, StructClass, VariantClass,
     VariantOption,
 };
 
 type Result<T> = std::result::Result<T, Complaint>;
+
+/// Sets of integers: first and last of each range.
+type Ranges = Vec<(i128, i128)>;
 
 impl<'j> Classes<'j> {
     pub(super) fn structure(&mut self, place: &Place<'j, '_>, here: &mut Here<'_>) -> Result<Lowered> {
@@ -109,35 +112,31 @@ impl<'j> Classes<'j> {
     pub(super) fn optional(&mut self, place: &Place<'j, '_>, here: &mut Here<'_>) -> Result<Lowered> {
         let known = ["selector-field-location", "selector-field-ranges", "field-class"];
         place.only(&known, &mut self.notes)?;
-        let (selector, selector_signed, ranges) = self.presence(place, here)?;
+        let (selector, kind) = self.key(&place.need("selector-field-location")?, here)?;
+        let ranges = self.presence(place, kind)?;
+        let selector_signed = kind == KeyKind::Signed;
         let lowered = self.class(&place.need("field-class")?, here)?;
         let measure = Measure::empty(1).or(lowered.measure, place.offset)?;
         let class = OptionalClass { selector, selector_signed, ranges, class: Box::new(lowered.class) };
         Ok(Lowered { class: FieldClass::Optional(class), measure })
     }
 
-    /// When an optional field is there.
-    fn presence(
-        &mut self,
-        place: &Place<'j, '_>,
-        here: &Here<'_>,
-    ) -> Result<(Location, bool, Vec<(i128, i128)>)> {
-        let (selector, kind) = self.key(&place.need("selector-field-location")?, here)?;
+    /// Selector values with which an optional field is there.
+    fn presence(&mut self, place: &Place<'j, '_>, kind: KeyKind) -> Result<Ranges> {
         let ranges = place.get("selector-field-ranges");
         if kind == KeyKind::Boolean {
             if ranges.is_some() {
                 let message = "ranges of a selector that is true or false mean nothing; ignored";
                 self.notes.add(place.offset, place.complaint(message).message);
             }
-            return Ok((selector, false, vec![(1, u64::MAX.into())]));
+            return Ok(vec![(1, u64::MAX.into())]);
         }
         let missing = "an integer as selector needs `selector-field-ranges`";
-        let ranges = self.ranges(&ranges.ok_or_else(|| place.complaint(missing))?)?;
-        Ok((selector, kind == KeyKind::Signed, ranges))
+        self.ranges(&ranges.ok_or_else(|| place.complaint(missing))?)
     }
 
     /// Selector values. Each use of an alias has its own copy, which costs.
-    fn ranges(&mut self, place: &Place<'j, '_>) -> Result<Vec<(i128, i128)>> {
+    fn ranges(&mut self, place: &Place<'j, '_>) -> Result<Ranges> {
         let ranges: Vec<_> = place.elements()?.map(|range| range_of(&range)).collect::<Result<_>>()?;
         if ranges.is_empty() {
             return Err(place.complaint("a set of ranges needs one at least"));

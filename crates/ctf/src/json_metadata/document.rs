@@ -7,7 +7,7 @@ use super::classes::Classes;
 use super::clocks;
 use super::fragments::Fragment;
 use super::locations::{Here, Keys};
-use super::place::Place;
+use super::place::{Detached, Place};
 use crate::lower::Complaint;
 use crate::schema::{
     ByteOrder, EnvironmentValue, EventClass, FieldClass, Schema, Scope, StreamClass, StructClass,
@@ -54,7 +54,7 @@ impl<'j> Document<'j> {
             events: HashSet::new(),
         };
         for fragment in fragments {
-            let place = Place::of(fragment);
+            let place = Detached::of(fragment).place();
             let kind = place.need("type")?;
             match (kind.text()?, fragment.number) {
                 ("preamble", 1) => document.preamble(&place)?,
@@ -85,7 +85,8 @@ impl<'j> Document<'j> {
         let Some(extensions) = place.get("extensions") else { return Ok(()) };
         for (namespace, names) in extensions.properties()? {
             if let Some((name, _)) = names.properties()?.next() {
-                let message = format!("the trace needs the extension `{name}` of `{namespace}`, which is unknown");
+                let message =
+                    format!("the trace needs the extension `{name}` of `{namespace}`, which is unknown");
                 return Err(extensions.complaint(message));
             }
         }
@@ -130,7 +131,8 @@ impl<'j> Document<'j> {
             }
         }
         let mut here = Here::new(None, &[]);
-        let header = self.classes.scope(place, "packet-header-field-class", Scope::PacketHeader, &mut here)?;
+        let header =
+            self.classes.scope(place, "packet-header-field-class", Scope::PacketHeader, &mut here)?;
         self.schema.packet_header = header;
         self.trace_keys = here.keys;
         Ok(())
@@ -165,8 +167,7 @@ impl<'j> Document<'j> {
         let clock = self.default_clock(place)?;
         let before = [&self.trace_keys];
         let mut here = Here::new(clock, &before);
-        let mut scope =
-            |name, scope| self.classes.scope(place, name, scope, &mut here);
+        let mut scope = |name, scope| self.classes.scope(place, name, scope, &mut here);
         let stream = StreamClass {
             id,
             clock,
@@ -214,8 +215,7 @@ impl<'j> Document<'j> {
         }
         let before = [keys, &self.trace_keys];
         let mut here = Here::new(None, &before);
-        let mut scope =
-            |name, scope| self.classes.scope(place, name, scope, &mut here);
+        let mut scope = |name, scope| self.classes.scope(place, name, scope, &mut here);
         let event = EventClass {
             id,
             name: place.text_of("name")?,

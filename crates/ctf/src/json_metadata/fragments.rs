@@ -79,8 +79,8 @@ mod tests {
             let error = parse(text, &mut Notes::default()).unwrap_err();
             assert_eq!((error.offset, error.message.as_str()), (offset, message));
         };
-        check("\u{1e}{\n \"a\": 1,\n}", 11, "this is not JSON: trailing comma");
-        check("\u{1e}{}\u{1e}{\"a\"", 8, "this is not JSON: EOF while parsing an object");
+        check("\u{1e}{\n \"a\": 1,\n}", 12, "this is not JSON: trailing comma");
+        check("\u{1e}{}\u{1e}{\"a\"", 7, "this is not JSON: EOF while parsing an object");
         let deep = format!("\u{1e}{}", "[".repeat(100_000));
         check(&deep, 128, "this is not JSON: recursion limit exceeded");
     }

@@ -124,8 +124,8 @@ impl<'k> Here<'k> {
     pub(super) fn resolve(&self, place: &Place<'_, '_>, notes: &mut Notes) -> Result<(Location, KeyKind)> {
         let location = self.location(place, notes)?;
         let shown = || location.path.join(".");
-        let keys = std::iter::once(&self.keys).chain(self.before.iter().copied());
-        let Some(keys) = keys.filter_map(|keys| keys.0.get(&location)).next() else {
+        let mut keys = std::iter::once(&self.keys).chain(self.before.iter().copied());
+        let Some(keys) = keys.find_map(|keys| keys.0.get(&location)) else {
             let message = format!("no integer decoded before this field is called `{}`", shown());
             return Err(place.complaint(message));
         };

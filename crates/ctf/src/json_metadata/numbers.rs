@@ -68,14 +68,12 @@ impl<'j> Classes<'j> {
             let cost = here.add_key(key);
             self.budget.charge(cost, place.offset)?;
         }
-        match class.form {
-            IntegerForm::Boolean => return Ok(&[]),
-            IntegerForm::Bits if kind == "fixed-length-bit-map" => {
-                class.mappings = Some(self.mappings(&place.need("flags")?, Some(class.size))?);
-                return Ok(&["flags"]);
+        if class.form != IntegerForm::Number {
+            if kind != "fixed-length-bit-map" {
+                return Ok(&[]);
             }
-            IntegerForm::Bits => return Ok(&[]),
-            IntegerForm::Number => {}
+            class.mappings = Some(self.mappings(&place.need("flags")?, Some(class.size))?);
+            return Ok(&["flags"]);
         }
         class.mappings = match place.get("mappings") {
             Some(mappings) => Some(self.mappings(&mappings, None)?).filter(|m| enumeration || !m.is_empty()),
@@ -190,8 +188,8 @@ pub(super) fn alignment(place: &Place<'_, '_>, name: &str) -> Result<u32> {
 pub(super) fn range_of(place: &Place<'_, '_>) -> Result<(i128, i128)> {
     let ends: Vec<i128> = place.elements()?.map(|end| end.integer()).collect::<Result<_>>()?;
     match ends.as_slice() {
-        &[first, last] if first <= last => Ok((first, last)),
-        &[first, last] => Err(place.complaint(format!("the range ends ({last}) before it begins ({first})"))),
+        [first, last] if first <= last => Ok((*first, *last)),
+        [first, last] => Err(place.complaint(format!("the range ends ({last}) before it begins ({first})"))),
         _ => Err(place.complaint("a range has a first and a last number")),
     }
 }

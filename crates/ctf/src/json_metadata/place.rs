@@ -31,6 +31,12 @@ pub(super) struct Detached<'j> {
 }
 
 impl<'j> Detached<'j> {
+    /// A whole fragment.
+    pub(super) fn of(fragment: &'j Fragment) -> Self {
+        let Fragment { number, offset, value } = fragment;
+        Self { value, offset: *offset, fragment: *number }
+    }
+
     /// The place again; the way begins anew.
     pub(super) fn place<'p>(self) -> Place<'j, 'p> {
         let Self { value, offset, fragment } = self;
@@ -46,13 +52,7 @@ enum Step<'j, 'p> {
     Element(&'p Place<'j, 'p>, usize),
 }
 
-impl<'j, 'p> Place<'j, 'p> {
-    /// A whole fragment.
-    pub(super) fn of(fragment: &'j Fragment) -> Self {
-        let Fragment { number, offset, value } = fragment;
-        Self { value, offset: *offset, fragment: *number, step: Step::Fragment }
-    }
-
+impl<'j> Place<'j, '_> {
     /// The place without the way to it.
     pub(super) fn detached(&self) -> Detached<'j> {
         Detached { value: self.value, offset: self.offset, fragment: self.fragment }
@@ -125,9 +125,9 @@ impl<'j, 'p> Place<'j, 'p> {
 
     /// A uuid as an array of its bytes.
     pub(super) fn uuid(&self) -> Result<Uuid> {
-        let bytes = self.elements()?.map(|byte| {
-            u8::try_from(byte.unsigned()?).map_err(|_| byte.complaint("a byte is at most 255"))
-        });
+        let bytes = self
+            .elements()?
+            .map(|byte| u8::try_from(byte.unsigned()?).map_err(|_| byte.complaint("a byte is at most 255")));
         let bytes: Vec<u8> = bytes.collect::<Result<_>>()?;
         Uuid::from_slice(&bytes).map_err(|_| self.complaint("a uuid has 16 bytes"))
     }

@@ -29,7 +29,9 @@ impl Types<'_> {
                 Lowered { class, character: true, .. } => {
                     FieldClass::Text(TextClass { length, align: class.align(), encoding: Encoding::Utf8 })
                 }
-                Lowered { class, .. } => FieldClass::Array(ArrayClass { length, element: Box::new(class), min_align: 1 }),
+                Lowered { class, .. } => {
+                    FieldClass::Array(ArrayClass { length, element: Box::new(class), min_align: 1 })
+                }
             };
             lowered = Lowered { class, character: false, measure };
         }

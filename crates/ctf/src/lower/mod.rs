@@ -125,9 +125,6 @@ mod tests {
 
     #[test]
     fn the_language_is_recognised() {
-        check_error(
-            "\u{1e}{\"type\":\"preamble\"}",
-            "metadata:1:2: `version` is missing (fragment 1)",
-        );
+        check_error("\u{1e}{\"type\":\"preamble\"}", "metadata:1:2: `version` is missing (fragment 1)");
     }
 }

@@ -68,7 +68,9 @@ impl EventPlan {
             node = inner;
         }
         let fixed = match &node.kind {
-            NodeKind::Integer { class, .. } if !class.reversed => self.fixed_integer(stream, scope, &steps, class),
+            NodeKind::Integer { class, .. } if !class.reversed => {
+                self.fixed_integer(stream, scope, &steps, class)
+            }
             _ => None,
         };
         Some(FieldRef { class: self.identity, scope, steps, fixed })

@@ -171,7 +171,9 @@ impl Node {
             NodeKind::Integer { slot, .. } | NodeKind::VarInteger { slot, .. } => slots.extend(slot),
             NodeKind::Struct(members) => members.iter().for_each(|(_, member)| member.add_slots(slots)),
             NodeKind::Array(_, element) => element.add_slots(slots),
-            NodeKind::Variant(selector, _) | NodeKind::Optional(selector, _) => slots.extend(&selector.inside),
+            NodeKind::Variant(selector, _) | NodeKind::Optional(selector, _) => {
+                slots.extend(&selector.inside);
+            }
             NodeKind::Float(_) | NodeKind::String(_) | NodeKind::Text(..) | NodeKind::Blob(..) => {}
         }
     }
@@ -205,7 +207,9 @@ impl Node {
     pub(crate) fn role_bits(&self, role: Role) -> Option<u32> {
         let NodeKind::Struct(members) = &self.kind else { return None };
         members.iter().find_map(|(_, member)| match &member.kind {
-            NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. } if class.role == Some(role) => {
+            NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. }
+                if class.role == Some(role) =>
+            {
                 Some(class.size)
             }
             _ => None,

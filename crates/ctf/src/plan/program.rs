@@ -1,8 +1,8 @@
 //! Skip programs: flat lists of steps that move over fields nobody asked for.
 
-use super::{Cursor, encodings, variable};
 use super::node::{Count, Node, NodeKind, Selector};
 use super::walk::EmptyElements;
+use super::{Cursor, encodings, variable};
 use crate::DecodeError;
 use crate::bits;
 use crate::schema::{ByteOrder, Encoding};

@@ -134,7 +134,11 @@ impl<'o> Slots<'o> {
             }
             FieldClass::Blob(class) => {
                 let count = self.elements(&class.length);
-                Node { align, fixed_bits: fixed_elements(count, 8, 8), kind: NodeKind::Blob(count, class.role) }
+                Node {
+                    align,
+                    fixed_bits: fixed_elements(count, 8, 8),
+                    kind: NodeKind::Blob(count, class.role),
+                }
             }
             FieldClass::Struct(class) => self.compile_struct(here, class),
             FieldClass::Array(class) => {

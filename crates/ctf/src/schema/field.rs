@@ -156,6 +156,23 @@ impl IntegerClass {
     }
 }
 
+impl IntegerClass {
+    /// The names of a value, in the order of the mappings; of bits, all names that one of the set bits has.
+    pub fn labels(&self, value: i128) -> impl Iterator<Item = &str> {
+        let bits = self.form == IntegerForm::Bits;
+        let names = move |mapping: &&Mapping| match bits {
+            true => (mapping.first.max(0)..=mapping.last.min(63)).any(|bit| value >> bit & 1 == 1),
+            false => (mapping.first..=mapping.last).contains(&value),
+        };
+        self.mappings
+            .as_deref()
+            .unwrap_or_default()
+            .iter()
+            .filter(names)
+            .map(|mapping| mapping.label.as_str())
+    }
+}
+
 /// A name for a range of integers, both ends included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {

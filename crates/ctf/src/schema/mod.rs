@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 pub use clock::ClockClass;
 pub use field::{
-    ArrayClass, Base, BlobClass, ByteOrder, Encoding, FieldClass, FloatClass, IntegerClass, IntegerForm, Length,
-    Location, Mapping, Mappings, Member, OptionalClass, Role, Scope, StringClass, StructClass, TextClass,
-    VariantClass, VariantOption, shown_name,
+    ArrayClass, Base, BlobClass, ByteOrder, Encoding, FieldClass, FloatClass, IntegerClass, IntegerForm,
+    Length, Location, Mapping, Mappings, Member, OptionalClass, Role, Scope, StringClass, StructClass,
+    TextClass, VariantClass, VariantOption, shown_name,
 };
 
 /// Everything the metadata of one trace declares.

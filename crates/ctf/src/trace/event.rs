@@ -5,7 +5,8 @@ use super::{Packet, Trace};
 use crate::bits;
 use crate::error::DecodeError;
 use crate::plan::{
-    Cursor, EventPlan, FieldRef, FixedInteger, Ignore, Node, NodeKind, StreamPlan, Text, Visitor, variable, walk,
+    Cursor, EventPlan, FieldRef, FixedInteger, Ignore, Node, NodeKind, StreamPlan, Text, Visitor, variable,
+    walk,
 };
 use crate::schema::{Encoding, Scope};
 use crate::value::{Value, ValueVisitor};
