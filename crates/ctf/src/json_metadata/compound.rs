@@ -44,7 +44,7 @@ impl<'j> Classes<'j> {
                         "`{name}` begins inside a byte with another byte order than the field before it: \
                          their values can be wrong"
                     );
-                    self.notes.add(member.offset, member.complaint(message).message);
+                    self.notes.add(member.offset, member.described(message));
                 }
                 measure = measure.and(lowered.measure, place.offset)?;
                 members.push(Member { name: name.to_owned(), class: lowered.class });
@@ -127,7 +127,7 @@ impl<'j> Classes<'j> {
         if kind == KeyKind::Boolean {
             if ranges.is_some() {
                 let message = "ranges of a selector that is true or false mean nothing; ignored";
-                self.notes.add(place.offset, place.complaint(message).message);
+                self.notes.add(place.offset, place.described(message));
             }
             return Ok(vec![(1, u64::MAX.into())]);
         }

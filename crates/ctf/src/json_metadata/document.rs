@@ -33,7 +33,7 @@ pub(super) struct Document<'j> {
 
 impl<'j> Document<'j> {
     /// Reads all fragments. The first one must be the preamble.
-    pub(super) fn read(fragments: &'j [Fragment], classes: Classes<'j>) -> Result<Self> {
+    pub(super) fn read(fragments: &'j [Fragment<'j>], classes: Classes<'j>) -> Result<Self> {
         let schema = Schema {
             version: (VERSION as u32, 0),
             uuid: None,

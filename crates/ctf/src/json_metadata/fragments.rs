@@ -12,16 +12,18 @@ pub(super) const SEPARATOR: char = '\u{1e}';
 
 /// One JSON value of the metadata.
 #[derive(Debug)]
-pub(super) struct Fragment {
+pub(super) struct Fragment<'t> {
     /// From 1.
     pub(super) number: usize,
     /// Byte of the text where it begins.
     pub(super) offset: usize,
+    /// The text from there on.
+    pub(super) text: &'t str,
     pub(super) value: Value,
 }
 
 /// Splits a text into its fragments. Linear.
-pub(super) fn parse(text: &str, notes: &mut Notes) -> Result<Vec<Fragment>, Complaint> {
+pub(super) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Result<Vec<Fragment<'t>>, Complaint> {
     let mut fragments = Vec::new();
     let mut begin = 0;
     // JSON has no such character inside: it would be escaped there.
@@ -37,7 +39,8 @@ pub(super) fn parse(text: &str, notes: &mut Notes) -> Result<Vec<Fragment>, Comp
             if index > 0 || !separated {
                 notes.add(offset, "a fragment without a record separator before it; read all the same");
             }
-            fragments.push(Fragment { number: fragments.len() + 1, offset, value });
+            let number = fragments.len() + 1;
+            fragments.push(Fragment { number, offset, text: &text[offset..], value });
         }
         begin += piece.len() + SEPARATOR.len_utf8();
     }

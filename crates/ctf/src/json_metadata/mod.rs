@@ -1,6 +1,7 @@
 //! Metadata of CTF 2: JSON lowered to the [`Schema`].
 //!
-//! [`fragments`] splits the text into JSON values, [`place`] walks through them and knows where it is, [`document`] reads
+//! [`fragments`] splits the text into JSON values, [`place`] walks through them and knows the way ([`find`] where that
+//! is in the text), [`document`] reads
 //! the fragments in order (with [`clocks`]), [`classes`] field classes (with [`numbers`], [`compound`] and [`aliases`]),
 //! [`locations`] finds the fields that lengths and selectors are, [`roles`] marks what the reader itself needs, [`notes`]
 //! keeps what is odd. `crate::lower` does the same for TSDL; its limits hold here too.
@@ -10,6 +11,7 @@ mod classes;
 mod clocks;
 mod compound;
 mod document;
+mod find;
 mod fragments;
 mod locations;
 mod notes;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::find::{self, Inside};
 use super::fragments::Fragment;
 use super::notes::Notes;
 use crate::lower::Complaint;
@@ -16,10 +17,18 @@ const ANYWHERE: [&str; 4] = ["type", "attributes", "extensions", "user-attribute
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'j, 'p> {
     pub(super) value: &'j Value,
-    /// Byte of the text where the fragment begins.
+    /// Byte of the whole text where the way begins.
     pub(super) offset: usize,
-    fragment: usize,
+    root: Root<'j>,
     step: Step<'j, 'p>,
+}
+
+/// Where a way begins.
+#[derive(Debug, Clone, Copy)]
+struct Root<'j> {
+    fragment: usize,
+    /// The text from there on.
+    text: &'j str,
 }
 
 /// A place without the way to it, which it outlives.
@@ -27,27 +36,27 @@ pub(super) struct Place<'j, 'p> {
 pub(super) struct Detached<'j> {
     value: &'j Value,
     offset: usize,
-    fragment: usize,
+    root: Root<'j>,
 }
 
 impl<'j> Detached<'j> {
     /// A whole fragment.
-    pub(super) fn of(fragment: &'j Fragment) -> Self {
-        let Fragment { number, offset, value } = fragment;
-        Self { value, offset: *offset, fragment: *number }
+    pub(super) fn of(fragment: &'j Fragment<'j>) -> Self {
+        let &Fragment { number, offset, text, ref value } = fragment;
+        Self { value, offset, root: Root { fragment: number, text } }
     }
 
     /// The place again; the way begins anew.
     pub(super) fn place<'p>(self) -> Place<'j, 'p> {
-        let Self { value, offset, fragment } = self;
-        Place { value, offset, fragment, step: Step::Fragment }
+        let Self { value, offset, root } = self;
+        Place { value, offset, root, step: Step::Begin }
     }
 }
 
 /// The last step on the way to a value.
 #[derive(Debug, Clone, Copy)]
 enum Step<'j, 'p> {
-    Fragment,
+    Begin,
     Property(&'p Place<'j, 'p>, &'p str),
     Element(&'p Place<'j, 'p>, usize),
 }
@@ -55,19 +64,47 @@ enum Step<'j, 'p> {
 impl<'j> Place<'j, '_> {
     /// The place without the way to it.
     pub(super) fn detached(&self) -> Detached<'j> {
-        Detached { value: self.value, offset: self.offset, fragment: self.fragment }
+        let inside = self.inside();
+        let text = self.root.text.get(inside..).unwrap_or_default();
+        Detached { value: self.value, offset: self.offset + inside, root: Root { text, ..self.root } }
     }
 
-    /// A complaint about this place.
+    /// A complaint about this place. It ends the reading: finding the place takes time.
     pub(super) fn complaint(&self, message: impl std::fmt::Display) -> Complaint {
+        Complaint::new(self.offset + self.inside(), self.described(message))
+    }
+
+    /// A message that tells the way to this place.
+    pub(super) fn described(&self, message: impl std::fmt::Display) -> String {
         let way = self.way();
         let point = if way.is_empty() { "" } else { ", " };
-        Complaint::new(self.offset, format!("{message} (fragment {}{point}{way})", self.fragment))
+        format!("{message} (fragment {}{point}{way})", self.root.fragment)
+    }
+
+    /// Bytes from where the way begins to this place.
+    fn inside(&self) -> usize {
+        let mut steps = Vec::new();
+        let mut at = self;
+        loop {
+            at = match at.step {
+                Step::Begin => break,
+                Step::Property(before, name) => {
+                    steps.push(Inside::Property(name));
+                    before
+                }
+                Step::Element(before, index) => {
+                    steps.push(Inside::Element(index));
+                    before
+                }
+            };
+        }
+        steps.reverse();
+        find::offset(self.root.text, &steps)
     }
 
     fn way(&self) -> String {
         match self.step {
-            Step::Fragment => String::new(),
+            Step::Begin => String::new(),
             Step::Property(before, name) => match before.way() {
                 way if way.is_empty() => name.to_owned(),
                 way => format!("{way}.{name}"),

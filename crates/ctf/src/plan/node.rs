@@ -203,17 +203,15 @@ impl Node {
         }
     }
 
-    /// Bits of the member of a structure that has this role.
+    /// Bits of the integer that has this role: this one, or one in a structure. Of a variable length the most it can have.
     pub(crate) fn role_bits(&self, role: Role) -> Option<u32> {
-        let NodeKind::Struct(members) = &self.kind else { return None };
-        members.iter().find_map(|(_, member)| match &member.kind {
-            NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. }
-                if class.role == Some(role) =>
-            {
-                Some(class.size)
+        match &self.kind {
+            NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. } => {
+                (class.role == Some(role)).then_some(class.size)
             }
+            NodeKind::Struct(members) => members.iter().find_map(|(_, member)| member.role_bits(role)),
             _ => None,
-        })
+        }
     }
 
     /// What the reader needs the field for, if it is one with a role itself.

@@ -35,6 +35,10 @@ pub enum EncodeError {
         /// Bits of the field.
         bits: u32,
     },
+    /// Sizes or times of variable length at the head of a packet: they are known when its events have been written, and
+    /// there may be no space for them then.
+    #[error("the head of the packet has sizes or times of variable length")]
+    VariableHead,
     /// A packet without a field for the size of its content, whose content does not end at a byte: the bits behind it
     /// would be read as events.
     #[error("content of {bits} bits does not fill the packet, and no field tells where it ends")]
