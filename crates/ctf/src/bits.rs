@@ -43,6 +43,12 @@ fn read_at_edge(bytes: &[u8], first: usize, shift: u32, size: u32, order: ByteOr
     }
 }
 
+/// The low `size` (1 to 64) bits of a number in the opposite order.
+#[inline]
+pub fn mirror(value: u64, size: u32) -> u64 {
+    value.reverse_bits() >> (64 - size)
+}
+
 /// Widens the two's complement number of `size` bits in the low bits of `raw`.
 #[inline]
 pub fn sign_extend(raw: u64, size: u32) -> i64 {

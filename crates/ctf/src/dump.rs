@@ -47,8 +47,12 @@ pub fn dump(trace: &Trace, writer: &mut impl Write) -> io::Result<Vec<Diagnostic
 
 fn trace_line(trace: &Trace, out: &mut Vec<u8>) {
     out.extend_from_slice(b"[\"T\",0,");
-    match trace.schema().uuid {
-        Some(uuid) => string(out, uuid.to_string().as_bytes()),
+    let schema = trace.schema();
+    // The uuid of CTF 2 metadata is that of the metadata stream; what names the trace is its uid.
+    let identity =
+        if schema.version.0 >= 2 { schema.uid.clone() } else { schema.uuid.map(|u| u.to_string()) };
+    match identity {
+        Some(identity) => string(out, identity.as_bytes()),
         None => out.extend_from_slice(b"null"),
     }
     out.extend_from_slice(b",{");

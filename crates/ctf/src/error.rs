@@ -143,6 +143,9 @@ pub enum DecodeError {
     /// An array longer than the packet could hold.
     #[error("an array of {0} elements does not fit the packet")]
     TooManyElements(u64),
+    /// A number of variable length that 64 bits cannot hold.
+    #[error("a number of variable length has more than 64 bits")]
+    TooLarge,
     /// An event that takes no space would repeat for ever.
     #[error("an event takes no space")]
     EmptyEvent,

@@ -3,12 +3,13 @@
 use std::io::Write;
 
 use crate::plan::{Name, Text, Visitor};
-use crate::schema::{FloatClass, IntegerClass};
+use crate::schema::{FloatClass, IntegerClass, IntegerForm, Role};
 
 /// Appends the values it visits to a buffer as one JSON value.
 ///
 /// Structures are objects in the order of declaration, arrays are arrays; an enumeration is `[value, [labels]]` with
-/// sorted labels, a variant an object with the chosen option as only member. Text that is not UTF-8 keeps its bytes as
+/// sorted labels, bits likewise, a variant an object with the chosen option as only member, an optional field that is
+/// missing `null`, bytes `"x"` and their hexadecimal digits. Text that is not UTF-8 keeps its bytes as
 /// lone surrogates `\udc80`–`\udcff`, as Python's `surrogateescape` does.
 #[derive(Debug)]
 pub struct JsonVisitor<'b> {
@@ -32,12 +33,7 @@ impl<'b> JsonVisitor<'b> {
     }
 
     fn labels(&mut self, class: &IntegerClass, value: i128, number: &str) {
-        let mappings = class.mappings.as_deref().unwrap_or_default();
-        let mut labels: Vec<&str> = mappings
-            .iter()
-            .filter(|m| (m.first..=m.last).contains(&value))
-            .map(|m| m.label.as_str())
-            .collect();
+        let mut labels: Vec<&str> = class.labels(value).collect();
         labels.sort_unstable();
         labels.dedup();
         self.out.push(b'[');
@@ -57,9 +53,12 @@ impl Visitor for JsonVisitor<'_> {
     fn unsigned(&mut self, class: &IntegerClass, value: u64) {
         let mut digits = itoa::Buffer::new();
         let number = digits.format(value);
-        match class.mappings {
-            Some(_) => self.labels(class, value.into(), number),
-            None => self.out.extend_from_slice(number.as_bytes()),
+        match (class.form, &class.mappings) {
+            (IntegerForm::Boolean, _) => {
+                self.out.extend_from_slice(if value == 0 { b"false" } else { b"true" });
+            }
+            (IntegerForm::Bits, _) | (_, Some(_)) => self.labels(class, value.into(), number),
+            (_, None) => self.out.extend_from_slice(number.as_bytes()),
         }
     }
 
@@ -83,6 +82,19 @@ impl Visitor for JsonVisitor<'_> {
 
     fn text(&mut self, text: Text<'_>) {
         string(self.out, text.shown());
+    }
+
+    fn blob(&mut self, _: Option<Role>, bytes: &[u8]) {
+        let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+        self.out.extend_from_slice(b"\"x");
+        self.out.extend(bytes.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]));
+        self.out.push(b'"');
+    }
+
+    fn begin_optional(&mut self, present: bool) {
+        if !present {
+            self.out.extend_from_slice(b"null");
+        }
     }
 
     fn begin_struct(&mut self) {

@@ -1,4 +1,4 @@
-//! Reader and writer for the Common Trace Format (CTF), the format of LTTng, barectf and others.
+//! Reader and writer for the Common Trace Format (CTF) 1.8 and 2, the format of LTTng, barectf and others.
 //!
 //! The way of a trace through this crate: [`Trace::open`] reads the metadata, lowers them to a [`schema::Schema`],
 //! compiles that to a [`plan::Plan`] and finds the packets; packets decode to [`Event`] views; fields are pulled out of
@@ -12,6 +12,7 @@ mod complaints;
 pub mod dump;
 mod error;
 pub mod json;
+mod json_metadata;
 mod lower;
 mod mapping;
 pub mod merge;
@@ -34,7 +35,7 @@ pub use value::{Value, ValueVisitor};
 /// Understands the text of metadata: for those who write traces and have no file yet.
 ///
 /// # Errors
-/// The text is not TSDL, or says something impossible.
+/// The text is neither TSDL nor the JSON of CTF 2, or says something impossible.
 ///
 /// ```
 /// let schema = isochrone_ctf::parse_metadata(

@@ -1,4 +1,4 @@
-//! Metadata files: plain text, or text in packets of either byte order.
+//! Metadata files: plain text, or text in packets of either byte order. The same for TSDL and for JSON.
 
 use std::path::Path;
 
@@ -11,6 +11,8 @@ const PACKET_MAGIC: u64 = 0x75d1_1d57;
 /// Bytes of a metadata packet's header: magic, uuid, checksum, content and packet size in bits, compression,
 /// encryption, checksum scheme, major, minor (CTF 1.8 section 7.1).
 const PACKET_HEADER: usize = 37;
+/// Bytes of that header in CTF 2: three reserved ones and the size of the header in bits follow (CTF2-PMETA-1.0).
+const PACKET_HEADER_2: usize = 44;
 
 /// Reads the metadata of a trace as one text.
 ///
@@ -57,10 +59,21 @@ fn unwrap_packets(path: &Path, bytes: &[u8], order: ByteOrder) -> Result<Vec<u8>
         if packet > rest.len() {
             return Err(fail(&format!("it takes {packet} bytes, the file holds {}", rest.len())));
         }
-        text.extend_from_slice(&rest[PACKET_HEADER..content]);
+        text.extend_from_slice(&rest[header_of(rest, content, order)..content]);
         start += packet;
     }
     Ok(text)
+}
+
+/// Bytes of the header of a packet that holds so many. There are writers of CTF 2 that leave its size out, as CTF 1.8 does.
+fn header_of(packet: &[u8], content: usize, order: ByteOrder) -> usize {
+    if content < PACKET_HEADER_2 || packet[35] != 2 || packet[PACKET_HEADER..40] != [0; 3] {
+        return PACKET_HEADER;
+    }
+    let bits = bits::read(packet, 40 * 8, 32, order);
+    let bytes = (bits / 8) as usize;
+    let possible = bits.is_multiple_of(8) && (PACKET_HEADER_2..=content).contains(&bytes);
+    if possible { bytes } else { PACKET_HEADER }
 }
 
 #[cfg(test)]
@@ -84,6 +97,20 @@ mod tests {
         for order in [ByteOrder::Little, ByteOrder::Big] {
             let bytes = [packet(order, "trace {", 10), packet(order, " };", 0)].concat();
             assert_eq!(unwrap_packets(Path::new("m"), &bytes, order).unwrap(), b"trace { };");
+        }
+    }
+
+    #[test]
+    fn headers_of_ctf_2_tell_their_size() {
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            let mut size = Vec::new();
+            bits::write(&mut size, 24, 32, order, 46 * 8);
+            let with_size = [size.as_slice(), b"xx{}"].concat();
+            for (text, expect) in [(with_size.as_slice(), "{}"), (b"\x1e{\"a\": 1}", "\u{1e}{\"a\": 1}")] {
+                let mut bytes = packet(order, str::from_utf8(text).unwrap(), 3);
+                bytes[35] = 2;
+                assert_eq!(unwrap_packets(Path::new("m"), &bytes, order).unwrap(), expect.as_bytes());
+            }
         }
     }
 

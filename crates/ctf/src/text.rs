@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::plan::{Name, Text, Visitor};
-use crate::schema::{Base, FloatClass, IntegerClass};
+use crate::schema::{Base, FloatClass, IntegerClass, IntegerForm, Role};
 
 /// Appends the values it visits to a buffer as text: `{ prev_tid = 0, next_comm = "sh" }`.
 #[derive(Debug)]
@@ -23,10 +23,11 @@ impl<'b> TextVisitor<'b> {
 
     /// A number, with the labels of its class if that is an enumeration.
     fn number(&mut self, class: &IntegerClass, value: i128) {
-        let Some(mappings) = &class.mappings else { return self.digits(class, value) };
+        if class.mappings.is_none() {
+            return self.digits(class, value);
+        }
         self.put("( ");
-        let mut labels =
-            mappings.iter().filter(|m| (m.first..=m.last).contains(&value)).map(|m| &m.label).peekable();
+        let mut labels = class.labels(value).peekable();
         if labels.peek().is_none() {
             self.put("<unknown>");
         }
@@ -68,6 +69,10 @@ impl<'b> TextVisitor<'b> {
 
 impl Visitor for TextVisitor<'_> {
     fn unsigned(&mut self, class: &IntegerClass, value: u64) {
+        if class.form == IntegerForm::Boolean {
+            self.put(if value == 0 { "false" } else { "true" });
+            return;
+        }
         self.number(class, value.into());
     }
 
@@ -82,6 +87,20 @@ impl Visitor for TextVisitor<'_> {
 
     fn text(&mut self, text: Text<'_>) {
         quoted(self.out, text.shown());
+    }
+
+    fn blob(&mut self, _: Option<Role>, bytes: &[u8]) {
+        self.put("{");
+        for byte in bytes {
+            self.put(&format!(" {byte:02x}"));
+        }
+        self.put(" }");
+    }
+
+    fn begin_optional(&mut self, present: bool) {
+        if !present {
+            self.put("none");
+        }
     }
 
     fn begin_struct(&mut self) {

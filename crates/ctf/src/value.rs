@@ -1,7 +1,7 @@
 //! Values as a tree: for headers that are changed before they are written again, and for writing from scratch.
 
 use crate::plan::{Name, Text, Visitor};
-use crate::schema::{FloatClass, IntegerClass};
+use crate::schema::{FloatClass, IntegerClass, Role};
 
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,10 @@ pub enum Value {
     Array(Vec<Value>),
     /// The number of a variant's option and its value.
     Variant(usize, Box<Value>),
+    /// A field that may be missing.
+    Optional(Option<Box<Value>>),
+    /// Bytes.
+    Blob(Vec<u8>),
 }
 
 impl From<&str> for Value {
@@ -41,6 +45,7 @@ enum Container {
     Struct(Vec<Value>),
     Array(Vec<Value>),
     Variant(usize),
+    Optional,
 }
 
 impl ValueVisitor {
@@ -58,6 +63,10 @@ impl ValueVisitor {
                 self.open.pop();
                 self.put(value);
             }
+            Some(Container::Optional) => {
+                self.open.pop();
+                self.put(Value::Optional(Some(Box::new(value))));
+            }
         }
     }
 }
@@ -74,6 +83,16 @@ impl Visitor for ValueVisitor {
     }
     fn text(&mut self, text: Text<'_>) {
         self.put(Value::Text(text.field.to_vec()));
+    }
+    fn blob(&mut self, _: Option<Role>, bytes: &[u8]) {
+        self.put(Value::Blob(bytes.to_vec()));
+    }
+    fn begin_optional(&mut self, present: bool) {
+        if present {
+            self.open.push(Container::Optional);
+        } else {
+            self.put(Value::Optional(None));
+        }
     }
     fn begin_struct(&mut self) {
         self.open.push(Container::Struct(Vec::new()));

@@ -29,9 +29,9 @@ pub struct HostClock {
     pub has_uuid: bool,
 }
 
-/// Uuid of the clock that stamps a trace. `None` where the clock has none, nothing is stamped, or several clocks are used.
+/// Uuid of the clock that stamps a trace, or what CTF 2 has in its place. `None` where the clock has neither, nothing is stamped, or several clocks are used.
 pub fn clock_uuid(trace: &Trace) -> Option<String> {
-    trace.schema().single_clock()?.uuid.map(|uuid| uuid.to_string())
+    trace.schema().single_clock()?.identity()
 }
 
 /// The host's name in the trace's environment.

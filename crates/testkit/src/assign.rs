@@ -39,7 +39,8 @@ fn needed_in(class: &FieldClass, found: &mut Vec<Location>) {
             &class.length
         }
         FieldClass::Text(class) => &class.length,
-        FieldClass::Integer(_) | FieldClass::Float(_) | FieldClass::String(_) => return,
+        // The kernel's metadata are TSDL: what only CTF 2 has does not come.
+        _ => return,
     };
     if let Length::Dynamic(location) = length {
         found.push(location.clone());

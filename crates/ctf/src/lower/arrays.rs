@@ -3,7 +3,7 @@
 use super::Complaint;
 use super::fields::Fields;
 use super::types::{Lowered, Types};
-use crate::schema::{ArrayClass, FieldClass, Length, Location, TextClass};
+use crate::schema::{ArrayClass, Encoding, FieldClass, Length, Location, TextClass};
 use crate::tsdl::{ArrayLength, Path};
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -27,9 +27,11 @@ impl Types<'_> {
             let measure = lowered.measure.times(count, offset)?;
             let class = match lowered {
                 Lowered { class, character: true, .. } => {
-                    FieldClass::Text(TextClass { length, align: class.align() })
+                    FieldClass::Text(TextClass { length, align: class.align(), encoding: Encoding::Utf8 })
                 }
-                Lowered { class, .. } => FieldClass::Array(ArrayClass { length, element: Box::new(class) }),
+                Lowered { class, .. } => {
+                    FieldClass::Array(ArrayClass { length, element: Box::new(class), min_align: 1 })
+                }
             };
             lowered = Lowered { class, character: false, measure };
         }

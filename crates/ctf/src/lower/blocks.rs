@@ -23,6 +23,7 @@ pub(super) fn lower(ast: &Ast<'_>) -> Result<(Schema, Vec<Complaint>)> {
         schema: Schema {
             version: (1, 8),
             uuid: None,
+            uid: None,
             byte_order,
             environment: BTreeMap::new(),
             clocks,

@@ -4,7 +4,7 @@
 use super::Complaint;
 use crate::bits;
 use crate::schema::FieldClass;
-use crate::tsdl::MAX_NESTING;
+pub(crate) use crate::tsdl::MAX_NESTING;
 
 type Result<T> = std::result::Result<T, Complaint>;
 
@@ -27,17 +27,17 @@ const ATTRIBUTES_PER_CLASS: usize = 16;
 
 /// No field can be larger than this many bits (128 PiB): no packet holds it, and sums of a few such sizes still fit
 /// 64 bits.
-pub(super) const MAX_CLASS_BITS: u64 = 1 << 60;
+pub(crate) const MAX_CLASS_BITS: u64 = 1 << 60;
 
 /// How much has been made of the metadata so far, in field classes.
 #[derive(Debug, Default)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     spent: usize,
 }
 
 impl Budget {
     /// Makes so many field classes, or what takes as much memory or time.
-    pub(super) fn charge(&mut self, classes: usize, offset: usize) -> Result<()> {
+    pub(crate) fn charge(&mut self, classes: usize, offset: usize) -> Result<()> {
         self.spent = self.spent.saturating_add(classes);
         if self.spent > MAX_FIELD_CLASSES {
             let message = format!("the metadata stand for more than {MAX_FIELD_CLASSES} field classes");
@@ -46,25 +46,25 @@ impl Budget {
         Ok(())
     }
 
-    pub(super) fn charge_name(&mut self, name: &str, offset: usize) -> Result<()> {
+    pub(crate) fn charge_name(&mut self, name: &str, offset: usize) -> Result<()> {
         self.charge(name.len() / NAME_BYTES_PER_CLASS, offset)
     }
 
     /// A location that was found by comparing so many names.
-    pub(super) fn charge_location(&mut self, path: &[String], compared: usize, offset: usize) -> Result<()> {
+    pub(crate) fn charge_location(&mut self, path: &[String], compared: usize, offset: usize) -> Result<()> {
         let bytes: usize = path.iter().map(String::len).sum();
         let names = path.len() / PATH_NAMES_PER_CLASS + bytes / (NAME_BYTES_PER_CLASS * PATH_NAMES_PER_CLASS);
         self.charge(names + compared / COMPARISONS_PER_CLASS, offset)
     }
 
-    pub(super) fn charge_attributes(&mut self, count: usize, offset: usize) -> Result<()> {
+    pub(crate) fn charge_attributes(&mut self, count: usize, offset: usize) -> Result<()> {
         self.charge(count / ATTRIBUTES_PER_CLASS, offset)
     }
 }
 
 /// What is measured of a field class while it is made, so that no limit needs a walk through it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Measure {
+pub(crate) struct Measure {
     /// Classes on the longest way from this one down, itself included.
     levels: usize,
     align: u32,
@@ -74,7 +74,7 @@ pub(super) struct Measure {
 
 impl Measure {
     /// Of a class without others inside.
-    pub(super) fn leaf(class: &FieldClass) -> Self {
+    pub(crate) fn leaf(class: &FieldClass) -> Self {
         let bits = match class {
             FieldClass::Integer(class) => class.size.into(),
             FieldClass::Float(class) => class.size.into(),
@@ -83,30 +83,35 @@ impl Measure {
         Self { levels: 1, align: class.align(), bits }
     }
 
+    /// Of a byte of text or of a BLOB.
+    pub(crate) fn byte() -> Self {
+        Self { levels: 1, align: 8, bits: 8 }
+    }
+
     /// Of a structure or a variant before its first member.
-    pub(super) fn empty(align: u32) -> Self {
+    pub(crate) fn empty(align: u32) -> Self {
         Self { levels: 1, align, bits: 0 }
     }
 
-    pub(super) fn aligned(self, align: u32) -> Self {
+    pub(crate) fn aligned(self, align: u32) -> Self {
         Self { align: self.align.max(align), ..self }
     }
 
     /// With another member behind those so far.
-    pub(super) fn and(self, member: Self, offset: usize) -> Result<Self> {
+    pub(crate) fn and(self, member: Self, offset: usize) -> Result<Self> {
         let bits = checked_bits(self.bits, member, offset)?;
         let levels = above(member, offset)?.max(self.levels);
         Ok(Self { levels, align: self.align.max(member.align), bits })
     }
 
     /// With another option beside those so far; options align themselves.
-    pub(super) fn or(self, option: Self, offset: usize) -> Result<Self> {
+    pub(crate) fn or(self, option: Self, offset: usize) -> Result<Self> {
         let levels = above(option, offset)?.max(self.levels);
         Ok(Self { levels, align: self.align, bits: self.bits.max(checked_bits(0, option, offset)?) })
     }
 
     /// Of an array of such elements; `None`: their number is not constant.
-    pub(super) fn times(self, count: Option<u64>, offset: usize) -> Result<Self> {
+    pub(crate) fn times(self, count: Option<u64>, offset: usize) -> Result<Self> {
         let stride = bits::checked_align_up(self.bits, self.align).ok_or_else(|| too_large(offset))?;
         let bits = count.unwrap_or(0).checked_mul(stride).filter(|&bits| bits <= MAX_CLASS_BITS);
         Ok(Self {

@@ -9,7 +9,7 @@ mod attributes;
 mod blocks;
 mod enums;
 mod fields;
-mod limits;
+pub(crate) mod limits;
 mod numbers;
 mod roles;
 mod scope;
@@ -20,32 +20,20 @@ use std::path::Path;
 
 use crate::error::{Diagnostic, Error, Reason, Severity};
 use crate::schema::Schema;
-use crate::tsdl;
+use crate::{json_metadata, tsdl};
 
-/// Understands a metadata text. Linear in the text and in the field classes it stands for, whose number is limited.
+/// Understands a metadata text, TSDL or JSON. Linear in the text and in the field classes it stands for, whose number is limited.
 ///
 /// # Errors
-/// The text is not TSDL, or says something impossible; the error names line and column.
+/// The text is neither, or says something impossible; the error names line and column.
 pub(crate) fn schema(text: &str, path: &Path) -> Result<(Schema, Vec<Diagnostic>), Error> {
     let error = |offset: usize, message: String| {
         let (line, column) = tsdl::line_column(text, offset);
         let excerpt = tsdl::excerpt(text, offset);
         Error::new(path, Reason::Metadata { line, column, message, excerpt })
     };
-    if text.starts_with('\u{1e}') || text.trim_start().starts_with('{') {
-        return Err(error(
-            0,
-            "these are CTF 2 metadata (JSON), which are not read yet; CTF 1.8 is".to_owned(),
-        ));
-    }
-    let ast = tsdl::parse(text).map_err(|e| error(e.offset, e.message))?;
-    if ast.items.is_empty() {
-        return Err(error(
-            0,
-            "the metadata are empty: was the session stopped before its traces were copied?".to_owned(),
-        ));
-    }
-    let (schema, warnings) = blocks::lower(&ast).map_err(|e| error(e.offset, e.message))?;
+    let lowered = if json_metadata::is_json(text) { json_metadata::lower(text) } else { tsdl_schema(text) };
+    let (schema, warnings) = lowered.map_err(|e| error(e.offset, e.message))?;
     let warnings = warnings.into_iter().map(|Complaint { offset, message }| {
         let (line, column) = tsdl::line_column(text, offset);
         let message = format!("line {line}, column {column}: {message}");
@@ -54,15 +42,24 @@ pub(crate) fn schema(text: &str, path: &Path) -> Result<(Schema, Vec<Diagnostic>
     Ok((schema, warnings.collect()))
 }
 
+fn tsdl_schema(text: &str) -> Result<(Schema, Vec<Complaint>), Complaint> {
+    let ast = tsdl::parse(text).map_err(|e| Complaint::new(e.offset, e.message))?;
+    if ast.items.is_empty() {
+        let message = "the metadata are empty: was the session stopped before its traces were copied?";
+        return Err(Complaint::new(0, message));
+    }
+    blocks::lower(&ast)
+}
+
 /// What is wrong at which byte of the text.
 #[derive(Debug)]
-struct Complaint {
-    offset: usize,
-    message: String,
+pub(crate) struct Complaint {
+    pub(crate) offset: usize,
+    pub(crate) message: String,
 }
 
 impl Complaint {
-    fn new(offset: usize, message: impl Into<String>) -> Self {
+    pub(crate) fn new(offset: usize, message: impl Into<String>) -> Self {
         Self { offset, message: message.into() }
     }
 }
@@ -127,10 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn ctf_2_is_named() {
-        check_error(
-            "\u{1e}{\"type\":\"preamble\"}",
-            "metadata:1:1: these are CTF 2 metadata (JSON), which are not read yet; CTF 1.8 is",
-        );
+    fn the_language_is_recognised() {
+        check_error("\u{1e}{\"type\":\"preamble\"}", "metadata:1:2: `version` is missing (fragment 1)");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::types::{Lowered, Types};
 use super::{Complaint, attributes};
-use crate::schema::{Base, FieldClass, FloatClass, IntegerClass};
+use crate::schema::{Base, FieldClass, FloatClass, IntegerClass, IntegerForm};
 use crate::tsdl::Assignment;
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -22,6 +22,8 @@ impl Types<'_> {
             mappings: None,
             role: None,
             clock: None,
+            form: IntegerForm::Number,
+            reversed: false,
         };
         for Assignment { path, value } in attributes {
             match path.parts.as_slice() {
@@ -59,7 +61,7 @@ impl Types<'_> {
     pub(super) fn float(&mut self, offset: usize, attributes: &[Assignment<'_>]) -> Result<Lowered> {
         self.budget.charge_attributes(attributes.len(), offset)?;
         let (mut exponent, mut mantissa) = (0, 0);
-        let mut class = FloatClass { size: 0, align: 8, byte_order: self.native };
+        let mut class = FloatClass { size: 0, align: 8, byte_order: self.native, reversed: false };
         for Assignment { path, value } in attributes {
             match path.parts.as_slice() {
                 ["exp_dig"] => exponent = attributes::unsigned(value)?,

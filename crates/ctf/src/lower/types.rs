@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::limits::{Budget, Measure};
 use super::scope::{Definition, Named, Namespace, ScopeId, Scopes};
 use super::{Complaint, attributes};
-use crate::schema::{ByteOrder, FieldClass, IntegerClass, Location, StringClass, StructClass};
+use crate::schema::{ByteOrder, Encoding, FieldClass, IntegerClass, Location, StringClass, StructClass};
 use crate::tsdl::{Assignment, Declaration, Declarator, MAX_NESTING, Member, Path, Struct, Type, TypeKind};
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -149,7 +149,7 @@ impl<'a> Types<'a> {
                         return Err(Complaint::new(path.offset, "a string needs a character encoding"));
                     }
                 }
-                Ok(Lowered::leaf(FieldClass::String(StringClass)))
+                Ok(Lowered::leaf(FieldClass::String(StringClass { encoding: Encoding::Utf8 })))
             }
             TypeKind::Enum(class) => self.enumeration(scope, fields, offset, class),
             TypeKind::Struct(class) => self.structure(scope, fields, offset, class),

@@ -65,7 +65,8 @@ impl<'a> Types<'a> {
                 options.push(VariantOption { name: name.text.to_owned(), ranges, class: lowered.class });
             }
         }
-        let class = FieldClass::Variant(VariantClass { selector, selector_signed, options });
+        let class =
+            FieldClass::Variant(VariantClass { selector, selector_signed, options, transparent: false });
         Ok(Lowered { class, character: false, measure })
     }
 }

@@ -143,7 +143,7 @@ impl StreamPlan {
 impl Plan {
     /// Compiles a schema; linear in its size.
     pub fn compile(schema: &Schema) -> Self {
-        let mut outer = Slots::default();
+        let mut outer = Slots::new(schema.version.0 >= 2);
         for class in schema.streams.iter().flat_map(outer_structs).chain(&schema.packet_header) {
             outer.collect_struct(class);
         }

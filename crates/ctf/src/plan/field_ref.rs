@@ -48,6 +48,10 @@ impl EventPlan {
         let mut node = self.scope(stream, scope)?;
         let mut steps = Vec::with_capacity(path.len());
         for name in path {
+            while let NodeKind::Optional(_, inner) = &node.kind {
+                steps.push(0);
+                node = inner;
+            }
             let (index, next) = match &node.kind {
                 NodeKind::Variant(_, options) => {
                     let index =
@@ -59,8 +63,14 @@ impl EventPlan {
             steps.push(index);
             node = next;
         }
+        while let NodeKind::Optional(_, inner) = &node.kind {
+            steps.push(0);
+            node = inner;
+        }
         let fixed = match &node.kind {
-            NodeKind::Integer { class, .. } => self.fixed_integer(stream, scope, &steps, class),
+            NodeKind::Integer { class, .. } if !class.reversed => {
+                self.fixed_integer(stream, scope, &steps, class)
+            }
             _ => None,
         };
         Some(FieldRef { class: self.identity, scope, steps, fixed })

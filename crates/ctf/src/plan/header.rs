@@ -109,9 +109,13 @@ struct HeaderRoles {
 
 impl Visitor for HeaderRoles {
     fn unsigned(&mut self, class: &IntegerClass, value: u64) {
+        self.variable_unsigned(class, value, class.size);
+    }
+
+    fn variable_unsigned(&mut self, class: &IntegerClass, value: u64, bits: u32) {
         match class.role {
             Some(Role::EventClassId) => self.id = Some(value),
-            Some(Role::Timestamp) => self.now = extend_time(self.now, value, class.size),
+            Some(Role::Timestamp) => self.now = extend_time(self.now, value, bits),
             _ => {}
         }
     }

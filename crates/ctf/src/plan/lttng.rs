@@ -115,7 +115,9 @@ fn members(option: &VariantOption) -> Option<&StructClass> {
 
 fn integer(class: &FieldClass, role: Role) -> Option<&IntegerClass> {
     match class {
-        FieldClass::Integer(class) if class.role == Some(role) && !class.signed => Some(class),
+        FieldClass::Integer(class) if class.role == Some(role) && !class.signed && !class.reversed => {
+            Some(class)
+        }
         _ => None,
     }
 }

@@ -4,11 +4,12 @@
 //! of an event: all that has a constant size is folded into one step. The *nodes* (`node`) hold the fields as a tree
 //! and are walked when somebody asks for values. Lengths and selectors live in numbered slots, so that no name is looked
 //! up while decoding; `slots` gives the numbers. `lttng` recognises LTTng's event headers, `header` decodes them without
-//! either. `field_ref` finds fields by name, `ids` classes by id.
+//! either. `variable` reads numbers of variable length, `encodings` text that is not UTF-8. `field_ref` finds fields by name, `ids` classes by id.
 //!
 //! `crate::trace` finds packets and applies the plan to them.
 
 mod compile;
+mod encodings;
 mod field_ref;
 mod header;
 mod ids;
@@ -16,9 +17,11 @@ mod lttng;
 mod node;
 mod program;
 mod slots;
+pub(crate) mod variable;
 mod walk;
 
 pub use compile::{EventPlan, Plan, StreamPlan};
+pub(crate) use encodings::from_utf8;
 pub use field_ref::FieldRef;
 pub(crate) use field_ref::FixedInteger;
 pub use header::{HeaderForm, extend_time};
@@ -62,6 +65,14 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn align(&mut self, align: u32) {
         self.at = crate::bits::align_up(self.at, align);
+    }
+
+    /// Moves over so many bytes at a byte border; gives them.
+    #[inline]
+    pub(crate) fn take_bytes(&mut self, count: u64) -> Result<&'a [u8], crate::DecodeError> {
+        let total = count.checked_mul(8).ok_or(crate::DecodeError::TooManyElements(count))?;
+        let start = (self.take(total)? / 8) as usize;
+        Ok(self.bytes.get(start..start + count as usize).unwrap_or_default())
     }
 
     /// Moves behind the next NUL byte; gives the bytes before it.

@@ -1,6 +1,6 @@
 //! Fields as a tree, annotated for decoding: what [`walk`](super::walk()) goes through.
 
-use crate::schema::{FloatClass, IntegerClass, Role, shown_name};
+use crate::schema::{Encoding, FloatClass, IntegerClass, Role, shown_name};
 
 /// A compiled field.
 #[derive(Debug, Clone)]
@@ -23,18 +23,29 @@ pub enum NodeKind {
         /// Where the value is kept while decoding.
         slot: Option<u32>,
     },
+    /// A number of variable length, kept likewise.
+    VarInteger {
+        /// Its class.
+        class: IntegerClass,
+        /// Where the value is kept while decoding.
+        slot: Option<u32>,
+    },
     /// A floating point number.
     Float(FloatClass),
     /// A NUL-terminated string.
-    String,
+    String(Encoding),
     /// Characters in a field of known length.
-    Text(Count),
+    Text(Count, Encoding),
+    /// Bytes, and what the reader needs them for.
+    Blob(Count, Option<Role>),
     /// Members.
     Struct(Vec<(Name, Node)>),
     /// Elements.
     Array(Count, Box<Node>),
     /// A choice.
     Variant(Selector, Vec<OptionNode>),
+    /// A field that is there if the selector chooses anything.
+    Optional(Selector, Box<Node>),
 }
 
 /// Number of elements.
@@ -73,14 +84,26 @@ pub struct OptionNode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     declared: Box<str>,
+    /// Where the shown part begins.
+    shown: usize,
     /// `, shown = `: what most of the bytes of a text line are.
     assignment: Box<str>,
 }
 
 impl Name {
-    /// Wraps a declared name.
+    /// Wraps a name of CTF 1.8, which may begin with an underscore that is not shown.
     pub fn new(declared: &str) -> Self {
-        Self { declared: declared.into(), assignment: format!(", {} = ", shown_name(declared)).into() }
+        Self::shown_from(declared, declared.len() - shown_name(declared).len())
+    }
+
+    /// Wraps a name that is shown as it is.
+    pub fn verbatim(declared: &str) -> Self {
+        Self::shown_from(declared, 0)
+    }
+
+    fn shown_from(declared: &str, shown: usize) -> Self {
+        let assignment = format!(", {} = ", &declared[shown..]).into();
+        Self { declared: declared.into(), shown, assignment }
     }
 
     /// As the metadata spell it.
@@ -90,7 +113,7 @@ impl Name {
 
     /// As people know it: without the underscore that keeps it clear of reserved words.
     pub fn shown(&self) -> &str {
-        shown_name(&self.declared)
+        &self.declared[self.shown..]
     }
 
     /// As a text line has it before the value: `, shown = `, without the comma for the first member.
@@ -122,6 +145,12 @@ impl Selector {
     /// The option that the slots choose; empties the slots inside it.
     #[inline]
     pub(crate) fn choose(&self, slots: &mut [u64]) -> Result<usize, crate::DecodeError> {
+        self.chosen(slots).map_err(crate::DecodeError::NoOption)
+    }
+
+    /// As [`Self::choose`]; the value of the selector where that chooses nothing.
+    #[inline]
+    pub(crate) fn chosen(&self, slots: &mut [u64]) -> Result<usize, i128> {
         for &slot in &self.inside {
             slots[slot as usize] = 0;
         }
@@ -131,7 +160,7 @@ impl Selector {
             .iter()
             .find(|(first, last, _)| (*first..=*last).contains(&value))
             .map(|&(_, _, option)| option)
-            .ok_or(crate::DecodeError::NoOption(value))
+            .ok_or(value)
     }
 }
 
@@ -142,7 +171,8 @@ impl Node {
             NodeKind::Struct(members) => members.iter().map(|(_, member)| member.max_align()).max(),
             NodeKind::Array(_, element) => Some(element.max_align()),
             NodeKind::Variant(_, options) => options.iter().map(|o| o.node.max_align()).max(),
-            NodeKind::Integer { .. } | NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => None,
+            NodeKind::Optional(_, node) => Some(node.max_align()),
+            _ => None,
         };
         inside.unwrap_or(1).max(self.align)
     }
@@ -150,22 +180,24 @@ impl Node {
     /// Adds the slots that integers inside are kept in.
     pub(crate) fn add_slots(&self, slots: &mut Vec<u32>) {
         match &self.kind {
-            NodeKind::Integer { slot, .. } => slots.extend(slot),
+            NodeKind::Integer { slot, .. } | NodeKind::VarInteger { slot, .. } => slots.extend(slot),
             NodeKind::Struct(members) => members.iter().for_each(|(_, member)| member.add_slots(slots)),
             NodeKind::Array(_, element) => element.add_slots(slots),
-            NodeKind::Variant(selector, _) => slots.extend(&selector.inside),
-            NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => {}
+            NodeKind::Variant(selector, _) | NodeKind::Optional(selector, _) => {
+                slots.extend(&selector.inside);
+            }
+            NodeKind::Float(_) | NodeKind::String(_) | NodeKind::Text(..) | NodeKind::Blob(..) => {}
         }
     }
 
     /// Whether some integer inside is needed later: then the field cannot be skipped in one go.
     pub(crate) fn keeps_slots(&self) -> bool {
         match &self.kind {
-            NodeKind::Integer { slot, .. } => slot.is_some(),
+            NodeKind::Integer { slot, .. } | NodeKind::VarInteger { slot, .. } => slot.is_some(),
             NodeKind::Struct(members) => members.iter().any(|(_, member)| member.keeps_slots()),
             NodeKind::Array(_, element) => element.keeps_slots(),
-            NodeKind::Variant(selector, _) => !selector.inside.is_empty(),
-            NodeKind::Float(_) | NodeKind::String | NodeKind::Text(_) => false,
+            NodeKind::Variant(selector, _) | NodeKind::Optional(selector, _) => !selector.inside.is_empty(),
+            NodeKind::Float(_) | NodeKind::String(_) | NodeKind::Text(..) | NodeKind::Blob(..) => false,
         }
     }
 
@@ -183,13 +215,24 @@ impl Node {
         }
     }
 
-    /// Bits of the member of a structure that has this role.
+    /// Bits of the integer that has this role: this one, or one in a structure. Of a variable length the most it can have.
     pub(crate) fn role_bits(&self, role: Role) -> Option<u32> {
-        let NodeKind::Struct(members) = &self.kind else { return None };
-        members.iter().find_map(|(_, member)| match &member.kind {
-            NodeKind::Integer { class, .. } if class.role == Some(role) => Some(class.size),
+        match &self.kind {
+            NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. } => {
+                (class.role == Some(role)).then_some(class.size)
+            }
+            NodeKind::Struct(members) => members.iter().find_map(|(_, member)| member.role_bits(role)),
             _ => None,
-        })
+        }
+    }
+
+    /// What the reader needs the field for, if it is one with a role itself.
+    pub(crate) fn role(&self) -> Option<Role> {
+        match &self.kind {
+            NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. } => class.role,
+            NodeKind::Blob(_, role) => *role,
+            _ => None,
+        }
     }
 
     /// A member of a structure by its shown or declared name.

@@ -1,11 +1,11 @@
 //! Skip programs: flat lists of steps that move over fields nobody asked for.
 
-use super::Cursor;
 use super::node::{Count, Node, NodeKind, Selector};
 use super::walk::EmptyElements;
+use super::{Cursor, encodings, variable};
 use crate::DecodeError;
 use crate::bits;
-use crate::schema::ByteOrder;
+use crate::schema::{ByteOrder, Encoding};
 
 /// Steps in order, and the programs of loops and options they refer to.
 #[derive(Debug, Clone, Default)]
@@ -22,8 +22,16 @@ enum Step {
     Align(u32),
     /// Keep an integer in a slot.
     Keep { slot: u32, size: u32, signed: bool, order: ByteOrder },
+    /// Keep an integer whose bits come in reverse.
+    KeepReversed { slot: u32, size: u32, signed: bool, order: ByteOrder },
+    /// Move behind an integer of variable length; it may be wanted in a slot.
+    Variable { slot: Option<u32>, signed: bool },
     /// Move behind the next NUL byte.
     String,
+    /// Move behind the next NUL of several bytes.
+    WideString(Encoding),
+    /// A field that may be missing.
+    Maybe { selector: Selector, body: Program },
     /// Elements of constant size: `stride` bits from one to the next, the last one `size` bits; each counts as so many
     /// empty ones.
     Elements { count: Count, stride: u64, size: u64, empty: u64 },
@@ -70,6 +78,25 @@ pub(crate) fn run(
             }
             Step::String => {
                 cursor.take_string()?;
+            }
+            Step::KeepReversed { slot, size, signed, order } => {
+                let at = cursor.take(u64::from(*size))?;
+                let raw = bits::mirror(bits::read(cursor.bytes, at, *size, *order), *size);
+                slots[*slot as usize] = if *signed { bits::sign_extend(raw, *size) as u64 } else { raw };
+            }
+            Step::Variable { slot, signed } => {
+                let (value, _) = variable::read(cursor, *signed)?;
+                if let Some(slot) = slot {
+                    slots[*slot as usize] = value;
+                }
+            }
+            Step::WideString(encoding) => {
+                encodings::take_string(cursor, *encoding)?;
+            }
+            Step::Maybe { selector, body } => {
+                if selector.chosen(slots).is_ok() {
+                    run(body, cursor, slots, empty)?;
+                }
             }
             Step::Elements { count, stride, size, empty: each } => {
                 let count = count.get(slots);
@@ -159,18 +186,28 @@ impl Builder {
         }
         match &node.kind {
             NodeKind::Integer { class, slot: Some(slot) } => {
-                let size = class.size;
-                self.push(Step::Keep { slot: *slot, size, signed: class.signed, order: class.byte_order });
+                let (slot, size, signed, order) = (*slot, class.size, class.signed, class.byte_order);
+                self.push(match class.reversed {
+                    false => Step::Keep { slot, size, signed, order },
+                    true => Step::KeepReversed { slot, size, signed, order },
+                });
                 self.known = self.known.advanced(size.into());
             }
             // Without a slot these have a fixed size.
             NodeKind::Integer { class, slot: None } => self.skip(class.size.into()),
             NodeKind::Float(class) => self.skip(class.size.into()),
-            NodeKind::String => {
-                self.push(Step::String);
+            NodeKind::String(encoding) => {
+                self.push(match encoding {
+                    Encoding::Utf8 => Step::String,
+                    _ => Step::WideString(*encoding),
+                });
                 self.known = Known::aligned(8);
             }
-            NodeKind::Text(count) => self.elements(*count, 8, 8, 0),
+            NodeKind::VarInteger { class, slot } => {
+                self.push(Step::Variable { slot: *slot, signed: class.signed });
+                self.known = Known::aligned(8);
+            }
+            NodeKind::Text(count, _) | NodeKind::Blob(count, _) => self.elements(*count, 8, 8, 0),
             NodeKind::Struct(members) => {
                 for (_, member) in members {
                     self.field(member);
@@ -178,6 +215,12 @@ impl Builder {
             }
             NodeKind::Array(count, element) => self.array(*count, element),
             NodeKind::Variant(selector, options) => self.choose(selector, options.iter().map(|o| &o.node)),
+            NodeKind::Optional(selector, inner) => {
+                let mut body = Self::new(self.known);
+                body.field(inner);
+                self.push(Step::Maybe { selector: selector.clone(), body: body.program });
+                self.known = self.known.or(body.known);
+            }
         }
     }
 

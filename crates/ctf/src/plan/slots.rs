@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::node::{Count, Name, Node, NodeKind, OptionNode, Selector};
 use crate::bits::checked_align_up;
-use crate::schema::{FieldClass, Length, Location, Scope, StructClass, VariantClass};
+use crate::schema::{FieldClass, Length, Location, OptionalClass, Scope, StructClass, VariantClass};
 
 /// The numbered places of the integers that lengths and selectors need: those of the contexts and headers that all
 /// events share (`outer`), then those of one event class.
@@ -14,12 +14,28 @@ pub(super) struct Slots<'o> {
     /// Number of the first slot here.
     first: u32,
     numbers: BTreeMap<Location, u32>,
+    /// Whether names are shown as they are declared (CTF 2).
+    verbatim: bool,
 }
 
 impl<'o> Slots<'o> {
+    /// No slots yet; names are shown as they are declared, or as CTF 1.8 means them.
+    pub(super) fn new(verbatim: bool) -> Self {
+        Self { verbatim, ..Self::default() }
+    }
+
+    fn name(&self, declared: &str) -> Name {
+        if self.verbatim { Name::verbatim(declared) } else { Name::new(declared) }
+    }
+
     /// Slots behind those that others have taken.
     pub(super) fn inside(outer: &'o Self) -> Self {
-        Self { first: outer.count() as u32, outer: Some(outer), numbers: BTreeMap::new() }
+        Self {
+            first: outer.count() as u32,
+            outer: Some(outer),
+            numbers: BTreeMap::new(),
+            verbatim: outer.verbatim,
+        }
     }
 
     /// How many slots a walk needs.
@@ -59,8 +75,12 @@ impl<'o> Slots<'o> {
 
     fn collect(&mut self, class: &FieldClass) {
         match class {
-            FieldClass::Integer(_) | FieldClass::Float(_) | FieldClass::String(_) => {}
+            FieldClass::Integer(_)
+            | FieldClass::VarInteger(_)
+            | FieldClass::Float(_)
+            | FieldClass::String(_) => {}
             FieldClass::Text(class) => self.collect_length(&class.length),
+            FieldClass::Blob(class) => self.collect_length(&class.length),
             FieldClass::Struct(class) => self.collect_struct(class),
             FieldClass::Array(class) => {
                 self.collect_length(&class.length);
@@ -71,6 +91,10 @@ impl<'o> Slots<'o> {
                 for option in &class.options {
                     self.collect(&option.class);
                 }
+            }
+            FieldClass::Optional(class) => {
+                self.want(&class.selector);
+                self.collect(&class.class);
             }
         }
     }
@@ -93,14 +117,28 @@ impl<'o> Slots<'o> {
                 let fixed_bits = Some(u64::from(class.size));
                 Node { align, fixed_bits, kind: NodeKind::Integer { class: class.clone(), slot } }
             }
+            FieldClass::VarInteger(class) => {
+                let slot = self.number(here);
+                Node { align, fixed_bits: None, kind: NodeKind::VarInteger { class: class.clone(), slot } }
+            }
             FieldClass::Float(class) => {
                 Node { align, fixed_bits: Some(class.size.into()), kind: NodeKind::Float(class.clone()) }
             }
-            FieldClass::String(_) => Node { align, fixed_bits: None, kind: NodeKind::String },
+            FieldClass::String(class) => {
+                Node { align, fixed_bits: None, kind: NodeKind::String(class.encoding) }
+            }
             FieldClass::Text(class) => {
                 let count = self.elements(&class.length);
                 let fixed_bits = fixed_elements(count, 8, 8);
-                Node { align, fixed_bits, kind: NodeKind::Text(count) }
+                Node { align, fixed_bits, kind: NodeKind::Text(count, class.encoding) }
+            }
+            FieldClass::Blob(class) => {
+                let count = self.elements(&class.length);
+                Node {
+                    align,
+                    fixed_bits: fixed_elements(count, 8, 8),
+                    kind: NodeKind::Blob(count, class.role),
+                }
             }
             FieldClass::Struct(class) => self.compile_struct(here, class),
             FieldClass::Array(class) => {
@@ -112,6 +150,7 @@ impl<'o> Slots<'o> {
                 Node { align, fixed_bits, kind: NodeKind::Array(count, Box::new(element)) }
             }
             FieldClass::Variant(class) => self.compile_variant(here, class),
+            FieldClass::Optional(class) => self.compile_optional(here, class),
         }
     }
 
@@ -123,7 +162,7 @@ impl<'o> Slots<'o> {
             let node = self.compile(here, &member.class);
             here.path.pop();
             size = size.and_then(|size| checked_align_up(size, node.align)?.checked_add(node.fixed_bits?));
-            members.push((Name::new(&member.name), node));
+            members.push((self.name(&member.name), node));
         }
         Node { align: class.align(), fixed_bits: size, kind: NodeKind::Struct(members) }
     }
@@ -133,10 +172,14 @@ impl<'o> Slots<'o> {
         let mut options = Vec::with_capacity(class.options.len());
         for (index, option) in class.options.iter().enumerate() {
             ranges.extend(option.ranges.iter().map(|&(first, last)| (first, last, index)));
-            here.path.push(option.name.clone());
+            if !class.transparent {
+                here.path.push(option.name.clone());
+            }
             options
-                .push(OptionNode { name: Name::new(&option.name), node: self.compile(here, &option.class) });
-            here.path.pop();
+                .push(OptionNode { name: self.name(&option.name), node: self.compile(here, &option.class) });
+            if !class.transparent {
+                here.path.pop();
+            }
         }
         let mut inside = Vec::new();
         for OptionNode { node, .. } in &options {
@@ -145,6 +188,16 @@ impl<'o> Slots<'o> {
         let selector =
             Selector { slot: self.slot(&class.selector), signed: class.selector_signed, ranges, inside };
         Node { align: 1, fixed_bits: None, kind: NodeKind::Variant(selector, options) }
+    }
+
+    fn compile_optional(&self, here: &mut Location, class: &OptionalClass) -> Node {
+        let node = self.compile(here, &class.class);
+        let ranges = class.ranges.iter().map(|&(first, last)| (first, last, 0)).collect();
+        let mut inside = Vec::new();
+        node.add_slots(&mut inside);
+        let selector =
+            Selector { slot: self.slot(&class.selector), signed: class.selector_signed, ranges, inside };
+        Node { align: 1, fixed_bits: None, kind: NodeKind::Optional(selector, Box::new(node)) }
     }
 
     fn elements(&self, length: &Length) -> Count {

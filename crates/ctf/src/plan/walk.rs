@@ -1,10 +1,10 @@
 //! Walking fields: the values of an event, pushed to whoever asked for them.
 
-use super::Cursor;
 use super::node::{Name, Node, NodeKind};
+use super::{Cursor, encodings, variable};
 use crate::DecodeError;
 use crate::bits;
-use crate::schema::{FloatClass, IntegerClass};
+use crate::schema::{Encoding, FloatClass, IntegerClass, Role};
 
 /// Array elements that take no space, in one event or one structure of a packet's head: more would cost time without
 /// costing input.
@@ -47,6 +47,16 @@ pub trait Visitor {
     fn signed(&mut self, class: &IntegerClass, value: i64) {
         let _ = (class, value);
     }
+    /// An unsigned integer of variable length that took so many bits.
+    fn variable_unsigned(&mut self, class: &IntegerClass, value: u64, bits: u32) {
+        let _ = bits;
+        self.unsigned(class, value);
+    }
+    /// A signed integer of variable length that took so many bits.
+    fn variable_signed(&mut self, class: &IntegerClass, value: i64, bits: u32) {
+        let _ = bits;
+        self.signed(class, value);
+    }
     /// A floating point number; binary32 is widened, which is exact. NaNs keep their sign and payload.
     fn float(&mut self, class: &FloatClass, value: f64) {
         let _ = (class, value);
@@ -54,6 +64,10 @@ pub trait Visitor {
     /// Text.
     fn text(&mut self, text: Text<'_>) {
         let _ = text;
+    }
+    /// Bytes, and what the reader itself needs them for.
+    fn blob(&mut self, role: Option<Role>, bytes: &[u8]) {
+        let _ = (role, bytes);
     }
     /// A structure begins.
     fn begin_struct(&mut self) {}
@@ -79,6 +93,12 @@ pub trait Visitor {
     }
     /// The variant has ended.
     fn end_variant(&mut self) {}
+    /// An optional field: the next value is the field itself if it is there.
+    fn begin_optional(&mut self, present: bool) {
+        let _ = present;
+    }
+    /// The optional field has ended, whether it was there or not.
+    fn end_optional(&mut self) {}
 }
 
 /// Fills slots and moves on; tells nobody.
@@ -89,7 +109,7 @@ impl Visitor for Ignore {}
 /// The bytes of a text field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text<'a> {
-    /// All bytes of the field: of a string, without its NUL.
+    /// All bytes of the field: of a string, without its NUL. Text that is written in UTF-16 or UTF-32 comes as UTF-8.
     pub field: &'a [u8],
 }
 
@@ -125,7 +145,7 @@ fn walk_inside<V: Visitor>(
     match &node.kind {
         NodeKind::Integer { class, slot } => {
             let at = cursor.take(class.size.into())?;
-            let raw = bits::read(cursor.bytes, at, class.size, class.byte_order);
+            let raw = class.read(cursor.bytes, at);
             if class.signed {
                 let value = bits::sign_extend(raw, class.size);
                 keep(*slot, slots, value as u64);
@@ -135,23 +155,38 @@ fn walk_inside<V: Visitor>(
                 visitor.unsigned(class, raw);
             }
         }
+        NodeKind::VarInteger { class, slot } => {
+            let (raw, width) = variable::read(cursor, class.signed)?;
+            keep(*slot, slots, raw);
+            if class.signed {
+                visitor.variable_signed(class, raw as i64, width);
+            } else {
+                visitor.variable_unsigned(class, raw, width);
+            }
+        }
         NodeKind::Float(class) => {
             let at = cursor.take(class.size.into())?;
-            let raw = bits::read(cursor.bytes, at, class.size, class.byte_order);
+            let read = bits::read(cursor.bytes, at, class.size, class.byte_order);
+            let raw = if class.reversed { bits::mirror(read, class.size) } else { read };
             let value = if class.size == 32 { bits::widen_float(raw as u32) } else { f64::from_bits(raw) };
             visitor.float(class, value);
         }
-        NodeKind::String => {
+        NodeKind::String(Encoding::Utf8) => {
             let field = cursor.take_string()?;
             visitor.text(Text { field });
         }
-        NodeKind::Text(count) => {
-            let count = count.get(slots);
-            let total = count.checked_mul(8).ok_or(DecodeError::TooManyElements(count))?;
-            let start = (cursor.take(total)? / 8) as usize;
-            let field = cursor.bytes.get(start..start + count as usize).unwrap_or_default();
-            visitor.text(Text { field });
+        NodeKind::String(encoding) => {
+            let field = encodings::to_utf8(encodings::take_string(cursor, *encoding)?, *encoding);
+            visitor.text(Text { field: field.as_bytes() });
         }
+        NodeKind::Text(count, encoding) => {
+            let field = cursor.take_bytes(count.get(slots))?;
+            match encoding {
+                Encoding::Utf8 => visitor.text(Text { field }),
+                _ => visitor.text(Text { field: encodings::to_utf8(field, *encoding).as_bytes() }),
+            }
+        }
+        NodeKind::Blob(count, role) => visitor.blob(*role, cursor.take_bytes(count.get(slots))?),
         NodeKind::Struct(members) => {
             visitor.begin_struct();
             for (index, (name, member)) in members.iter().enumerate() {
@@ -184,6 +219,14 @@ fn walk_inside<V: Visitor>(
             visitor.begin_variant(index, &option.name);
             walk_inside(&option.node, cursor, slots, visitor, empty)?;
             visitor.end_variant();
+        }
+        NodeKind::Optional(selector, inner) => {
+            let present = selector.chosen(slots).is_ok();
+            visitor.begin_optional(present);
+            if present {
+                walk_inside(inner, cursor, slots, visitor, empty)?;
+            }
+            visitor.end_optional();
         }
     }
     Ok(())

@@ -12,6 +12,10 @@ pub struct ClockClass {
     pub name: String,
     /// Identity: two traces with clocks of the same uuid share one time line. LTTng puts the boot id here.
     pub uuid: Option<Uuid>,
+    /// The space of names that `uid` is unique in (CTF 2).
+    pub namespace: Option<String>,
+    /// Identity as text (CTF 2); where it is the text of a uuid, `uuid` holds that.
+    pub uid: Option<String>,
     /// Text for people.
     pub description: Option<String>,
     /// Cycles per second, never 0.
@@ -27,6 +31,16 @@ pub struct ClockClass {
 }
 
 impl ClockClass {
+    /// What tells the clock from all others: its uuid, else its uid and the names that belong to it (CTF 2). Clocks of
+    /// the same identity share one time line, also in different traces.
+    pub fn identity(&self) -> Option<String> {
+        let full = |uid: &String| match &self.namespace {
+            Some(namespace) => format!("{namespace}/{}/{uid}", self.name),
+            None => format!("{}/{uid}", self.name),
+        };
+        self.uuid.map(|uuid| uuid.to_string()).or_else(|| self.uid.as_ref().map(full))
+    }
+
     /// The clock's own value in ns, without any offset: exact, rounded down; `O(1)`.
     ///
     /// ```
@@ -81,6 +95,8 @@ impl ClockClass {
         Self {
             name: name.to_owned(),
             uuid: None,
+            namespace: None,
+            uid: None,
             description: None,
             frequency: 1_000_000_000,
             precision: 0,
@@ -94,6 +110,20 @@ impl ClockClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_uuid_is_identity_enough() {
+        let check = |uuid, namespace: Option<&str>, uid: Option<&str>, expect: Option<&str>| {
+            let [namespace, uid] = [namespace, uid].map(|text| text.map(str::to_owned));
+            let clock = ClockClass { uuid, namespace, uid, ..ClockClass::monotonic("c") };
+            assert_eq!(clock.identity().as_deref(), expect);
+        };
+        let uuid = Some(Uuid::nil());
+        check(uuid, Some("n"), Some("u"), Some("00000000-0000-0000-0000-000000000000"));
+        check(None, Some("n"), Some("u"), Some("n/c/u"));
+        check(None, None, Some("u"), Some("c/u"));
+        check(None, Some("n"), None, None);
+    }
 
     #[test]
     fn conversion_is_exact_where_doubles_are_not() {

@@ -3,6 +3,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::bits;
+
 /// Order of the bytes (and of the bits) of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
@@ -73,8 +75,8 @@ pub enum Scope {
 
 /// Where a length or a selector is found: an already decoded integer.
 ///
-/// The path holds names of structure members and of variant options, as the metadata spells them. Arrays add nothing
-/// to a path: inside an element it names the field of that element.
+/// The path holds names of structure members and, in CTF 1.8, of variant options, as the metadata spells them. Arrays
+/// add nothing to a path: inside an element it names the field of that element.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// The structure to start from.
@@ -86,8 +88,10 @@ pub struct Location {
 /// The shape of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldClass {
-    /// A number of 1 to 64 bits.
+    /// A number of 1 to 64 bits; also bits with names and truth values (see [`IntegerForm`]).
     Integer(IntegerClass),
+    /// A number of as many bytes as it needs (LEB128), up to 64 bits; aligned to bytes.
+    VarInteger(IntegerClass),
     /// A binary floating point number.
     Float(FloatClass),
     /// Text up to a NUL byte.
@@ -100,9 +104,13 @@ pub enum FieldClass {
     Array(ArrayClass),
     /// One of several classes, chosen by an integer decoded before.
     Variant(VariantClass),
+    /// A field that may be missing.
+    Optional(OptionalClass),
+    /// Bytes that mean nothing to the reader; aligned to bytes.
+    Blob(BlobClass),
 }
 
-/// A fixed-length integer.
+/// An integer. Of one of variable length `size` is 64, the largest that is read, and `align` is 8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntegerClass {
     /// Bits, 1 to 64.
@@ -121,6 +129,48 @@ pub struct IntegerClass {
     pub role: Option<Role>,
     /// Index of the clock class whose time it holds.
     pub clock: Option<usize>,
+    /// What its bits stand for.
+    pub form: IntegerForm,
+    /// Whether its bits come in the order that is unusual for its byte order: the number read is mirrored, so that its
+    /// lowest bit becomes the highest.
+    pub reversed: bool,
+}
+
+/// What the bits of an integer stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntegerForm {
+    /// A number.
+    Number,
+    /// A truth value: any bit that is set makes it true.
+    Boolean,
+    /// Bits; the mappings, if there are any, name ranges of bits, counted from the lowest.
+    Bits,
+}
+
+impl IntegerClass {
+    /// The bits of such a field, without its sign.
+    #[inline]
+    pub(crate) fn read(&self, bytes: &[u8], at: u64) -> u64 {
+        let raw = bits::read(bytes, at, self.size, self.byte_order);
+        if self.reversed { bits::mirror(raw, self.size) } else { raw }
+    }
+}
+
+impl IntegerClass {
+    /// The names of a value, in the order of the mappings; of bits, all names that one of the set bits has.
+    pub fn labels(&self, value: i128) -> impl Iterator<Item = &str> {
+        let bits = self.form == IntegerForm::Bits;
+        let names = move |mapping: &&Mapping| match bits {
+            true => (mapping.first.max(0)..=mapping.last.min(63)).any(|bit| value >> bit & 1 == 1),
+            false => (mapping.first..=mapping.last).contains(&value),
+        };
+        self.mappings
+            .as_deref()
+            .unwrap_or_default()
+            .iter()
+            .filter(names)
+            .map(|mapping| mapping.label.as_str())
+    }
 }
 
 /// A name for a range of integers, both ends included.
@@ -170,11 +220,38 @@ pub struct FloatClass {
     pub align: u32,
     /// Order of its bytes.
     pub byte_order: ByteOrder,
+    /// As [`IntegerClass::reversed`].
+    pub reversed: bool,
+}
+
+/// How text is made of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// One byte a unit; what is not UTF-8 is shown as it is.
+    Utf8,
+    /// Two bytes a unit.
+    Utf16(ByteOrder),
+    /// Four bytes a unit.
+    Utf32(ByteOrder),
+}
+
+impl Encoding {
+    /// Bytes of a unit, and of the NUL that ends a string.
+    pub fn unit(self) -> usize {
+        match self {
+            Self::Utf8 => 1,
+            Self::Utf16(_) => 2,
+            Self::Utf32(_) => 4,
+        }
+    }
 }
 
 /// A NUL-terminated string; aligned to bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StringClass;
+pub struct StringClass {
+    /// How its characters are written.
+    pub encoding: Encoding,
+}
 
 /// An array of 8-bit characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,6 +260,17 @@ pub struct TextClass {
     pub length: Length,
     /// Alignment in bits.
     pub align: u32,
+    /// How its characters are written.
+    pub encoding: Encoding,
+}
+
+/// Uninterpreted bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobClass {
+    /// Number of bytes.
+    pub length: Length,
+    /// What the reader needs it for: [`Role::TraceUuid`] or nothing.
+    pub role: Option<Role>,
 }
 
 /// Number of elements of an array.
@@ -219,6 +307,8 @@ pub struct ArrayClass {
     pub length: Length,
     /// Shape of each.
     pub element: Box<FieldClass>,
+    /// Alignment in bits of the first element that is asked for beyond that of the elements.
+    pub min_align: u32,
 }
 
 /// One of several shapes.
@@ -230,12 +320,28 @@ pub struct VariantClass {
     pub selector_signed: bool,
     /// The choices.
     pub options: Vec<VariantOption>,
+    /// Whether the names of the options are left out of locations (CTF 2): then fields of several options can have the
+    /// same location, and the one that was decoded counts.
+    pub transparent: bool,
+}
+
+/// A field that is there or not. It adds nothing to locations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OptionalClass {
+    /// The integer that decides.
+    pub selector: Location,
+    /// Whether that integer is signed.
+    pub selector_signed: bool,
+    /// Selector values with which the field is there, both ends included.
+    pub ranges: Vec<(i128, i128)>,
+    /// Its shape.
+    pub class: Box<FieldClass>,
 }
 
 /// A choice of a variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VariantOption {
-    /// Name as declared.
+    /// Name as declared; `null` where there is none (CTF 2).
     pub name: String,
     /// Selector values that choose it, both ends included; none: it is never chosen.
     pub ranges: Vec<(i128, i128)>,
@@ -244,10 +350,11 @@ pub struct VariantOption {
 }
 
 impl FieldClass {
-    /// What the reader needs the field for, if it is an integer with a role.
+    /// What the reader needs the field for, if it is one with a role itself.
     pub fn role(&self) -> Option<Role> {
         match self {
-            Self::Integer(class) => class.role,
+            Self::Integer(class) | Self::VarInteger(class) => class.role,
+            Self::Blob(class) => class.role,
             _ => None,
         }
     }
@@ -255,14 +362,14 @@ impl FieldClass {
     /// Alignment of the field in bits: a power of two.
     pub fn align(&self) -> u32 {
         match self {
-            Self::Integer(class) => class.align,
+            Self::Integer(class) | Self::VarInteger(class) => class.align,
             Self::Float(class) => class.align,
-            Self::String(_) => 8,
+            Self::String(_) | Self::Blob(_) => 8,
             Self::Text(class) => class.align,
             Self::Struct(class) => class.align(),
-            Self::Array(class) => class.element.align(),
-            // The chosen option aligns itself.
-            Self::Variant(_) => 1,
+            Self::Array(class) => class.element.align().max(class.min_align),
+            // The chosen option aligns itself, and so does a field that is there.
+            Self::Variant(_) | Self::Optional(_) => 1,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The schema of a trace: what its metadata says, whatever language said it.
 //!
-//! TSDL (CTF 1.8) is lowered to this model by `crate::lower`; it is the model of CTF 2 (field classes, roles,
-//! locations, mappings), so that the metadata of CTF 2 has a place to go. [`crate::plan`] compiles it for decoding.
+//! TSDL (CTF 1.8) is lowered to this model by `crate::lower`, JSON (CTF 2) by `crate::json_metadata`: it is the model of
+//! CTF 2 (field classes, roles, locations, mappings), which can say all that TSDL can. [`crate::plan`] compiles it for decoding.
 //! Nothing here knows bytes of a stream.
 
 mod clock;
@@ -13,17 +13,20 @@ use uuid::Uuid;
 
 pub use clock::ClockClass;
 pub use field::{
-    ArrayClass, Base, ByteOrder, FieldClass, FloatClass, IntegerClass, Length, Location, Mapping, Mappings,
-    Member, Role, Scope, StringClass, StructClass, TextClass, VariantClass, VariantOption, shown_name,
+    ArrayClass, Base, BlobClass, ByteOrder, Encoding, FieldClass, FloatClass, IntegerClass, IntegerForm,
+    Length, Location, Mapping, Mappings, Member, OptionalClass, Role, Scope, StringClass, StructClass,
+    TextClass, VariantClass, VariantOption, shown_name,
 };
 
 /// Everything the metadata of one trace declares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
-    /// Version of the format, `(major, minor)`: `(1, 8)` for TSDL.
+    /// Version of the format, `(major, minor)`: `(1, 8)` for TSDL, `(2, 0)` for JSON.
     pub version: (u32, u32),
     /// Identity of the trace; packets may repeat it.
     pub uuid: Option<Uuid>,
+    /// Unique name of the trace, as its trace class declares it (CTF 2).
+    pub uid: Option<String>,
     /// Byte order of integers that do not state their own.
     pub byte_order: ByteOrder,
     /// The `env` block: who traced what, where. Names in bytewise order.

@@ -5,9 +5,10 @@ use super::{Packet, Trace};
 use crate::bits;
 use crate::error::DecodeError;
 use crate::plan::{
-    Cursor, EventPlan, FieldRef, FixedInteger, Ignore, Node, NodeKind, StreamPlan, Text, Visitor, walk,
+    Cursor, EventPlan, FieldRef, FixedInteger, Ignore, Node, NodeKind, StreamPlan, Text, Visitor, variable,
+    walk,
 };
-use crate::schema::Scope;
+use crate::schema::{Encoding, Scope};
 use crate::value::{Value, ValueVisitor};
 
 /// One event of a trace. A `Copy` of a few words that borrows the mapped file; nothing is allocated for it.
@@ -131,18 +132,14 @@ impl<'t> Event<'t> {
         }
     }
 
-    /// Text up to its first NUL.
+    /// Text up to its first NUL. Text in UTF-16 and UTF-32 has no such view: [`Self::visit_field`] shows it.
     pub fn text(&self, field: &FieldRef) -> Option<&'t [u8]> {
         let mut slots = Slots::new(self.class.slot_count());
         let (node, mut cursor) = self.seek_field(field, slots.get())?;
         cursor.align(node.align);
         let field = match &node.kind {
-            NodeKind::String => cursor.take_string().ok()?,
-            NodeKind::Text(count) => {
-                let count = count.get(slots.get());
-                let start = (cursor.take(count.checked_mul(8)?).ok()? / 8) as usize;
-                self.bytes.get(start..start + count as usize)?
-            }
+            NodeKind::String(Encoding::Utf8) => cursor.take_string().ok()?,
+            NodeKind::Text(count, Encoding::Utf8) => cursor.take_bytes(count.get(slots.get())).ok()?,
             _ => return None,
         };
         Some(Text { field }.shown())
@@ -174,9 +171,16 @@ impl<'t> Event<'t> {
         let mut slots = Slots::new(self.class.slot_count());
         let (node, mut cursor) = self.seek_field(field, slots.get())?;
         cursor.align(node.align);
-        let NodeKind::Integer { class, .. } = &node.kind else { return None };
+        let class = match &node.kind {
+            NodeKind::Integer { class, .. } => class,
+            NodeKind::VarInteger { class, .. } => {
+                let (value, _) = variable::read(&mut cursor, class.signed).ok()?;
+                return Some((value, class.signed));
+            }
+            _ => return None,
+        };
         let at = cursor.take(class.size.into()).ok()?;
-        let raw = bits::read(self.bytes, at, class.size, class.byte_order);
+        let raw = class.read(self.bytes, at);
         Some((if class.signed { bits::sign_extend(raw, class.size) as u64 } else { raw }, class.signed))
     }
 
@@ -229,6 +233,10 @@ impl<'t> Event<'t> {
                         return None;
                     }
                     node = &options.get(step)?.node;
+                }
+                NodeKind::Optional(selector, inner) => {
+                    selector.chosen(slots).ok()?;
+                    node = inner;
                 }
                 _ => return None,
             }

@@ -133,8 +133,11 @@ impl Trace {
         for stream in &mut self.streams {
             stream.packets.shrink_to_fit();
             let unsorted = sort_packets(&mut stream.packets);
-            if let Some(first) = stream.packets.first() {
-                // Files that a tracer writes in turn: the stream is known by the one that it begins in.
+            if let Some(first) = stream.packets.first()
+                && first.begin.is_none()
+            {
+                // Files that a tracer writes in turn: the stream is known by the one that it begins in. Where packets have
+                // times the files may be those of threads, and the first name is as good as any.
                 stream.file.clone_from(&self.files[first.file as usize].name);
             }
             if let Some(message) = unsorted {
@@ -272,7 +275,7 @@ impl Trace {
         visitor.begin_struct();
         let mut shown = 0;
         for (name, member) in members {
-            if matches!(&member.kind, NodeKind::Integer { class, .. } if class.role.is_some()) {
+            if member.role().is_some() {
                 walk(member, &mut cursor, &mut slots, &mut Ignore).ok()?;
                 continue;
             }

@@ -66,6 +66,16 @@ struct Roles {
 
 impl Visitor for Roles {
     fn unsigned(&mut self, class: &IntegerClass, value: u64) {
+        self.variable_unsigned(class, value, class.size);
+    }
+
+    fn blob(&mut self, role: Option<Role>, bytes: &[u8]) {
+        if role == Some(Role::TraceUuid) {
+            self.uuid.extend_from_slice(bytes);
+        }
+    }
+
+    fn variable_unsigned(&mut self, class: &IntegerClass, value: u64, bits: u32) {
         match class.role {
             Some(Role::PacketMagic) => self.magic = Some(value),
             Some(Role::TraceUuid) => self.uuid.push(value as u8),
@@ -73,8 +83,8 @@ impl Visitor for Roles {
             Some(Role::StreamId) => self.stream_id = Some(value),
             Some(Role::PacketTotalLength) => self.total_bits = Some(value),
             Some(Role::PacketContentLength) => self.content_bits = Some(value),
-            Some(Role::PacketBegin) => self.begin = Some((value, class.size)),
-            Some(Role::PacketEnd) => self.end = Some((value, class.size)),
+            Some(Role::PacketBegin) => self.begin = Some((value, bits)),
+            Some(Role::PacketEnd) => self.end = Some((value, bits)),
             Some(Role::DiscardedEvents) => self.discarded = value,
             Some(Role::PacketSequenceNumber) => self.sequence = value,
             Some(Role::EventClassId | Role::Timestamp) | None => {}

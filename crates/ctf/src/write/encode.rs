@@ -1,8 +1,10 @@
 //! Encoding values by their compiled fields.
 
+use std::borrow::Cow;
+
 use crate::bits;
-use crate::plan::{Node, NodeKind};
-use crate::schema::{ByteOrder, IntegerClass, Role};
+use crate::plan::{Node, NodeKind, from_utf8, variable};
+use crate::schema::{ByteOrder, Encoding, IntegerClass, Role};
 use crate::value::Value;
 
 /// Why a value cannot be written.
@@ -33,6 +35,10 @@ pub enum EncodeError {
         /// Bits of the field.
         bits: u32,
     },
+    /// Sizes or times of variable length at the head of a packet: they are known when its events have been written, and
+    /// there may be no space for them then.
+    #[error("the head of the packet has sizes or times of variable length")]
+    VariableHead,
     /// A packet without a field for the size of its content, whose content does not end at a byte: the bits behind it
     /// would be read as events.
     #[error("content of {bits} bits does not fill the packet, and no field tells where it ends")]
@@ -116,23 +122,40 @@ pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), Enc
         (NodeKind::Integer { class, .. }, value) => put_integer(class, raw(value)?, out)?,
         (NodeKind::Float(class), Value::Float(value)) => {
             let raw = if class.size == 32 { bits::narrow_float(*value).into() } else { value.to_bits() };
-            out.integer(class.size, class.byte_order, raw);
+            out.integer(class.size, class.byte_order, mirrored(raw, class.size, class.reversed));
         }
-        (NodeKind::String, Value::Text(text)) => {
+        (NodeKind::VarInteger { class, .. }, value) => {
+            out.bytes_aligned(&variable::write(raw(value)?, class.signed));
+        }
+        (NodeKind::String(encoding), Value::Text(text)) => {
             if text.contains(&0) {
                 return Err(EncodeError::Mismatch);
             }
-            out.bytes_aligned(text);
-            out.bytes_aligned(&[0]);
+            out.bytes_aligned(&encoded(text, *encoding)?);
+            out.bytes_aligned(&vec![0; encoding.unit()]);
         }
-        (NodeKind::Text(count), Value::Text(text)) => match count.fixed() {
-            Some(length) if text.len() as u64 > length => return Err(EncodeError::Mismatch),
-            length => {
-                out.bytes_aligned(text);
-                let missing = length.map_or(0, |length| length as usize - text.len());
-                out.bytes_aligned(&vec![0; missing]);
+        (NodeKind::Text(count, encoding), Value::Text(text)) => {
+            let text = encoded(text, *encoding)?;
+            match count.fixed() {
+                Some(length) if text.len() as u64 > length => return Err(EncodeError::Mismatch),
+                length => {
+                    out.bytes_aligned(&text);
+                    let missing = length.map_or(0, |length| length as usize - text.len());
+                    out.bytes_aligned(&vec![0; missing]);
+                }
             }
-        },
+        }
+        (NodeKind::Blob(count, _), Value::Blob(bytes)) => {
+            if count.fixed().is_some_and(|fixed| fixed != bytes.len() as u64) {
+                return Err(EncodeError::Mismatch);
+            }
+            out.bytes_aligned(bytes);
+        }
+        (NodeKind::Optional(_, inner), Value::Optional(value)) => {
+            if let Some(value) = value {
+                encode(inner, value, out)?;
+            }
+        }
         (NodeKind::Struct(members), Value::Struct(values)) if members.len() == values.len() => {
             for ((_, member), value) in members.iter().zip(values) {
                 encode(member, value, out)?;
@@ -162,8 +185,20 @@ pub(super) fn put_integer(class: &IntegerClass, raw: u64, out: &mut BitWriter) -
         return Err(EncodeError::TooLarge { value: raw, bits: class.size });
     }
     out.align(class.align);
-    out.integer(class.size, class.byte_order, raw);
+    out.integer(class.size, class.byte_order, mirrored(raw, class.size, class.reversed));
     Ok(())
+}
+
+fn mirrored(raw: u64, size: u32, reversed: bool) -> u64 {
+    if reversed { bits::mirror(raw, size) } else { raw }
+}
+
+/// Text, which values hold as UTF-8 (or as any bytes, where the field is meant to be UTF-8), in a field's encoding.
+fn encoded(text: &[u8], encoding: Encoding) -> Result<Cow<'_, [u8]>, EncodeError> {
+    match encoding {
+        Encoding::Utf8 => Ok(text.into()),
+        _ => from_utf8(text, encoding).map(Cow::Owned).ok_or(EncodeError::Mismatch),
+    }
 }
 
 fn raw(value: &Value) -> Result<u64, EncodeError> {
@@ -181,7 +216,7 @@ pub(super) fn for_roles(
     change: &mut dyn FnMut(Role, &IntegerClass, &mut u64),
 ) {
     match (&node.kind, value) {
-        (NodeKind::Integer { class, .. }, Value::Unsigned(raw)) => {
+        (NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. }, Value::Unsigned(raw)) => {
             if let Some(role) = class.role {
                 change(role, class, raw);
             }
@@ -208,6 +243,7 @@ pub(super) fn for_roles(
                 for_roles(&option.node, value, change);
             }
         }
+        (NodeKind::Optional(_, inner), Value::Optional(Some(value))) => for_roles(inner, value, change),
         _ => {}
     }
 }

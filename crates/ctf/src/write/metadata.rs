@@ -11,6 +11,9 @@ use crate::tsdl::{self, BlockKind, Item};
 pub(super) fn metadata_with(trace: &Trace, class: &ClockClass) -> Result<String, Error> {
     let text = trace.metadata_text();
     let unwritable = |message: &str| Error::new(trace.path(), Reason::Unwritable(message.to_owned()));
+    if trace.schema().version.0 >= 2 {
+        return Err(unwritable("its metadata are those of CTF 2, and only CTF 1.8 is written"));
+    }
     let ast = tsdl::parse(text).map_err(|e| unwritable(&e.message))?;
     let blocks: Vec<_> = ast
         .items

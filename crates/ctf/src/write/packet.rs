@@ -30,6 +30,8 @@ pub struct PacketWriter<'p> {
     stream: &'p StreamPlan,
     out: BitWriter,
     head: PacketHead,
+    /// Bits that the head took when the packet was begun.
+    head_bits: u64,
     now: u64,
     /// Byte where the packet will lie in its file.
     offset: u64,
@@ -56,7 +58,7 @@ impl<'p> PacketWriter<'p> {
     pub(super) fn behind(plan: &'p Plan, class: usize, offset: u64, before: Option<Times>) -> Self {
         let head = PacketHead { header: None, context: None, begin: 0 };
         let stream = &plan.streams[class];
-        Self { plan, stream, out: BitWriter::default(), head, now: 0, offset, before }
+        Self { plan, stream, out: BitWriter::default(), head, head_bits: 0, now: 0, offset, before }
     }
 
     /// Begins a packet.
@@ -68,7 +70,9 @@ impl<'p> PacketWriter<'p> {
         // Where a reader starts from.
         self.now = if self.stream.context_bits(Role::PacketBegin).is_some() { head.begin } else { 0 };
         self.head = head;
-        self.write_head()
+        self.write_head()?;
+        self.head_bits = self.out.at();
+        Ok(())
     }
 
     /// Bits of the packet written so far, its head included.
@@ -220,6 +224,9 @@ impl<'p> PacketWriter<'p> {
         }
         self.out.rewind();
         self.write_head()?;
+        if self.out.at() != self.head_bits {
+            return Err(EncodeError::VariableHead);
+        }
         self.out.resume(content_bits);
         self.offset += total_bits / 8;
         // As a reader knows them.

@@ -1,0 +1,165 @@
+//! Field classes: which kind a JSON object is, and the kinds that hold no others. [`super::numbers`] reads integers and
+//! numbers, [`super::compound`] what holds other classes, [`super::aliases`] keeps classes with names.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::aliases::Aliases;
+use super::locations::{Here, KeyKind};
+use super::notes::Notes;
+use super::place::Place;
+use super::roles;
+use crate::lower::Complaint;
+use crate::lower::limits::{Budget, MAX_NESTING, Measure};
+use crate::schema::{
+    BlobClass, ByteOrder, Encoding, FieldClass, Length, Location, Mappings, Role, StringClass, TextClass,
+};
+
+type Result<T> = std::result::Result<T, Complaint>;
+
+/// A field class and how large it is.
+#[derive(Debug)]
+pub(super) struct Lowered {
+    pub(super) class: FieldClass,
+    pub(super) measure: Measure,
+}
+
+impl Lowered {
+    pub(super) fn leaf(class: FieldClass) -> Self {
+        Self { measure: Measure::leaf(&class), class }
+    }
+}
+
+/// What turns JSON into field classes.
+#[derive(Debug, Default)]
+pub(super) struct Classes<'j> {
+    pub(super) aliases: Aliases<'j>,
+    pub(super) notes: Notes,
+    pub(super) budget: Budget,
+    /// Mappings made so far, by the JSON they were made from: all uses of an alias share them.
+    pub(super) mappings: HashMap<*const Value, Mappings>,
+    /// Classes around the one being read.
+    pub(super) depth: usize,
+}
+
+impl<'j> Classes<'j> {
+    /// Reads a field class, or the one that an alias stands for.
+    pub(super) fn class(&mut self, place: &Place<'j, '_>, here: &mut Here<'_>) -> Result<Lowered> {
+        self.budget.charge(1, place.offset)?;
+        if self.depth >= MAX_NESTING {
+            return Err(place.complaint(format!("field classes nested deeper than {MAX_NESTING}")));
+        }
+        self.depth += 1;
+        let lowered = match place.value.as_str() {
+            Some(name) => {
+                let (alias, hidden) = self.aliases.enter(name).ok_or_else(|| {
+                    place.complaint(format!("no field class alias before this is called `{name}`"))
+                })?;
+                let lowered = self.class(&alias.place(), here);
+                self.aliases.leave(hidden);
+                lowered
+            }
+            None => self.object(place, here),
+        };
+        self.depth -= 1;
+        lowered
+    }
+
+    fn object(&mut self, place: &Place<'j, '_>, here: &mut Here<'_>) -> Result<Lowered> {
+        let kind = place.need("type")?;
+        let name = kind.text()?;
+        let (name, enumeration) = match name.strip_suffix("-enumeration") {
+            Some(rest) if rest.ends_with("signed") => {
+                self.notes.release_candidate(place.offset, &format!("the field class `{name}`"));
+                (format!("{rest}-integer"), true)
+            }
+            _ => (name.to_owned(), false),
+        };
+        match name.as_str() {
+            "fixed-length-unsigned-integer"
+            | "fixed-length-signed-integer"
+            | "fixed-length-boolean"
+            | "fixed-length-bit-array"
+            | "fixed-length-bit-map" => self.fixed_integer(place, &name, enumeration, here),
+            "variable-length-unsigned-integer" | "variable-length-signed-integer" => {
+                self.variable_integer(place, &name, enumeration, here)
+            }
+            "fixed-length-floating-point-number" => self.float(place),
+            "null-terminated-string" => {
+                place.only(&["encoding"], &mut self.notes)?;
+                let encoding = encoding(place)?;
+                Ok(Lowered::leaf(FieldClass::String(StringClass { encoding })))
+            }
+            "static-length-string" | "dynamic-length-string" => {
+                place.only(&["encoding", "length", "length-field-location"], &mut self.notes)?;
+                let (length, measure) = self.bytes(place, &name, here)?;
+                let encoding = encoding(place)?;
+                if let Length::Static(count) = length
+                    && !count.is_multiple_of(encoding.unit() as u64)
+                {
+                    let message = format!("{count} bytes are no whole number of the encoding's units");
+                    return Err(place.complaint(message));
+                }
+                let class = FieldClass::Text(TextClass { length, align: 8, encoding });
+                Ok(Lowered { class, measure })
+            }
+            "static-length-blob" | "dynamic-length-blob" => {
+                let known = ["media-type", "length", "length-field-location", "roles"];
+                place.only(&known, &mut self.notes)?;
+                let (length, measure) = self.bytes(place, &name, here)?;
+                let role = roles::of(place, here, &mut self.notes)?;
+                if role.is_some() && (role, &length) != (Some(Role::TraceUuid), &Length::Static(16)) {
+                    return Err(place.complaint("a BLOB of 16 bytes can hold a uuid; it has no other role"));
+                }
+                Ok(Lowered { class: FieldClass::Blob(BlobClass { length, role }), measure })
+            }
+            "structure" => self.structure(place, here),
+            "static-length-array" | "dynamic-length-array" => self.array(place, &name, here),
+            "variant" => self.variant(place, here),
+            "optional" => self.optional(place, here),
+            _ => Err(kind.complaint(format!("unknown field class `{name}`"))),
+        }
+    }
+
+    /// The length of strings and BLOBs.
+    fn bytes(&mut self, place: &Place<'j, '_>, kind: &str, here: &mut Here<'_>) -> Result<(Length, Measure)> {
+        let length = self.length(place, kind, here)?;
+        let count = match &length {
+            Length::Static(count) => Some(*count),
+            Length::Dynamic(_) => None,
+        };
+        Ok((length, Measure::byte().times(count, place.offset)?))
+    }
+
+    /// A length that the metadata give, or the field that holds it.
+    pub(super) fn length(&mut self, place: &Place<'j, '_>, kind: &str, here: &Here<'_>) -> Result<Length> {
+        if kind.starts_with("static") {
+            return Ok(Length::Static(place.need("length")?.unsigned()?));
+        }
+        let location = place.need("length-field-location")?;
+        match self.key(&location, here)? {
+            (found, KeyKind::Unsigned) => Ok(Length::Dynamic(found)),
+            _ => Err(location.complaint("a length is an unsigned integer")),
+        }
+    }
+
+    /// The field that a location means.
+    pub(super) fn key(&mut self, place: &Place<'j, '_>, here: &Here<'_>) -> Result<(Location, KeyKind)> {
+        let (location, kind) = here.resolve(place, &mut self.notes)?;
+        self.budget.charge_location(&location.path, 0, place.offset)?;
+        Ok((location, kind))
+    }
+}
+
+fn encoding(place: &Place<'_, '_>) -> Result<Encoding> {
+    let Some(encoding) = place.get("encoding") else { return Ok(Encoding::Utf8) };
+    match encoding.text()? {
+        "utf-8" => Ok(Encoding::Utf8),
+        "utf-16le" => Ok(Encoding::Utf16(ByteOrder::Little)),
+        "utf-16be" => Ok(Encoding::Utf16(ByteOrder::Big)),
+        "utf-32le" => Ok(Encoding::Utf32(ByteOrder::Little)),
+        "utf-32be" => Ok(Encoding::Utf32(ByteOrder::Big)),
+        other => Err(encoding.complaint(format!("`{other}` is no encoding of text"))),
+    }
+}

@@ -1,0 +1,90 @@
+//! From the text to JSON values: a sequence of texts as RFC 7464 has it, each behind a record separator.
+//!
+//! A fragment knows where it begins, for the errors of those who read it ([`super::place`]).
+
+use serde_json::Value;
+
+use super::notes::Notes;
+use crate::lower::Complaint;
+
+/// What stands before each fragment.
+pub(super) const SEPARATOR: char = '\u{1e}';
+
+/// One JSON value of the metadata.
+#[derive(Debug)]
+pub(super) struct Fragment<'t> {
+    /// From 1.
+    pub(super) number: usize,
+    /// Byte of the text where it begins.
+    pub(super) offset: usize,
+    /// The text from there on.
+    pub(super) text: &'t str,
+    pub(super) value: Value,
+}
+
+/// Splits a text into its fragments. Linear.
+pub(super) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Result<Vec<Fragment<'t>>, Complaint> {
+    let mut fragments = Vec::new();
+    let mut begin = 0;
+    // JSON has no such character inside: it would be escaped there.
+    for piece in text.split(SEPARATOR) {
+        let separated = begin > 0;
+        let mut values = serde_json::Deserializer::from_str(piece).into_iter::<Value>();
+        for index in 0.. {
+            let space = |at: usize| piece[at..].len() - piece[at..].trim_start().len();
+            let at = values.byte_offset();
+            let offset = begin + at + space(at);
+            let Some(value) = values.next() else { break };
+            let value = value.map_err(|error| complaint(piece, begin, &error))?;
+            if index > 0 || !separated {
+                notes.add(offset, "a fragment without a record separator before it; read all the same");
+            }
+            let number = fragments.len() + 1;
+            fragments.push(Fragment { number, offset, text: &text[offset..], value });
+        }
+        begin += piece.len() + SEPARATOR.len_utf8();
+    }
+    Ok(fragments)
+}
+
+/// A complaint of the JSON parser at its place in the whole text.
+fn complaint(piece: &str, begin: usize, error: &serde_json::Error) -> Complaint {
+    let lines_before = error.line().saturating_sub(1);
+    let line: usize = piece.split_inclusive('\n').take(lines_before).map(str::len).sum();
+    let offset = (begin + line + error.column().saturating_sub(1)).min(begin + piece.len());
+    let message = error.to_string();
+    // The parser counts lines from the begin of the fragment.
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+    Complaint::new(offset, format!("this is not JSON: {message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragments_know_their_places() {
+        let check = |text: &str, expect: &[usize], notes: usize| {
+            let mut found = Notes::default();
+            let fragments = parse(text, &mut found).unwrap();
+            let offsets: Vec<_> = fragments.iter().map(|f| f.offset).collect();
+            assert_eq!((offsets.as_slice(), found.into_vec().len()), (expect, notes), "{text:?}");
+        };
+        check("", &[], 0);
+        check("\u{1e}{}\n\u{1e} {}\n", &[1, 6], 0);
+        check("\u{1e}\n\u{1e}{}", &[3], 0);
+        check("{} {}", &[0, 3], 1);
+    }
+
+    #[test]
+    fn what_is_not_json_is_named() {
+        let check = |text: &str, offset: usize, message: &str| {
+            let error = parse(text, &mut Notes::default()).unwrap_err();
+            assert_eq!((error.offset, error.message.as_str()), (offset, message));
+        };
+        check("\u{1e}{\n \"a\": 1,\n}", 12, "this is not JSON: trailing comma");
+        check("\u{1e}{}\u{1e}{\"a\"", 7, "this is not JSON: EOF while parsing an object");
+        let deep = format!("\u{1e}{}", "[".repeat(100_000));
+        check(&deep, 128, "this is not JSON: recursion limit exceeded");
+    }
+}

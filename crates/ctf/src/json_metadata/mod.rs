@@ -1,0 +1,44 @@
+//! Metadata of CTF 2: JSON lowered to the [`Schema`].
+//!
+//! [`fragments`] splits the text into JSON values, [`place`] walks through them and knows the way ([`find`] where that
+//! is in the text), [`document`] reads
+//! the fragments in order (with [`clocks`]), [`classes`] field classes (with [`numbers`], [`compound`] and [`aliases`]),
+//! [`locations`] finds the fields that lengths and selectors are, [`roles`] marks what the reader itself needs, [`notes`]
+//! keeps what is odd. `crate::lower` does the same for TSDL; its limits hold here too.
+
+mod aliases;
+mod classes;
+mod clocks;
+mod compound;
+mod document;
+mod find;
+mod fragments;
+mod locations;
+mod notes;
+mod numbers;
+mod place;
+mod roles;
+
+use crate::lower::Complaint;
+use crate::schema::Schema;
+
+use classes::Classes;
+use document::Document;
+use notes::Notes;
+
+/// Whether a text is JSON rather than TSDL.
+pub(crate) fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with([fragments::SEPARATOR, '{'])
+}
+
+/// Understands a text. Linear in the text and in the field classes it stands for, whose number is limited.
+pub(crate) fn lower(text: &str) -> Result<(Schema, Vec<Complaint>), Complaint> {
+    let mut notes = Notes::default();
+    let fragments = fragments::parse(text, &mut notes)?;
+    if fragments.is_empty() {
+        return Err(Complaint::new(0, "the metadata are empty"));
+    }
+    let Document { classes, schema, .. } =
+        Document::read(&fragments, Classes { notes, ..Classes::default() })?;
+    Ok((schema, classes.notes.into_vec()))
+}

@@ -1,0 +1,195 @@
+//! Integers of fixed and variable length, truth values, bits, and floating point numbers.
+
+use super::classes::{Classes, Lowered};
+use super::locations::{Here, KeyKind};
+use super::place::Place;
+use super::roles;
+use crate::lower::Complaint;
+use crate::schema::{
+    Base, ByteOrder, FieldClass, FloatClass, IntegerClass, IntegerForm, Mapping, Mappings, Role,
+};
+
+type Result<T> = std::result::Result<T, Complaint>;
+
+/// Properties of all fields of fixed length.
+const LAYOUT: [&str; 4] = ["length", "byte-order", "bit-order", "alignment"];
+
+impl<'j> Classes<'j> {
+    /// Integers of fixed length; `enumeration`: a release candidate's name for one with mappings.
+    pub(super) fn fixed_integer(
+        &mut self,
+        place: &Place<'j, '_>,
+        kind: &str,
+        enumeration: bool,
+        here: &mut Here<'_>,
+    ) -> Result<Lowered> {
+        let size = place.need("length")?;
+        let bits = size.unsigned()?;
+        let Some(bits) = u32::try_from(bits).ok().filter(|bits| (1..=64).contains(bits)) else {
+            return Err(size.complaint(format!("a field of {bits} bits: 1 to 64 are possible")));
+        };
+        let mut class = IntegerClass { size: bits, align: alignment(place, "alignment")?, ..new(kind) };
+        (class.byte_order, class.reversed) = orders(place)?;
+        let own = self.integer_properties(place, kind, enumeration, &mut class, here)?;
+        place.only(&[&LAYOUT, own].concat(), &mut self.notes)?;
+        Ok(Lowered::leaf(FieldClass::Integer(class)))
+    }
+
+    /// LEB128.
+    pub(super) fn variable_integer(
+        &mut self,
+        place: &Place<'j, '_>,
+        kind: &str,
+        enumeration: bool,
+        here: &mut Here<'_>,
+    ) -> Result<Lowered> {
+        let mut class = new(kind);
+        let own = self.integer_properties(place, kind, enumeration, &mut class, here)?;
+        place.only(own, &mut self.notes)?;
+        Ok(Lowered::leaf(FieldClass::VarInteger(class)))
+    }
+
+    /// What does not depend on the layout. Gives the names of the properties.
+    fn integer_properties(
+        &mut self,
+        place: &Place<'j, '_>,
+        kind: &str,
+        enumeration: bool,
+        class: &mut IntegerClass,
+        here: &mut Here<'_>,
+    ) -> Result<&'static [&'static str]> {
+        let key = match class.form {
+            IntegerForm::Boolean => Some(KeyKind::Boolean),
+            IntegerForm::Bits => None,
+            IntegerForm::Number if class.signed => Some(KeyKind::Signed),
+            IntegerForm::Number => Some(KeyKind::Unsigned),
+        };
+        if let Some(key) = key {
+            let cost = here.add_key(key);
+            self.budget.charge(cost, place.offset)?;
+        }
+        if class.form != IntegerForm::Number {
+            if kind != "fixed-length-bit-map" {
+                return Ok(&[]);
+            }
+            class.mappings = Some(self.mappings(&place.need("flags")?, Some(class.size))?);
+            return Ok(&["flags"]);
+        }
+        class.mappings = match place.get("mappings") {
+            Some(mappings) => Some(self.mappings(&mappings, None)?).filter(|m| enumeration || !m.is_empty()),
+            None => None,
+        };
+        class.base = match place.get("preferred-display-base") {
+            None => Base::Decimal,
+            Some(base) => match base.unsigned()? {
+                2 => Base::Binary,
+                8 => Base::Octal,
+                10 => Base::Decimal,
+                16 => Base::Hexadecimal,
+                other => return Err(base.complaint(format!("the base {other} is none of 2, 8, 10 and 16"))),
+            },
+        };
+        class.role = roles::of(place, here, &mut self.notes)?;
+        if class.role == Some(Role::TraceUuid) {
+            return Err(place.complaint("an integer cannot hold a uuid"));
+        }
+        if class.role.is_some() && class.signed {
+            return Err(place.complaint("a field with a role is an unsigned integer"));
+        }
+        if let Some(Role::PacketBegin | Role::PacketEnd | Role::Timestamp) = class.role {
+            class.clock = here.clock;
+        }
+        Ok(&["mappings", "preferred-display-base", "roles"])
+    }
+
+    /// Names of ranges of numbers, or of bits below a number.
+    fn mappings(&mut self, place: &Place<'j, '_>, bits: Option<u32>) -> Result<Mappings> {
+        let made_from: *const _ = place.value;
+        if let Some(mappings) = self.mappings.get(&made_from) {
+            return Ok(mappings.clone());
+        }
+        let mut mappings = Vec::new();
+        for (label, set) in place.properties()? {
+            for range in set.elements()? {
+                let (first, last) = range_of(&range)?;
+                if bits.is_some_and(|bits| first < 0 || last >= i128::from(bits)) {
+                    return Err(range.complaint("the field has no such bits"));
+                }
+                mappings.push(Mapping { label: label.to_owned(), first, last });
+            }
+        }
+        let mappings = Mappings::from(mappings);
+        self.mappings.insert(made_from, mappings.clone());
+        Ok(mappings)
+    }
+
+    /// Binary32 and binary64.
+    pub(super) fn float(&mut self, place: &Place<'j, '_>) -> Result<Lowered> {
+        place.only(&LAYOUT, &mut self.notes)?;
+        let length = place.need("length")?;
+        let size = match length.unsigned()? {
+            32 => 32,
+            64 => 64,
+            other => {
+                let message = format!("a floating point number of {other} bits: 32 and 64 are supported");
+                return Err(length.complaint(message));
+            }
+        };
+        let (byte_order, reversed) = orders(place)?;
+        let align = alignment(place, "alignment")?;
+        Ok(Lowered::leaf(FieldClass::Float(FloatClass { size, align, byte_order, reversed })))
+    }
+}
+
+/// An integer class of a kind as it is without properties: of 64 bits, at byte borders.
+fn new(kind: &str) -> IntegerClass {
+    IntegerClass {
+        size: 64,
+        align: 8,
+        signed: kind.ends_with("-signed-integer"),
+        byte_order: ByteOrder::Little,
+        base: Base::Decimal,
+        mappings: None,
+        role: None,
+        clock: None,
+        form: match kind {
+            "fixed-length-boolean" => IntegerForm::Boolean,
+            "fixed-length-bit-array" | "fixed-length-bit-map" => IntegerForm::Bits,
+            _ => IntegerForm::Number,
+        },
+        reversed: false,
+    }
+}
+
+/// The byte order, and whether the bit order is not the one that goes with it.
+fn orders(place: &Place<'_, '_>) -> Result<(ByteOrder, bool)> {
+    let byte_order = place.need("byte-order")?;
+    let (order, usual) = match byte_order.text()? {
+        "little-endian" => (ByteOrder::Little, "first-to-last"),
+        "big-endian" => (ByteOrder::Big, "last-to-first"),
+        other => return Err(byte_order.complaint(format!("`{other}` is no byte order"))),
+    };
+    let Some(bit_order) = place.get("bit-order") else { return Ok((order, false)) };
+    match bit_order.text()? {
+        name @ ("first-to-last" | "last-to-first") => Ok((order, name != usual)),
+        other => Err(bit_order.complaint(format!("`{other}` is no bit order"))),
+    }
+}
+
+/// An alignment in bits; 1 where it is not given.
+pub(super) fn alignment(place: &Place<'_, '_>, name: &str) -> Result<u32> {
+    let Some(alignment) = place.get(name) else { return Ok(1) };
+    let bits = alignment.unsigned()?;
+    let align = u32::try_from(bits).ok().filter(|bits| bits.is_power_of_two() && *bits <= 1 << 30);
+    align.ok_or_else(|| alignment.complaint(format!("{bits} bits are no possible alignment")))
+}
+
+/// A range of integers, both ends included.
+pub(super) fn range_of(place: &Place<'_, '_>) -> Result<(i128, i128)> {
+    let ends: Vec<i128> = place.elements()?.map(|end| end.integer()).collect::<Result<_>>()?;
+    match ends.as_slice() {
+        [first, last] if first <= last => Ok((*first, *last)),
+        [first, last] => Err(place.complaint(format!("the range ends ({last}) before it begins ({first})"))),
+        _ => Err(place.complaint("a range has a first and a last number")),
+    }
+}

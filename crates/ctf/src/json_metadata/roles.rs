@@ -1,0 +1,54 @@
+//! Roles: what the reader itself needs a field for. They count in the scope they belong to only.
+
+use super::locations::Here;
+use super::notes::Notes;
+use super::place::Place;
+use crate::lower::Complaint;
+use crate::schema::{Role, Scope};
+
+/// Names of the roles, and where they count.
+const ROLES: [(&str, Scope, Role); 12] = [
+    ("packet-magic-number", Scope::PacketHeader, Role::PacketMagic),
+    ("metadata-stream-uuid", Scope::PacketHeader, Role::TraceUuid),
+    ("data-stream-class-id", Scope::PacketHeader, Role::StreamClassId),
+    ("data-stream-id", Scope::PacketHeader, Role::StreamId),
+    ("packet-total-length", Scope::PacketContext, Role::PacketTotalLength),
+    ("packet-content-length", Scope::PacketContext, Role::PacketContentLength),
+    ("default-clock-timestamp", Scope::PacketContext, Role::PacketBegin),
+    ("packet-end-default-clock-timestamp", Scope::PacketContext, Role::PacketEnd),
+    ("discarded-event-record-counter-snapshot", Scope::PacketContext, Role::DiscardedEvents),
+    ("packet-sequence-number", Scope::PacketContext, Role::PacketSequenceNumber),
+    ("event-record-class-id", Scope::EventHeader, Role::EventClassId),
+    ("default-clock-timestamp", Scope::EventHeader, Role::Timestamp),
+];
+
+/// The role of a field class, if it has one that counts here.
+pub(super) fn of(
+    class: &Place<'_, '_>,
+    here: &Here<'_>,
+    notes: &mut Notes,
+) -> Result<Option<Role>, Complaint> {
+    let Some(names) = class.get("roles") else { return Ok(None) };
+    let mut found: Option<Role> = None;
+    for place in names.elements()? {
+        let name = place.text()?;
+        let Some((_, _, role)) = ROLES.iter().find(|(role, scope, _)| *role == name && *scope == here.scope)
+        else {
+            notes.add(place.offset, format!("the role `{name}` means nothing where it is; ignored"));
+            continue;
+        };
+        if here.in_array() {
+            return Err(place.complaint(format!("no field inside an array can have the role `{name}`")));
+        }
+        found = Some(match (found, *role) {
+            // Of a packet without padding; the reader takes one for the other.
+            (Some(Role::PacketTotalLength), Role::PacketContentLength)
+            | (Some(Role::PacketContentLength), Role::PacketTotalLength) => Role::PacketTotalLength,
+            (Some(first), second) if first != second => {
+                return Err(place.complaint("a field with two such roles is not supported"));
+            }
+            (_, role) => role,
+        });
+    }
+    Ok(found)
+}
