@@ -93,22 +93,12 @@ fn in_range(x: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corridor::tests::corridor;
     use crate::slope::{Slope, SlopeRange};
     use crate::{MAX_ABS_NS, Point};
     use proptest::prelude::*;
 
     type Messages = Vec<(i64, i64)>;
-
-    fn corridor(upper: &[(i64, i64)], lower: &[(i64, i64)]) -> Corridor {
-        let mut c = Corridor::new();
-        for &(x, y) in upper {
-            c.a_to_b(x, y).unwrap();
-        }
-        for &(x, y) in lower {
-            c.b_to_a(y, x).unwrap();
-        }
-        c
-    }
 
     #[test]
     fn extremes_do_not_overflow() {

@@ -278,13 +278,14 @@ fn cover(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
     type Messages = Vec<(i64, i64)>;
 
-    pub(super) fn corridor(upper: &[(i64, i64)], lower: &[(i64, i64)]) -> Corridor {
+    /// A corridor of these messages from a to b and from b to a, as points (a's time, b's time).
+    pub(crate) fn corridor(upper: &[(i64, i64)], lower: &[(i64, i64)]) -> Corridor {
         let mut c = Corridor::new();
         for &(x, y) in upper {
             c.a_to_b(x, y).unwrap();

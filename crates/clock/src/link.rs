@@ -208,17 +208,11 @@ fn half_width(bounded: &Bounded, x: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corridor::tests::corridor;
 
     fn judge(upper: &[(i64, i64)], lower: &[(i64, i64)]) -> Link {
-        let mut c = Corridor::new();
-        for &(x, y) in upper {
-            c.a_to_b(x, y).unwrap();
-        }
-        for &(x, y) in lower {
-            c.b_to_a(y, x).unwrap();
-        }
         let span = Span { begin: 0, end: 1000 };
-        Link::judge((0, span), (1, span), c, SlopeRange::prior(500))
+        Link::judge((0, span), (1, span), corridor(upper, lower), SlopeRange::prior(500))
     }
 
     #[test]

@@ -92,19 +92,9 @@ impl MarginLine {
 mod tests {
     use super::*;
     use crate::MAX_ABS_NS;
+    use crate::corridor::tests::corridor;
     use crate::slope::SlopeRange;
     use proptest::prelude::*;
-
-    fn corridor(upper: &[(i64, i64)], lower: &[(i64, i64)]) -> Corridor {
-        let mut c = Corridor::new();
-        for &(x, y) in upper {
-            c.a_to_b(x, y).unwrap();
-        }
-        for &(x, y) in lower {
-            c.b_to_a(y, x).unwrap();
-        }
-        c
-    }
 
     fn band(ppm: u32) -> SlopeBand {
         SlopeRange::prior(ppm).closed().unwrap()
