@@ -109,6 +109,13 @@ pub struct Diagnostic {
     pub message: String,
 }
 
+impl Diagnostic {
+    /// Whether it costs something that the trace should hold.
+    pub fn is_loss(&self) -> bool {
+        self.severity == Severity::Loss
+    }
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;

@@ -15,13 +15,19 @@ use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
 
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a command ended; the worse end of two parts is the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Ending {
     /// All was done.
     Done,
     /// Done in part: something was refused.
     Partly,
+}
+
+impl Ending {
+    fn partly_if(lost: bool) -> Self {
+        if lost { Self::Partly } else { Self::Done }
+    }
 }
 
 fn main() -> ExitCode {

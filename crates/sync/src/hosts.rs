@@ -29,7 +29,8 @@ pub struct HostClock {
     pub has_uuid: bool,
 }
 
-/// Uuid of the clock that stamps a trace, or what CTF 2 has in its place. `None` where the clock has neither, nothing is stamped, or several clocks are used.
+/// Uuid of the clock that stamps a trace, or what CTF 2 has in its place. `None` where the clock has neither, nothing is
+/// stamped, or several clocks are used.
 pub fn clock_uuid(trace: &Trace) -> Option<String> {
     trace.schema().single_clock()?.identity()
 }

@@ -1,7 +1,7 @@
 //! The main job: traces in, artefact out.
 
 use isochrone_clock::{ClockError, Network, Span, solve};
-use isochrone_ctf::{Diagnostic, Severity, Trace};
+use isochrone_ctf::{Diagnostic, Trace};
 
 use crate::Progress;
 use crate::advice::{self, Advice};
@@ -106,7 +106,7 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let notes = notes::about(inputs, &clocks, &facts, &solution, options);
     let mut artefact = assemble(inputs, &clocks, &solution, &messages, &matches, reference, options);
     artefact.refused = inputs.refused.iter().chain(&refused).map(Into::into).collect();
-    let lost = |diagnostics: &[Diagnostic]| diagnostics.iter().any(|d| d.severity == Severity::Loss);
+    let lost = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_loss);
     let damaged = facts.iter().any(|f| lost(&f.diagnostics))
         || inputs.traces.iter().any(|input| lost(input.trace.diagnostics()));
     let partial = damaged || !artefact.refused.is_empty() || artefact.islands.len() > 1;

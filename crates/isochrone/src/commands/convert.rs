@@ -6,7 +6,7 @@ use anyhow::Context;
 use isochrone_sync::apply::{Clock, Clocks, Converted};
 use serde::Serialize;
 
-use super::events::read_clocks;
+use super::read_clocks;
 use crate::Ending;
 use crate::arguments::{Convert, ReportFormat};
 use crate::render::{figures, time};
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<Ending> {
         }
     }
     let bounded = rows.iter().all(|row| row.bounds_ns.0.is_some() && row.bounds_ns.1.is_some());
-    Ok(if bounded { Ending::Done } else { Ending::Partly })
+    Ok(Ending::partly_if(!bounded))
 }
 
 /// A Unix time of the host means another instant in each trace that states another offset.

@@ -13,5 +13,5 @@ pub(crate) fn run(arguments: &Dump, quiet: bool) -> anyhow::Result<Ending> {
     let opened = complaints::show(trace.diagnostics(), quiet);
     let lost = dump::dump(&trace, &mut io::stdout().lock())?;
     let read = complaints::show(&lost, quiet);
-    Ok(if opened == Ending::Done { read } else { opened })
+    Ok(opened.max(read))
 }

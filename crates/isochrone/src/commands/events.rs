@@ -2,15 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::path::Path;
 
-use anyhow::Context;
 use isochrone_ctf::Event;
 use isochrone_ctf::merge::Merge;
 use isochrone_sync::Inputs;
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::Artefact;
 
+use super::read_clocks;
 use crate::Ending;
 use crate::arguments::Events;
 use crate::render::events::{FLUSH_AT, Printer, Source};
@@ -57,8 +54,7 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
         note_extrapolated(&sources, &outside);
     }
     let lost: Vec<_> = merge.diagnostics().cloned().collect();
-    let read = complaints::show(&lost, quiet);
-    Ok(if ending == Ending::Done { read } else { ending })
+    Ok(ending.max(complaints::show(&lost, quiet)))
 }
 
 /// Keeps the traces of some hosts.
@@ -78,13 +74,6 @@ fn select_hosts(sources: &mut Vec<Source<'_>>, hosts: &[String]) -> anyhow::Resu
     }
     sources.retain(|source| hosts.contains(&source.host));
     Ok(())
-}
-
-/// Reads the corrections of a `sync.json`.
-pub(crate) fn read_clocks(path: &Path) -> anyhow::Result<Clocks> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let artefact = Artefact::from_json(&text).with_context(|| path.display().to_string())?;
-    Clocks::new(&artefact).with_context(|| path.display().to_string())
 }
 
 /// Corrections go on beyond what they were made from, but nothing is sure there.

@@ -22,9 +22,7 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
     let facts = extract(&traces, &|bytes| bar.inc(bytes)).facts;
     bar.finish_and_clear();
     for facts in &facts {
-        if complaints::show(&facts.diagnostics, quiet) == Ending::Partly {
-            ending = Ending::Partly;
-        }
+        ending = ending.max(complaints::show(&facts.diagnostics, quiet));
     }
     let traces: Vec<TraceInfo> =
         inputs.traces.iter().zip(&facts).map(|(input, facts)| summarize(input, facts)).collect();

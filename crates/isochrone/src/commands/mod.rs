@@ -1,7 +1,20 @@
-//! One file a command.
+//! One file a command, and what several of them read.
+
+use std::path::Path;
+
+use anyhow::Context;
+use isochrone_sync::apply::Clocks;
+use isochrone_sync::artefact::Artefact;
 
 pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod events;
 pub(crate) mod info;
 pub(crate) mod sync;
+
+/// Reads the corrections of a `sync.json`.
+fn read_clocks(path: &Path) -> anyhow::Result<Clocks> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let artefact = Artefact::from_json(&text).with_context(|| path.display().to_string())?;
+    Clocks::new(&artefact).with_context(|| path.display().to_string())
+}

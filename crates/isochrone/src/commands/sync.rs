@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use isochrone_ctf::Diagnostic;
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::{Inputs, Options, Outcome, copies, synchronize};
 
@@ -28,9 +29,7 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
     let outcome = synchronize(&inputs, &options, &|bytes| bar.inc(bytes))?;
     bar.finish_and_clear();
     show_complaints(&outcome, quiet);
-    if outcome.partial {
-        ending = Ending::Partly;
-    }
+    ending = ending.max(Ending::partly_if(outcome.partial));
     let clocks = Clocks::new(&outcome.artefact)?;
     let json = outcome.artefact.to_json()?;
     let mut stdout = io::stdout().lock();
@@ -42,10 +41,8 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
     if let Some(path) = &arguments.output {
         std::fs::write(path, &json).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    if let Some(directory) = &arguments.write
-        && write_copies(&inputs, &clocks, directory, quiet)? == Ending::Partly
-    {
-        ending = Ending::Partly;
+    if let Some(directory) = &arguments.write {
+        ending = ending.max(write_copies(&inputs, &clocks, directory, quiet)?);
     }
     Ok(ending)
 }
@@ -75,17 +72,12 @@ fn show_complaints(outcome: &Outcome, quiet: bool) {
 
 fn write_copies(inputs: &Inputs, clocks: &Clocks, directory: &Path, quiet: bool) -> anyhow::Result<Ending> {
     let copied = copies::write(inputs, clocks, directory)?;
-    let mut ending = Ending::Done;
-    for copy in &copied {
-        // What could not be decoded has been told when the traces were read.
-        if copy.summary.lost.iter().any(|d| d.severity == isochrone_ctf::Severity::Loss) {
-            ending = Ending::Partly;
-        }
-    }
+    // What could not be decoded has been told when the traces were read.
+    let lost = copied.iter().flat_map(|copy| &copy.summary.lost).any(Diagnostic::is_loss);
     if !quiet {
         let events = copied.iter().map(|copy| copy.summary.events).sum();
         let (traces, events) = (figures::plural(copied.len(), "trace"), figures::count(events));
         eprintln!("{traces} with {events} events written below {}", directory.display());
     }
-    Ok(ending)
+    Ok(Ending::partly_if(lost))
 }

@@ -1,6 +1,6 @@
 //! What went wrong with inputs, on stderr.
 
-use isochrone_ctf::{Diagnostic, Severity};
+use isochrone_ctf::Diagnostic;
 use isochrone_sync::{Inputs, Refused};
 
 use crate::Ending;
@@ -26,11 +26,9 @@ pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<Ending> 
             eprintln!("note: {note}");
         }
     }
-    let mut ending = if inputs.refused.is_empty() { Ending::Done } else { Ending::Partly };
+    let mut ending = Ending::partly_if(!inputs.refused.is_empty());
     for input in &inputs.traces {
-        if show(input.trace.diagnostics(), quiet) == Ending::Partly {
-            ending = Ending::Partly;
-        }
+        ending = ending.max(show(input.trace.diagnostics(), quiet));
     }
     Ok(ending)
 }
@@ -45,15 +43,14 @@ pub(crate) fn show_refused(refused: &[Refused], word: &str) {
 
 /// Shows diagnostics; losses make the work partial.
 pub(crate) fn show(diagnostics: &[Diagnostic], quiet: bool) -> Ending {
-    let lost = diagnostics.iter().any(|d| d.severity == Severity::Loss);
-    let shown = diagnostics.iter().filter(|d| d.severity == Severity::Loss || !quiet);
+    let shown = diagnostics.iter().filter(|d| d.is_loss() || !quiet);
     let count = shown.clone().count();
     for diagnostic in shown.take(MAX_SHOWN) {
-        let word = if diagnostic.severity == Severity::Loss { "warning" } else { "note" };
+        let word = if diagnostic.is_loss() { "warning" } else { "note" };
         eprintln!("{word}: {diagnostic}");
     }
     if count > MAX_SHOWN {
         eprintln!("… and {} more of this trace", count - MAX_SHOWN);
     }
-    if lost { Ending::Partly } else { Ending::Done }
+    Ending::partly_if(diagnostics.iter().any(Diagnostic::is_loss))
 }
