@@ -34,8 +34,9 @@ pub(crate) fn schema(text: &str, path: &Path) -> Result<(Schema, Vec<Diagnostic>
     };
     let lowered = if json_metadata::is_json(text) { json_metadata::lower(text) } else { tsdl_schema(text) };
     let (schema, warnings) = lowered.map_err(|e| error(e.offset, e.message))?;
-    let warnings = warnings.into_iter().map(|Complaint { offset, message }| {
-        let (line, column) = tsdl::line_column(text, offset);
+    let offsets: Vec<usize> = warnings.iter().map(|warning| warning.offset).collect();
+    let places = tsdl::line_columns(text, &offsets);
+    let warnings = warnings.into_iter().zip(places).map(|(Complaint { message, .. }, (line, column))| {
         let message = format!("line {line}, column {column}: {message}");
         Diagnostic { severity: Severity::Note, path: path.to_owned(), packet: None, offset: None, message }
     });

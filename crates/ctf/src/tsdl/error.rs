@@ -27,10 +27,24 @@ impl SyntaxError {
 ///
 /// An offset beyond the text counts as its end, one inside a character as the start of that character.
 pub fn line_column(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..floor(text, offset)).unwrap_or_default();
-    let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (line, column)
+    line_columns(text, &[offset])[0]
+}
+
+/// The same for many offsets in any order, in one pass over the text: a text may give a warning for each of its lines.
+pub fn line_columns(text: &str, offsets: &[usize]) -> Vec<(usize, usize)> {
+    let mut ascending: Vec<usize> = (0..offsets.len()).collect();
+    ascending.sort_unstable_by_key(|&index| offsets[index]);
+    let mut places = vec![(1, 1); offsets.len()];
+    let (mut line, mut column, mut seen) = (1, 1, 0);
+    for index in ascending {
+        let place = floor(text, offsets[index]);
+        for character in text[seen..place].chars() {
+            (line, column) = if character == '\n' { (line + 1, 1) } else { (line, column + 1) };
+        }
+        seen = place;
+        places[index] = (line, column);
+    }
+    places
 }
 
 /// The source line of a byte offset with a caret under the place, ready to print, no newline at the end.

@@ -28,7 +28,7 @@ mod token;
 mod tests;
 
 pub use ast::*;
-pub use error::{SyntaxError, excerpt, line_column};
+pub use error::{SyntaxError, excerpt, line_column, line_columns};
 
 /// How deep types may be nested in each other. Writers stay below ten; the limit bounds the stack of
 /// the parser and of everything that walks its tree, against metadata with 100,000 nested structs.

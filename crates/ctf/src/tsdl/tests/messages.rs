@@ -1,6 +1,6 @@
 //! What is refused, where, and in which words.
 
-use super::super::{excerpt, line_column};
+use super::super::{excerpt, line_column, line_columns};
 use super::refused;
 
 /// Checks a message in the form `line:column: message`.
@@ -133,6 +133,7 @@ fn lines_and_columns() {
     }
     assert_eq!(line_column(text, 999), (3, 1));
     assert_eq!(line_column("", 0), (1, 1));
+    assert_eq!(line_columns(text, &[9, 0, 999, 5, 5]), [(2, 4), (1, 1), (3, 1), (2, 1), (2, 1)]);
 }
 
 #[test]
