@@ -56,6 +56,12 @@ pub fn sign_extend(raw: u64, size: u32) -> i64 {
     ((raw << unused) as i64) >> unused
 }
 
+/// The low `size` (1 to 64) bits of an integer field as its value: a signed one widened, as two's complement.
+#[inline]
+pub fn extend(raw: u64, size: u32, signed: bool) -> u64 {
+    if signed { sign_extend(raw, size) as u64 } else { raw }
+}
+
 /// Rounds a bit position up to a multiple of `align`, a power of two.
 #[inline]
 pub fn align_up(at: u64, align: u32) -> u64 {

@@ -114,6 +114,9 @@ fn stream_lines(
 fn spanned(trace: &Trace, stream: usize, number: usize) -> (Option<u64>, Option<u64>) {
     let packet = &trace.streams()[stream].packets[number];
     let (mut begin, mut end) = (packet.begin, packet.end);
+    if trace.clock(stream).is_none() || (begin, end) == (None, None) {
+        return (None, None);
+    }
     let mut first = true;
     for cycles in trace.packet(stream, number).filter_map(|event| event.cycles()) {
         if std::mem::take(&mut first) {

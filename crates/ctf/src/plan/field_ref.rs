@@ -48,25 +48,19 @@ impl EventPlan {
         let mut node = self.scope(stream, scope)?;
         let mut steps = Vec::with_capacity(path.len());
         for name in path {
-            while let NodeKind::Optional(_, inner) = &node.kind {
-                steps.push(0);
-                node = inner;
-            }
-            let (index, next) = match &node.kind {
+            let holder = present(node, &mut steps);
+            let (index, next) = match &holder.kind {
                 NodeKind::Variant(_, options) => {
                     let index =
                         options.iter().position(|o| o.name.shown() == *name || o.name.declared() == *name)?;
                     (index, &options[index].node)
                 }
-                _ => node.member(name)?,
+                _ => holder.member(name)?,
             };
             steps.push(index);
             node = next;
         }
-        while let NodeKind::Optional(_, inner) = &node.kind {
-            steps.push(0);
-            node = inner;
-        }
+        node = present(node, &mut steps);
         let fixed = match &node.kind {
             NodeKind::Integer { class, .. } if !class.reversed => {
                 self.fixed_integer(stream, scope, &steps, class)
@@ -108,4 +102,13 @@ impl EventPlan {
         }
         Some(FixedInteger { offset: at, size: class.size, order: class.byte_order, signed: class.signed })
     }
+}
+
+/// The field inside optional ones; going into each is a step.
+fn present<'n>(mut node: &'n Node, steps: &mut Vec<usize>) -> &'n Node {
+    while let NodeKind::Optional(_, inner) = &node.kind {
+        steps.push(0);
+        node = inner;
+    }
+    node
 }

@@ -74,7 +74,7 @@ pub(crate) fn run(
             Step::Keep { slot, size, signed, order } => {
                 let at = cursor.take(u64::from(*size))?;
                 let raw = bits::read(cursor.bytes, at, *size, *order);
-                slots[*slot as usize] = if *signed { bits::sign_extend(raw, *size) as u64 } else { raw };
+                slots[*slot as usize] = bits::extend(raw, *size, *signed);
             }
             Step::String => {
                 cursor.take_string()?;
@@ -82,7 +82,7 @@ pub(crate) fn run(
             Step::KeepReversed { slot, size, signed, order } => {
                 let at = cursor.take(u64::from(*size))?;
                 let raw = bits::mirror(bits::read(cursor.bytes, at, *size, *order), *size);
-                slots[*slot as usize] = if *signed { bits::sign_extend(raw, *size) as u64 } else { raw };
+                slots[*slot as usize] = bits::extend(raw, *size, *signed);
             }
             Step::Variable { slot, signed } => {
                 let (value, _) = variable::read(cursor, *signed)?;

@@ -181,23 +181,31 @@ impl<'o> Slots<'o> {
                 here.path.pop();
             }
         }
-        let mut inside = Vec::new();
-        for OptionNode { node, .. } in &options {
-            node.add_slots(&mut inside);
-        }
-        let selector =
-            Selector { slot: self.slot(&class.selector), signed: class.selector_signed, ranges, inside };
+        let nodes = options.iter().map(|option| &option.node);
+        let selector = self.selector(&class.selector, class.selector_signed, ranges, nodes);
         Node { align: 1, fixed_bits: None, kind: NodeKind::Variant(selector, options) }
     }
 
     fn compile_optional(&self, here: &mut Location, class: &OptionalClass) -> Node {
         let node = self.compile(here, &class.class);
         let ranges = class.ranges.iter().map(|&(first, last)| (first, last, 0)).collect();
-        let mut inside = Vec::new();
-        node.add_slots(&mut inside);
-        let selector =
-            Selector { slot: self.slot(&class.selector), signed: class.selector_signed, ranges, inside };
+        let selector = self.selector(&class.selector, class.selector_signed, ranges, [&node]);
         Node { align: 1, fixed_bits: None, kind: NodeKind::Optional(selector, Box::new(node)) }
+    }
+
+    /// What chooses among `nodes`.
+    fn selector<'n>(
+        &self,
+        location: &Location,
+        signed: bool,
+        ranges: Vec<(i128, i128, usize)>,
+        nodes: impl IntoIterator<Item = &'n Node>,
+    ) -> Selector {
+        let mut inside = Vec::new();
+        for node in nodes {
+            node.add_slots(&mut inside);
+        }
+        Selector { slot: self.slot(location), signed, ranges, inside }
     }
 
     fn elements(&self, length: &Length) -> Count {

@@ -160,7 +160,7 @@ impl<'t> Event<'t> {
         }
         if let Some(FixedInteger { offset, size, order, signed }) = field.fixed {
             let raw = bits::read(self.bytes, self.body + offset, size, order);
-            return Some((if signed { bits::sign_extend(raw, size) as u64 } else { raw }, signed));
+            return Some((bits::extend(raw, size, signed), signed));
         }
         self.integer_behind_variable_fields(field)
     }
@@ -181,7 +181,7 @@ impl<'t> Event<'t> {
         };
         let at = cursor.take(class.size.into()).ok()?;
         let raw = class.read(self.bytes, at);
-        Some((if class.signed { bits::sign_extend(raw, class.size) as u64 } else { raw }, class.signed))
+        Some((bits::extend(raw, class.size, class.signed), class.signed))
     }
 
     /// Fills slots from the head of the packet.

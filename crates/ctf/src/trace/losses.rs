@@ -29,10 +29,10 @@ pub enum Lost {
 
 /// The losses of a stream in order: a packet's own counters against those of the packet before. Counters wrap by the
 /// width of their fields; one that goes down otherwise has been reset and says nothing.
-pub(super) fn of(stream: &Stream, plan: Option<&StreamPlan>) -> Vec<Loss> {
-    let timed = plan.is_some_and(|plan| plan.clock.is_some());
-    let bits_of = |role| plan.and_then(|plan| plan.context_bits(role));
-    let (count_bits, sequence_bits) = (bits_of(Role::DiscardedEvents), bits_of(Role::PacketSequenceNumber));
+pub(super) fn of(stream: &Stream, plan: &StreamPlan) -> Vec<Loss> {
+    let timed = plan.clock.is_some();
+    let count_bits = plan.context_bits(Role::DiscardedEvents);
+    let sequence_bits = plan.context_bits(Role::PacketSequenceNumber);
     let mut losses = Vec::new();
     let mut previous: Option<&Packet> = None;
     for (before_packet, packet) in stream.packets.iter().enumerate() {

@@ -108,7 +108,7 @@ impl Trace {
             let mut complaints = Complaints::default();
             scan::packets(&self.plan, self.schema.uuid, &path, map.bytes(), &mut complaints, |scanned| {
                 if let Some((_, check)) = &mut index {
-                    check.next(&scanned);
+                    check.next(&scanned.packet, self.plan.streams[scanned.class].id);
                 }
                 let own_file = scanned.stream_id.is_none().then_some(file);
                 let key = (scanned.class, scanned.stream_id, own_file);
@@ -300,7 +300,7 @@ impl Trace {
 
     /// What the tracer of a stream could not write.
     pub fn losses(&self, stream: usize) -> Vec<Loss> {
-        losses::of(&self.streams[stream], self.plan.streams.get(self.streams[stream].class))
+        losses::of(&self.streams[stream], self.stream_plan(stream))
     }
 }
 

@@ -45,7 +45,6 @@ pub struct Packet {
 pub(crate) struct Scanned {
     pub(crate) packet: Packet,
     pub(crate) class: usize,
-    pub(crate) class_id: u64,
     pub(crate) stream_id: Option<u64>,
 }
 
@@ -231,7 +230,7 @@ impl Scan<'_> {
             discarded: roles.discarded,
             sequence: roles.sequence,
         };
-        Ok((Scanned { packet, class, class_id: stream.id, stream_id: roles.stream_id }, notes))
+        Ok((Scanned { packet, class, stream_id: roles.stream_id }, notes))
     }
 
     /// The size of a packet of an unknown class, where the contexts of all classes begin in the same way.
@@ -285,15 +284,14 @@ impl IndexCheck {
         Self { entries, agreeing: 0, disagreed: false }
     }
 
-    pub(crate) fn next(&mut self, scanned: &Scanned) {
-        let p = &scanned.packet;
+    pub(crate) fn next(&mut self, p: &Packet, stream_class: u64) {
         let same = |entry: &IndexEntry| {
             entry.offset == p.offset
                 && entry.total_bits == p.total_bits
                 && entry.content_bits == p.content_bits
                 && p.begin.is_none_or(|begin| begin == entry.begin)
                 && p.end.is_none_or(|end| end == entry.end)
-                && entry.stream_class == scanned.class_id
+                && entry.stream_class == stream_class
         };
         self.disagreed |= !self.entries.get(self.agreeing).is_some_and(same);
         self.agreeing += usize::from(!self.disagreed);
