@@ -23,11 +23,6 @@ pub(crate) fn saturate(value: i128) -> i64 {
     value.clamp(i64::MIN as i128, i64::MAX as i128) as i64
 }
 
-/// `a * b`, at the nearest end of the type when it does not fit.
-pub(crate) fn saturating_mul(a: i128, b: i128) -> i128 {
-    a.saturating_mul(b)
-}
-
 /// A value known exactly as `num / den`, `den > 0`, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fraction {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::ClockError;
-use crate::exact::{floor_div, saturating_mul};
+use crate::exact::floor_div;
 
 /// Number of decimals of a [`Rate`].
 pub const RATE_DECIMALS: usize = 15;
@@ -61,14 +61,14 @@ impl Rate {
     /// Reference time that passes while `raw` ns pass locally (negative: before), rounded down. Saturates far
     /// outside `i64`.
     pub fn elapsed(self, raw: i128) -> i128 {
-        floor_div(saturating_mul(self.0, raw), SCALE)
+        floor_div(self.0.saturating_mul(raw), SCALE)
     }
 
     /// The greatest local duration whose [`Rate::elapsed`] is at most `reference`. Saturates far outside
     /// `i64`.
     pub fn longest(self, reference: i128) -> i128 {
         // ⌊units·d / SCALE⌋ ≤ q  ⇔  units·d < (q + 1)·SCALE  ⇔  d ≤ ⌊((q + 1)·SCALE − 1) / units⌋.
-        floor_div(saturating_mul(reference.saturating_add(1), SCALE).saturating_sub(1), self.0)
+        floor_div(reference.saturating_add(1).saturating_mul(SCALE).saturating_sub(1), self.0)
     }
 }
 

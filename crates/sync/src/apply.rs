@@ -163,6 +163,11 @@ impl Clock {
         (!passes(begin) && passes(end)).then(|| partition(begin, end, passes) - 1)
     }
 
+    /// Whether a raw time of this clock lies within the traced span, where bounds are known.
+    pub fn covers(&self, raw: i64) -> bool {
+        self.span().is_some_and(|(begin, end)| (begin..=end).contains(&raw))
+    }
+
     fn span(&self) -> Option<(i64, i64)> {
         let rows = self.interval.rows();
         Some((rows.first()?.raw, rows.last()?.raw))

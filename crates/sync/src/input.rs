@@ -120,16 +120,12 @@ impl Inputs {
 
 /// Whether two traces hold the same packets of the same clock: same identities, same times and sizes packet by packet.
 fn same_content(a: &Trace, b: &Trace) -> bool {
-    let packets = |trace: &Trace| -> Vec<_> {
+    fn packets(trace: &Trace) -> impl Iterator<Item = impl PartialEq> {
         trace
             .streams()
             .iter()
             .flat_map(|s| s.packets.iter().map(|p| (s.class, s.id, p.begin, p.end, p.content_bits)))
-            .collect()
-    };
-    let same_identity = a.schema().uuid == b.schema().uuid && a.schema().clocks == b.schema().clocks;
-    a.schema().uuid.is_some() && same_identity && {
-        let packets_of_a = packets(a);
-        !packets_of_a.is_empty() && packets_of_a == packets(b)
     }
+    let same_identity = a.schema().uuid == b.schema().uuid && a.schema().clocks == b.schema().clocks;
+    a.schema().uuid.is_some() && same_identity && packets(a).next().is_some() && packets(a).eq(packets(b))
 }

@@ -78,36 +78,29 @@ impl Sightings {
     }
 }
 
-/// Judges all sightings of one key.
+/// Judges all sightings of one key, sorted: those of one clock are neighbours.
 fn settle(seen: &Sightings, matches: &mut Matches) {
-    let once = |side: &[(usize, i64)], clock: usize| side.iter().filter(|(c, _)| *c == clock).count() == 1;
-    let senders = clocks(&seen.sent);
+    let same_clock = |(a, _): &(usize, i64), (b, _): &(usize, i64)| a == b;
+    // Forwarding hosts send what they received: which departure an arrival belongs to is not certain.
+    let one_sender = seen.sent.chunk_by(same_clock).nth(1).is_none();
     let mut answered = false;
-    for &receiver in &clocks(&seen.received) {
-        for &sender in senders.iter().filter(|&&sender| sender != receiver) {
+    for arrivals in seen.received.chunk_by(same_clock) {
+        for departures in seen.sent.chunk_by(same_clock) {
+            let ((sender, sent), (receiver, received)) = (departures[0], arrivals[0]);
+            if sender == receiver {
+                continue;
+            }
             answered = true;
-            // Forwarding hosts send what they received: which departure an arrival belongs to is not certain.
-            let certain = senders.len() == 1 && once(&seen.sent, sender) && once(&seen.received, receiver);
-            let sent = seen.sent.iter().find(|(c, _)| *c == sender);
-            let received = seen.received.iter().find(|(c, _)| *c == receiver);
-            match (sent, received) {
-                (Some(&(_, sent)), Some(&(_, received))) if certain => {
-                    matches.messages.push(Message { sender, sent, receiver, received });
-                }
-                _ => *matches.ambiguous.entry((sender, receiver)).or_default() += 1,
+            if one_sender && departures.len() == 1 && arrivals.len() == 1 {
+                matches.messages.push(Message { sender, sent, receiver, received });
+            } else {
+                *matches.ambiguous.entry((sender, receiver)).or_default() += 1;
             }
         }
     }
     if !answered {
         matches.unmatched += (seen.sent.len() + seen.received.len()) as u64;
     }
-}
-
-fn clocks(side: &[(usize, i64)]) -> Vec<usize> {
-    let mut clocks: Vec<usize> = side.iter().map(|(clock, _)| *clock).collect();
-    clocks.sort_unstable();
-    clocks.dedup();
-    clocks
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl<'i> Source<'i> {
 
     /// Whether an event lies outside the span that the corrections cover.
     pub(crate) fn is_outside(&self, event: &Event<'_>) -> bool {
-        self.clock.zip(self.raw_ns(event)).is_some_and(|(clock, raw)| clock.interval.at(raw).is_none())
+        self.clock.zip(self.raw_ns(event)).is_some_and(|(clock, raw)| !clock.covers(raw))
     }
 }
 
@@ -196,13 +196,13 @@ impl<'i> Printer<'i> {
             self.out.extend_from_slice(context);
         }
         let scopes = [
-            (Scope::CommonContext, "common_context"),
-            (Scope::SpecificContext, "specific_context"),
-            (Scope::Payload, "payload"),
+            (Scope::CommonContext, ",\"common_context\":"),
+            (Scope::SpecificContext, ",\"specific_context\":"),
+            (Scope::Payload, ",\"payload\":"),
         ];
-        for (scope, name) in scopes {
+        for (scope, key) in scopes {
             if event.node(scope).is_some() {
-                self.out.extend_from_slice(format!(",\"{name}\":").as_bytes());
+                self.out.extend_from_slice(key.as_bytes());
                 let before = self.out.len();
                 if event.visit(scope, &mut JsonVisitor::new(&mut self.out, Floats::Numbers)).is_err() {
                     self.out.truncate(before);
