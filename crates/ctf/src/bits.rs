@@ -81,29 +81,43 @@ pub fn low_bits(value: u64, size: u32) -> u64 {
     value & (u64::MAX >> (64 - size))
 }
 
-/// The binary64 of the same value as a binary32. NaNs keep their sign and payload, also signalling ones, which a
-/// conversion by the processor would change.
-#[inline]
-pub fn widen_float(raw: u32) -> f64 {
-    let value = f32::from_bits(raw);
-    if !value.is_nan() {
-        return value.into();
-    }
-    let (sign, payload) = (u64::from(raw >> 31), u64::from(raw & 0x007f_ffff));
-    f64::from_bits(sign << 63 | 0x7ff << 52 | payload << 29)
+/// Reads any number of bits at bit `at` as bytes, the most significant one first. Bits beyond `bytes` read as 0.
+pub fn read_wide(bytes: &[u8], at: u64, size: u32, order: ByteOrder, reversed: bool) -> Vec<u8> {
+    let mut number: Vec<u8> = (0..size)
+        .step_by(8)
+        .map(|low| {
+            let (part, at) = wide_part(at, low, size, order, reversed);
+            let raw = read(bytes, at, part, order);
+            if reversed { mirror(raw, part) as u8 } else { raw as u8 }
+        })
+        .collect();
+    number.reverse();
+    number
 }
 
-/// The inverse of [`widen_float`]; other numbers are rounded.
-pub fn narrow_float(value: f64) -> u32 {
-    let narrow = value as f32;
-    if !value.is_nan() {
-        return narrow.to_bits();
+/// The inverse of [`read_wide`]: the low `size` bits of a number of so many bytes at least.
+pub fn write_wide(bytes: &mut Vec<u8>, at: u64, size: u32, order: ByteOrder, reversed: bool, number: &[u8]) {
+    for (byte, low) in number.iter().rev().zip((0..size).step_by(8)) {
+        let (part, at) = wide_part(at, low, size, order, reversed);
+        let raw = low_bits(u64::from(*byte), part);
+        write(bytes, at, part, order, if reversed { mirror(raw, part) } else { raw });
     }
-    let raw = value.to_bits();
-    let (sign, payload) = ((raw >> 63) as u32, (raw >> 29) as u32 & 0x007f_ffff);
-    // A payload that binary32 has no bits for must not make an infinity of a NaN.
-    let payload = if payload == 0 { 0x0040_0000 } else { payload };
-    sign << 31 | 0xff << 23 | payload
+}
+
+/// How many bits the byte from bit `low` of a number on has, and where they lie.
+fn wide_part(at: u64, low: u32, size: u32, order: ByteOrder, reversed: bool) -> (u32, u64) {
+    let part = (size - low).min(8);
+    // Which end of the field the low bits are at.
+    let from_begin = (order == ByteOrder::Little) != reversed;
+    (part, at + u64::from(if from_begin { low } else { size - low - part }))
+}
+
+/// Fills the first byte of a number of `size` bits up with its sign.
+pub fn sign_fill(number: &mut [u8], size: u32) {
+    let used = (size - 1) % 8 + 1;
+    if let Some(first) = number.first_mut() {
+        *first = sign_extend(u64::from(*first), used) as u8;
+    }
 }
 
 /// Writes the low `size` bits of `value` at bit `at`, growing `bytes` with zeros as needed.
@@ -158,7 +172,45 @@ mod tests {
         }
     }
 
+    #[test]
+    fn wide_numbers_of_known_bytes() {
+        let check = |order, reversed, expect: &[u8]| {
+            // 70 bits behind the first 3: the low 3 of the first byte and all of the others.
+            let bytes = [0x17, 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 0x01];
+            assert_eq!(read_wide(&bytes, 3, 70, order, reversed), expect, "{order:?} {reversed}");
+        };
+        let forward = 0x0000_01f0_debc_9a78_5634_1217_u128 >> 3 & ((1 << 70) - 1);
+        check(ByteOrder::Little, false, &forward.to_be_bytes()[7..]);
+        check(ByteOrder::Little, true, &(forward.reverse_bits() >> 58).to_be_bytes()[7..]);
+        let forward = 0x1712_3456_789a_bcde_f001_u128 >> 7 & ((1 << 70) - 1);
+        check(ByteOrder::Big, false, &forward.to_be_bytes()[7..]);
+        check(ByteOrder::Big, true, &(forward.reverse_bits() >> 58).to_be_bytes()[7..]);
+    }
+
     proptest! {
+        #[test]
+        fn wide_numbers_come_back(
+            before in proptest::collection::vec(any::<u8>(), 40),
+            number in proptest::collection::vec(any::<u8>(), 9..24),
+            at in 0_u64..50,
+            cut in 0_u32..8,
+            big: bool,
+            reversed: bool,
+        ) {
+            let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+            let size = number.len() as u32 * 8 - cut;
+            let mut number = number;
+            number[0] &= 0xff >> cut;
+            let mut bytes = before.clone();
+            write_wide(&mut bytes, at, size, order, reversed, &number);
+            prop_assert_eq!(read_wide(&bytes, at, size, order, reversed), number);
+            if at > 0 {
+                prop_assert_eq!(read(&bytes, at - 1, 1, order), read(&before, at - 1, 1, order));
+            }
+            let after = at + u64::from(size);
+            prop_assert_eq!(read(&bytes, after, 1, order), read(&before, after, 1, order));
+        }
+
         #[test]
         fn writing_then_reading_is_identity(
             before in proptest::collection::vec(any::<u8>(), 24),

@@ -150,9 +150,12 @@ pub enum DecodeError {
     /// An array longer than the packet could hold.
     #[error("an array of {0} elements does not fit the packet")]
     TooManyElements(u64),
-    /// A number of variable length that 64 bits cannot hold.
-    #[error("a number of variable length has more than 64 bits")]
-    TooLarge,
+    /// A number of variable length with more bits than what it is for can have.
+    #[error("a number of variable length has more than {bits} bits")]
+    TooLarge {
+        /// The most it can have.
+        bits: u32,
+    },
     /// An event that takes no space would repeat for ever.
     #[error("an event takes no space")]
     EmptyEvent,

@@ -9,7 +9,7 @@ use crate::schema::{FloatClass, IntegerClass, IntegerForm, Role};
 ///
 /// Structures are objects in the order of declaration, arrays are arrays; an enumeration is `[value, [labels]]` with
 /// sorted labels, bits likewise, a variant an object with the chosen option as only member, an optional field that is
-/// missing `null`, bytes `"x"` and their hexadecimal digits. Text that is not UTF-8 keeps its bytes as
+/// missing `null`, bytes and numbers of more than 64 bits `"x"` and their hexadecimal digits. Text that is not UTF-8 keeps its bytes as
 /// lone surrogates `\udc80`–`\udcff`, as Python's `surrogateescape` does.
 #[derive(Debug)]
 pub struct JsonVisitor<'b> {
@@ -32,12 +32,11 @@ impl<'b> JsonVisitor<'b> {
         Self { out, floats }
     }
 
-    fn labels(&mut self, class: &IntegerClass, value: i128, number: &str) {
-        let mut labels: Vec<&str> = class.labels(value).collect();
+    /// A number that stands behind `[`, and its labels.
+    fn labels<'l>(&mut self, labels: impl Iterator<Item = &'l str>) {
+        let mut labels: Vec<&str> = labels.collect();
         labels.sort_unstable();
         labels.dedup();
-        self.out.push(b'[');
-        self.out.extend_from_slice(number.as_bytes());
         self.out.extend_from_slice(b",[");
         for (index, label) in labels.into_iter().enumerate() {
             if index > 0 {
@@ -49,26 +48,48 @@ impl<'b> JsonVisitor<'b> {
     }
 }
 
+impl JsonVisitor<'_> {
+    fn number(&mut self, class: &IntegerClass, value: i128, digits: &str) {
+        if class.mappings.is_none() && class.form == IntegerForm::Number {
+            self.out.extend_from_slice(digits.as_bytes());
+            return;
+        }
+        self.out.push(b'[');
+        self.out.extend_from_slice(digits.as_bytes());
+        self.labels(class.labels(value));
+    }
+
+    fn boolean(&mut self, value: bool) {
+        self.out.extend_from_slice(if value { b"true" } else { b"false" });
+    }
+}
+
 impl Visitor for JsonVisitor<'_> {
     fn unsigned(&mut self, class: &IntegerClass, value: u64) {
-        let mut digits = itoa::Buffer::new();
-        let number = digits.format(value);
-        match (class.form, &class.mappings) {
-            (IntegerForm::Boolean, _) => {
-                self.out.extend_from_slice(if value == 0 { b"false" } else { b"true" });
-            }
-            (IntegerForm::Bits, _) | (_, Some(_)) => self.labels(class, value.into(), number),
-            (_, None) => self.out.extend_from_slice(number.as_bytes()),
+        match class.form {
+            IntegerForm::Boolean => self.boolean(value != 0),
+            _ => self.number(class, value.into(), itoa::Buffer::new().format(value)),
         }
     }
 
     fn signed(&mut self, class: &IntegerClass, value: i64) {
-        let mut digits = itoa::Buffer::new();
-        let number = digits.format(value);
-        match class.mappings {
-            Some(_) => self.labels(class, value.into(), number),
-            None => self.out.extend_from_slice(number.as_bytes()),
+        self.number(class, value.into(), itoa::Buffer::new().format(value));
+    }
+
+    fn wide(&mut self, class: &IntegerClass, bytes: &[u8]) {
+        if class.form == IntegerForm::Boolean {
+            return self.boolean(bytes.iter().any(|&byte| byte != 0));
         }
+        if class.mappings.is_none() && class.form == IntegerForm::Number {
+            return hexadecimal(self.out, bytes);
+        }
+        self.out.push(b'[');
+        hexadecimal(self.out, bytes);
+        self.labels(class.wide_labels(bytes));
+    }
+
+    fn wide_float(&mut self, _: &FloatClass, bytes: &[u8]) {
+        hexadecimal(self.out, bytes);
     }
 
     fn float(&mut self, _: &FloatClass, value: f64) {
@@ -85,10 +106,7 @@ impl Visitor for JsonVisitor<'_> {
     }
 
     fn blob(&mut self, _: Option<Role>, bytes: &[u8]) {
-        let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
-        self.out.extend_from_slice(b"\"x");
-        self.out.extend(bytes.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]));
-        self.out.push(b'"');
+        hexadecimal(self.out, bytes);
     }
 
     fn begin_optional(&mut self, present: bool) {
@@ -136,6 +154,14 @@ impl Visitor for JsonVisitor<'_> {
     fn end_variant(&mut self) {
         self.out.push(b'}');
     }
+}
+
+/// Appends `"x` and two digits for each byte.
+fn hexadecimal(out: &mut Vec<u8>, bytes: &[u8]) {
+    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+    out.extend_from_slice(b"\"x");
+    out.extend(bytes.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]));
+    out.push(b'"');
 }
 
 /// Appends a JSON string in ASCII: everything else is escaped, in UTF-16 units.

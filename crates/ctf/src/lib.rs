@@ -11,6 +11,7 @@ mod bits;
 mod complaints;
 pub mod dump;
 mod error;
+mod floats;
 pub mod json;
 mod json_metadata;
 mod lower;

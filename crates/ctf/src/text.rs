@@ -24,10 +24,20 @@ impl<'b> TextVisitor<'b> {
     /// A number, with the labels of its class if that is an enumeration.
     fn number(&mut self, class: &IntegerClass, value: i128) {
         if class.mappings.is_none() {
-            return self.digits(class, value);
+            return digits(self.out, class, value);
         }
+        self.labelled(Some(class.labels(value)), |out| digits(out, class, value));
+    }
+
+    /// A number and, of an enumeration, its labels.
+    fn labelled<'l>(
+        &mut self,
+        labels: Option<impl Iterator<Item = &'l str>>,
+        number: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let Some(labels) = labels else { return number(self.out) };
         self.put("( ");
-        let mut labels = class.labels(value).peekable();
+        let mut labels = labels.peekable();
         if labels.peek().is_none() {
             self.put("<unknown>");
         }
@@ -38,32 +48,8 @@ impl<'b> TextVisitor<'b> {
             quoted(self.out, label.as_bytes());
         }
         self.put(" : container = ");
-        self.digits(class, value);
+        number(self.out);
         self.put(" )");
-    }
-
-    /// Bases other than ten show the bits of the field, without a sign.
-    fn digits(&mut self, class: &IntegerClass, value: i128) {
-        let bits = value as u64 & (u64::MAX >> (64 - class.size));
-        let written = match class.base {
-            Base::Decimal => {
-                let mut digits = itoa::Buffer::new();
-                // 128 bits take several times as long, and only unsigned numbers beyond the signed ones need them.
-                let shown = match i64::try_from(value) {
-                    Ok(short) => digits.format(short),
-                    Err(_) => digits.format(value),
-                };
-                self.out.extend_from_slice(shown.as_bytes());
-                Ok(())
-            }
-            Base::Hexadecimal => {
-                hexadecimal(self.out, bits);
-                Ok(())
-            }
-            Base::Octal => write!(self.out, "0{bits:o}"),
-            Base::Binary => write!(self.out, "0b{bits:0width$b}", width = class.size as usize),
-        };
-        debug_assert!(written.is_ok(), "a vector takes every write");
     }
 }
 
@@ -78,6 +64,19 @@ impl Visitor for TextVisitor<'_> {
 
     fn signed(&mut self, class: &IntegerClass, value: i64) {
         self.number(class, value.into());
+    }
+
+    fn wide(&mut self, class: &IntegerClass, bytes: &[u8]) {
+        if class.form == IntegerForm::Boolean {
+            self.put(if bytes.iter().all(|&byte| byte == 0) { "false" } else { "true" });
+            return;
+        }
+        let labels = class.mappings.is_some().then(|| class.wide_labels(bytes));
+        self.labelled(labels, |out| wide_hexadecimal(out, bytes));
+    }
+
+    fn wide_float(&mut self, _: &FloatClass, bytes: &[u8]) {
+        wide_hexadecimal(self.out, bytes);
     }
 
     fn float(&mut self, _: &FloatClass, value: f64) {
@@ -137,6 +136,37 @@ impl Visitor for TextVisitor<'_> {
     fn end_variant(&mut self) {
         self.put(" }");
     }
+}
+
+/// Appends a number. Bases other than ten show the bits of the field, without a sign.
+fn digits(out: &mut Vec<u8>, class: &IntegerClass, value: i128) {
+    let bits = value as u64 & (u64::MAX >> (64 - class.size));
+    let written = match class.base {
+        Base::Decimal => {
+            let mut digits = itoa::Buffer::new();
+            // 128 bits take several times as long, and only unsigned numbers beyond the signed ones need them.
+            let shown = match i64::try_from(value) {
+                Ok(short) => digits.format(short),
+                Err(_) => digits.format(value),
+            };
+            out.extend_from_slice(shown.as_bytes());
+            Ok(())
+        }
+        Base::Hexadecimal => {
+            hexadecimal(out, bits);
+            Ok(())
+        }
+        Base::Octal => write!(out, "0{bits:o}"),
+        Base::Binary => write!(out, "0b{bits:0width$b}", width = class.size as usize),
+    };
+    debug_assert!(written.is_ok(), "a vector takes every write");
+}
+
+/// Appends `0x` and two digits for each byte.
+fn wide_hexadecimal(out: &mut Vec<u8>, bytes: &[u8]) {
+    let digit = |nibble: u8| b"0123456789ABCDEF"[usize::from(nibble)];
+    out.extend_from_slice(b"0x");
+    out.extend(bytes.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]));
 }
 
 /// Appends `0x` and the digits of a number.

@@ -10,6 +10,9 @@ pub enum Value {
     Unsigned(u64),
     /// A signed integer.
     Signed(i64),
+    /// A number of more than 64 bits as its bytes, the most significant one first, filled up with its sign: an integer, or
+    /// the bits of a floating point number.
+    Wide(Vec<u8>),
     /// A floating point number.
     Float(f64),
     /// All bytes of a text field; of a string, without its NUL.
@@ -77,6 +80,12 @@ impl Visitor for ValueVisitor {
     }
     fn signed(&mut self, _: &IntegerClass, value: i64) {
         self.put(Value::Signed(value));
+    }
+    fn wide(&mut self, _: &IntegerClass, bytes: &[u8]) {
+        self.put(Value::Wide(bytes.to_vec()));
+    }
+    fn wide_float(&mut self, _: &FloatClass, bytes: &[u8]) {
+        self.put(Value::Wide(bytes.to_vec()));
     }
     fn float(&mut self, _: &FloatClass, value: f64) {
         self.put(Value::Float(value));

@@ -106,6 +106,10 @@ fn ctf_2_is_read() {
             ("ok", Ok((digest, _))) if digest == expected => equal += 1,
             ("ok", outcome) => panic!("{name} differs from the reference: {outcome:?}"),
             // What is meant to be wrong is noticed, what is not is read.
+            // Integers of 128 bits: what its suite's own reader does not support.
+            (_, outcome) if name == "actf/fxd_len_int_unsupported_len_nok" => {
+                assert!(matches!(outcome, Ok((_, 0))), "{name}: {outcome:?}");
+            }
             (_, outcome) if name.ends_with("_nok") => {
                 assert!(!matches!(outcome, Ok((_, 0))), "{name} seems to be in order");
             }

@@ -2,6 +2,7 @@
 //! numbers, [`super::compound`] what holds other classes, [`super::aliases`] keeps classes with names.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,7 +14,8 @@ use super::roles;
 use crate::lower::Complaint;
 use crate::lower::limits::{Budget, MAX_NESTING, Measure};
 use crate::schema::{
-    BlobClass, ByteOrder, Encoding, FieldClass, Length, Location, Mappings, Role, StringClass, TextClass,
+    Attributes, BlobClass, ByteOrder, Encoding, FieldClass, Length, Location, Mappings, Owner, Role,
+    StringClass, TextClass, UserAttributes,
 };
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -39,6 +41,10 @@ pub(super) struct Classes<'j> {
     pub(super) budget: Budget,
     /// Mappings made so far, by the JSON they were made from: all uses of an alias share them.
     pub(super) mappings: HashMap<*const Value, Mappings>,
+    /// User attributes found so far.
+    pub(super) attributes: Attributes,
+    /// The same by the JSON they were made from, likewise shared.
+    pub(super) shared_attributes: HashMap<*const Value, Arc<UserAttributes>>,
     /// Classes around the one being read.
     pub(super) depth: usize,
 }
@@ -60,10 +66,36 @@ impl<'j> Classes<'j> {
                 self.aliases.leave(hidden);
                 lowered
             }
-            None => self.object(place, here),
+            None => {
+                self.field_attributes(place, here, false)?;
+                self.object(place, here)
+            }
         };
         self.depth -= 1;
         lowered
+    }
+
+    /// Keeps the user attributes of a field class, or of its holder.
+    pub(super) fn field_attributes(
+        &mut self,
+        place: &Place<'j, '_>,
+        here: &Here<'_>,
+        holder: bool,
+    ) -> Result<()> {
+        match place.attributes() {
+            Some(_) => self.keep_attributes(place, here.owner(holder)),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the user attributes of a part of the metadata, if it has any.
+    pub(super) fn keep_attributes(&mut self, place: &Place<'j, '_>, owner: Owner) -> Result<()> {
+        let Some(attributes) = place.attributes() else { return Ok(()) };
+        let object = attributes.object()?;
+        self.budget.charge(1, place.offset)?;
+        let shared = self.shared_attributes.entry(attributes.value);
+        self.attributes.insert(owner, Arc::clone(shared.or_insert_with(|| Arc::new(object.clone()))));
+        Ok(())
     }
 
     fn object(&mut self, place: &Place<'j, '_>, here: &mut Here<'_>) -> Result<Lowered> {
@@ -112,7 +144,8 @@ impl<'j> Classes<'j> {
                 if role.is_some() && (role, &length) != (Some(Role::TraceUuid), &Length::Static(16)) {
                     return Err(place.complaint("a BLOB of 16 bytes can hold a uuid; it has no other role"));
                 }
-                Ok(Lowered { class: FieldClass::Blob(BlobClass { length, role }), measure })
+                let media_type = place.text_of("media-type")?;
+                Ok(Lowered { class: FieldClass::Blob(BlobClass { length, role, media_type }), measure })
             }
             "structure" => self.structure(place, here),
             "static-length-array" | "dynamic-length-array" => self.array(place, &name, here),

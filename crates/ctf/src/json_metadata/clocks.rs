@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::notes::Notes;
 use super::place::Place;
 use crate::lower::Complaint;
-use crate::schema::ClockClass;
+use crate::schema::{ClockClass, ClockOrigin};
 
 type Result<T> = std::result::Result<T, Complaint>;
 
@@ -45,14 +45,16 @@ pub(super) fn read<'j>(place: &Place<'j, '_>, notes: &mut Notes) -> Result<(&'j 
     if frequency == 0 {
         return Err(place.complaint(format!("the clock `{name}` has a frequency of 0")));
     }
-    let absolute = match place.get("origin") {
-        None => false,
+    let (absolute, origin) = match place.get("origin") {
+        None => (false, None),
         Some(origin) if origin.value.is_object() => {
             origin.only(&["namespace", "name", "uid"], notes)?;
-            false
+            let text = |name| Ok(origin.need(name)?.text()?.to_owned());
+            let (name, uid) = (text("name")?, text("uid")?);
+            (false, Some(ClockOrigin { namespace: origin.text_of("namespace")?, name, uid }))
         }
         Some(origin) => match origin.text()? {
-            "unix-epoch" => true,
+            "unix-epoch" => (true, None),
             other => return Err(origin.complaint(format!("`{other}` is no origin of a clock"))),
         },
     };
@@ -74,9 +76,11 @@ pub(super) fn read<'j>(place: &Place<'j, '_>, notes: &mut Notes) -> Result<(&'j 
         description: place.text_of("description")?,
         frequency,
         precision: place.unsigned_of("precision")?.unwrap_or(0),
+        accuracy: place.unsigned_of("accuracy")?,
         offset_s,
         offset_cycles,
         absolute,
+        origin,
     };
     Ok((id, clock))
 }

@@ -29,14 +29,15 @@ impl<'j> Classes<'j> {
         let mut neighbours = Neighbours::default();
         here.begin_structure();
         if let Some(list) = place.get("member-classes") {
-            for member in list.elements()? {
+            for (index, member) in list.elements()?.enumerate() {
                 member.only(&["name", "field-class"], &mut self.notes)?;
                 let name = member.need("name")?.text()?;
                 self.budget.charge_name(name, place.offset)?;
                 if !names.insert(name) {
                     return Err(member.complaint(format!("two members are called `{name}`")));
                 }
-                here.enter_member(name);
+                here.enter_member(index, name);
+                self.field_attributes(&member, here, true)?;
                 let lowered = self.class(&member.need("field-class")?, here)?;
                 here.leave_member();
                 if here.is_root() && !neighbours.fit(&lowered.class) {
@@ -86,7 +87,7 @@ impl<'j> Classes<'j> {
         let mut measure = Measure::empty(1);
         let mut options = Vec::new();
         let mut names = HashSet::new();
-        for option in place.need("options")?.elements()? {
+        for (index, option) in place.need("options")?.elements()?.enumerate() {
             option.only(&["name", "field-class", "selector-field-ranges"], &mut self.notes)?;
             let name = option.text_of("name")?;
             if let Some(name) = &name {
@@ -96,7 +97,10 @@ impl<'j> Classes<'j> {
                 }
             }
             let ranges = self.ranges(&option.need("selector-field-ranges")?)?;
+            here.enter_choice(index);
+            self.field_attributes(&option, here, true)?;
             let lowered = self.class(&option.need("field-class")?, here)?;
+            here.leave_choice();
             measure = measure.or(lowered.measure, place.offset)?;
             let name = name.unwrap_or_else(|| "null".to_owned());
             options.push(VariantOption { name, ranges, class: lowered.class });
@@ -115,7 +119,9 @@ impl<'j> Classes<'j> {
         let (selector, kind) = self.key(&place.need("selector-field-location")?, here)?;
         let ranges = self.presence(place, kind)?;
         let selector_signed = kind == KeyKind::Signed;
+        here.enter_choice(0);
         let lowered = self.class(&place.need("field-class")?, here)?;
+        here.leave_choice();
         let measure = Measure::empty(1).or(lowered.measure, place.offset)?;
         let class = OptionalClass { selector, selector_signed, ranges, class: Box::new(lowered.class) };
         Ok(Lowered { class: FieldClass::Optional(class), measure })
@@ -157,7 +163,9 @@ impl Neighbours {
     /// Goes on to a field; `false` if it does not fit to the one before.
     fn fit(&mut self, class: &FieldClass) -> bool {
         let (size, align, order) = match class {
-            FieldClass::Integer(class) => (class.size, class.align, class.byte_order),
+            FieldClass::Integer(class) | FieldClass::WideInteger(class) => {
+                (class.size, class.align, class.byte_order)
+            }
             FieldClass::Float(class) => (class.size, class.align, class.byte_order),
             _ => {
                 self.end = None;

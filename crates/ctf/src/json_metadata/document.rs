@@ -1,7 +1,7 @@
 //! The fragments of a document in their order: preamble, aliases, trace class, clock classes, data stream classes,
 //! event record classes. Together they are the [`Schema`].
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::classes::Classes;
 use super::clocks;
@@ -10,7 +10,7 @@ use super::locations::{Here, Keys};
 use super::place::{Detached, Place};
 use crate::lower::Complaint;
 use crate::schema::{
-    ByteOrder, EnvironmentValue, EventClass, FieldClass, Schema, Scope, StreamClass, StructClass,
+    ByteOrder, EnvironmentValue, EventClass, FieldClass, Owner, Schema, Scope, StreamClass, StructClass,
 };
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -34,16 +34,7 @@ pub(super) struct Document<'j> {
 impl<'j> Document<'j> {
     /// Reads all fragments. The first one must be the preamble.
     pub(super) fn read(fragments: &'j [Fragment<'j>], classes: Classes<'j>) -> Result<Self> {
-        let schema = Schema {
-            version: (VERSION as u32, 0),
-            uuid: None,
-            uid: None,
-            byte_order: ByteOrder::Little,
-            environment: BTreeMap::new(),
-            clocks: Vec::new(),
-            packet_header: None,
-            streams: Vec::new(),
-        };
+        let schema = Schema::empty((VERSION as u32, 0), ByteOrder::Little);
         let mut document = Self {
             classes,
             schema,
@@ -68,6 +59,7 @@ impl<'j> Document<'j> {
                 (other, _) => return Err(kind.complaint(format!("unknown kind of fragment `{other}`"))),
             }
         }
+        document.schema.attributes = std::mem::take(&mut document.classes.attributes);
         document.schema.streams.sort_by_key(|stream| stream.id);
         for stream in &mut document.schema.streams {
             stream.events.sort_by_key(|event| event.id);
@@ -77,6 +69,7 @@ impl<'j> Document<'j> {
 
     fn preamble(&mut self, place: &Place<'j, '_>) -> Result<()> {
         place.only(&["version", "uuid"], &mut self.classes.notes)?;
+        self.classes.keep_attributes(place, Owner::Preamble)?;
         let version = place.need("version")?;
         if version.unsigned()? != VERSION {
             return Err(version.complaint("only version 2 of CTF has such metadata"));
@@ -115,6 +108,8 @@ impl<'j> Document<'j> {
             self.classes.notes.release_candidate(place.offset, "the `uuid` of a trace class");
             self.schema.uuid = self.schema.uuid.or(Some(uuid.uuid()?));
         }
+        self.schema.namespace = place.text_of("namespace")?;
+        self.schema.name = place.text_of("name")?;
         self.schema.uid = place.text_of("uid")?;
         if let Some(environment) = place.get("environment") {
             for (name, value) in environment.properties()? {
@@ -130,7 +125,8 @@ impl<'j> Document<'j> {
                 self.schema.environment.insert(name.to_owned(), entry);
             }
         }
-        let mut here = Here::new(None, &[]);
+        self.classes.keep_attributes(place, Owner::Trace)?;
+        let mut here = Here::new((None, None), None, &[]);
         let header =
             self.classes.scope(place, "packet-header-field-class", Scope::PacketHeader, &mut here)?;
         self.schema.packet_header = header;
@@ -143,6 +139,7 @@ impl<'j> Document<'j> {
         if self.clocks.insert(id, self.schema.clocks.len()).is_some() {
             return Err(place.complaint(format!("two clock classes have the id `{id}`")));
         }
+        self.classes.keep_attributes(place, Owner::Clock(self.schema.clocks.len()))?;
         self.schema.clocks.push(clock);
         Ok(())
     }
@@ -166,10 +163,14 @@ impl<'j> Document<'j> {
         }
         let clock = self.default_clock(place)?;
         let before = [&self.trace_keys];
-        let mut here = Here::new(clock, &before);
+        self.classes.keep_attributes(place, Owner::Stream(id))?;
+        let mut here = Here::new((Some(id), None), clock, &before);
         let mut scope = |name, scope| self.classes.scope(place, name, scope, &mut here);
         let stream = StreamClass {
             id,
+            namespace: place.text_of("namespace")?,
+            name: place.text_of("name")?,
+            uid: place.text_of("uid")?,
             clock,
             packet_context: scope("packet-context-field-class", Scope::PacketContext)?,
             event_header: scope("event-record-header-field-class", Scope::EventHeader)?,
@@ -214,11 +215,14 @@ impl<'j> Document<'j> {
             return Err(place.complaint(format!("two event record classes of the stream have the id {id}")));
         }
         let before = [keys, &self.trace_keys];
-        let mut here = Here::new(None, &before);
+        self.classes.keep_attributes(place, Owner::Event { stream, id })?;
+        let mut here = Here::new((Some(stream), Some(id)), None, &before);
         let mut scope = |name, scope| self.classes.scope(place, name, scope, &mut here);
         let event = EventClass {
             id,
+            namespace: place.text_of("namespace")?,
             name: place.text_of("name")?,
+            uid: place.text_of("uid")?,
             log_level: None,
             specific_context: scope("specific-context-field-class", Scope::SpecificContext)?,
             payload: scope("payload-field-class", Scope::Payload)?,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::notes::Notes;
 use super::place::Place;
 use crate::lower::Complaint;
-use crate::schema::{Location, Scope};
+use crate::schema::{Location, Owner, Scope};
 
 type Result<T> = std::result::Result<T, Complaint>;
 
@@ -43,6 +43,10 @@ pub(super) struct Keys(HashMap<Location, Vec<Key>>);
 #[derive(Debug)]
 pub(super) struct Here<'k> {
     pub(super) scope: Scope,
+    /// Ids of the data stream class and of the event record class that the scope belongs to.
+    of: (Option<u64>, Option<u64>),
+    /// Indices on the way from the scope to here; see [`Owner::Field`].
+    steps: Vec<usize>,
     /// The clock that stamps the stream.
     pub(super) clock: Option<usize>,
     /// Keys of the scopes before.
@@ -59,10 +63,12 @@ pub(super) struct Here<'k> {
 }
 
 impl<'k> Here<'k> {
-    /// Before the first scope.
-    pub(super) fn new(clock: Option<usize>, before: &'k [&'k Keys]) -> Self {
+    /// Before the first scope of a trace, of a data stream class or of an event record class of one.
+    pub(super) fn new(of: (Option<u64>, Option<u64>), clock: Option<usize>, before: &'k [&'k Keys]) -> Self {
         Self {
             scope: Scope::PacketHeader,
+            of,
+            steps: Vec::new(),
             clock,
             before,
             keys: Keys::default(),
@@ -91,21 +97,40 @@ impl<'k> Here<'k> {
         self.structures.pop();
     }
 
-    pub(super) fn enter_member(&mut self, name: &str) {
+    pub(super) fn enter_member(&mut self, index: usize, name: &str) {
+        self.steps.push(index);
         self.path.push(name.to_owned());
     }
 
     pub(super) fn leave_member(&mut self) {
         self.path.pop();
+        self.steps.pop();
+    }
+
+    /// Into an option of a variant, or into what is optional: such steps have no names.
+    pub(super) fn enter_choice(&mut self, index: usize) {
+        self.steps.push(index);
+    }
+
+    pub(super) fn leave_choice(&mut self) {
+        self.steps.pop();
     }
 
     pub(super) fn begin_array(&mut self) {
+        self.steps.push(0);
         self.arrays.push(self.next_array);
         self.next_array += 1;
     }
 
     pub(super) fn end_array(&mut self) {
         self.arrays.pop();
+        self.steps.pop();
+    }
+
+    /// The field class here, or the member or option that it is the class of.
+    pub(super) fn owner(&self, holder: bool) -> Owner {
+        let (stream, event) = self.of;
+        Owner::Field { stream, event, scope: self.scope, steps: self.steps.clone(), holder }
     }
 
     /// Remembers the field here. Gives what that takes, in field classes beyond its own.

@@ -5,8 +5,10 @@ use super::locations::{Here, KeyKind};
 use super::place::Place;
 use super::roles;
 use crate::lower::Complaint;
+use crate::lower::numbers::integer_size;
 use crate::schema::{
-    Base, ByteOrder, FieldClass, FloatClass, IntegerClass, IntegerForm, Mapping, Mappings, Role,
+    Base, ByteOrder, FieldClass, FloatClass, IntegerClass, IntegerForm, MAX_INTEGER_BITS, Mapping, Mappings,
+    Role,
 };
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -25,14 +27,12 @@ impl<'j> Classes<'j> {
     ) -> Result<Lowered> {
         let size = place.need("length")?;
         let bits = size.unsigned()?;
-        let Some(bits) = u32::try_from(bits).ok().filter(|bits| (1..=64).contains(bits)) else {
-            return Err(size.complaint(format!("a field of {bits} bits: 1 to 64 are possible")));
-        };
+        let bits = integer_size(bits, 0).map_err(|Complaint { message, .. }| size.complaint(message))?;
         let mut class = IntegerClass { size: bits, align: alignment(place, "alignment")?, ..new(kind) };
         (class.byte_order, class.reversed) = orders(place)?;
         let own = self.integer_properties(place, kind, enumeration, &mut class, here)?;
         place.only(&[&LAYOUT, own].concat(), &mut self.notes)?;
-        Ok(Lowered::leaf(FieldClass::Integer(class)))
+        Ok(Lowered::leaf(class.into()))
     }
 
     /// LEB128.
@@ -61,6 +61,8 @@ impl<'j> Classes<'j> {
         let key = match class.form {
             IntegerForm::Boolean => Some(KeyKind::Boolean),
             IntegerForm::Bits => None,
+            // Nothing can be counted or chosen by so large a number.
+            _ if class.size > 64 => None,
             IntegerForm::Number if class.signed => Some(KeyKind::Signed),
             IntegerForm::Number => Some(KeyKind::Unsigned),
         };
@@ -93,8 +95,8 @@ impl<'j> Classes<'j> {
         if class.role == Some(Role::TraceUuid) {
             return Err(place.complaint("an integer cannot hold a uuid"));
         }
-        if class.role.is_some() && class.signed {
-            return Err(place.complaint("a field with a role is an unsigned integer"));
+        if class.role.is_some() && (class.signed || class.size > 64) {
+            return Err(place.complaint("a field with a role is an unsigned integer of at most 64 bits"));
         }
         if let Some(Role::PacketBegin | Role::PacketEnd | Role::Timestamp) = class.role {
             class.clock = here.clock;
@@ -123,15 +125,18 @@ impl<'j> Classes<'j> {
         Ok(mappings)
     }
 
-    /// Binary32 and binary64.
+    /// The interchange formats of IEEE 754.
     pub(super) fn float(&mut self, place: &Place<'j, '_>) -> Result<Lowered> {
         place.only(&LAYOUT, &mut self.notes)?;
         let length = place.need("length")?;
         let size = match length.unsigned()? {
-            32 => 32,
-            64 => 64,
+            bits @ (16 | 32 | 64) => bits as u32,
+            bits @ 128.. if bits.is_multiple_of(32) && bits <= MAX_INTEGER_BITS.into() => bits as u32,
             other => {
-                let message = format!("a floating point number of {other} bits: 32 and 64 are supported");
+                let message = format!(
+                    "a floating point number of {other} bits: 16, 32, 64, 128 and larger multiples of 32 up to \
+                     {MAX_INTEGER_BITS} are possible"
+                );
                 return Err(length.complaint(message));
             }
         };

@@ -123,6 +123,11 @@ impl<'j> Place<'j, '_> {
         Some(Place { value, step: Step::Property(self, name), ..*self })
     }
 
+    /// The user attributes, if there are any; release candidates called them otherwise.
+    pub(super) fn attributes(&self) -> Option<Place<'j, '_>> {
+        self.get("attributes").or_else(|| self.get("user-attributes"))
+    }
+
     pub(super) fn need<'s>(&'s self, name: &'s str) -> Result<Place<'j, 's>> {
         self.object()?;
         self.get(name).ok_or_else(|| self.complaint(format_args!("`{name}` is missing")))

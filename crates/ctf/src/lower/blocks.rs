@@ -1,6 +1,6 @@
 //! The blocks of a metadata text: trace, environment, clocks, streams, events.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::fields::Fields;
 use super::scope::{ScopeId, Scopes};
@@ -20,16 +20,7 @@ pub(super) fn lower(ast: &Ast<'_>) -> Result<(Schema, Vec<Complaint>)> {
     let names: HashMap<_, _> = clocks.iter().map(|clock| clock.name.clone()).zip(0..).collect();
     let mut lowering = Lowering {
         types: Types::new(byte_order, names),
-        schema: Schema {
-            version: (1, 8),
-            uuid: None,
-            uid: None,
-            byte_order,
-            environment: BTreeMap::new(),
-            clocks,
-            packet_header: None,
-            streams: Vec::new(),
-        },
+        schema: Schema { clocks, ..Schema::empty((1, 8), byte_order) },
         events: Vec::new(),
         stream_ids: HashSet::new(),
         warnings: Vec::new(),
@@ -222,29 +213,15 @@ impl<'a> Lowering<'a> {
         if !self.stream_ids.insert(id) {
             return Err(Complaint::new(block.offset, format!("two streams have the id {id}")));
         }
-        let events = Vec::new();
-        self.schema.streams.push(StreamClass {
-            id,
-            clock,
-            packet_context,
-            event_header,
-            common_context,
-            events,
-        });
+        let classes = StreamClass { id, clock, packet_context, event_header, ..StreamClass::default() };
+        self.schema.streams.push(StreamClass { common_context, ..classes });
         Ok(())
     }
 
     fn finish(mut self) -> Result<(Schema, Vec<Complaint>)> {
         if self.schema.streams.is_empty() && !self.events.is_empty() {
             // A trace may leave its only stream unsaid.
-            self.schema.streams.push(StreamClass {
-                id: 0,
-                clock: None,
-                packet_context: None,
-                event_header: None,
-                common_context: None,
-                events: Vec::new(),
-            });
+            self.schema.streams.push(StreamClass::default());
         }
         self.schema.streams.sort_by_key(|s| s.id);
         let mut ids = HashSet::new();
@@ -296,7 +273,7 @@ impl<'a> Lowering<'a> {
         let specific_context = lower_root(&mut self.types, scope, Scope::SpecificContext, &before, context)?;
         before.push((Scope::SpecificContext, specific_context.as_ref()));
         let payload = lower_root(&mut self.types, scope, Scope::Payload, &before, fields)?;
-        let event = EventClass { id, name, log_level, specific_context, payload };
+        let event = EventClass { id, name, log_level, specific_context, payload, ..EventClass::default() };
         self.schema.streams[index].events.push(event);
         Ok(())
     }

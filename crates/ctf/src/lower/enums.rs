@@ -69,7 +69,7 @@ impl<'a> Types<'a> {
             Some(container) => self.lower(scope, fields, container)?,
             None => self.named_int(scope, fields, offset)?,
         };
-        let FieldClass::Integer(integer) = &mut lowered.class else {
+        let (FieldClass::Integer(integer) | FieldClass::WideInteger(integer)) = &mut lowered.class else {
             return Err(Complaint::new(offset, "the values of an enum are integers"));
         };
         let known = self.enums.mappings.get(&std::ptr::from_ref(class));

@@ -78,6 +78,9 @@ impl<'s> Fields<'s> {
         let search = Search::default();
         let found = match self.absolute(path, &search).or_else(|| self.relative(path, &search)) {
             Some((location, FieldClass::Integer(class))) => Ok((location, class)),
+            Some((_, FieldClass::WideInteger(_))) => {
+                Err(format!("`{path}` has more than 64 bits: it can be neither a length nor a tag"))
+            }
             Some(_) => Err(format!("`{path}` is not an unsigned integer: it cannot be a length")),
             None => Err(format!("no field before this one is called `{path}`")),
         };

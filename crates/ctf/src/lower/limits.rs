@@ -76,7 +76,7 @@ impl Measure {
     /// Of a class without others inside.
     pub(crate) fn leaf(class: &FieldClass) -> Self {
         let bits = match class {
-            FieldClass::Integer(class) => class.size.into(),
+            FieldClass::Integer(class) | FieldClass::WideInteger(class) => class.size.into(),
             FieldClass::Float(class) => class.size.into(),
             _ => 0,
         };

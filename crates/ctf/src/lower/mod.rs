@@ -10,7 +10,7 @@ mod blocks;
 mod enums;
 mod fields;
 pub(crate) mod limits;
-mod numbers;
+pub(crate) mod numbers;
 mod roles;
 mod scope;
 mod types;
@@ -86,7 +86,7 @@ mod tests {
         );
         check_error(
             "event { fields := struct { integer { size = 0; } a; }; };",
-            "metadata:1:45: an integer of 0 bits: 1 to 64 are possible",
+            "metadata:1:45: an integer of 0 bits: 1 to 65536 are possible",
         );
         check_error(
             "event { fields := struct { string s; integer { size = 8; } x[s]; }; };",

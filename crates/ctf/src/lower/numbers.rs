@@ -2,10 +2,18 @@
 
 use super::types::{Lowered, Types};
 use super::{Complaint, attributes};
-use crate::schema::{Base, FieldClass, FloatClass, IntegerClass, IntegerForm};
+use crate::schema::{Base, FieldClass, FloatClass, IntegerClass, IntegerForm, MAX_INTEGER_BITS};
 use crate::tsdl::Assignment;
 
 type Result<T> = std::result::Result<T, Complaint>;
+
+/// A number of bits that an integer can have, of TSDL and of JSON.
+pub(crate) fn integer_size(bits: impl TryInto<u32> + std::fmt::Display + Copy, offset: usize) -> Result<u32> {
+    let size = bits.try_into().ok().filter(|size| (1..=MAX_INTEGER_BITS).contains(size));
+    size.ok_or_else(|| {
+        Complaint::new(offset, format!("an integer of {bits} bits: 1 to {MAX_INTEGER_BITS} are possible"))
+    })
+}
 
 impl Types<'_> {
     pub(super) fn integer(&mut self, offset: usize, attributes: &[Assignment<'_>]) -> Result<Lowered> {
@@ -39,14 +47,11 @@ impl Types<'_> {
             }
         }
         let (at, size) = size.ok_or_else(|| Complaint::new(offset, "an integer needs a size"))?;
-        class.size = u32::try_from(size)
-            .ok()
-            .filter(|size| (1..=64).contains(size))
-            .ok_or_else(|| Complaint::new(at, format!("an integer of {size} bits: 1 to 64 are possible")))?;
+        class.size = integer_size(size, at)?;
         class.align = align.unwrap_or(if class.size.is_multiple_of(8) { 8 } else { 1 });
         // Only then do the characters follow each other without gaps.
         let character = character && class.size == 8 && class.align == 8;
-        Ok(Lowered { character, ..Lowered::leaf(FieldClass::Integer(class)) })
+        Ok(Lowered { character, ..Lowered::leaf(class.into()) })
     }
 
     fn clock(&self, value: &crate::tsdl::Value<'_>) -> Result<usize> {
@@ -72,12 +77,14 @@ impl Types<'_> {
             }
         }
         class.size = match (exponent, mantissa) {
+            (5, 11) => 16,
             (8, 24) => 32,
             (11, 53) => 64,
+            (15, 113) => 128,
             _ => {
                 let message = format!(
                     "a floating point number with {exponent} exponent and {mantissa} mantissa digits: \
-                     8 and 24 or 11 and 53 are possible"
+                     5 and 11, 8 and 24, 11 and 53 or 15 and 113 are possible"
                 );
                 return Err(Complaint::new(offset, message));
             }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::enums::Enums;
 use super::fields::Fields;
 use super::limits::{Budget, Measure};
+use super::numbers::integer_size;
 use super::scope::{Definition, Named, Namespace, ScopeId, Scopes};
 use super::{Complaint, attributes};
 use crate::schema::{ByteOrder, Encoding, FieldClass, IntegerClass, Location, StringClass, StructClass};
@@ -231,15 +232,12 @@ impl<'a> Types<'a> {
         fields.enter(name.text);
         let mut lowered = self.lower(scope, fields, target)?;
         if let Some(bits) = declarator.bits {
-            let FieldClass::Integer(mut class) = lowered.class else {
+            let (FieldClass::Integer(mut class) | FieldClass::WideInteger(mut class)) = lowered.class else {
                 return Err(Complaint::new(name.offset, "only an integer can be a bit field"));
             };
-            class.size =
-                u32::try_from(bits).ok().filter(|size| (1..=64).contains(size)).ok_or_else(|| {
-                    Complaint::new(name.offset, format!("a bit field of {bits} bits: 1 to 64 are possible"))
-                })?;
+            class.size = integer_size(bits, name.offset)?;
             class.align = 1;
-            lowered = Lowered::leaf(FieldClass::Integer(class));
+            lowered = Lowered::leaf(class.into());
         }
         let lowered = self.arrays(fields, lowered, &declarator.lengths)?;
         fields.leave();

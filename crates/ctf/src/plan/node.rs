@@ -30,6 +30,8 @@ pub enum NodeKind {
         /// Where the value is kept while decoding.
         slot: Option<u32>,
     },
+    /// A number of more than 64 bits.
+    WideInteger(IntegerClass),
     /// A floating point number.
     Float(FloatClass),
     /// A NUL-terminated string.
@@ -186,7 +188,11 @@ impl Node {
             NodeKind::Variant(selector, _) | NodeKind::Optional(selector, _) => {
                 slots.extend(&selector.inside);
             }
-            NodeKind::Float(_) | NodeKind::String(_) | NodeKind::Text(..) | NodeKind::Blob(..) => {}
+            NodeKind::WideInteger(_)
+            | NodeKind::Float(_)
+            | NodeKind::String(_)
+            | NodeKind::Text(..)
+            | NodeKind::Blob(..) => {}
         }
     }
 
@@ -197,7 +203,11 @@ impl Node {
             NodeKind::Struct(members) => members.iter().any(|(_, member)| member.keeps_slots()),
             NodeKind::Array(_, element) => element.keeps_slots(),
             NodeKind::Variant(selector, _) | NodeKind::Optional(selector, _) => !selector.inside.is_empty(),
-            NodeKind::Float(_) | NodeKind::String(_) | NodeKind::Text(..) | NodeKind::Blob(..) => false,
+            NodeKind::WideInteger(_)
+            | NodeKind::Float(_)
+            | NodeKind::String(_)
+            | NodeKind::Text(..)
+            | NodeKind::Blob(..) => false,
         }
     }
 

@@ -84,11 +84,11 @@ pub(crate) fn run(
                 let raw = bits::mirror(bits::read(cursor.bytes, at, *size, *order), *size);
                 slots[*slot as usize] = bits::extend(raw, *size, *signed);
             }
-            Step::Variable { slot, signed } => {
-                let (value, _) = variable::read(cursor, *signed)?;
-                if let Some(slot) = slot {
-                    slots[*slot as usize] = value;
-                }
+            Step::Variable { slot: Some(slot), signed } => {
+                slots[*slot as usize] = variable::read(cursor, *signed)?.0;
+            }
+            Step::Variable { slot: None, .. } => {
+                variable::skip(cursor)?;
             }
             Step::WideString(encoding) => {
                 encodings::take_string(cursor, *encoding)?;
@@ -194,7 +194,9 @@ impl Builder {
                 self.known = self.known.advanced(size.into());
             }
             // Without a slot these have a fixed size.
-            NodeKind::Integer { class, slot: None } => self.skip(class.size.into()),
+            NodeKind::Integer { class, slot: None } | NodeKind::WideInteger(class) => {
+                self.skip(class.size.into());
+            }
             NodeKind::Float(class) => self.skip(class.size.into()),
             NodeKind::String(encoding) => {
                 self.push(match encoding {

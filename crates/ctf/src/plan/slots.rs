@@ -77,6 +77,7 @@ impl<'o> Slots<'o> {
         match class {
             FieldClass::Integer(_)
             | FieldClass::VarInteger(_)
+            | FieldClass::WideInteger(_)
             | FieldClass::Float(_)
             | FieldClass::String(_) => {}
             FieldClass::Text(class) => self.collect_length(&class.length),
@@ -120,6 +121,10 @@ impl<'o> Slots<'o> {
             FieldClass::VarInteger(class) => {
                 let slot = self.number(here);
                 Node { align, fixed_bits: None, kind: NodeKind::VarInteger { class: class.clone(), slot } }
+            }
+            FieldClass::WideInteger(class) => {
+                let fixed_bits = Some(u64::from(class.size));
+                Node { align, fixed_bits, kind: NodeKind::WideInteger(class.clone()) }
             }
             FieldClass::Float(class) => {
                 Node { align, fixed_bits: Some(class.size.into()), kind: NodeKind::Float(class.clone()) }

@@ -4,6 +4,7 @@
 use super::Cursor;
 use crate::DecodeError;
 use crate::bits;
+use crate::schema::MAX_INTEGER_BITS;
 
 /// Bytes that 64 bits can take.
 const MAX_BYTES: u32 = 10;
@@ -29,7 +30,69 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, signed: bool) -> Result<(u64, u32), 
             return Ok((extended, width));
         }
     }
-    Err(DecodeError::TooLarge)
+    Err(DecodeError::TooLarge { bits: u64::BITS })
+}
+
+/// Moves behind a number at a byte border; gives its bytes.
+pub(crate) fn skip<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
+    cursor.align(8);
+    let start = (cursor.at / 8) as usize;
+    let content = cursor.bytes.get(start..(cursor.limit / 8) as usize).unwrap_or_default();
+    let most = (MAX_INTEGER_BITS / 7) as usize;
+    let last = content.iter().take(most).position(|byte| byte & 0x80 == 0);
+    let Some(last) = last else {
+        return Err(match content.len() < most {
+            true => DecodeError::PastEnd { bits: 8 },
+            false => DecodeError::TooLarge { bits: MAX_INTEGER_BITS },
+        });
+    };
+    cursor.at += (last as u64 + 1) * 8;
+    Ok(&content[..=last])
+}
+
+/// Reads a number of any size as bytes, the most significant one first, filled up with its sign.
+pub(crate) fn read_wide(cursor: &mut Cursor<'_>, signed: bool) -> Result<Vec<u8>, DecodeError> {
+    let groups = skip(cursor)?;
+    let width = groups.len() as u32 * 7;
+    let mut bytes = vec![0; width.div_ceil(8) as usize];
+    for (group, at) in groups.iter().zip((0..).step_by(7)) {
+        let shifted = u16::from(group & 0x7f) << (at % 8);
+        let [low, high] = shifted.to_le_bytes();
+        bytes[at / 8] |= low;
+        if let Some(next) = bytes.get_mut(at / 8 + 1) {
+            *next |= high;
+        }
+    }
+    bytes.reverse();
+    if signed {
+        bits::sign_fill(&mut bytes, width);
+    }
+    Ok(bytes)
+}
+
+/// The inverse of [`read_wide`], in as few bytes as possible.
+pub(crate) fn write_wide(number: &[u8], signed: bool) -> Vec<u8> {
+    let negative = signed && number.first().is_some_and(|&byte| byte >= 0x80);
+    let fill = if negative { 0xff } else { 0 };
+    let byte = |index: usize| number.len().checked_sub(index + 1).map_or(fill, |at| number[at]);
+    let group = |index: usize| {
+        let at = index * 7;
+        (u16::from_le_bytes([byte(at / 8), byte(at / 8 + 1)]) >> (at % 8)) as u8 & 0x7f
+    };
+    let mut groups: Vec<u8> = (0..(number.len() * 8).div_ceil(7)).map(group).collect();
+    // The last group also tells the sign.
+    while let [.., before, last] = groups.as_slice()
+        && *last == fill & 0x7f
+        && (!signed || (before & 0x40 != 0) == negative)
+    {
+        groups.pop();
+    }
+    if signed && groups.last().is_none_or(|last| (last & 0x40 != 0) != negative) {
+        groups.push(fill & 0x7f);
+    }
+    let last = groups.len() - 1;
+    groups[..last].iter_mut().for_each(|group| *group |= 0x80);
+    groups
 }
 
 /// The bytes of a number.
@@ -75,12 +138,45 @@ mod tests {
         largest[9] = 1;
         check(&largest, false, Ok((u64::MAX.into(), 70)));
         largest[9] = 2;
-        check(&largest, false, Err(DecodeError::TooLarge));
-        check(&[0x80; 11], false, Err(DecodeError::TooLarge));
+        check(&largest, false, Err(DecodeError::TooLarge { bits: 64 }));
+        check(&[0x80; 11], false, Err(DecodeError::TooLarge { bits: 64 }));
         check(&[0x80], false, Err(DecodeError::PastEnd { bits: 8 }));
     }
 
+    #[test]
+    fn numbers_of_any_size_are_bytes() {
+        let check = |bytes: &[u8], signed, expect: Result<&[u8], DecodeError>| {
+            let number = read_wide(&mut Cursor::new(bytes), signed);
+            assert_eq!(number.as_deref().map_err(|error| *error), expect, "{bytes:?}");
+        };
+        check(&[0x4d], false, Ok(&[0x4d]));
+        check(&[0x7f], true, Ok(&[0xff]));
+        check(&[0x80, 0x7f], true, Ok(&[0xff, 0x80]));
+        let ones = [[0xff; 10].as_slice(), &[0x7f]].concat();
+        check(&ones, true, Ok(&[0xff; 10]));
+        check(&ones, false, Ok(&[[0x1f].as_slice(), &[0xff; 9]].concat()));
+        check(&[0xff; 3], false, Err(DecodeError::PastEnd { bits: 8 }));
+        check(&vec![0xff; 20_000], false, Err(DecodeError::TooLarge { bits: MAX_INTEGER_BITS }));
+    }
+
     proptest! {
+        #[test]
+        fn wide_numbers_come_back(mut number: Vec<u8>, signed: bool) {
+            number.insert(0, 0);
+            let written = write_wide(&number, signed);
+            let read = read_wide(&mut Cursor::new(&written), signed).unwrap();
+            let shown = |bytes: &[u8]| bytes.iter().copied().skip_while(|&byte| byte == 0).collect::<Vec<_>>();
+            prop_assert_eq!(shown(&read), shown(&number));
+        }
+
+        #[test]
+        fn short_numbers_have_one_form(value: i64, shift in 0_u32..64, signed: bool) {
+            let value = value >> shift;
+            let bytes = value.to_be_bytes();
+            let value = if signed { value } else { i64::from_be_bytes(bytes) };
+            prop_assert_eq!(write_wide(&bytes, signed), write(value as u64, signed));
+        }
+
         #[test]
         fn reading_what_was_written_is_identity(raw: u64, shift in 0_u32..64, signed: bool) {
             let raw = if signed { ((raw as i64) >> shift) as u64 } else { raw >> shift };

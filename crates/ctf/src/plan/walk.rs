@@ -4,6 +4,7 @@ use super::node::{Name, Node, NodeKind};
 use super::{Cursor, encodings, variable};
 use crate::DecodeError;
 use crate::bits;
+use crate::floats;
 use crate::schema::{Encoding, FloatClass, IntegerClass, Role};
 
 /// Array elements that take no space, in one event or one structure of a packet's head: more would cost time without
@@ -57,7 +58,16 @@ pub trait Visitor {
         let _ = bits;
         self.signed(class, value);
     }
-    /// A floating point number; binary32 is widened, which is exact. NaNs keep their sign and payload.
+    /// An integer of more than 64 bits: its bytes, the most significant one first, filled up with its sign. One of variable
+    /// length comes here only where it needs so many; `class.size` is then 64.
+    fn wide(&mut self, class: &IntegerClass, bytes: &[u8]) {
+        let _ = (class, bytes);
+    }
+    /// A floating point number that binary64 cannot hold: its bytes, the one with the sign first.
+    fn wide_float(&mut self, class: &FloatClass, bytes: &[u8]) {
+        let _ = (class, bytes);
+    }
+    /// A floating point number; binary16 and binary32 are widened, which is exact. NaNs keep their sign and payload.
     fn float(&mut self, class: &FloatClass, value: f64) {
         let _ = (class, value);
     }
@@ -156,7 +166,15 @@ fn walk_inside<V: Visitor>(
             }
         }
         NodeKind::VarInteger { class, slot } => {
-            let (raw, width) = variable::read(cursor, class.signed)?;
+            let (start, needed) = (*cursor, slot.is_some() || class.role.is_some());
+            let (raw, width) = match variable::read(cursor, class.signed) {
+                Err(DecodeError::TooLarge { .. }) if !needed => {
+                    *cursor = start;
+                    visitor.wide(class, &variable::read_wide(cursor, class.signed)?);
+                    return Ok(());
+                }
+                read => read?,
+            };
             keep(*slot, slots, raw);
             if class.signed {
                 visitor.variable_signed(class, raw as i64, width);
@@ -166,10 +184,22 @@ fn walk_inside<V: Visitor>(
         }
         NodeKind::Float(class) => {
             let at = cursor.take(class.size.into())?;
-            let read = bits::read(cursor.bytes, at, class.size, class.byte_order);
-            let raw = if class.reversed { bits::mirror(read, class.size) } else { read };
-            let value = if class.size == 32 { bits::widen_float(raw as u32) } else { f64::from_bits(raw) };
-            visitor.float(class, value);
+            let (size, order, reversed) = (class.size, class.byte_order, class.reversed);
+            if size > 64 {
+                visitor.wide_float(class, &bits::read_wide(cursor.bytes, at, size, order, reversed));
+                return Ok(());
+            }
+            let read = bits::read(cursor.bytes, at, size, order);
+            let raw = if reversed { bits::mirror(read, size) } else { read };
+            visitor.float(class, floats::widen_float(raw, size));
+        }
+        NodeKind::WideInteger(class) => {
+            let at = cursor.take(class.size.into())?;
+            let mut bytes = bits::read_wide(cursor.bytes, at, class.size, class.byte_order, class.reversed);
+            if class.signed {
+                bits::sign_fill(&mut bytes, class.size);
+            }
+            visitor.wide(class, &bytes);
         }
         NodeKind::String(Encoding::Utf8) => {
             let field = cursor.take_string()?;

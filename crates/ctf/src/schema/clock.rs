@@ -22,12 +22,27 @@ pub struct ClockClass {
     pub frequency: u64,
     /// Uncertainty of a stamp in cycles, as declared.
     pub precision: u64,
+    /// How far the clock may be off its origin in cycles, as declared (CTF 2).
+    pub accuracy: Option<u64>,
     /// Whole seconds of the clock's zero since its origin (the Unix epoch for LTTng).
     pub offset_s: i64,
     /// Cycles to add to `offset_s`; signed, may exceed a second.
     pub offset_cycles: i64,
-    /// Whether the origin is one that all such clocks share, even of other traces.
+    /// Whether the origin is one that all such clocks share, even of other traces: the Unix epoch.
     pub absolute: bool,
+    /// An origin that is named instead (CTF 2).
+    pub origin: Option<ClockOrigin>,
+}
+
+/// An instant with a name: clocks that have it in common can be compared, also in different traces (CTF 2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClockOrigin {
+    /// The space of names that the others are unique in.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its unique name.
+    pub uid: String,
 }
 
 impl ClockClass {
@@ -100,9 +115,11 @@ impl ClockClass {
             description: None,
             frequency: 1_000_000_000,
             precision: 0,
+            accuracy: None,
             offset_s: 0,
             offset_cycles: 0,
             absolute: false,
+            origin: None,
         }
     }
 }

@@ -1,9 +1,6 @@
 //! Field classes: the shapes of the values that streams hold.
 
-use std::ops::Deref;
-use std::sync::Arc;
-
-use crate::bits;
+use super::integer::IntegerClass;
 
 /// Order of the bytes (and of the bits) of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,19 +9,6 @@ pub enum ByteOrder {
     Little,
     /// Most significant byte first; within a byte, high bits first.
     Big,
-}
-
-/// Preferred base for showing an integer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Base {
-    /// `0b101`
-    Binary,
-    /// `017`
-    Octal,
-    /// `17`
-    Decimal,
-    /// `0x1F`
-    Hexadecimal,
 }
 
 /// What a reader itself needs a field for.
@@ -88,10 +72,12 @@ pub struct Location {
 /// The shape of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldClass {
-    /// A number of 1 to 64 bits; also bits with names and truth values (see [`IntegerForm`]).
+    /// A number of 1 to 64 bits; also bits with names and truth values (see [`IntegerForm`](super::IntegerForm)).
     Integer(IntegerClass),
-    /// A number of as many bytes as it needs (LEB128), up to 64 bits; aligned to bytes.
+    /// A number of as many bytes as it needs (LEB128); aligned to bytes.
     VarInteger(IntegerClass),
+    /// A number (or bits, or a truth value) of more than 64 bits. It is given as bytes, and nothing refers to it.
+    WideInteger(IntegerClass),
     /// A binary floating point number.
     Float(FloatClass),
     /// Text up to a NUL byte.
@@ -110,111 +96,10 @@ pub enum FieldClass {
     Blob(BlobClass),
 }
 
-/// An integer. Of one of variable length `size` is 64, the largest that is read, and `align` is 8.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IntegerClass {
-    /// Bits, 1 to 64.
-    pub size: u32,
-    /// Alignment in bits from the packet's begin, a power of two.
-    pub align: u32,
-    /// Two's complement or unsigned.
-    pub signed: bool,
-    /// Order of its bytes.
-    pub byte_order: ByteOrder,
-    /// How to show it.
-    pub base: Base,
-    /// Names of ranges of values: an enumeration. `None` for a plain number.
-    pub mappings: Option<Mappings>,
-    /// What the reader needs it for.
-    pub role: Option<Role>,
-    /// Index of the clock class whose time it holds.
-    pub clock: Option<usize>,
-    /// What its bits stand for.
-    pub form: IntegerForm,
-    /// Whether its bits come in the order that is unusual for its byte order: the number read is mirrored, so that its
-    /// lowest bit becomes the highest.
-    pub reversed: bool,
-}
-
-/// What the bits of an integer stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IntegerForm {
-    /// A number.
-    Number,
-    /// A truth value: any bit that is set makes it true.
-    Boolean,
-    /// Bits; the mappings, if there are any, name ranges of bits, counted from the lowest.
-    Bits,
-}
-
-impl IntegerClass {
-    /// The bits of such a field, without its sign.
-    #[inline]
-    pub(crate) fn read(&self, bytes: &[u8], at: u64) -> u64 {
-        let raw = bits::read(bytes, at, self.size, self.byte_order);
-        if self.reversed { bits::mirror(raw, self.size) } else { raw }
-    }
-}
-
-impl IntegerClass {
-    /// The names of a value, in the order of the mappings; of bits, all names that one of the set bits has.
-    pub fn labels(&self, value: i128) -> impl Iterator<Item = &str> {
-        let bits = self.form == IntegerForm::Bits;
-        let names = move |mapping: &&Mapping| match bits {
-            true => (mapping.first.max(0)..=mapping.last.min(63)).any(|bit| value >> bit & 1 == 1),
-            false => (mapping.first..=mapping.last).contains(&value),
-        };
-        self.mappings
-            .as_deref()
-            .unwrap_or_default()
-            .iter()
-            .filter(names)
-            .map(|mapping| mapping.label.as_str())
-    }
-}
-
-/// A name for a range of integers, both ends included.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mapping {
-    /// The name, exactly as declared.
-    pub label: String,
-    /// Smallest value.
-    pub first: i128,
-    /// Largest value.
-    pub last: i128,
-}
-
-/// The mappings of an enumeration. All fields of one enumeration share them: named types can stand for many fields.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mappings(Arc<[Mapping]>);
-
-impl From<Vec<Mapping>> for Mappings {
-    fn from(mappings: Vec<Mapping>) -> Self {
-        Self(mappings.into())
-    }
-}
-
-impl Deref for Mappings {
-    type Target = [Mapping];
-
-    fn deref(&self) -> &[Mapping] {
-        &self.0
-    }
-}
-
-impl<'m> IntoIterator for &'m Mappings {
-    type Item = &'m Mapping;
-    type IntoIter = std::slice::Iter<'m, Mapping>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
-    }
-}
-
-/// An IEEE 754 binary32 or binary64 number.
+/// An IEEE 754 binary number. Those of 16, 32 and 64 bits are given as binary64, longer ones as bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FloatClass {
-    /// Bits: 32 or 64.
+    /// Bits: 16, 32, 64 or another multiple of 32, up to 65,536.
     pub size: u32,
     /// Alignment in bits.
     pub align: u32,
@@ -271,6 +156,8 @@ pub struct BlobClass {
     pub length: Length,
     /// What the reader needs it for: [`Role::TraceUuid`] or nothing.
     pub role: Option<Role>,
+    /// What kind of data the bytes are, as an IANA media type (CTF 2).
+    pub media_type: Option<String>,
 }
 
 /// Number of elements of an array.
@@ -349,6 +236,13 @@ pub struct VariantOption {
     pub class: FieldClass,
 }
 
+impl From<IntegerClass> for FieldClass {
+    /// An integer of fixed length, whatever its size.
+    fn from(class: IntegerClass) -> Self {
+        if class.size > 64 { Self::WideInteger(class) } else { Self::Integer(class) }
+    }
+}
+
 impl FieldClass {
     /// What the reader needs the field for, if it is one with a role itself.
     pub fn role(&self) -> Option<Role> {
@@ -362,7 +256,7 @@ impl FieldClass {
     /// Alignment of the field in bits: a power of two.
     pub fn align(&self) -> u32 {
         match self {
-            Self::Integer(class) | Self::VarInteger(class) => class.align,
+            Self::Integer(class) | Self::VarInteger(class) | Self::WideInteger(class) => class.align,
             Self::Float(class) => class.align,
             Self::String(_) | Self::Blob(_) => 8,
             Self::Text(class) => class.align,

@@ -4,19 +4,23 @@
 //! CTF 2 (field classes, roles, locations, mappings), which can say all that TSDL can. [`crate::plan`] compiles it for decoding.
 //! Nothing here knows bytes of a stream.
 
+mod attributes;
 mod clock;
 mod field;
+mod integer;
 
 use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-pub use clock::ClockClass;
+pub use attributes::{Attributes, Owner, UserAttributes};
+pub use clock::{ClockClass, ClockOrigin};
 pub use field::{
-    ArrayClass, Base, BlobClass, ByteOrder, Encoding, FieldClass, FloatClass, IntegerClass, IntegerForm,
-    Length, Location, Mapping, Mappings, Member, OptionalClass, Role, Scope, StringClass, StructClass,
-    TextClass, VariantClass, VariantOption, shown_name,
+    ArrayClass, BlobClass, ByteOrder, Encoding, FieldClass, FloatClass, Length, Location, Member,
+    OptionalClass, Role, Scope, StringClass, StructClass, TextClass, VariantClass, VariantOption, shown_name,
 };
+pub(crate) use integer::MAX_INTEGER_BITS;
+pub use integer::{Base, IntegerClass, IntegerForm, Mapping, Mappings};
 
 /// Everything the metadata of one trace declares.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +29,10 @@ pub struct Schema {
     pub version: (u32, u32),
     /// Identity of the trace; packets may repeat it.
     pub uuid: Option<Uuid>,
+    /// The space of names that the trace's name and uid are unique in (CTF 2).
+    pub namespace: Option<String>,
+    /// Name of the trace, as its trace class declares it (CTF 2).
+    pub name: Option<String>,
     /// Unique name of the trace, as its trace class declares it (CTF 2).
     pub uid: Option<String>,
     /// Byte order of integers that do not state their own.
@@ -37,6 +45,8 @@ pub struct Schema {
     pub packet_header: Option<StructClass>,
     /// Data stream classes by ascending id.
     pub streams: Vec<StreamClass>,
+    /// What the writer says of parts of the metadata, for other readers (CTF 2).
+    pub attributes: Attributes,
 }
 
 /// One entry of the trace environment.
@@ -49,10 +59,16 @@ pub enum EnvironmentValue {
 }
 
 /// A data stream class: what all packets and events of a kind of stream have in common.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct StreamClass {
     /// Number that a packet header names the class by (0 where a trace has one class only).
     pub id: u64,
+    /// The space of names that its name and uid are unique in (CTF 2).
+    pub namespace: Option<String>,
+    /// Name of the class (CTF 2).
+    pub name: Option<String>,
+    /// Unique name of the class (CTF 2).
+    pub uid: Option<String>,
     /// Index into [`Schema::clocks`] of the clock that stamps packets and events.
     pub clock: Option<usize>,
     /// Structure behind the packet header.
@@ -66,12 +82,16 @@ pub struct StreamClass {
 }
 
 /// An event record class.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct EventClass {
     /// Number that the event header names the class by.
     pub id: u64,
+    /// The space of names that its name and uid are unique in (CTF 2).
+    pub namespace: Option<String>,
     /// Name, for example `sched_switch`. CTF 1.8 demands one, CTF 2 does not.
     pub name: Option<String>,
+    /// Unique name of the class (CTF 2).
+    pub uid: Option<String>,
     /// The tracer's log level, where given.
     pub log_level: Option<i64>,
     /// Context of this class alone.
@@ -81,6 +101,23 @@ pub struct EventClass {
 }
 
 impl Schema {
+    /// A schema of a version that declares nothing yet.
+    pub fn empty(version: (u32, u32), byte_order: ByteOrder) -> Self {
+        Self {
+            version,
+            byte_order,
+            uuid: None,
+            namespace: None,
+            name: None,
+            uid: None,
+            environment: BTreeMap::new(),
+            clocks: Vec::new(),
+            packet_header: None,
+            streams: Vec::new(),
+            attributes: Attributes::default(),
+        }
+    }
+
     /// The stream class with this id; `O(log n)`.
     pub fn stream(&self, id: u64) -> Option<&StreamClass> {
         self.streams.binary_search_by_key(&id, |s| s.id).ok().map(|i| &self.streams[i])

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::bits;
+use crate::floats;
 use crate::plan::{Node, NodeKind, from_utf8, variable};
 use crate::schema::{ByteOrder, Encoding, IntegerClass, Role};
 use crate::value::Value;
@@ -92,6 +93,25 @@ impl BitWriter {
         self.at += u64::from(size);
     }
 
+    /// Appends a number of more than 64 bits, given as its bytes, the most significant one first.
+    ///
+    /// # Errors
+    /// It has not as many bytes as the field.
+    pub fn wide(
+        &mut self,
+        size: u32,
+        order: ByteOrder,
+        reversed: bool,
+        number: &[u8],
+    ) -> Result<(), EncodeError> {
+        if number.len() != size.div_ceil(8) as usize {
+            return Err(EncodeError::Mismatch);
+        }
+        bits::write_wide(&mut self.bytes, self.at, size, order, reversed, number);
+        self.at += u64::from(size);
+        Ok(())
+    }
+
     /// Appends bytes at a byte border.
     pub fn bytes_aligned(&mut self, bytes: &[u8]) {
         self.align(8);
@@ -120,9 +140,18 @@ pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), Enc
     out.align(node.align);
     match (&node.kind, value) {
         (NodeKind::Integer { class, .. }, value) => put_integer(class, raw(value)?, out)?,
-        (NodeKind::Float(class), Value::Float(value)) => {
-            let raw = if class.size == 32 { bits::narrow_float(*value).into() } else { value.to_bits() };
+        (NodeKind::Float(class), Value::Float(value)) if class.size <= 64 => {
+            let raw = floats::narrow_float(*value, class.size);
             out.integer(class.size, class.byte_order, mirrored(raw, class.size, class.reversed));
+        }
+        (NodeKind::Float(class), Value::Wide(number)) => {
+            out.wide(class.size, class.byte_order, class.reversed, number)?;
+        }
+        (NodeKind::WideInteger(class), Value::Wide(number)) => {
+            out.wide(class.size, class.byte_order, class.reversed, number)?;
+        }
+        (NodeKind::VarInteger { class, .. }, Value::Wide(number)) => {
+            out.bytes_aligned(&variable::write_wide(number, class.signed));
         }
         (NodeKind::VarInteger { class, .. }, value) => {
             out.bytes_aligned(&variable::write(raw(value)?, class.signed));

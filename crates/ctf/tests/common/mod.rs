@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // Each test uses its part; a test may panic.
 
+pub mod json;
+
 use std::path::Path;
 
 use isochrone_ctf::{Diagnostic, Error, Trace, dump};
