@@ -1,6 +1,6 @@
 //! Values as a tree: for headers that are changed before they are written again, and for writing from scratch.
 
-use crate::plan::{Name, Text, Visitor};
+use crate::plan::{Name, Text, Visitor, variable};
 use crate::schema::{FloatClass, IntegerClass, Role};
 
 /// The value of a field.
@@ -13,6 +13,9 @@ pub enum Value {
     /// A number of more than 64 bits as its bytes, the most significant one first, filled up with its sign: an integer, or
     /// the bits of a floating point number.
     Wide(Vec<u8>),
+    /// An integer of variable length (its 64 bits, sign-extended) that takes more bytes than it needs, and how many. Of the
+    /// time in an event header they say how many bits it has.
+    Padded(u64, u32),
     /// A floating point number.
     Float(f64),
     /// All bytes of a text field; of a string, without its NUL.
@@ -80,6 +83,22 @@ impl Visitor for ValueVisitor {
     }
     fn signed(&mut self, _: &IntegerClass, value: i64) {
         self.put(Value::Signed(value));
+    }
+    fn variable_unsigned(&mut self, class: &IntegerClass, value: u64, bits: u32) {
+        match bits / 7 {
+            bytes if bytes > variable::write(value, false).len() as u32 => {
+                self.put(Value::Padded(value, bytes))
+            }
+            _ => self.unsigned(class, value),
+        }
+    }
+    fn variable_signed(&mut self, class: &IntegerClass, value: i64, bits: u32) {
+        match bits / 7 {
+            bytes if bytes > variable::write(value as u64, true).len() as u32 => {
+                self.put(Value::Padded(value as u64, bytes));
+            }
+            _ => self.signed(class, value),
+        }
     }
     fn wide(&mut self, _: &IntegerClass, bytes: &[u8]) {
         self.put(Value::Wide(bytes.to_vec()));

@@ -35,11 +35,12 @@ pub(super) fn read<'j>(place: &Place<'j, '_>, notes: &mut Notes) -> Result<(&'j 
         }
     };
     let name = place.text_of("name")?.unwrap_or_else(|| id.to_owned());
-    let uid = place.text_of("uid")?;
+    let mut uid = place.text_of("uid")?;
     let mut uuid = uid.as_deref().and_then(|uid| Uuid::try_parse(uid).ok());
     if let Some(written) = place.get("uuid") {
         notes.release_candidate(place.offset, "the `uuid` of a clock class");
         uuid = Some(written.uuid()?);
+        uid = uid.or(uuid.map(|uuid| uuid.to_string()));
     }
     let frequency = place.unsigned_of("frequency")?.unwrap_or(1_000_000_000);
     if frequency == 0 {

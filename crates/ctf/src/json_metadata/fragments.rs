@@ -8,7 +8,7 @@ use super::notes::Notes;
 use crate::lower::Complaint;
 
 /// What stands before each fragment.
-pub(super) const SEPARATOR: char = '\u{1e}';
+pub(crate) const SEPARATOR: char = '\u{1e}';
 
 /// One JSON value of the metadata.
 #[derive(Debug)]

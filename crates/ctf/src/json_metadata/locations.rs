@@ -19,6 +19,11 @@ const ORIGINS: [(&str, Scope); 6] = [
     ("event-record-payload", Scope::Payload),
 ];
 
+/// What a scope is called as origin of a location.
+pub(crate) fn origin_name(scope: Scope) -> &'static str {
+    ORIGINS.iter().find(|(_, origin)| *origin == scope).map_or("", |(name, _)| name)
+}
+
 /// What kind of field a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyKind {

@@ -24,11 +24,14 @@ use crate::schema::Schema;
 
 use classes::Classes;
 use document::Document;
+pub(crate) use fragments::SEPARATOR;
+pub(crate) use locations::origin_name;
 use notes::Notes;
+pub(crate) use roles::role_name;
 
 /// Whether a text is JSON rather than TSDL.
 pub(crate) fn is_json(text: &str) -> bool {
-    text.trim_start().starts_with([fragments::SEPARATOR, '{'])
+    text.trim_start().starts_with([SEPARATOR, '{'])
 }
 
 /// Understands a text. Linear in the text and in the field classes it stands for, whose number is limited.

@@ -22,6 +22,11 @@ const ROLES: [(&str, Scope, Role); 12] = [
     ("default-clock-timestamp", Scope::EventHeader, Role::Timestamp),
 ];
 
+/// What a role is called.
+pub(crate) fn role_name(role: Role) -> &'static str {
+    ROLES.iter().find(|(.., named)| *named == role).map_or("", |(name, ..)| name)
+}
+
 /// The role of a field class, if it has one that counts here.
 pub(super) fn of(
     class: &Place<'_, '_>,

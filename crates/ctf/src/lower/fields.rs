@@ -17,6 +17,11 @@ const ABSOLUTE: [(&[&str], Scope); 6] = [
     (&["event", "fields"], Scope::Payload),
 ];
 
+/// What a scope is called in absolute paths.
+pub(crate) fn absolute_name(scope: Scope) -> &'static [&'static str] {
+    ABSOLUTE.iter().find(|(_, named)| *named == scope).map_or(&[], |(names, _)| names)
+}
+
 /// The structures that are complete, and the one being lowered.
 pub(super) struct Fields<'s> {
     complete: Vec<(Scope, &'s StructClass)>,

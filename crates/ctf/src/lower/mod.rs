@@ -18,6 +18,8 @@ mod variants;
 
 use std::path::Path;
 
+pub(crate) use fields::absolute_name;
+
 use crate::error::{Diagnostic, Error, Reason, Severity};
 use crate::schema::Schema;
 use crate::{json_metadata, tsdl};

@@ -33,6 +33,19 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, signed: bool) -> Result<(u64, u32), 
     Err(DecodeError::TooLarge { bits: u64::BITS })
 }
 
+/// The bytes of a number that takes more of them than it needs.
+pub(crate) fn write_padded(raw: u64, signed: bool, bytes: u32) -> Vec<u8> {
+    let mut written = write(raw, signed);
+    let fill = if signed && (raw as i64) < 0 { 0x7f } else { 0 };
+    while written.len() < bytes as usize {
+        if let Some(last) = written.last_mut() {
+            *last |= 0x80;
+        }
+        written.push(fill);
+    }
+    written
+}
+
 /// Moves behind a number at a byte border; gives its bytes.
 pub(crate) fn skip<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
     cursor.align(8);
@@ -184,6 +197,9 @@ mod tests {
             let mut cursor = Cursor::new(&bytes);
             prop_assert_eq!(read(&mut cursor, signed), Ok((raw, bytes.len() as u32 * 7)));
             prop_assert_eq!(cursor.at, bytes.len() as u64 * 8);
+            let padded = write_padded(raw, signed, bytes.len() as u32 + 2);
+            let expect = if padded.len() <= 10 { Ok((raw, padded.len() as u32 * 7)) } else { return Ok(()) };
+            prop_assert_eq!(read(&mut Cursor::new(&padded), signed), expect);
         }
     }
 }

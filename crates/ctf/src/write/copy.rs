@@ -1,4 +1,4 @@
-//! Copies of a trace on another clock: new times, everything else as it was.
+//! Copies of a trace: on another clock (new times, everything else as it was), or written anew from what was read.
 //!
 //! Stream files keep their names and packets their order; a packet grows where a header needs its long form (a gap
 //! between events that no longer fits the bits of time), and sizes and the index follow. The metadata keep their text
@@ -8,18 +8,17 @@
 //! are mapped to the clock: what they mean (a moment, a duration, a deadline) is known to their readers only.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::fs;
 use std::path::Path;
 
 use super::encode::EncodeError;
-use super::metadata::metadata_with;
+use super::files::TraceDirectory;
+use super::metadata::{Inexpressible, metadata, metadata_with};
 use super::packet::{PacketHead, PacketWriter};
 use crate::complaints::Complaints;
 use crate::error::{Diagnostic, Error, Reason, Severity};
 use crate::plan::Cursor;
 use crate::schema::ClockClass;
-use crate::trace::index::{self, IndexEntry};
 use crate::trace::{Packet, Trace};
 use crate::value::{Value, ValueVisitor};
 
@@ -49,6 +48,19 @@ pub struct CopySummary {
     pub lost: Vec<Diagnostic>,
 }
 
+/// Writes a trace anew into a new directory, which is made, as are the directories above it: metadata from its schema,
+/// packets from the values of their fields. What is read of it is the same. What could not be decoded is not in it, unless
+/// it lies in a packet that does not tell where its content ends. Linear in the trace; memory is one packet and the index
+/// of one file.
+///
+/// # Errors
+/// The directory exists, a file cannot be written, or the schema or a value cannot be expressed in the trace's version of
+/// CTF.
+pub fn rewrite_trace(trace: &Trace, directory: &Path) -> Result<CopySummary, Error> {
+    let unwritable = |error: Inexpressible| Error::new(trace.path(), Reason::Unwritable(error.to_string()));
+    Copy::new(trace, directory, &metadata(trace.schema()).map_err(unwritable)?, None)?.all()
+}
+
 /// Writes a copy of a trace into a new directory, which is made, as are the directories above it. Linear in the trace;
 /// memory is one packet and the index of one file.
 ///
@@ -61,24 +73,7 @@ pub fn copy_trace(trace: &Trace, directory: &Path, clock: &NewClock<'_>) -> Resu
             format!("its clock must count nanoseconds, not {} cycles a second", clock.class.frequency);
         return Err(Error::new(trace.path(), Reason::Unwritable(message)));
     }
-    let metadata = metadata_with(trace, &clock.class)?;
-    let io = |source| Error::write(directory, source);
-    fs::create_dir_all(directory.parent().unwrap_or(directory)).map_err(io)?;
-    // New, so that nothing is written over: not even the trace itself, whose files are mapped.
-    fs::create_dir(directory).map_err(io)?;
-    write_new(&directory.join("metadata"), metadata.as_bytes())?;
-    // Indexes lie in a directory of this name; readers do without.
-    let indexed = trace.file_names().all(|name| name != "index");
-    let mut copy = Copy { trace, directory, clock, indexed, summary: CopySummary::default() };
-    for (name, packets) in trace.file_names().zip(packets_by_file(trace)) {
-        copy.file(name, &packets)?;
-    }
-    Ok(copy.summary)
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let written = File::create_new(path).and_then(|mut file| file.write_all(bytes));
-    written.map_err(|source| Error::write(path, source))
+    Copy::new(trace, directory, &metadata_with(trace, &clock.class)?, Some(clock))?.all()
 }
 
 /// A packet by its stream and its place there.
@@ -101,20 +96,43 @@ fn packets_by_file(trace: &Trace) -> Vec<Vec<PacketOfStream>> {
 /// A copy that is being written.
 struct Copy<'c> {
     trace: &'c Trace,
-    directory: &'c Path,
-    clock: &'c NewClock<'c>,
-    indexed: bool,
+    directory: TraceDirectory,
+    /// `None`: times stay as they are, and all else is written from values.
+    clock: Option<&'c NewClock<'c>>,
     summary: CopySummary,
 }
 
-impl Copy<'_> {
+impl<'c> Copy<'c> {
+    fn new(
+        trace: &'c Trace,
+        directory: &Path,
+        metadata: &str,
+        clock: Option<&'c NewClock<'c>>,
+    ) -> Result<Self, Error> {
+        let io = |source| Error::write(directory, source);
+        fs::create_dir_all(directory.parent().unwrap_or(directory)).map_err(io)?;
+        // New, so that nothing is written over: not even the trace itself, whose files are mapped.
+        fs::create_dir(directory).map_err(io)?;
+        let mut directory = TraceDirectory::create(directory, metadata)?;
+        // Indexes lie in a directory of this name.
+        if trace.file_names().any(|name| name == "index") {
+            directory = directory.without_indexes();
+        }
+        Ok(Self { trace, directory, clock, summary: CopySummary::default() })
+    }
+
+    /// Copies all files.
+    fn all(mut self) -> Result<CopySummary, Error> {
+        for (name, packets) in self.trace.file_names().zip(packets_by_file(self.trace)) {
+            self.file(name, &packets)?;
+        }
+        Ok(self.summary)
+    }
+
     /// Copies the packets of one stream file and writes its index.
     fn file(&mut self, name: &str, packets: &[PacketOfStream]) -> Result<(), Error> {
         let trace = self.trace;
-        let path = self.directory.join(name);
-        let io = |source| Error::write(&path, source);
-        let mut file = BufWriter::new(File::create_new(&path).map_err(io)?);
-        let mut entries: Vec<IndexEntry> = Vec::new();
+        let mut file = self.directory.stream_file(name)?;
         let mut lost = Complaints::default();
         let mut writer: Option<(usize, PacketWriter<'_>)> = None;
         let mut times = HashMap::new();
@@ -122,31 +140,27 @@ impl Copy<'_> {
             let of = &trace.streams()[stream];
             let packet = &of.packets[number];
             if writer.as_ref().is_none_or(|(last, _)| *last != stream) {
-                // A file with several streams: offsets go on where the last writer stopped.
+                // A file with several streams: times go on where their last writer stopped.
                 if let Some((last, writer)) = writer.take() {
                     times.insert(last, writer.times());
                 }
-                let offset = entries.last().map_or(0, |e| e.offset + e.total_bits / 8);
                 let before = times.get(&stream).copied().flatten();
-                writer = Some((stream, PacketWriter::behind(trace.plan(), of.class, offset, before)));
+                let next = match self.clock {
+                    Some(_) => PacketWriter::behind(trace.plan(), of.class, before),
+                    None => PacketWriter::verbatim(trace.plan(), of.class),
+                };
+                writer = Some((stream, next));
             }
             let Some((_, writer)) = &mut writer else { continue };
             let failed = |error: EncodeError| unwritable(trace, packet, &error);
             let Some(end) = self.packet(stream, number, writer, &mut lost).map_err(failed)? else { continue };
             let written = writer.finish(end, packet.total_bits).map_err(failed)?;
             self.summary.grown += u64::from(written.entry.total_bits > packet.total_bits);
-            file.write_all(written.bytes).map_err(io)?;
-            entries.push(written.entry);
+            file.append(&written)?;
         }
-        self.summary.packets += entries.len() as u64;
+        self.summary.packets += file.close()?.len() as u64;
         self.summary.lost.extend(lost.into_vec());
-        file.flush().map_err(io)?;
-        if !self.indexed {
-            return Ok(());
-        }
-        let indexes = self.directory.join("index");
-        fs::create_dir_all(&indexes).map_err(|source| Error::write(&indexes, source))?;
-        write_new(&indexes.join(format!("{name}.idx")), &index::write(&entries))
+        Ok(())
     }
 
     /// Copies the head and the events of a packet; gives the new time at its end. `None`: it is not in the copy, because
@@ -160,9 +174,9 @@ impl Copy<'_> {
     ) -> Result<Option<u64>, EncodeError> {
         let trace = self.trace;
         let packet = &trace.streams()[stream].packets[number];
-        let old = trace.clock(stream);
-        let map = |cycles: u64| match old {
-            Some(old) => (self.clock.map)(old.raw_ns(cycles)).ok_or(Unmapped(cycles)),
+        let clocks = self.clock.zip(trace.clock(stream));
+        let map = |cycles: u64| match clocks {
+            Some((new, old)) => (new.map)(old.raw_ns(cycles)).ok_or(Unmapped(cycles)),
             None => Ok(cycles),
         };
         let mut lose = |at: u64, error: &dyn std::fmt::Display| {
@@ -187,11 +201,20 @@ impl Copy<'_> {
                     break;
                 }
             };
-            writer.copy_event(&event, last)?;
+            match self.clock {
+                Some(_) => writer.copy_event(&event, last)?,
+                None => writer.rewrite_event(&event, last)?,
+            }
             self.summary.events += 1;
         }
         if let Some((at, error)) = events.error() {
             lose(at, &error);
+            if self.clock.is_none() {
+                writer.rest_without_end(trace.packet_bytes(packet), at)?;
+            }
+        }
+        if self.clock.is_none() {
+            return Ok(Some(packet.end.unwrap_or(last)));
         }
         // Some tracers leave the end at 0 when they are killed, or at a time beyond all clocks.
         let end = packet.end.filter(|&end| packet.begin.is_none_or(|begin| end >= begin));

@@ -153,6 +153,9 @@ pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), Enc
         (NodeKind::VarInteger { class, .. }, Value::Wide(number)) => {
             out.bytes_aligned(&variable::write_wide(number, class.signed));
         }
+        (NodeKind::VarInteger { class, .. }, Value::Padded(raw, bytes)) => {
+            out.bytes_aligned(&variable::write_padded(*raw, class.signed, *bytes));
+        }
         (NodeKind::VarInteger { class, .. }, value) => {
             out.bytes_aligned(&variable::write(raw(value)?, class.signed));
         }
@@ -248,6 +251,14 @@ pub(super) fn for_roles(
         (NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. }, Value::Unsigned(raw)) => {
             if let Some(role) = class.role {
                 change(role, class, raw);
+            }
+        }
+        (NodeKind::VarInteger { class, .. }, value @ Value::Padded(..)) => {
+            let (Some(role), &mut Value::Padded(before, _)) = (class.role, &mut *value) else { return };
+            let mut raw = before;
+            change(role, class, &mut raw);
+            if raw != before {
+                *value = Value::Unsigned(raw);
             }
         }
         (NodeKind::Integer { class, .. }, Value::Signed(signed)) => {

@@ -4,9 +4,14 @@
 
 mod copy;
 mod encode;
+mod files;
+mod json;
 mod metadata;
 mod packet;
+mod tsdl;
 
-pub use copy::{CopySummary, NewClock, copy_trace};
+pub use copy::{CopySummary, NewClock, copy_trace, rewrite_trace};
 pub use encode::{BitWriter, EncodeError, encode};
+pub use files::{StreamFile, TraceDirectory};
+pub use metadata::{Inexpressible, metadata};
 pub use packet::{PacketHead, PacketWriter, WrittenPacket};

@@ -37,6 +37,8 @@ pub struct PacketWriter<'p> {
     offset: u64,
     /// Times of the packet before in the file.
     before: Option<Times>,
+    /// Whether times in heads and headers are written as they are given.
+    verbatim: bool,
 }
 
 /// A finished packet.
@@ -51,14 +53,29 @@ pub struct WrittenPacket<'w> {
 impl<'p> PacketWriter<'p> {
     /// A writer for the stream class at `class` of a plan.
     pub fn new(plan: &'p Plan, class: usize) -> Self {
-        Self::behind(plan, class, 0, None)
+        let head = PacketHead { header: None, context: None, begin: 0 };
+        Self {
+            plan,
+            stream: &plan.streams[class],
+            out: BitWriter::default(),
+            head,
+            head_bits: 0,
+            now: 0,
+            offset: 0,
+            before: None,
+            verbatim: false,
+        }
     }
 
-    /// A writer whose first packet lies at this byte of its file, behind another packet of its stream.
-    pub(super) fn behind(plan: &'p Plan, class: usize, offset: u64, before: Option<Times>) -> Self {
-        let head = PacketHead { header: None, context: None, begin: 0 };
-        let stream = &plan.streams[class];
-        Self { plan, stream, out: BitWriter::default(), head, head_bits: 0, now: 0, offset, before }
+    /// A writer whose first packet lies behind another one of its stream.
+    pub(super) fn behind(plan: &'p Plan, class: usize, before: Option<Times>) -> Self {
+        Self { before, ..Self::new(plan, class) }
+    }
+
+    /// A writer that writes times in packet heads and event headers as they are given: what has been read gives the same
+    /// times again.
+    pub(super) fn verbatim(plan: &'p Plan, class: usize) -> Self {
+        Self { verbatim: true, ..Self::new(plan, class) }
     }
 
     /// Begins a packet.
@@ -119,6 +136,9 @@ impl<'p> PacketWriter<'p> {
     }
 
     fn generic_header(&mut self, node: &Node, cycles: u64, mut value: Value) -> Result<(), EncodeError> {
+        if self.verbatim {
+            return encode(node, &value, &mut self.out);
+        }
         // What a reader will make of the header: the last stamp in it counts.
         let mut read_back = None;
         let mut now = self.now;
@@ -158,6 +178,39 @@ impl<'p> PacketWriter<'p> {
             self.out.bytes_aligned(&bytes[(start / 8) as usize..(end / 8) as usize]);
             return Ok(());
         }
+        self.body_values(event)
+    }
+
+    /// Writes an event anew from the values of its header, contexts and payload.
+    ///
+    /// # Errors
+    /// As [`Self::event`].
+    pub(super) fn rewrite_event(&mut self, event: &Event<'_>, cycles: u64) -> Result<(), EncodeError> {
+        let header = match &self.stream.event_header {
+            Some(_) => Some(event.header_value().ok_or(EncodeError::Mismatch)?),
+            None => None,
+        };
+        self.event(event.class(), cycles, header)?;
+        self.body_values(event)
+    }
+
+    /// What lies from bit `at` of a packet on and cannot be decoded: it is written as it is where no field would tell that the
+    /// content ends before it. All before it must have been written.
+    pub(super) fn rest_without_end(&mut self, packet: &[u8], at: u64) -> Result<(), EncodeError> {
+        if self.stream.context_bits(Role::PacketContentLength).is_some() {
+            return Ok(());
+        }
+        if self.out.at() != at {
+            return Err(EncodeError::Mismatch);
+        }
+        // A byte that has been begun has the same bits already.
+        self.out.resume(at / 8 * 8);
+        self.out.bytes_aligned(packet.get((at / 8) as usize..).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Contexts and payload of an event, by their values.
+    fn body_values(&mut self, event: &Event<'_>) -> Result<(), EncodeError> {
         for scope in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
             let Some(node) = event.node(scope) else { continue };
             let mut visitor = ValueVisitor::default();
@@ -209,6 +262,7 @@ impl<'p> PacketWriter<'p> {
             for_roles(node, value, &mut |role, class, raw| match role {
                 Role::PacketTotalLength => *raw = total_bits,
                 Role::PacketContentLength => *raw = content_bits,
+                Role::PacketBegin | Role::PacketEnd if self.verbatim => {}
                 Role::PacketBegin => {
                     *raw = low(begin, class.size, &|raw| Times::begin(before.as_ref(), raw, class.size));
                 }

@@ -1,0 +1,87 @@
+//! Files of a trace being written: metadata, streams, indexes. Nothing is written over.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::packet::WrittenPacket;
+use crate::error::Error;
+use crate::trace::index::{self, IndexEntry};
+
+/// A trace directory.
+#[derive(Debug)]
+pub struct TraceDirectory {
+    path: PathBuf,
+    indexed: bool,
+}
+
+impl TraceDirectory {
+    /// Makes the directory and the ones above it where they are missing, and writes the metadata.
+    ///
+    /// # Errors
+    /// A directory cannot be made, or there are metadata already.
+    pub fn create(path: &Path, metadata: &str) -> Result<Self, Error> {
+        fs::create_dir_all(path).map_err(|cause| Error::write(path, cause))?;
+        write_new(&path.join("metadata"), metadata.as_bytes())?;
+        Ok(Self { path: path.to_owned(), indexed: true })
+    }
+
+    /// The same without indexes, which readers do without.
+    #[must_use]
+    pub fn without_indexes(self) -> Self {
+        Self { indexed: false, ..self }
+    }
+
+    /// Begins a stream file.
+    ///
+    /// # Errors
+    /// There is such a file already, or it cannot be made.
+    pub fn stream_file(&self, name: &str) -> Result<StreamFile, Error> {
+        let path = self.path.join(name);
+        let file = File::create_new(&path).map_err(|cause| Error::write(&path, cause))?;
+        let index = self.indexed.then(|| self.path.join("index").join(format!("{name}.idx")));
+        Ok(StreamFile { path, file: BufWriter::new(file), entries: Vec::new(), index })
+    }
+}
+
+/// A stream file: one packet after the other. Memory is one index entry for each.
+#[derive(Debug)]
+pub struct StreamFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    entries: Vec<IndexEntry>,
+    /// Where the index will be.
+    index: Option<PathBuf>,
+}
+
+impl StreamFile {
+    /// Appends a packet, of whichever stream.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append(&mut self, packet: &WrittenPacket<'_>) -> Result<(), Error> {
+        self.file.write_all(packet.bytes).map_err(|cause| Error::write(&self.path, cause))?;
+        let offset = self.entries.last().map_or(0, |last| last.offset + last.total_bits / 8);
+        self.entries.push(IndexEntry { offset, ..packet.entry });
+        Ok(())
+    }
+
+    /// Ends the file and writes its index. Gives what the index says.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn close(mut self) -> Result<Vec<IndexEntry>, Error> {
+        self.file.flush().map_err(|cause| Error::write(&self.path, cause))?;
+        if let Some(path) = &self.index {
+            let directory = path.parent().unwrap_or(path);
+            fs::create_dir_all(directory).map_err(|cause| Error::write(directory, cause))?;
+            write_new(path, &index::write(&self.entries))?;
+        }
+        Ok(self.entries)
+    }
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(bytes));
+    written.map_err(|cause| Error::write(path, cause))
+}

@@ -1,0 +1,353 @@
+//! A schema as TSDL, the language of CTF 1.8: the inverse of `crate::lower`. Called by [`super::metadata`].
+//!
+//! Every field is written where it stands, without names for types; only enumerations have names, because many fields can
+//! share the mappings of one.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+
+use super::metadata::Inexpressible;
+use crate::lower::absolute_name;
+use crate::schema::{
+    Base, ByteOrder, ClockClass, Encoding, EnvironmentValue, FieldClass, FloatClass, IntegerClass,
+    IntegerForm, Length, Location, Mapping, Schema, Scope, StructClass, VariantClass,
+};
+
+type Result<T> = std::result::Result<T, Inexpressible>;
+
+/// The whole text.
+pub(super) fn text(schema: &Schema) -> Result<String> {
+    let mut writer = Writer { schema, out: String::new(), enums: HashMap::new(), here: Here::default() };
+    for clock in &schema.clocks {
+        writer.block(&clock_block(&clock.name, clock));
+    }
+    writer.environment()?;
+    writer.trace()?;
+    let streams_matter = schema.streams.len() != 1 || schema.packet_header.is_some();
+    for stream in &schema.streams {
+        let scopes = [
+            ("packet.context", Scope::PacketContext, &stream.packet_context),
+            ("event.header", Scope::EventHeader, &stream.event_header),
+            ("event.context", Scope::CommonContext, &stream.common_context),
+        ];
+        let id = format!("\tid = {};\n", stream.id);
+        writer.types("stream", &id, &scopes)?;
+        for event in &stream.events {
+            let mut values = format!("\tid = {};\n", event.id);
+            if streams_matter || stream.id != 0 {
+                values += &format!("\tstream_id = {};\n", stream.id);
+            }
+            if let Some(name) = &event.name {
+                values += &format!("\tname = {};\n", quoted(name));
+            }
+            if let Some(level) = event.log_level {
+                values += &format!("\tloglevel = {level};\n");
+            }
+            let scopes = [
+                ("context", Scope::SpecificContext, &event.specific_context),
+                ("fields", Scope::Payload, &event.payload),
+            ];
+            writer.types("event", &values, &scopes)?;
+        }
+    }
+    let (major, minor) = schema.version;
+    Ok(format!("/* CTF {major}.{minor} */\n\n{}", writer.out))
+}
+
+/// A clock block.
+pub(super) fn clock_block(name: &str, class: &ClockClass) -> String {
+    let mut block = format!("clock {{\n\tname = {};\n", quoted(name));
+    let mut line = |name: &str, value: &dyn Display| block += &format!("\t{name} = {value};\n");
+    if let Some(uuid) = class.uuid {
+        line("uuid", &quoted(&uuid.to_string()));
+    }
+    if let Some(description) = &class.description {
+        line("description", &quoted(description));
+    }
+    line("freq", &class.frequency);
+    line("precision", &class.precision);
+    line("offset_s", &class.offset_s);
+    line("offset", &class.offset_cycles);
+    line("absolute", &if class.absolute { "TRUE" } else { "FALSE" });
+    block.push_str("};");
+    block
+}
+
+/// A string literal.
+fn quoted(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('"');
+    for character in text.chars() {
+        match character {
+            '\\' | '"' => literal.extend(['\\', character]),
+            '\n' => literal.push_str("\\n"),
+            // Three digits, so that no digit behind belongs to the escape.
+            '\0'..' ' | '\x7f' => literal.push_str(&format!("\\{:03o}", u32::from(character))),
+            _ => literal.push(character),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+struct Writer<'s> {
+    schema: &'s Schema,
+    out: String,
+    /// Names of the enumerations written so far: by the address of their mappings, which live as long as the schema,
+    /// and the integer.
+    enums: HashMap<(*const Mapping, String), String>,
+    here: Here,
+}
+
+/// The field being written.
+#[derive(Default)]
+struct Here {
+    scope: Option<Scope>,
+    /// Names from the scope's root to the field.
+    path: Vec<String>,
+    /// How much of the path leads to each of the structures around it, outermost first.
+    structures: Vec<usize>,
+}
+
+impl Writer<'_> {
+    fn block(&mut self, text: &str) {
+        self.out += text;
+        self.out += "\n\n";
+    }
+
+    fn environment(&mut self) -> Result<()> {
+        if self.schema.environment.is_empty() {
+            return Ok(());
+        }
+        self.out += "env {\n";
+        for (name, value) in &self.schema.environment {
+            // The reader takes one underscore off.
+            let name = identifier(name)?;
+            match value {
+                EnvironmentValue::Integer(number) => self.out += &format!("\t_{name} = {number};\n"),
+                EnvironmentValue::Text(text) => self.out += &format!("\t_{name} = {};\n", quoted(text)),
+            }
+        }
+        self.block("};");
+        Ok(())
+    }
+
+    fn trace(&mut self) -> Result<()> {
+        let (major, minor) = self.schema.version;
+        let order = byte_order(self.schema.byte_order);
+        let mut values = format!("\tmajor = {major};\n\tminor = {minor};\n\tbyte_order = {order};\n");
+        if let Some(uuid) = self.schema.uuid {
+            values += &format!("\tuuid = \"{uuid}\";\n");
+        }
+        let header = &self.schema.packet_header;
+        self.types("trace", &values, &[("packet.header", Scope::PacketHeader, header)])
+    }
+
+    /// A block with values and the structures of scopes.
+    fn types(
+        &mut self,
+        kind: &str,
+        values: &str,
+        scopes: &[(&str, Scope, &Option<StructClass>)],
+    ) -> Result<()> {
+        let mut block = format!("{kind} {{\n{values}");
+        for (name, scope, class) in scopes {
+            if let Some(class) = class {
+                self.here = Here { scope: Some(*scope), ..Here::default() };
+                // Enumerations go before the block.
+                block += &format!("\t{name} := {};\n", self.structure(class)?);
+            }
+        }
+        block.push_str("};");
+        self.block(&block);
+        Ok(())
+    }
+
+    fn structure(&mut self, class: &StructClass) -> Result<String> {
+        self.here.structures.push(self.here.path.len());
+        let members = class.members.iter().map(|member| self.named(&member.name, &member.class));
+        let members = members.collect::<Result<Vec<_>>>()?;
+        self.here.structures.pop();
+        let align = match class.min_align {
+            0 | 1 => String::new(),
+            bits => format!(" align({bits})"),
+        };
+        Ok(format!("struct {{\n{}\t}}{align}", members.concat()))
+    }
+
+    /// A member or an option: its type, its name, its lengths.
+    fn named(&mut self, name: &str, class: &FieldClass) -> Result<String> {
+        let declared = identifier(name)?;
+        self.here.path.push(name.to_owned());
+        let (written, lengths) = self.declared(class)?;
+        self.here.path.pop();
+        Ok(format!("\t\t{written} {declared}{lengths};\n"))
+    }
+
+    /// A type and the lengths of arrays of it, the outermost first.
+    fn declared(&mut self, class: &FieldClass) -> Result<(String, String)> {
+        let written = match class {
+            FieldClass::Integer(class) | FieldClass::WideInteger(class) => self.integer(class)?,
+            FieldClass::Float(class) => self.float(class)?,
+            FieldClass::String(class) => {
+                utf8(class.encoding)?;
+                "string".to_owned()
+            }
+            FieldClass::Text(class) => {
+                utf8(class.encoding)?;
+                let length = self.length(&class.length)?;
+                return Ok(("integer { size = 8; align = 8; encoding = UTF8; }".to_owned(), length));
+            }
+            FieldClass::Struct(class) => self.structure(class)?,
+            FieldClass::Array(class) if class.min_align <= 1 => {
+                let length = self.length(&class.length)?;
+                let (written, inner) = self.declared(&class.element)?;
+                return Ok((written, length + &inner));
+            }
+            FieldClass::Array(_) => return Err("an array with an alignment of its own".into()),
+            FieldClass::Variant(class) => self.variant(class)?,
+            FieldClass::VarInteger(_) => return Err("an integer of variable length".into()),
+            FieldClass::Optional(_) => return Err("an optional field".into()),
+            FieldClass::Blob(_) => return Err("a BLOB".into()),
+        };
+        Ok((written, String::new()))
+    }
+
+    fn integer(&mut self, class: &IntegerClass) -> Result<String> {
+        if class.form != IntegerForm::Number || class.reversed {
+            return Err("a truth value, a bit array or a reversed bit order".into());
+        }
+        let mut written = format!("integer {{ size = {};", class.size);
+        let mut attribute = |name: &str, value: &dyn Display| written += &format!(" {name} = {value};");
+        if class.align != if class.size.is_multiple_of(8) { 8 } else { 1 } {
+            attribute("align", &class.align);
+        }
+        if class.signed {
+            attribute("signed", &"true");
+        }
+        if class.byte_order != self.schema.byte_order {
+            attribute("byte_order", &byte_order(class.byte_order));
+        }
+        match class.base {
+            Base::Decimal => {}
+            Base::Binary => attribute("base", &2),
+            Base::Octal => attribute("base", &8),
+            Base::Hexadecimal => attribute("base", &16),
+        }
+        if let Some(clock) = class.clock {
+            attribute("map", &format!("clock.{}.value", identifier(&self.schema.clocks[clock].name)?));
+        }
+        written.push_str(" }");
+        match &class.mappings {
+            None => Ok(written),
+            Some(mappings) => self.enumeration(mappings, written),
+        }
+    }
+
+    /// The name of an enumeration, which is written if it is a new one.
+    fn enumeration(&mut self, mappings: &[Mapping], integer: String) -> Result<String> {
+        let key = (mappings.as_ptr(), integer);
+        if let Some(name) = self.enums.get(&key) {
+            return Ok(name.clone());
+        }
+        let name = format!("enum_{}", self.enums.len());
+        let label = |mapping: &Mapping| {
+            let Mapping { label, first, last } = mapping;
+            let label = quoted(label);
+            match first == last {
+                true => format!("\t{label} = {first},\n"),
+                false => format!("\t{label} = {first} ... {last},\n"),
+            }
+        };
+        let labels: String = mappings.iter().map(label).collect();
+        self.block(&format!("typealias enum : {} {{\n{labels}}} := {name};", key.1));
+        self.enums.insert(key, name.clone());
+        Ok(name)
+    }
+
+    fn float(&self, class: &FloatClass) -> Result<String> {
+        let (exponent, mantissa) = match class.size {
+            16 => (5, 11),
+            32 => (8, 24),
+            64 => (11, 53),
+            128 => (15, 113),
+            bits => return Err(format!("a floating point number of {bits} bits").into()),
+        };
+        if class.reversed {
+            return Err("a reversed bit order".into());
+        }
+        let mut written = format!("floating_point {{ exp_dig = {exponent}; mant_dig = {mantissa};");
+        if class.align != 8 {
+            written += &format!(" align = {};", class.align);
+        }
+        if class.byte_order != self.schema.byte_order {
+            written += &format!(" byte_order = {};", byte_order(class.byte_order));
+        }
+        Ok(written + " }")
+    }
+
+    fn variant(&mut self, class: &VariantClass) -> Result<String> {
+        if class.transparent {
+            return Err("a variant whose options have no names in locations".into());
+        }
+        let tag = self.path(&class.selector)?;
+        let options = class.options.iter().map(|option| self.named(&option.name, &option.class));
+        Ok(format!("variant <{tag}> {{\n{}\t}}", options.collect::<Result<Vec<_>>>()?.concat()))
+    }
+
+    fn length(&self, length: &Length) -> Result<String> {
+        match length {
+            Length::Static(count) => Ok(format!("[{count}]")),
+            Length::Dynamic(location) => Ok(format!("[{}]", self.path(location)?)),
+        }
+    }
+
+    /// The way to a field: from the innermost structure around both fields; in full where that is the root and a structure
+    /// in between might have fields of the same names.
+    fn path(&self, location: &Location) -> Result<String> {
+        let Here { scope, path, structures } = &self.here;
+        let clear = |depth: usize| depth > 0 || structures.len() == 1;
+        let common = |depth: &&usize| clear(**depth) && location.path.starts_with(&path[..**depth]);
+        let inside = structures.iter().rev().find(common).filter(|_| *scope == Some(location.scope));
+        let (root, names) = match inside {
+            Some(&depth) => (None, &location.path[depth..]),
+            None => (Some(absolute_name(location.scope)), location.path.as_slice()),
+        };
+        let names = names.iter().map(|name| identifier(name)).collect::<Result<Vec<_>>>()?;
+        Ok(root.into_iter().flatten().copied().chain(names).collect::<Vec<_>>().join("."))
+    }
+}
+
+/// A name, if TSDL can spell it.
+fn identifier(name: &str) -> Result<&str> {
+    let letter = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let possible = !name.is_empty() && name.chars().all(letter);
+    if possible { Ok(name) } else { Err(format!("the name `{}`", name.escape_debug()).into()) }
+}
+
+fn utf8(encoding: Encoding) -> Result<()> {
+    if encoding == Encoding::Utf8 { Ok(()) } else { Err("text that is not UTF-8".into()) }
+}
+
+fn byte_order(order: ByteOrder) -> &'static str {
+    match order {
+        ByteOrder::Little => "le",
+        ByteOrder::Big => "be",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_block_reads_back() {
+        for text in ["plain", "a \"quoted\" name\\", "two\nlines\t\u{7}1\u{7f}", "é"] {
+            let description = Some(text.to_owned());
+            let class = ClockClass { description, offset_s: -3, ..ClockClass::monotonic("unused") };
+            let block = clock_block(text, &class);
+            let schema = crate::parse_metadata(&block).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(schema.clocks, [ClockClass { name: text.to_owned(), ..class }], "{block}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Every readable trace of the public corpus is written anew, and is the same trace again.
+//!
+//! The corpus lies beside the project, not in it: without it the test is skipped, loudly; with
+//! `ISOCHRONE_REQUIRE_SHARED` set it must be there.
+
+#![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
+
+use std::path::{Path, PathBuf};
+
+use isochrone_ctf::{Trace, dump, find_traces, parse_metadata, write};
+use sha2::{Digest, Sha256};
+
+/// All traces of the corpus and of the virtual machines.
+fn traces() -> Option<Vec<PathBuf>> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    if !data.is_dir() {
+        assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{} is required", data.display());
+        eprintln!("SKIPPED: {} is not there", data.display());
+        return None;
+    }
+    let below = ["ctf", "scp", "ust", "lttng-analyses"].map(|part| find_traces(&data.join(part)).unwrap());
+    Some(below.into_iter().flat_map(|found| found.traces).collect())
+}
+
+#[test]
+fn metadata_come_back() {
+    let Some(traces) = traces() else { return };
+    let (mut count, mut failed) = (0, Vec::new());
+    for path in traces {
+        let Ok(trace) = Trace::open(&path) else { continue };
+        match write::metadata(trace.schema()) {
+            Ok(text) if parse_metadata(&text).unwrap() == *trace.schema() => count += 1,
+            outcome => failed.push(format!("{}: {:?}", path.display(), outcome.err())),
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    eprintln!("the metadata of {count} traces come back");
+    assert!(count > 150);
+}
+
+#[test]
+fn traces_come_back() {
+    let Some(traces) = traces() else { return };
+    let (mut count, mut failed) = (0, Vec::new());
+    for path in traces {
+        let Ok(trace) = Trace::open(&path) else { continue };
+        let directory = tempfile::tempdir().unwrap();
+        let copy = directory.path().join("copy");
+        match write::rewrite_trace(&trace, &copy) {
+            Ok(_) if digest(&copy) == digest(&path) => count += 1,
+            Ok(_) => failed.push(format!("{}: another trace", path.display())),
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    eprintln!("{count} traces come back");
+    assert!(count > 150);
+}
+
+/// Digest of the dump.
+fn digest(path: &Path) -> String {
+    let mut text = Vec::new();
+    dump::dump(&Trace::open(path).unwrap(), &mut text).unwrap();
+    format!("{:x}", Sha256::digest(&text))
+}
