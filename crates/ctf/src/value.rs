@@ -87,7 +87,7 @@ impl Visitor for ValueVisitor {
     fn variable_unsigned(&mut self, class: &IntegerClass, value: u64, bits: u32) {
         match bits / 7 {
             bytes if bytes > variable::write(value, false).len() as u32 => {
-                self.put(Value::Padded(value, bytes))
+                self.put(Value::Padded(value, bytes));
             }
             _ => self.unsigned(class, value),
         }

@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::json::{U8, document, structure};
 use common::{COMPACT, metadata, shown, write};
 use isochrone_ctf::Trace;
 use isochrone_ctf::schema::ClockClass;
@@ -124,6 +125,33 @@ fn copies_read_as_the_original() {
         1,
         Ok(&["78 9"]),
     );
+}
+
+#[test]
+fn traces_of_ctf_2_are_copied() {
+    let stamp = r#"{"type": "fixed-length-unsigned-integer", "length": 64, "byte-order": "big-endian", "roles": ["default-clock-timestamp"]}"#;
+    let variable = r#"{"type": "variable-length-unsigned-integer", "roles": ["default-clock-timestamp"]}"#;
+    let check = |time: &str, data: &[u8], expect: &[&str]| {
+        let header = structure(&[("t", time)]);
+        let payload = structure(&[("n", U8)]);
+        let text = document(&[
+            r#"{"type": "clock-class", "id": "c", "uid": "one", "frequency": 1000000000, "attributes": {"a": 1}}"#,
+            &format!(
+                r#"{{"type": "data-stream-class", "default-clock-class-id": "c", "event-record-header-field-class": {header}}}"#
+            ),
+            &format!(r#"{{"type": "event-record-class", "name": "x", "payload-field-class": {payload}}}"#),
+        ]);
+        let trace = write(&text, &[("s", data)]);
+        let target = trace.path().join("copy");
+        let summary = copy(trace.path(), &target, &shift(1000)).unwrap();
+        assert!(summary.lost.is_empty());
+        assert_eq!(events(&shown(&target).unwrap()), expect);
+        let schema = Trace::open(&target).unwrap().schema().clone();
+        assert_eq!(schema.clocks[0].name, "c");
+        assert_eq!(schema.attributes.iter().count(), 1);
+    };
+    check(stamp, &[0, 0, 0, 0, 0, 0, 0, 5, 9, 0, 0, 0, 0, 0, 0, 1, 0, 8], &["1005 9", "1256 8"]);
+    check(variable, &[5, 9, 0x84, 1, 8], &["1005 9", "1132 8"]);
 }
 
 #[test]

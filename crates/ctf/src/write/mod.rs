@@ -6,6 +6,7 @@ mod copy;
 mod encode;
 mod files;
 mod json;
+mod json_classes;
 mod metadata;
 mod packet;
 mod tsdl;

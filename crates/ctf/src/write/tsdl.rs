@@ -1,4 +1,4 @@
-//! A schema as TSDL, the language of CTF 1.8: the inverse of `crate::lower`. Called by [`super::metadata`].
+//! A schema as TSDL, the language of CTF 1.8: the inverse of `crate::lower`. Called by [`super::metadata()`].
 //!
 //! Every field is written where it stands, without names for types; only enumerations have names, because many fields can
 //! share the mappings of one.
@@ -240,15 +240,15 @@ impl Writer<'_> {
         written.push_str(" }");
         match &class.mappings {
             None => Ok(written),
-            Some(mappings) => self.enumeration(mappings, written),
+            Some(mappings) => Ok(self.enumeration(mappings, written)),
         }
     }
 
     /// The name of an enumeration, which is written if it is a new one.
-    fn enumeration(&mut self, mappings: &[Mapping], integer: String) -> Result<String> {
+    fn enumeration(&mut self, mappings: &[Mapping], integer: String) -> String {
         let key = (mappings.as_ptr(), integer);
         if let Some(name) = self.enums.get(&key) {
-            return Ok(name.clone());
+            return name.clone();
         }
         let name = format!("enum_{}", self.enums.len());
         let label = |mapping: &Mapping| {
@@ -262,7 +262,7 @@ impl Writer<'_> {
         let labels: String = mappings.iter().map(label).collect();
         self.block(&format!("typealias enum : {} {{\n{labels}}} := {name};", key.1));
         self.enums.insert(key, name.clone());
-        Ok(name)
+        name
     }
 
     fn float(&self, class: &FloatClass) -> Result<String> {
