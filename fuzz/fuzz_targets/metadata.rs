@@ -1,12 +1,8 @@
-//! Any text as metadata: understood or refused, then compiled.
+//! Any text as TSDL: understood or refused, then compiled, written and understood again.
 #![no_main]
 
-use isochrone_ctf::parse_metadata;
-use isochrone_ctf::plan::Plan;
+mod schema;
+
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
-    if let Ok(schema) = parse_metadata(text) {
-        let _ = Plan::compile(&schema);
-    }
-});
+fuzz_target!(|text: &str| schema::exercise(text));

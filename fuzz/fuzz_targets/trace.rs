@@ -4,7 +4,7 @@ use std::fs;
 
 use isochrone_ctf::schema::Scope;
 use isochrone_ctf::text::TextVisitor;
-use isochrone_ctf::write::{NewClock, copy_trace};
+use isochrone_ctf::write::{NewClock, copy_trace, rewrite_trace};
 use isochrone_ctf::{Trace, dump};
 use isochrone_sync::extract;
 
@@ -21,6 +21,14 @@ pub fn exercise(metadata: &[u8], stream: &[u8], index: Option<&[u8]>) {
     let Ok(trace) = Trace::open(&root) else { return };
     let mut out = Vec::new();
     let _ = dump::dump(&trace, &mut out);
+    let again = directory.path().join("again");
+    if rewrite_trace(&trace, &again).is_ok()
+        && let Ok(again) = Trace::open(&again)
+    {
+        let mut copied = Vec::new();
+        let _ = dump::dump(&again, &mut copied);
+        assert!(copied == out, "another trace: {}", String::from_utf8_lossy(&copied));
+    }
     for stream in 0..trace.streams().len() {
         let _ = trace.losses(stream);
         for event in trace.events(stream) {

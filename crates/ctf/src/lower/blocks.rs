@@ -133,6 +133,10 @@ impl<'a> Lowering<'a> {
                 }
                 Entry::Value(Assignment { path, value }) if path.is("major") || path.is("minor") => {
                     let number = attributes::unsigned(value)? as u32;
+                    if path.is("major") && number != 1 {
+                        let message = format!("metadata of CTF {number} are not written in this language");
+                        return Err(Complaint::new(value.offset, message));
+                    }
                     let part = if path.is("major") {
                         &mut self.schema.version.0
                     } else {

@@ -102,6 +102,10 @@ mod tests {
             "event { id = 1; }; event { id = 1; };",
             "metadata:1:20: two events of the stream have the id 1",
         );
+        check_error(
+            "trace { major = 2; };",
+            "metadata:1:17: metadata of CTF 2 are not written in this language",
+        );
         check_error("event { stream_id = 7; };", "metadata:1:1: no stream has the id 7");
     }
 

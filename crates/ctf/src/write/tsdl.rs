@@ -1,6 +1,6 @@
 //! A schema as TSDL, the language of CTF 1.8: the inverse of `crate::lower`. Called by [`super::metadata()`].
 //!
-//! Every field is written where it stands, without names for types; only enumerations have names, because many fields can
+//! Every field is written where it stands, without names for types; only enumerations have tags, because many fields can
 //! share the mappings of one.
 
 use std::collections::HashMap;
@@ -122,7 +122,7 @@ impl Writer<'_> {
         self.out += "env {\n";
         for (name, value) in &self.schema.environment {
             // The reader takes one underscore off.
-            let name = identifier(name)?;
+            name.split('.').try_for_each(|part| identifier(part).map(drop))?;
             match value {
                 EnvironmentValue::Integer(number) => self.out += &format!("\t_{name} = {number};\n"),
                 EnvironmentValue::Text(text) => self.out += &format!("\t_{name} = {};\n", quoted(text)),
@@ -250,7 +250,8 @@ impl Writer<'_> {
         if let Some(name) = self.enums.get(&key) {
             return name.clone();
         }
-        let name = format!("enum_{}", self.enums.len());
+        // A tag: the name of an alias would take a field called `short` or `long` for its second word.
+        let tag = format!("enum_{}", self.enums.len());
         let label = |mapping: &Mapping| {
             let Mapping { label, first, last } = mapping;
             let label = quoted(label);
@@ -260,7 +261,8 @@ impl Writer<'_> {
             }
         };
         let labels: String = mappings.iter().map(label).collect();
-        self.block(&format!("typealias enum : {} {{\n{labels}}} := {name};", key.1));
+        self.block(&format!("enum {tag} : {} {{\n{labels}}};", key.1));
+        let name = format!("enum {tag}");
         self.enums.insert(key, name.clone());
         name
     }
@@ -339,6 +341,25 @@ fn byte_order(order: ByteOrder) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn schemas_come_back() {
+        let check = |text: &str| {
+            let schema = crate::parse_metadata(text).unwrap();
+            crate::write::metadata(&schema).unwrap_or_else(|error| panic!("{text}: {error}"));
+        };
+        let event = |fields: &str| check(&format!("event {{ fields := struct {{ {fields} }}; }};"));
+        event("enum : integer { size = 8; } { a } short; integer { size = 8; } long[2];");
+        event("struct { integer { size = 8; } n; struct { string s[n]; } align(16) inner[3]; } a;");
+        event("integer { size = 8; } n; struct { integer { size = 8; } n; string s[event.fields.n]; } a;");
+        event(
+            "enum : integer { size = 8; } { x, _y } t; struct { variant <t> { string x; string y; } v; } s[2];",
+        );
+        check("env { int = 1; _x = \"a\\\"b\"; a.b = -1; }; clock { name = c; offset = -3; };");
+        check(
+            "trace { byte_order = be; }; stream { id = 7; event.header := struct { integer { size = 3; } id; }; };",
+        );
+    }
 
     #[test]
     fn a_clock_block_reads_back() {
