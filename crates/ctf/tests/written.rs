@@ -6,6 +6,7 @@
 #![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use isochrone_ctf::{Trace, dump, find_traces, parse_metadata, write};
 use sha2::{Digest, Sha256};
@@ -62,4 +63,40 @@ fn digest(path: &Path) -> String {
     let mut text = Vec::new();
     dump::dump(&Trace::open(path).unwrap(), &mut text).unwrap();
     format!("{:x}", Sha256::digest(&text))
+}
+
+/// What babeltrace2 shows of a trace; `None` where it is not installed or refuses the trace.
+fn babeltrace(path: &Path) -> Option<Vec<u8>> {
+    let arguments = ["--clock-cycles", "--no-delta"];
+    let output = Command::new("babeltrace2").args(arguments).arg(path).output().ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+#[test]
+fn babeltrace2_reads_what_is_written() {
+    let Some(traces) = traces() else { return };
+    if Command::new("babeltrace2").arg("--version").output().is_err() {
+        assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "babeltrace2 is required");
+        eprintln!("SKIPPED: babeltrace2 is not there");
+        return;
+    }
+    let mut count = 0;
+    for path in traces {
+        // It gives up on traces with anything wrong in them, or does not end; and version 2.0 knows no CTF 2.
+        let Ok(trace) = Trace::open(&path) else { continue };
+        let in_order = trace.schema().version.0 == 1
+            && trace.diagnostics().is_empty()
+            && dump::dump(&trace, &mut std::io::sink()).unwrap().is_empty();
+        let Some(expect) = Some(&path).filter(|_| in_order).and_then(|path| babeltrace(path)) else {
+            continue;
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let copy = directory.path().join("copy");
+        write::rewrite_trace(&trace, &copy).unwrap();
+        let found = babeltrace(&copy).unwrap_or_else(|| panic!("{}: refused", path.display()));
+        assert!(found == expect, "{}: another text", path.display());
+        count += 1;
+    }
+    eprintln!("babeltrace2 shows the same of {count} traces");
+    assert!(count > 80, "{count}");
 }

@@ -29,6 +29,7 @@ mod tests;
 
 pub use ast::*;
 pub use error::{SyntaxError, excerpt, line_column, line_columns};
+pub(crate) use token::is_reserved;
 
 /// How deep types may be nested in each other. Writers stay below ten; the limit bounds the stack of
 /// the parser and of everything that walks its tree, against metadata with 100,000 nested structs.

@@ -10,8 +10,9 @@ use super::metadata::Inexpressible;
 use crate::lower::absolute_name;
 use crate::schema::{
     Base, ByteOrder, ClockClass, Encoding, EnvironmentValue, FieldClass, FloatClass, IntegerClass,
-    IntegerForm, Length, Location, Mapping, Schema, Scope, StructClass, VariantClass,
+    IntegerForm, Length, Location, Mapping, Role, Schema, Scope, StructClass, VariantClass,
 };
+use crate::tsdl;
 
 type Result<T> = std::result::Result<T, Inexpressible>;
 
@@ -23,18 +24,23 @@ pub(super) fn text(schema: &Schema) -> Result<String> {
     }
     writer.environment()?;
     writer.trace()?;
-    let streams_matter = schema.streams.len() != 1 || schema.packet_header.is_some();
+    // There are readers that want ids where packets name their stream class, and nowhere else.
+    let numbered = schema.streams.len() != 1
+        || schema.streams[0].id != 0
+        || schema.packet_header.as_ref().is_some_and(|header| {
+            header.members.iter().any(|member| member.class.role() == Some(Role::StreamClassId))
+        });
     for stream in &schema.streams {
         let scopes = [
             ("packet.context", Scope::PacketContext, &stream.packet_context),
             ("event.header", Scope::EventHeader, &stream.event_header),
             ("event.context", Scope::CommonContext, &stream.common_context),
         ];
-        let id = format!("\tid = {};\n", stream.id);
+        let id = if numbered { format!("\tid = {};\n", stream.id) } else { String::new() };
         writer.types("stream", &id, &scopes)?;
         for event in &stream.events {
             let mut values = format!("\tid = {};\n", event.id);
-            if streams_matter || stream.id != 0 {
+            if numbered {
                 values += &format!("\tstream_id = {};\n", stream.id);
             }
             if let Some(name) = &event.name {
@@ -121,12 +127,14 @@ impl Writer<'_> {
         }
         self.out += "env {\n";
         for (name, value) in &self.schema.environment {
-            // The reader takes one underscore off.
             name.split('.').try_for_each(|part| identifier(part).map(drop))?;
-            match value {
-                EnvironmentValue::Integer(number) => self.out += &format!("\t_{name} = {number};\n"),
-                EnvironmentValue::Text(text) => self.out += &format!("\t_{name} = {};\n", quoted(text)),
-            }
+            // This reader takes one underscore off, not all others do.
+            let guard = if name.starts_with('_') || tsdl::is_reserved(name) { "_" } else { "" };
+            let value = match value {
+                EnvironmentValue::Integer(number) => number.to_string(),
+                EnvironmentValue::Text(text) => quoted(text),
+            };
+            self.out += &format!("\t{guard}{name} = {value};\n");
         }
         self.block("};");
         Ok(())
@@ -278,10 +286,9 @@ impl Writer<'_> {
         if class.reversed {
             return Err("a reversed bit order".into());
         }
-        let mut written = format!("floating_point {{ exp_dig = {exponent}; mant_dig = {mantissa};");
-        if class.align != 8 {
-            written += &format!(" align = {};", class.align);
-        }
+        let align = class.align;
+        let mut written =
+            format!("floating_point {{ exp_dig = {exponent}; mant_dig = {mantissa}; align = {align};");
         if class.byte_order != self.schema.byte_order {
             written += &format!(" byte_order = {};", byte_order(class.byte_order));
         }
