@@ -1,11 +1,11 @@
-//! Reader and writer for the Common Trace Format (CTF) 1.8 and 2, the format of LTTng, barectf and others.
+#![doc = include_str!("../README.md")]
 //!
-//! The way of a trace through this crate: [`Trace::open`] reads the metadata, lowers them to a [`schema::Schema`],
+//! # The way of a trace through this crate
+//!
+//! [`Trace::open`] reads the metadata, lowers them to a [`schema::Schema`],
 //! compiles that to a [`plan::Plan`] and finds the packets; packets decode to [`Event`] views; fields are pulled out of
 //! events by [`FieldRef`]s or pushed to a [`Visitor`]. [`merge`] puts events of many streams in time order, [`dump`],
 //! [`text`] and [`json`] show them, [`mod@write`] writes packets.
-//!
-//! The crate knows nothing of Linux, of hosts or of time zones.
 
 mod bits;
 mod complaints;
