@@ -155,6 +155,33 @@ fn traces_of_ctf_2_are_copied() {
 }
 
 #[test]
+fn packet_heads_may_have_numbers_of_variable_length() {
+    let role = |role: &str| format!(r#"{{"type": "variable-length-unsigned-integer", "roles": ["{role}"]}}"#);
+    let context = structure(&[
+        ("total", &role("packet-total-length")),
+        ("content", &role("packet-content-length")),
+        ("begin", &role("default-clock-timestamp")),
+    ]);
+    let header = structure(&[("t", &role("default-clock-timestamp"))]);
+    let payload = structure(&[("n", U8)]);
+    let text = document(&[
+        r#"{"type": "clock-class", "id": "c", "frequency": 1000000000}"#,
+        &format!(
+            r#"{{"type": "data-stream-class", "default-clock-class-id": "c", "packet-context-field-class": {context},
+                 "event-record-header-field-class": {header}}}"#
+        ),
+        &format!(r#"{{"type": "event-record-class", "name": "x", "payload-field-class": {payload}}}"#),
+    ]);
+    let trace = write(&text, &[("s", &[48, 40, 3, 5, 9, 0xff, 24, 24, 7])]);
+    let target = trace.path().join("copy");
+    copy(trace.path(), &target, &shift(1 << 40)).unwrap();
+    let lines = shown(&target).unwrap();
+    let packets: Vec<_> = lines.iter().filter(|line| line.starts_with("[\"P\"")).collect();
+    assert_eq!(packets, ["[\"P\",1099511627779,null,null]", "[\"P\",1099511627783,null,null]"]);
+    assert_eq!(events(&lines), ["1099511627781 9"]);
+}
+
+#[test]
 fn a_bad_time_costs_what_it_stamps() {
     let text = stream(
         "u32 content_size; u32 packet_size; t64 timestamp_begin; t64 timestamp_end;",

@@ -7,7 +7,7 @@ use crate::bits;
 use crate::schema::MAX_INTEGER_BITS;
 
 /// Bytes that 64 bits can take.
-const MAX_BYTES: u32 = 10;
+pub(crate) const MAX_BYTES: u32 = 10;
 
 /// Reads a number at a byte border; the cursor ends behind it. Gives its 64 bits, sign-extended if it is signed, and how
 /// many bits it was written with: 7 for each byte.

@@ -36,10 +36,9 @@ pub enum EncodeError {
         /// Bits of the field.
         bits: u32,
     },
-    /// Sizes or times of variable length at the head of a packet: they are known when its events have been written, and
-    /// there may be no space for them then.
-    #[error("the head of the packet has sizes or times of variable length")]
-    VariableHead,
+    /// The head of a packet takes another space with its sizes and times than without.
+    #[error("the head of the packet grows with its sizes and times")]
+    GrowingHead,
     /// A packet without a field for the size of its content, whose content does not end at a byte: the bits behind it
     /// would be read as events.
     #[error("content of {bits} bits does not fill the packet, and no field tells where it ends")]
@@ -241,6 +240,26 @@ fn raw(value: &Value) -> Result<u64, EncodeError> {
     }
 }
 
+/// Gives sizes and times of variable length at the head of a packet the space of the largest number: they are known when
+/// the events behind them have been written.
+pub(super) fn reserve(node: &Node, value: &mut Value) {
+    match (&node.kind, value) {
+        (NodeKind::VarInteger { class, .. }, value @ Value::Unsigned(_)) => {
+            let known_later =
+                [Role::PacketTotalLength, Role::PacketContentLength, Role::PacketBegin, Role::PacketEnd];
+            if class.role.is_some_and(|role| known_later.contains(&role)) {
+                *value = Value::Padded(0, variable::MAX_BYTES);
+            }
+        }
+        (NodeKind::Struct(members), Value::Struct(values)) => {
+            for ((_, member), value) in members.iter().zip(values) {
+                reserve(member, value);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Calls `change` on every integer inside a value that has a role.
 pub(super) fn for_roles(
     node: &Node,
@@ -257,7 +276,11 @@ pub(super) fn for_roles(
             let (Some(role), &mut Value::Padded(before, _)) = (class.role, &mut *value) else { return };
             let mut raw = before;
             change(role, class, &mut raw);
-            if raw != before {
+            if let Value::Padded(number, bytes) = value
+                && variable::write(raw, class.signed).len() <= *bytes as usize
+            {
+                *number = raw;
+            } else {
                 *value = Value::Unsigned(raw);
             }
         }

@@ -1,6 +1,6 @@
 //! One packet after the other: head, events, then sizes and times filled in.
 
-use super::encode::{BitWriter, EncodeError, encode, for_roles, put_integer};
+use super::encode::{BitWriter, EncodeError, encode, for_roles, put_integer, reserve};
 use crate::bits;
 use crate::plan::{EventPlan, LttngHeader, Node, Plan, StreamPlan, extend_time};
 use crate::schema::{Role, Scope};
@@ -87,6 +87,14 @@ impl<'p> PacketWriter<'p> {
         // Where a reader starts from.
         self.now = if self.stream.context_bits(Role::PacketBegin).is_some() { head.begin } else { 0 };
         self.head = head;
+        if !self.verbatim {
+            let nodes = [&self.plan.packet_header, &self.stream.packet_context];
+            for (node, value) in nodes.into_iter().zip([&mut self.head.header, &mut self.head.context]) {
+                if let Some((node, value)) = node.as_ref().zip(value.as_mut()) {
+                    reserve(node, value);
+                }
+            }
+        }
         self.write_head()?;
         self.head_bits = self.out.at();
         Ok(())
@@ -279,7 +287,7 @@ impl<'p> PacketWriter<'p> {
         self.out.rewind();
         self.write_head()?;
         if self.out.at() != self.head_bits {
-            return Err(EncodeError::VariableHead);
+            return Err(EncodeError::GrowingHead);
         }
         self.out.resume(content_bits);
         self.offset += total_bits / 8;
