@@ -58,6 +58,31 @@ fn traces_come_back() {
     assert!(count > 150);
 }
 
+#[test]
+fn traces_of_ctf_1_8_are_the_same_in_ctf_2() {
+    let Some(traces) = traces() else { return };
+    let (mut count, mut failed) = (0, Vec::new());
+    for path in traces {
+        let Ok(trace) = Trace::open(&path) else { continue };
+        let directory = tempfile::tempdir().unwrap();
+        let copy = directory.path().join("copy");
+        match write::to_ctf_2(trace.schema()).map(|schema| write::rewrite_trace_as(&trace, &schema, &copy)) {
+            Ok(Ok(_)) if digest(&copy) == digest(&path) => count += 1,
+            Ok(Ok(_)) => failed.push(format!("{}: another trace", path.display())),
+            // CTF 2 has neither an enumeration without labels nor an option without values.
+            Ok(Err(_))
+                if ["enum-empty", "variant-missing-enum-mappings"]
+                    .iter()
+                    .any(|name| path.ends_with(name)) => {}
+            Ok(Err(error)) => failed.push(error.to_string()),
+            Err(error) => failed.push(format!("{}: {error}", path.display())),
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    eprintln!("{count} traces are the same");
+    assert!(count > 150);
+}
+
 /// Digest of the dump.
 fn digest(path: &Path) -> String {
     let mut text = Vec::new();

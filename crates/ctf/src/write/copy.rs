@@ -17,8 +17,8 @@ use super::metadata::{Inexpressible, metadata, metadata_with};
 use super::packet::{PacketHead, PacketWriter};
 use crate::complaints::Complaints;
 use crate::error::{Diagnostic, Error, Reason, Severity};
-use crate::plan::Cursor;
-use crate::schema::ClockClass;
+use crate::plan::{Cursor, Plan};
+use crate::schema::{ClockClass, EventClass, Schema};
 use crate::trace::{Packet, Trace};
 use crate::value::{Value, ValueVisitor};
 
@@ -57,8 +57,31 @@ pub struct CopySummary {
 /// The directory exists, a file cannot be written, or the schema or a value cannot be expressed in the trace's version of
 /// CTF.
 pub fn rewrite_trace(trace: &Trace, directory: &Path) -> Result<CopySummary, Error> {
-    let unwritable = |error: Inexpressible| Error::new(trace.path(), Reason::Unwritable(error.to_string()));
-    Copy::new(trace, directory, &metadata(trace.schema()).map_err(unwritable)?, None)?.all()
+    let metadata = metadata(trace.schema()).map_err(|error| inexpressible(trace, &error))?;
+    Copy::new(trace, trace.plan(), directory, &metadata, None)?.all()
+}
+
+/// As [`rewrite_trace`], by another schema: one of the same classes with the same fields, such as [`to_ctf_2`] gives.
+///
+/// [`to_ctf_2`]: super::to_ctf_2
+///
+/// # Errors
+/// As [`rewrite_trace`]; or the schema has other classes or fields than the trace.
+pub fn rewrite_trace_as(trace: &Trace, schema: &Schema, directory: &Path) -> Result<CopySummary, Error> {
+    let metadata = metadata(schema).map_err(|error| inexpressible(trace, &error))?;
+    let ids = |schema: &Schema| -> Vec<(u64, Vec<u64>)> {
+        let events = |events: &[EventClass]| events.iter().map(|event| event.id).collect();
+        schema.streams.iter().map(|stream| (stream.id, events(&stream.events))).collect()
+    };
+    if ids(schema) != ids(trace.schema()) {
+        let message = "the schema to write it by has other classes".to_owned();
+        return Err(Error::new(trace.path(), Reason::Unwritable(message)));
+    }
+    Copy::new(trace, &Plan::compile(schema), directory, &metadata, None)?.all()
+}
+
+fn inexpressible(trace: &Trace, error: &Inexpressible) -> Error {
+    Error::new(trace.path(), Reason::Unwritable(error.to_string()))
 }
 
 /// Writes a copy of a trace into a new directory, which is made, as are the directories above it. Linear in the trace;
@@ -73,7 +96,7 @@ pub fn copy_trace(trace: &Trace, directory: &Path, clock: &NewClock<'_>) -> Resu
             format!("its clock must count nanoseconds, not {} cycles a second", clock.class.frequency);
         return Err(Error::new(trace.path(), Reason::Unwritable(message)));
     }
-    Copy::new(trace, directory, &metadata_with(trace, &clock.class)?, Some(clock))?.all()
+    Copy::new(trace, trace.plan(), directory, &metadata_with(trace, &clock.class)?, Some(clock))?.all()
 }
 
 /// A packet by its stream and its place there.
@@ -96,6 +119,8 @@ fn packets_by_file(trace: &Trace) -> Vec<Vec<PacketOfStream>> {
 /// A copy that is being written.
 struct Copy<'c> {
     trace: &'c Trace,
+    /// What the copy is written by.
+    plan: &'c Plan,
     directory: TraceDirectory,
     /// `None`: times stay as they are, and all else is written from values.
     clock: Option<&'c NewClock<'c>>,
@@ -105,6 +130,7 @@ struct Copy<'c> {
 impl<'c> Copy<'c> {
     fn new(
         trace: &'c Trace,
+        plan: &'c Plan,
         directory: &Path,
         metadata: &str,
         clock: Option<&'c NewClock<'c>>,
@@ -118,7 +144,7 @@ impl<'c> Copy<'c> {
         if trace.file_names().any(|name| name == "index") {
             directory = directory.without_indexes();
         }
-        Ok(Self { trace, directory, clock, summary: CopySummary::default() })
+        Ok(Self { trace, plan, directory, clock, summary: CopySummary::default() })
     }
 
     /// Copies all files.
@@ -146,8 +172,8 @@ impl<'c> Copy<'c> {
                 }
                 let before = times.get(&stream).copied().flatten();
                 let next = match self.clock {
-                    Some(_) => PacketWriter::behind(trace.plan(), of.class, before),
-                    None => PacketWriter::verbatim(trace.plan(), of.class),
+                    Some(_) => PacketWriter::behind(self.plan, of.class, before),
+                    None => PacketWriter::verbatim(self.plan, of.class),
                 };
                 writer = Some((stream, next));
             }

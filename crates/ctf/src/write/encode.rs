@@ -182,6 +182,13 @@ pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), Enc
             }
             out.bytes_aligned(bytes);
         }
+        // The uuid of a trace is an array in CTF 1.8 and a BLOB in CTF 2.
+        (NodeKind::Blob(..), Value::Array(numbers)) => {
+            let byte =
+                |number: &Value| raw(number).and_then(|n| n.try_into().map_err(|_| EncodeError::Mismatch));
+            let bytes = numbers.iter().map(byte).collect::<Result<Vec<u8>, _>>()?;
+            encode(node, &Value::Blob(bytes), out)?;
+        }
         (NodeKind::Optional(_, inner), Value::Optional(value)) => {
             if let Some(value) = value {
                 encode(inner, value, out)?;

@@ -186,10 +186,10 @@ impl<'p> PacketWriter<'p> {
             self.out.bytes_aligned(&bytes[(start / 8) as usize..(end / 8) as usize]);
             return Ok(());
         }
-        self.body_values(event)
+        self.body_values(class, event)
     }
 
-    /// Writes an event anew from the values of its header, contexts and payload.
+    /// Writes an event anew, by the class of its number here, from the values of its header, contexts and payload.
     ///
     /// # Errors
     /// As [`Self::event`].
@@ -198,8 +198,9 @@ impl<'p> PacketWriter<'p> {
             Some(_) => Some(event.header_value().ok_or(EncodeError::Mismatch)?),
             None => None,
         };
-        self.event(event.class(), cycles, header)?;
-        self.body_values(event)
+        let class = self.stream.events.get(event.class().index).ok_or(EncodeError::Mismatch)?;
+        self.event(class, cycles, header)?;
+        self.body_values(class, event)
     }
 
     /// What lies from bit `at` of a packet on and cannot be decoded: it is written as it is where no field would tell that the
@@ -218,9 +219,9 @@ impl<'p> PacketWriter<'p> {
     }
 
     /// Contexts and payload of an event, by their values.
-    fn body_values(&mut self, event: &Event<'_>) -> Result<(), EncodeError> {
+    fn body_values(&mut self, class: &EventPlan, event: &Event<'_>) -> Result<(), EncodeError> {
         for scope in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
-            let Some(node) = event.node(scope) else { continue };
+            let Some(node) = class.scope(self.stream, scope) else { continue };
             let mut visitor = ValueVisitor::default();
             event.visit(scope, &mut visitor).map_err(|_| EncodeError::Mismatch)?;
             encode(node, &visitor.into_value().ok_or(EncodeError::Mismatch)?, &mut self.out)?;
