@@ -43,6 +43,12 @@ pub enum Reason {
         /// What is wrong.
         message: String,
     },
+    /// A file that is larger than any of its kind.
+    #[error("it has more than {limit} bytes, the most that are read")]
+    TooLarge {
+        /// Bytes.
+        limit: u64,
+    },
     /// A trace that is sound but cannot be copied as asked.
     #[error("no copy can be written: {0}")]
     Unwritable(String),

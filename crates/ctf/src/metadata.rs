@@ -1,10 +1,11 @@
 //! Metadata files: plain text, or text in packets of either byte order. The same for TSDL and for JSON.
 
+use std::io::Read as _;
 use std::path::Path;
 
 use crate::bits;
 use crate::error::{Error, Reason};
-use crate::schema::ByteOrder;
+use crate::schema::{ByteOrder, Schema};
 
 /// First word of a metadata packet.
 const PACKET_MAGIC: u64 = 0x75d1_1d57;
@@ -14,12 +15,53 @@ const PACKET_HEADER: usize = 37;
 /// Bytes of that header in CTF 2: three reserved ones and the size of the header in bits follow (CTF2-PMETA-1.0).
 const PACKET_HEADER_2: usize = 44;
 
-/// Reads the metadata of a trace as one text.
+/// Bytes of a metadata file. Those of kernels with all their system calls have some millions; a syntax tree takes some
+/// times as much memory as its text.
+const MAX_METADATA: u64 = 64 << 20;
+
+/// What text metadata of CTF 1.8 begin with (section 7.1), before the version.
+const SIGNATURE: &str = "/* CTF ";
+
+/// The metadata of a trace as one text.
+#[derive(Debug)]
+pub(crate) struct Metadata {
+    pub(crate) text: String,
+    /// Byte order of the packets it came in.
+    pub(crate) packets: Option<ByteOrder>,
+    /// What is odd about the file.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Metadata {
+    /// Compares what the text says with how it came.
+    pub(crate) fn check(&mut self, schema: &Schema) {
+        if schema.version.0 >= 2 {
+            return;
+        }
+        if self.packets.is_some_and(|packets| packets != schema.byte_order) {
+            let message = "its packets have another byte order than the trace that they describe";
+            self.notes.push(message.to_owned());
+        }
+        if self.packets.is_none() && !has_signature(&self.text) {
+            let message = format!("it does not begin with `{SIGNATURE}1.8`; read as CTF 1.8");
+            self.notes.push(message);
+        }
+    }
+}
+
+/// Whether a text says of itself that it is TSDL of CTF 1.8.
+fn has_signature(text: &str) -> bool {
+    let version = text.trim_start_matches('\u{feff}').strip_prefix(SIGNATURE);
+    let version = version.and_then(|rest| rest.trim_start().strip_prefix("1.8"));
+    version.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Reads the metadata of a trace.
 ///
 /// # Errors
 /// The file cannot be read, or its packets are broken: half a description would describe another trace.
-pub(crate) fn read(path: &Path) -> Result<String, Error> {
-    let bytes = std::fs::read(path).map_err(|source| Error::read(path, source))?;
+pub(crate) fn read(path: &Path) -> Result<Metadata, Error> {
+    let bytes = read_file(path)?;
     let byte_order = [ByteOrder::Little, ByteOrder::Big]
         .into_iter()
         .find(|&order| bytes.len() >= 4 && bits::read(&bytes, 0, 32, order) == PACKET_MAGIC);
@@ -27,7 +69,25 @@ pub(crate) fn read(path: &Path) -> Result<String, Error> {
         Some(order) => unwrap_packets(path, &bytes, order)?,
         None => bytes,
     };
-    Ok(String::from_utf8(text).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+    let mut notes = Vec::new();
+    let text = String::from_utf8(text).unwrap_or_else(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        notes.push(format!("its text is not UTF-8 from byte {offset} on; read with U+FFFD for what is not"));
+        String::from_utf8_lossy(error.as_bytes()).into_owned()
+    });
+    Ok(Metadata { text, packets: byte_order, notes })
+}
+
+/// The bytes of a file that is not larger than any metadata.
+fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    let failed = |source| Error::read(path, source);
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(MAX_METADATA + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_METADATA {
+        return Err(Error::new(path, Reason::TooLarge { limit: MAX_METADATA }));
+    }
+    Ok(bytes)
 }
 
 /// Joins the contents of metadata packets.
@@ -112,6 +172,19 @@ mod tests {
                 assert_eq!(unwrap_packets(Path::new("m"), &bytes, order).unwrap(), expect.as_bytes());
             }
         }
+    }
+
+    #[test]
+    fn the_version_stands_at_the_begin() {
+        let check = |text: &str, expect| assert_eq!(has_signature(text), expect, "{text}");
+        check("/* CTF 1.8 */", true);
+        check("/* CTF 1.8\r\n * more */\r\ntrace", true);
+        check("\u{feff}/* CTF 1.8 */", true);
+        check("", false);
+        check("trace { };", false);
+        check("/* CTF 1.80 */", false);
+        check("/* CTF 2.0 */", false);
+        check("/* CTF 100000000000000000000000000000000000.8 */", false);
     }
 
     #[test]

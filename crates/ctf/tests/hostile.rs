@@ -171,6 +171,7 @@ fn selectors_and_lengths_are_those_of_the_event() {
         ),
         &[255, 1, 2, 3, 4],
         &[
+            "! line 7, column 91: the label `b` is for values that its integer never has: that holds -128 to 127",
             STREAM[0],
             STREAM[1],
             "! the rest of the packet is skipped: the selector value -1 chooses no option of a variant",

@@ -7,9 +7,10 @@ mod common;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use common::{event, metadata, write};
+use common::{event, metadata, read, write};
 use isochrone_ctf::schema::FieldClass;
 use isochrone_ctf::{Trace, parse_metadata};
+use proptest::prelude::*;
 
 /// Types that each hold the one before twice: `t0` must be declared.
 fn doubled(times: usize) -> String {
@@ -74,6 +75,9 @@ fn metadata_of_every_shape_open_in_linear_time() {
     let streams =
         list(2_000, &|n| format!("stream {{ id = {n}; }}; event {{ id = 65000; stream_id = {n}; }};\n"));
     check("event ids", metadata(&streams));
+    let header = list(30_000, &|n| format!("u8 f{n};"));
+    let events = list(30_000, &|n| format!("event {{ name = x; id = {n}; }};"));
+    check("header", metadata(&format!("stream {{ event.header := struct {{ {header} }}; }}; {events}")));
     let context = list(6_000, &|n| format!("string f{n};"));
     let events = list(6_000, &|n| format!("event {{ name = x; id = {n}; }};"));
     check("context", metadata(&format!("stream {{ event.context := struct {{ {context} }}; }}; {events}")));
@@ -96,4 +100,67 @@ fn labels_are_shared() {
     }
     assert_eq!(found.len(), 1 << 12);
     assert!(found.iter().all(|labels| *labels == found[0]));
+}
+
+/// Pieces of metadata: most of what they make is wrong in some way.
+const PIECES: [&str; 40] = [
+    "u8 n;",
+    "u8 d[n];",
+    "string s;",
+    "u16 b:5;",
+    "u32 b:9;",
+    "struct {",
+    "} x;",
+    "} align(8) y[2];",
+    "typedef u8 t[n];",
+    "t e;",
+    "struct a {",
+    "};",
+    "struct a f;",
+    "variant <n> {",
+    "variant v {",
+    "variant v <k> z;",
+    "enum : u8 { p, q } k;",
+    "enum e : u8 {",
+    "p = -1 ... 3, q };",
+    "typedef struct a c;",
+    "c g;",
+    "event.fields.n",
+    "typedef variant <k> { u8 p; } w;",
+    "w h;",
+    "integer { size = 3; byte_order = be; } i;",
+    "integer { size = 64; align = 64; } j[n][n];",
+    "floating_point { exp_dig = 8; mant_dig = 24; } o;",
+    "typealias u8 := u;",
+    "u r;",
+    "stream { id = 1; };",
+    "env { a = 1; };",
+    "trace { packet.header := struct {",
+    "}; };",
+    "event { fields := struct {",
+    "stream { event.header := struct {",
+    "stream { packet.context := struct {",
+    "u8 id;",
+    "t64 timestamp_begin;",
+    "u32 packet_size;",
+    "t32 timestamp;",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    /// Whatever the pieces make, it is refused, or read to its end.
+    #[test]
+    fn no_metadata_are_a_panic(
+        pieces in prop::collection::vec(0..PIECES.len(), 0..24),
+        closed: bool,
+        stream in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let text: String = pieces.iter().fold(String::new(), |text, &piece| text + PIECES[piece] + " ");
+        let text = if closed { event(&text) } else { metadata(&text) };
+        let trace = write(&text, &[("s", &stream)]);
+        if let Ok(reading) = read(trace.path()) {
+            prop_assert!(reading.events.len() <= stream.len() * 8);
+        }
+    }
 }

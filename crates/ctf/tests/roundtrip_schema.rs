@@ -92,7 +92,7 @@ impl Maker<'_> {
                     Mapping { label: "b".to_owned(), first: 2, last: 2 },
                     Mapping { label: "z".to_owned(), first: i128::from(i64::MIN), last: -1 },
                 ];
-                IntegerClass { mappings: Some(mappings.into()), ..self.integer(16) }.into()
+                IntegerClass { mappings: Some(mappings.into()), signed: true, ..self.integer(64) }.into()
             }
             4 => {
                 let size = self.random.pick(&[16, 32, 64, 128]);

@@ -60,7 +60,11 @@ fn the_same_in_ctf_1_8() {
     let nine: Vec<u8> = (1..=9).collect();
     check("integer { size = 72; } a;", &nine, r#""a":"x090807060504030201""#);
     check("integer { size = 72; byte_order = be; } a;", &nine, r#""a":"x010203040506070809""#);
-    check("u8 pad:3; u64 a:69;", &[0xff; 9], r#""pad":7,"a":"x1fffffffffffffffff""#);
+    check(
+        "u8 pad:3; integer { size = 72; align = 1; } a:69;",
+        &[0xff; 9],
+        r#""pad":7,"a":"x1fffffffffffffffff""#,
+    );
     let mapped = "enum : integer { size = 128; signed = true; } { minus = -1, other = 0 ... 7 } e;";
     check(mapped, &[0xff; 16], r#""e":["xffffffffffffffffffffffffffffffff",["minus"]]"#);
     check("floating_point { exp_dig = 5; mant_dig = 11; } f;", &[0, 0x3c], r#""f":"f3ff0000000000000""#);

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -133,6 +134,59 @@ fn events_are_counted_class_by_class() {
         }
     }
     assert!(compared >= 34, "only {compared} hosts");
+}
+
+/// Memory that a command may take for a trace of the corpus, its code and the pages of mapped files left out, in KiB.
+const MAX_MEMORY_KIB: u32 = 100 * 1024;
+
+/// Time that a command may take for a trace of the corpus.
+const MAX_TIME: Duration = Duration::from_secs(10);
+
+/// Good ones and bad ones: nothing crashes, hangs or takes more memory than any trace needs.
+#[test]
+fn no_trace_takes_more_than_its_time_and_memory() {
+    let Some(shared) = shared() else { return };
+    let corpus = shared.join("data/ctf");
+    let table = std::fs::read_to_string(corpus.join("corpus.tsv")).unwrap();
+    let mut traces = 0;
+    for row in table.lines().skip(1) {
+        let columns: Vec<&str> = row.split('\t').collect();
+        let (path, status) = (corpus.join("traces").join(columns[0]), columns[5]);
+        if !path.join("metadata").is_file() {
+            continue;
+        }
+        traces += usize::from(status == "error");
+        for command in ["dump", "info"] {
+            let code = limited(&[command, path.to_str().unwrap()]);
+            // All done, done in part, or refused.
+            assert!(code.is_some_and(|code| code <= 2), "{command} {}: {code:?}", path.display());
+        }
+    }
+    assert!(traces >= 139, "only {traces} bad traces");
+}
+
+/// Runs a command within the limits; its status, if it ended by itself and without a panic.
+fn limited(arguments: &[&str]) -> Option<i32> {
+    let said = tempfile::NamedTempFile::new().unwrap();
+    let mut child = Command::new("sh")
+        .args(["-c", &format!("ulimit -d {MAX_MEMORY_KIB}; exec \"$@\""), "sh"])
+        .arg(env!("CARGO_BIN_EXE_isochrone"))
+        .args(arguments)
+        // Each thread has a stack of its own.
+        .env("RAYON_NUM_THREADS", "4")
+        .stdout(Stdio::null())
+        .stderr(said.reopen().unwrap())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > MAX_TIME {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let said = std::fs::read_to_string(said.path()).unwrap();
+    child.wait().unwrap().code().filter(|_| !said.contains("panicked"))
 }
 
 /// `events` against babeltrace2, line by line. Its version 2.0.4 shows stale text for empty strings: those lines are

@@ -100,7 +100,9 @@ impl Inputs {
         let reason = error.reason();
         let (path, why) = match reason {
             Reason::Metadata { .. } => (error.path().parent(), format!("metadata:{reason}")),
-            Reason::MetadataPackets { .. } => (error.path().parent(), format!("metadata: {reason}")),
+            Reason::MetadataPackets { .. } | Reason::TooLarge { .. } => {
+                (error.path().parent(), format!("metadata: {reason}"))
+            }
             _ => (None, reason.to_string()),
         };
         self.refuse(path.unwrap_or(error.path()), &why);

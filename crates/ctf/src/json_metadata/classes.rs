@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::aliases::Aliases;
 use super::locations::{Here, KeyKind};
-use super::notes::Notes;
 use super::place::Place;
 use super::roles;
 use crate::lower::Complaint;
 use crate::lower::limits::{Budget, MAX_NESTING, Measure};
+use crate::lower::notes::Notes;
 use crate::schema::{
     Attributes, BlobClass, ByteOrder, Encoding, FieldClass, Length, Location, Mappings, Owner, Role,
     StringClass, TextClass, UserAttributes,
@@ -103,7 +103,7 @@ impl<'j> Classes<'j> {
         let name = kind.text()?;
         let (name, enumeration) = match name.strip_suffix("-enumeration") {
             Some(rest) if rest.ends_with("signed") => {
-                self.notes.release_candidate(place.offset, &format!("the field class `{name}`"));
+                super::release_candidate(&mut self.notes, place.offset, &format!("the field class `{name}`"));
                 (format!("{rest}-integer"), true)
             }
             _ => (name.to_owned(), false),

@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
-use super::notes::Notes;
 use super::place::Place;
 use crate::lower::Complaint;
+use crate::lower::notes::Notes;
 use crate::schema::{ClockClass, ClockOrigin};
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -30,7 +30,7 @@ pub(super) fn read<'j>(place: &Place<'j, '_>, notes: &mut Notes) -> Result<(&'j 
         Some(id) => id.text()?,
         None => {
             let name = place.get("name").ok_or_else(|| place.complaint("`id` is missing"))?;
-            notes.release_candidate(place.offset, "a clock class without `id`");
+            super::release_candidate(notes, place.offset, "a clock class without `id`");
             name.text()?
         }
     };
@@ -38,7 +38,7 @@ pub(super) fn read<'j>(place: &Place<'j, '_>, notes: &mut Notes) -> Result<(&'j 
     let mut uid = place.text_of("uid")?;
     let mut uuid = uid.as_deref().and_then(|uid| Uuid::try_parse(uid).ok());
     if let Some(written) = place.get("uuid") {
-        notes.release_candidate(place.offset, "the `uuid` of a clock class");
+        super::release_candidate(notes, place.offset, "the `uuid` of a clock class");
         uuid = Some(written.uuid()?);
         uid = uid.or(uuid.map(|uuid| uuid.to_string()));
     }

@@ -6,12 +6,11 @@ use super::classes::{Classes, Lowered};
 use super::locations::{Here, KeyKind};
 use super::numbers::{alignment, range_of};
 use super::place::Place;
-use crate::bits;
 use crate::lower::Complaint;
 use crate::lower::limits::Measure;
+use crate::lower::placing::Placing;
 use crate::schema::{
-    ArrayClass, ByteOrder, FieldClass, Length, Member, OptionalClass, StructClass, VariantClass,
-    VariantOption,
+    ArrayClass, FieldClass, Length, Member, OptionalClass, StructClass, VariantClass, VariantOption,
 };
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -26,7 +25,7 @@ impl<'j> Classes<'j> {
         let mut measure = Measure::empty(min_align);
         let mut members = Vec::new();
         let mut names = HashSet::new();
-        let mut neighbours = Neighbours::default();
+        let mut placing = Placing::begin();
         here.begin_structure();
         if let Some(list) = place.get("member-classes") {
             for (index, member) in list.elements()?.enumerate() {
@@ -40,7 +39,7 @@ impl<'j> Classes<'j> {
                 self.field_attributes(&member, here, true)?;
                 let lowered = self.class(&member.need("field-class")?, here)?;
                 here.leave_member();
-                if here.is_root() && !neighbours.fit(&lowered.class) {
+                if here.is_root() && !placing.pass(&lowered.class, lowered.measure) {
                     let message = format!(
                         "`{name}` begins inside a byte with another byte order than the field before it: \
                          their values can be wrong"
@@ -149,32 +148,5 @@ impl<'j> Classes<'j> {
         }
         self.budget.charge(ranges.len() / 4, place.offset)?;
         Ok(ranges)
-    }
-}
-
-/// Whether neighbours that share a byte have the same byte order: otherwise their bits overlap.
-#[derive(Default)]
-struct Neighbours {
-    /// Bits behind the begin of the structure, modulo a byte, where the last field of fixed length ended.
-    end: Option<(u64, ByteOrder)>,
-}
-
-impl Neighbours {
-    /// Goes on to a field; `false` if it does not fit to the one before.
-    fn fit(&mut self, class: &FieldClass) -> bool {
-        let (size, align, order) = match class {
-            FieldClass::Integer(class) | FieldClass::WideInteger(class) => {
-                (class.size, class.align, class.byte_order)
-            }
-            FieldClass::Float(class) => (class.size, class.align, class.byte_order),
-            _ => {
-                self.end = None;
-                return true;
-            }
-        };
-        let (end, before) = self.end.unwrap_or((0, order));
-        let begin = bits::align_up(end, align) % 8;
-        self.end = Some(((begin + u64::from(size)) % 8, order));
-        begin == 0 || before == order
     }
 }

@@ -105,7 +105,7 @@ impl<'j> Document<'j> {
             return Err(place.complaint("the trace class must come before the data stream classes"));
         }
         if let Some(uuid) = place.get("uuid") {
-            self.classes.notes.release_candidate(place.offset, "the `uuid` of a trace class");
+            super::release_candidate(&mut self.classes.notes, place.offset, "the `uuid` of a trace class");
             self.schema.uuid = self.schema.uuid.or(Some(uuid.uuid()?));
         }
         self.schema.namespace = place.text_of("namespace")?;
@@ -186,7 +186,7 @@ impl<'j> Document<'j> {
     fn default_clock(&mut self, place: &Place<'j, '_>) -> Result<Option<usize>> {
         let named = place.get("default-clock-class-id").or_else(|| {
             let name = place.get("default-clock-class-name")?;
-            self.classes.notes.release_candidate(place.offset, "`default-clock-class-name`");
+            super::release_candidate(&mut self.classes.notes, place.offset, "`default-clock-class-name`");
             Some(name)
         });
         let Some(named) = named else { return Ok(None) };

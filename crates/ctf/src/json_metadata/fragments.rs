@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use super::notes::Notes;
 use crate::lower::Complaint;
+use crate::lower::notes::Notes;
 
 /// What stands before each fragment.
 pub(crate) const SEPARATOR: char = '\u{1e}';

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::notes::Notes;
 use super::place::Place;
 use crate::lower::Complaint;
+use crate::lower::notes::Notes;
 use crate::schema::{Location, Owner, Scope};
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -174,7 +174,7 @@ impl<'k> Here<'k> {
 
     fn location(&self, place: &Place<'_, '_>, notes: &mut Notes) -> Result<Location> {
         let (origin, path) = if place.value.is_array() {
-            notes.release_candidate(place.offset, "a field location that is an array");
+            super::release_candidate(notes, place.offset, "a field location that is an array");
             (place.elements()?.next(), None)
         } else {
             place.only(&["origin", "path"], notes)?;

@@ -3,8 +3,8 @@
 //! [`fragments`] splits the text into JSON values, [`place`] walks through them and knows the way ([`find`] where that
 //! is in the text), [`document`] reads
 //! the fragments in order (with [`clocks`]), [`classes`] field classes (with [`numbers`], [`compound`] and [`aliases`]),
-//! [`locations`] finds the fields that lengths and selectors are, [`roles`] marks what the reader itself needs, [`notes`]
-//! keeps what is odd. `crate::lower` does the same for TSDL; its limits hold here too.
+//! [`locations`] finds the fields that lengths and selectors are, [`roles`] marks what the reader itself needs.
+//! `crate::lower` does the same for TSDL; its limits hold here too, and its notes keep what is odd.
 
 mod aliases;
 mod classes;
@@ -14,19 +14,18 @@ mod document;
 mod find;
 mod fragments;
 mod locations;
-mod notes;
 mod numbers;
 mod place;
 mod roles;
 
 use crate::lower::Complaint;
+use crate::lower::notes::Notes;
 use crate::schema::Schema;
 
 use classes::Classes;
 use document::Document;
 pub(crate) use fragments::SEPARATOR;
 pub(crate) use locations::origin_name;
-use notes::Notes;
 pub(crate) use roles::role_name;
 
 /// Whether a text is JSON rather than TSDL.
@@ -44,4 +43,9 @@ pub(crate) fn lower(text: &str) -> Result<(Schema, Vec<Complaint>), Complaint> {
     let Document { classes, schema, .. } =
         Document::read(&fragments, Classes { notes, ..Classes::default() })?;
     Ok((schema, classes.notes.into_vec()))
+}
+
+/// Notes something that only release candidates of CTF 2 have.
+fn release_candidate(notes: &mut Notes, offset: usize, what: &str) {
+    notes.add(offset, format!("{what} is of a release candidate of CTF 2; read all the same"));
 }

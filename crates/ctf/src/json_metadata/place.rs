@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::find::{self, Inside};
 use super::fragments::Fragment;
-use super::notes::Notes;
 use crate::lower::Complaint;
+use crate::lower::notes::Notes;
 
 type Result<T> = std::result::Result<T, Complaint>;
 

@@ -1,9 +1,9 @@
 //! Roles: what the reader itself needs a field for. They count in the scope they belong to only.
 
 use super::locations::Here;
-use super::notes::Notes;
 use super::place::Place;
 use crate::lower::Complaint;
+use crate::lower::notes::Notes;
 use crate::schema::{Role, Scope};
 
 /// Names of the roles, and where they count.

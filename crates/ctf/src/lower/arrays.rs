@@ -2,7 +2,7 @@
 
 use super::Complaint;
 use super::fields::Fields;
-use super::types::{Lowered, Types};
+use super::types::{Lowered, Purpose, Types};
 use crate::schema::{ArrayClass, Encoding, FieldClass, Length, Location, TextClass};
 use crate::tsdl::{ArrayLength, Path};
 
@@ -40,11 +40,6 @@ impl Types<'_> {
 
     /// The field that holds a length.
     fn length_of(&mut self, fields: &Fields<'_>, path: &Path<'_>) -> Result<Location> {
-        let (location, class) = self.find_field(fields, path)?;
-        if class.signed {
-            let message = format!("`{path}` is not an unsigned integer: it cannot be a length");
-            return Err(Complaint::new(path.offset, message));
-        }
-        Ok(location)
+        self.find_field(fields, path, Purpose::Length).map(|(location, _)| location)
     }
 }

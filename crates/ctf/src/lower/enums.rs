@@ -8,7 +8,7 @@ use super::Complaint;
 use super::fields::Fields;
 use super::scope::{Definition, Namespace, ScopeId};
 use super::types::{Lowered, Types};
-use crate::schema::{FieldClass, Mapping, Mappings, shown_name};
+use crate::schema::{FieldClass, IntegerClass, Mapping, Mappings, shown_name};
 use crate::tsdl::{Enum, Enumerator};
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -63,7 +63,9 @@ impl<'a> Types<'a> {
             let Definition::Enum(definition) = named.definition else {
                 return Err(Complaint::new(offset, format!("no enum is called `{name}`")));
             };
-            return self.enumeration(named.scope, fields, offset, definition);
+            return self.using(fields, named, (name, offset), |types, fields| {
+                types.enumeration(named.scope, fields, offset, definition)
+            });
         };
         let mut lowered = match &class.container {
             Some(container) => self.lower(scope, fields, container)?,
@@ -77,6 +79,9 @@ impl<'a> Types<'a> {
             Some(mappings) => mappings.clone(),
             None => {
                 let mappings = mappings(enumerators)?;
+                if let Some(odd) = oddity(offset, enumerators, &mappings, integer) {
+                    self.notes.add(odd.offset, odd.message);
+                }
                 self.enums.mappings.insert(class, mappings.clone());
                 mappings
             }
@@ -97,6 +102,30 @@ impl<'a> Types<'a> {
         let Definition::Alias(target, _) = named.definition else { return Err(missing()) };
         self.lower(named.scope, fields, target)
     }
+}
+
+/// What is not as it should be in an enum that can be read all the same.
+fn oddity(
+    offset: usize,
+    enumerators: &[Enumerator<'_>],
+    mappings: &[Mapping],
+    integer: &IntegerClass,
+) -> Option<Complaint> {
+    if mappings.is_empty() {
+        return Some(Complaint::new(offset, "an enum needs one label at least"));
+    }
+    let values = integer.size.min(i128::BITS - 2);
+    let (smallest, largest) = match integer.signed {
+        true => (-(1_i128 << (values - 1)), (1_i128 << (values - 1)) - 1),
+        false => (0, (1_i128 << values) - 1),
+    };
+    let outside = |mapping: &Mapping| mapping.first < smallest || mapping.last > largest;
+    let number = mappings.iter().position(outside)?;
+    let message = format!(
+        "the label `{}` is for values that its integer never has: that holds {smallest} to {largest}",
+        mappings[number].label
+    );
+    Some(Complaint::new(enumerators[number].offset, message))
 }
 
 /// The mappings of an enum; a label without a value is one more than the value before it.

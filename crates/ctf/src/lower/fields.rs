@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Range;
 
-use super::Complaint;
-use crate::schema::{FieldClass, IntegerClass, Location, Member, Scope, StructClass};
+use crate::schema::{FieldClass, Location, Member, Scope, StructClass};
 use crate::tsdl::Path;
 
 /// Spelled-out names of the scopes, for absolute paths.
@@ -31,6 +31,24 @@ pub(super) struct Fields<'s> {
     path: Vec<String>,
     /// Structures being lowered, outermost first.
     open: Vec<Open>,
+    /// Definitions of named types being lowered, outermost first.
+    definitions: Vec<Used>,
+}
+
+/// Where in a structure a type was given its name: the fields before that are what its lengths and tags mean first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Site {
+    /// Structures around it.
+    structures: usize,
+    /// Members of the innermost of them that stand before it.
+    members: usize,
+}
+
+/// The use of a named type.
+struct Used {
+    /// Structures around the use.
+    structures: usize,
+    definition: Site,
 }
 
 /// A structure being lowered.
@@ -47,7 +65,31 @@ impl<'s> Fields<'s> {
     /// Begins a scope with the complete scopes that are decoded before it.
     pub(super) fn new(scope: Scope, complete: &[(Scope, Option<&'s StructClass>)]) -> Self {
         let complete = complete.iter().filter_map(|&(scope, class)| Some((scope, class?))).collect();
-        Self { complete, scope, path: Vec::new(), open: Vec::new() }
+        Self { complete, scope, path: Vec::new(), open: Vec::new(), definitions: Vec::new() }
+    }
+
+    /// Where a type that gets its name now is defined: `None` outside of all structures.
+    pub(super) fn site(&self) -> Option<Site> {
+        let members = self.open.last()?.members.len();
+        Some(Site { structures: self.open.len(), members })
+    }
+
+    /// Whether the structure being lowered is the root of its scope.
+    pub(super) fn is_root(&self) -> bool {
+        self.open.len() == 1
+    }
+
+    /// Begins the use of a type that was defined there.
+    pub(super) fn enter_definition(&mut self, site: Option<Site>) {
+        let structures = self.open.len();
+        self.definitions.extend(site.map(|definition| Used { structures, definition }));
+    }
+
+    /// Ends it.
+    pub(super) fn leave_definition(&mut self, site: Option<Site>) {
+        if site.is_some() {
+            self.definitions.pop();
+        }
     }
 
     pub(super) fn begin_struct(&mut self) {
@@ -77,19 +119,13 @@ impl<'s> Fields<'s> {
         true
     }
 
-    /// Finds the integer a path means: in the innermost structure, in those around it, then in the scopes decoded
-    /// before, the nearest first (CTF 1.8 section 7.3.2). Also tells how many names were compared.
-    pub(super) fn find(&self, path: &Path<'_>) -> (Result<(Location, &IntegerClass), Complaint>, usize) {
+    /// Finds the field a path means (CTF 1.8 sections 4.2.2 and 7.3.2): in a type with a name first among the fields before
+    /// its definition; then in the innermost structure, in those around it, and in the scopes decoded before, the nearest
+    /// first. Also tells how many names were compared.
+    pub(super) fn find(&self, path: &Path<'_>) -> (Option<(Location, &FieldClass)>, usize) {
         let search = Search::default();
-        let found = match self.absolute(path, &search).or_else(|| self.relative(path, &search)) {
-            Some((location, FieldClass::Integer(class))) => Ok((location, class)),
-            Some((_, FieldClass::WideInteger(_))) => {
-                Err(format!("`{path}` has more than 64 bits: it can be neither a length nor a tag"))
-            }
-            Some(_) => Err(format!("`{path}` is not an unsigned integer: it cannot be a length")),
-            None => Err(format!("no field before this one is called `{path}`")),
-        };
-        (found.map_err(|message| Complaint::new(path.offset, message)), search.compared.get())
+        let found = self.absolute(path, &search).or_else(|| self.relative(path, &search));
+        (found, search.compared.get())
     }
 
     fn absolute(&self, path: &Path<'_>, search: &Search) -> Option<(Location, &FieldClass)> {
@@ -98,7 +134,7 @@ impl<'s> Fields<'s> {
             .find(|(prefix, _)| path.parts.len() > prefix.len() && path.parts.starts_with(prefix))?;
         let names = &path.parts[prefix.len()..];
         let class = if *scope == self.scope {
-            search.open(self.open.first()?, names)
+            search.open(self.open.first()?, names, usize::MAX)
         } else {
             let (_, class) = self.complete.iter().find(|(complete, _)| complete == scope)?;
             search.members(&class.members, names)
@@ -108,14 +144,49 @@ impl<'s> Fields<'s> {
 
     fn relative(&self, path: &Path<'_>, search: &Search) -> Option<(Location, &FieldClass)> {
         let names = path.parts.as_slice();
-        for open in self.open.iter().rev() {
-            if let Some(class) = search.open(open, names) {
-                return Some((location(self.scope, &self.path[..open.depth], names), class));
+        if let Some(found) = self.in_definition(names, search) {
+            return Some(found);
+        }
+        let in_structures = self.in_structures(0..self.open.len(), usize::MAX, names, search);
+        in_structures.or_else(|| {
+            self.complete.iter().rev().find_map(|(scope, class)| {
+                search.members(&class.members, names).map(|class| (location(*scope, &[], names), class))
+            })
+        })
+    }
+
+    /// What names mean where the type being lowered was defined, if that was in a structure.
+    fn in_definition(&self, names: &[&str], search: &Search) -> Option<(Location, &FieldClass)> {
+        let mut end = self.open.len();
+        let mut limit = usize::MAX;
+        for used in self.definitions.iter().rev() {
+            // Of a type that was used inside of where the definition does not reach, nothing can be meant.
+            if used.structures <= end {
+                let found = self.in_structures(used.structures..end, limit, names, search);
+                if found.is_some() {
+                    return found;
+                }
+                (end, limit) = (used.definition.structures, used.definition.members);
             }
         }
-        self.complete.iter().rev().find_map(|(scope, class)| {
-            search.members(&class.members, names).map(|class| (location(*scope, &[], names), class))
-        })
+        self.in_structures(0..end, limit, names, search)
+    }
+
+    /// What names mean in some of the open structures, the innermost first; of that one only so many members count.
+    fn in_structures(
+        &self,
+        open: Range<usize>,
+        mut limit: usize,
+        names: &[&str],
+        search: &Search,
+    ) -> Option<(Location, &FieldClass)> {
+        for open in self.open.get(open).unwrap_or_default().iter().rev() {
+            if let Some(class) = search.open(open, names, limit) {
+                return Some((location(self.scope, &self.path[..open.depth], names), class));
+            }
+            limit = usize::MAX;
+        }
+        None
     }
 }
 
@@ -131,9 +202,11 @@ struct Search {
 }
 
 impl Search {
-    fn open<'c>(&self, open: &'c Open, names: &[&str]) -> Option<&'c FieldClass> {
+    /// In the first members of a structure being lowered.
+    fn open<'c>(&self, open: &'c Open, names: &[&str], limit: usize) -> Option<&'c FieldClass> {
         let (first, rest) = names.split_first()?;
-        self.below(&open.members.get(*open.places.get(*first)?)?.class, rest)
+        let place = open.places.get(*first).filter(|&&place| place < limit)?;
+        self.below(&open.members.get(*place)?.class, rest)
     }
 
     fn members<'c>(&self, members: &'c [Member], names: &[&str]) -> Option<&'c FieldClass> {

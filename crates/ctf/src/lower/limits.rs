@@ -30,17 +30,34 @@ const ATTRIBUTES_PER_CLASS: usize = 16;
 pub(crate) const MAX_CLASS_BITS: u64 = 1 << 60;
 
 /// How much has been made of the metadata so far, in field classes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Budget {
     spent: usize,
+    most: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self::of(MAX_FIELD_CLASSES)
+    }
 }
 
 impl Budget {
+    /// For so many field classes.
+    pub(crate) fn of(most: usize) -> Self {
+        Self { spent: 0, most }
+    }
+
+    /// Whether more was asked for than there may be.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.spent > self.most
+    }
+
     /// Makes so many field classes, or what takes as much memory or time.
     pub(crate) fn charge(&mut self, classes: usize, offset: usize) -> Result<()> {
         self.spent = self.spent.saturating_add(classes);
-        if self.spent > MAX_FIELD_CLASSES {
-            let message = format!("the metadata stand for more than {MAX_FIELD_CLASSES} field classes");
+        if self.is_exceeded() {
+            let message = format!("the metadata stand for more than {} field classes", self.most);
             return Err(Complaint::new(offset, message));
         }
         Ok(())
@@ -70,6 +87,8 @@ pub(crate) struct Measure {
     align: u32,
     /// Bits of all parts of constant size; of a variant, those of its largest option.
     bits: u64,
+    /// Whether it ends at a byte's border if it begins at one.
+    whole_bytes: bool,
 }
 
 impl Measure {
@@ -80,17 +99,17 @@ impl Measure {
             FieldClass::Float(class) => class.size.into(),
             _ => 0,
         };
-        Self { levels: 1, align: class.align(), bits }
+        Self { levels: 1, align: class.align(), bits, whole_bytes: bits.is_multiple_of(8) }
     }
 
     /// Of a byte of text or of a BLOB.
     pub(crate) fn byte() -> Self {
-        Self { levels: 1, align: 8, bits: 8 }
+        Self { levels: 1, align: 8, bits: 8, whole_bytes: true }
     }
 
     /// Of a structure or a variant before its first member.
     pub(crate) fn empty(align: u32) -> Self {
-        Self { levels: 1, align, bits: 0 }
+        Self { levels: 1, align, bits: 0, whole_bytes: true }
     }
 
     pub(crate) fn aligned(self, align: u32) -> Self {
@@ -101,13 +120,16 @@ impl Measure {
     pub(crate) fn and(self, member: Self, offset: usize) -> Result<Self> {
         let bits = checked_bits(self.bits, member, offset)?;
         let levels = above(member, offset)?.max(self.levels);
-        Ok(Self { levels, align: self.align.max(member.align), bits })
+        let whole_bytes = self.whole_bytes && member.whole_bytes;
+        Ok(Self { levels, align: self.align.max(member.align), bits, whole_bytes })
     }
 
     /// With another option beside those so far; options align themselves.
     pub(crate) fn or(self, option: Self, offset: usize) -> Result<Self> {
         let levels = above(option, offset)?.max(self.levels);
-        Ok(Self { levels, align: self.align, bits: self.bits.max(checked_bits(0, option, offset)?) })
+        let bits = self.bits.max(checked_bits(0, option, offset)?);
+        let whole_bytes = self.whole_bytes && option.whole_bytes;
+        Ok(Self { levels, align: self.align, bits, whole_bytes })
     }
 
     /// Of an array of such elements; `None`: their number is not constant.
@@ -118,7 +140,18 @@ impl Measure {
             levels: above(self, offset)?,
             align: self.align,
             bits: bits.ok_or_else(|| too_large(offset))?,
+            whole_bytes: self.whole_bytes,
         })
+    }
+
+    /// Whether whatever follows the class begins at a byte's border; `at_border`: the class follows one.
+    pub(crate) fn ends_at_byte(self, at_border: bool) -> bool {
+        self.whole_bytes && (at_border || self.align.is_multiple_of(8))
+    }
+
+    /// Whether the class begins at a byte's border wherever it is.
+    pub(crate) fn begins_at_byte(self) -> bool {
+        self.align.is_multiple_of(8)
     }
 }
 

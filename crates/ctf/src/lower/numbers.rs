@@ -1,9 +1,10 @@
 //! Integers and floating point numbers.
 
+use super::placing::Placing;
 use super::types::{Lowered, Types};
 use super::{Complaint, attributes};
 use crate::schema::{Base, FieldClass, FloatClass, IntegerClass, IntegerForm, MAX_INTEGER_BITS};
-use crate::tsdl::Assignment;
+use crate::tsdl::{Assignment, Declarator, Path, ValueKind};
 
 type Result<T> = std::result::Result<T, Complaint>;
 
@@ -39,11 +40,15 @@ impl Types<'_> {
                 ["align"] => align = Some(attributes::alignment(value)?),
                 ["signed"] => class.signed = attributes::boolean(value)?,
                 ["byte_order"] => class.byte_order = attributes::byte_order(value)?.unwrap_or(self.native),
-                ["base"] => class.base = attributes::base(value)?,
+                ["base"] => {
+                    class.base = attributes::base(value)?;
+                    if matches!(value.kind, ValueKind::String(_)) {
+                        self.notes.add(value.offset, "a base is a number or a word, not a string");
+                    }
+                }
                 ["encoding"] => character = attributes::is_character(value)?,
                 ["map"] => class.clock = Some(self.clock(value)?),
-                // Attributes of writers' own do not change the layout.
-                _ => {}
+                _ => self.unknown_attribute(path, "an integer"),
             }
         }
         let (at, size) = size.ok_or_else(|| Complaint::new(offset, "an integer needs a size"))?;
@@ -63,6 +68,38 @@ impl Types<'_> {
             .ok_or_else(|| Complaint::new(value.offset, format!("no clock is called `{name}`")))
     }
 
+    /// An attribute of a writer's own: it does not change the layout.
+    pub(super) fn unknown_attribute(&mut self, path: &Path<'_>, of: &str) {
+        self.notes.add(path.offset, format!("the attribute `{path}` of {of} is unknown; ignored"));
+    }
+
+    /// `type name : bits`: the integer type is the unit that such fields share.
+    pub(super) fn bit_field(
+        &mut self,
+        unit: Lowered,
+        bits: u64,
+        declarator: &Declarator<'_>,
+        placing: &mut Placing,
+    ) -> Result<Lowered> {
+        let name = declarator.name;
+        let (FieldClass::Integer(mut class) | FieldClass::WideInteger(mut class)) = unit.class else {
+            return Err(Complaint::new(name.offset, "only an integer can be a bit field"));
+        };
+        let size = integer_size(bits, name.offset)?;
+        if size > class.size {
+            let message = format!("a bit field of {bits} bits does not fit its type of {}", class.size);
+            return Err(Complaint::new(name.offset, message));
+        }
+        let align = placing.bit_field(size, &class).unwrap_or_else(|| {
+            let message =
+                format!("where the unit of the bit field `{}` ends is unknown; taken as packed", name.text);
+            self.notes.add(name.offset, message);
+            1
+        });
+        (class.size, class.align) = (size, align);
+        Ok(Lowered::leaf(class.into()))
+    }
+
     pub(super) fn float(&mut self, offset: usize, attributes: &[Assignment<'_>]) -> Result<Lowered> {
         self.budget.charge_attributes(attributes.len(), offset)?;
         let (mut exponent, mut mantissa) = (0, 0);
@@ -73,7 +110,7 @@ impl Types<'_> {
                 ["mant_dig"] => mantissa = attributes::unsigned(value)?,
                 ["align"] => class.align = attributes::alignment(value)?,
                 ["byte_order"] => class.byte_order = attributes::byte_order(value)?.unwrap_or(self.native),
-                _ => {}
+                _ => self.unknown_attribute(path, "a floating point number"),
             }
         }
         class.size = match (exponent, mantissa) {

@@ -19,13 +19,15 @@ pub(super) fn mark_packet_header(class: &mut StructClass) {
     }
 }
 
-/// Marks the fields of a packet context.
-pub(super) fn mark_packet_context(class: &mut StructClass) {
+/// Marks the fields of a packet context. Times are on the clock of the stream; what another clock says is a field like
+/// any other.
+pub(super) fn mark_packet_context(class: &mut StructClass, clock: Option<usize>) {
     for member in &mut class.members {
         let FieldClass::Integer(class) = &mut member.class else { continue };
+        let timed = class.clock.is_none() || class.clock == clock;
         class.role = match member.name.as_str() {
-            "timestamp_begin" => Some(Role::PacketBegin),
-            "timestamp_end" => Some(Role::PacketEnd),
+            "timestamp_begin" if timed => Some(Role::PacketBegin),
+            "timestamp_end" if timed => Some(Role::PacketEnd),
             "content_size" => Some(Role::PacketContentLength),
             "packet_size" => Some(Role::PacketTotalLength),
             "events_discarded" => Some(Role::DiscardedEvents),
@@ -33,26 +35,61 @@ pub(super) fn mark_packet_context(class: &mut StructClass) {
             _ => None,
         };
     }
-}
-
-/// Marks the fields of an event header: whatever is called `id`, and all that is mapped to a clock.
-pub(super) fn mark_event_header(class: &mut StructClass) {
-    for member in &mut class.members {
-        mark_in_header(&member.name, &mut member.class);
+    for (role, ending) in [(Role::PacketBegin, "_begin"), (Role::PacketEnd, "_end")] {
+        mark_by_ending(class, role, ending, clock);
     }
 }
 
-fn mark_in_header(name: &str, class: &mut FieldClass) {
+/// Whatever is mapped to the clock and has such a name tells the packet's begin or end (CTF 1.8 section 8), unless the
+/// usual field is there.
+fn mark_by_ending(class: &mut StructClass, role: Role, ending: &str, clock: Option<usize>) {
+    if class.members.iter().any(|member| member.class.role() == Some(role)) {
+        return;
+    }
+    for member in &mut class.members {
+        if let FieldClass::Integer(class) = &mut member.class
+            && (class.clock.is_some() && class.clock == clock && class.role.is_none())
+            && member.name.ends_with(ending)
+        {
+            class.role = Some(role);
+            return;
+        }
+    }
+}
+
+/// Marks the fields of an event header: whatever is called `id`, and all that is mapped to the stream's clock.
+pub(super) fn mark_event_header(class: &mut StructClass, clock: Option<usize>) {
+    for member in &mut class.members {
+        mark_in_header(&member.name, &mut member.class, clock);
+    }
+}
+
+fn mark_in_header(name: &str, class: &mut FieldClass, clock: Option<usize>) {
     match class {
-        FieldClass::Integer(class) if class.clock.is_some() => class.role = Some(Role::Timestamp),
+        FieldClass::Integer(class) if class.clock.is_some() => {
+            class.role = (class.clock == clock).then_some(Role::Timestamp);
+        }
         FieldClass::Integer(class) if name == "id" => class.role = Some(Role::EventClassId),
-        FieldClass::Struct(class) => mark_event_header(class),
+        FieldClass::Struct(class) => mark_event_header(class, clock),
         FieldClass::Variant(class) => {
             for option in &mut class.options {
-                mark_in_header(&option.name, &mut option.class);
+                mark_in_header(&option.name, &mut option.class, clock);
             }
         }
         _ => {}
+    }
+}
+
+/// Whether a field with a role is there, at any depth of structures and variants.
+pub(super) fn has(class: &StructClass, role: Role) -> bool {
+    class.members.iter().any(|member| has_role(&member.class, role))
+}
+
+fn has_role(class: &FieldClass, role: Role) -> bool {
+    match class {
+        FieldClass::Struct(class) => has(class, role),
+        FieldClass::Variant(class) => class.options.iter().any(|option| has_role(&option.class, role)),
+        _ => class.role() == Some(role),
     }
 }
 

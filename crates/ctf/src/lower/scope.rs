@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::fields::Site;
 use crate::tsdl::{ArrayLength, Enum, Struct, Type, Variant};
 
 /// A lexical scope.
@@ -42,11 +43,25 @@ pub(super) enum Definition<'a> {
     Enum(&'a Enum<'a>),
 }
 
-/// A definition and the scope it stands in.
+impl Definition<'_> {
+    /// The address of what is defined, which tells it from all other definitions of the text.
+    pub(super) fn address(&self) -> *const () {
+        match self {
+            Self::Alias(target, _) => std::ptr::from_ref(*target).cast(),
+            Self::Struct(defined) => std::ptr::from_ref(*defined).cast(),
+            Self::Variant(defined) => std::ptr::from_ref(*defined).cast(),
+            Self::Enum(defined) => std::ptr::from_ref(*defined).cast(),
+        }
+    }
+}
+
+/// A definition and where it stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Named<'a> {
     pub(super) definition: Definition<'a>,
     pub(super) scope: ScopeId,
+    /// Among which fields, if it stands in a structure.
+    pub(super) site: Option<Site>,
 }
 
 impl<'a> Scopes<'a> {
@@ -62,15 +77,10 @@ impl<'a> Scopes<'a> {
         ScopeId(self.scopes.len() - 1)
     }
 
-    /// Makes a name known; one that the scope already has is redefined (metadata repeat themselves when they grow).
-    pub(super) fn define(
-        &mut self,
-        scope: ScopeId,
-        namespace: Namespace,
-        name: &'a str,
-        definition: Definition<'a>,
-    ) {
-        self.scopes[scope.0].names.insert((namespace, name), Named { definition, scope });
+    /// Makes a name known. One that the scope already has is defined anew; then the answer is `false`.
+    pub(super) fn define(&mut self, namespace: Namespace, name: &'a str, named: Named<'a>) -> bool {
+        let before = self.scopes[named.scope.0].names.insert((namespace, name), named);
+        before.is_none_or(|before| before.definition.address() == named.definition.address())
     }
 
     /// What a name means in a scope: the innermost definition.

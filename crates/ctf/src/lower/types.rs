@@ -1,16 +1,19 @@
 //! Types as written become field classes. Named types are lowered where they are used, because the lengths and tags
 //! inside refer to fields of that place. Here: names and structures; the other kinds have files of their own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::enums::Enums;
-use super::fields::Fields;
+use super::fields::{Fields, Site};
 use super::limits::{Budget, Measure};
-use super::numbers::integer_size;
+use super::notes::Notes;
+use super::placing::Placing;
 use super::scope::{Definition, Named, Namespace, ScopeId, Scopes};
 use super::{Complaint, attributes};
 use crate::schema::{ByteOrder, Encoding, FieldClass, IntegerClass, Location, StringClass, StructClass};
-use crate::tsdl::{Assignment, Declaration, Declarator, MAX_NESTING, Member, Path, Struct, Type, TypeKind};
+use crate::tsdl::{
+    Assignment, Declaration, Declarator, MAX_NESTING, Member, Path, Struct, Type, TypeKind, is_reserved,
+};
 
 type Result<T> = std::result::Result<T, Complaint>;
 
@@ -23,7 +26,21 @@ pub(super) struct Types<'a> {
     pub(super) clocks: HashMap<String, usize>,
     pub(super) enums: Enums<'a>,
     pub(super) budget: Budget,
+    pub(super) notes: Notes,
+    /// Addresses of the definitions that something has used.
+    pub(super) used: HashSet<*const ()>,
+    /// Addresses of the definitions being lowered, outermost first.
+    open: Vec<*const ()>,
+    /// Whether a length or a tag was looked for and not found: a type that is used elsewhere may find it there.
+    pub(super) missed: bool,
     depth: usize,
+}
+
+/// What a field is looked up for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Length,
+    Tag,
 }
 
 /// A field class and what the types around it need to know.
@@ -41,27 +58,46 @@ impl Lowered {
 }
 
 impl<'a> Types<'a> {
-    pub(super) fn new(native: ByteOrder, clocks: HashMap<String, usize>) -> Self {
-        let (enums, budget) = (Enums::default(), Budget::default());
-        Self { scopes: Scopes::new(), native, clocks, enums, budget, depth: 0 }
+    pub(super) fn new(native: ByteOrder, clocks: HashMap<String, usize>, notes: Notes) -> Self {
+        Self {
+            scopes: Scopes::new(),
+            native,
+            clocks,
+            enums: Enums::default(),
+            budget: Budget::default(),
+            notes,
+            used: HashSet::new(),
+            open: Vec::new(),
+            missed: false,
+            depth: 0,
+        }
     }
 
-    /// Makes the name of a declaration known.
-    pub(super) fn declare(&mut self, scope: ScopeId, declaration: &'a Declaration<'a>) {
+    /// Makes the names of a declaration known, which stands at a site of a structure or outside of all.
+    pub(super) fn declare(&mut self, scope: ScopeId, site: Option<Site>, declaration: &'a Declaration<'a>) {
         match declaration {
             Declaration::Typedef(typedef) => {
-                self.declare_tags(scope, &typedef.target);
+                self.declare_tags(scope, site, &typedef.target);
                 for Declarator { name, lengths, .. } in &typedef.declarators {
                     let definition = Definition::Alias(&typedef.target, lengths);
-                    self.scopes.define(scope, Namespace::Alias, name.text, definition);
+                    let named = Named { definition, scope, site };
+                    self.define(Namespace::Alias, name.text, name.offset, named);
                 }
             }
             Declaration::Typealias(alias) => {
-                self.declare_tags(scope, &alias.target);
+                self.declare_tags(scope, site, &alias.target);
                 let definition = Definition::Alias(&alias.target, &alias.lengths);
-                self.scopes.define(scope, Namespace::Alias, &alias.name.text, definition);
+                let named = Named { definition, scope, site };
+                self.define(Namespace::Alias, &alias.name.text, alias.name.offset, named);
             }
-            Declaration::Type(declared) => self.declare_tags(scope, declared),
+            Declaration::Type(declared) => self.declare_tags(scope, site, declared),
+        }
+    }
+
+    fn define(&mut self, namespace: Namespace, name: &'a str, offset: usize, named: Named<'a>) {
+        if !self.scopes.define(namespace, name, named) {
+            // Not valid (CTF 1.8 section 7.3.1), but nothing is lost by it.
+            self.notes.add(offset, format!("the type `{name}` is declared twice in one scope"));
         }
     }
 
@@ -69,6 +105,7 @@ impl<'a> Types<'a> {
     pub(super) fn declare_inside(
         &mut self,
         scope: ScopeId,
+        site: Option<Site>,
         declaration: &'a Declaration<'a>,
         offset: usize,
     ) -> Result<()> {
@@ -77,12 +114,12 @@ impl<'a> Types<'a> {
             Declaration::Typealias(_) | Declaration::Type(_) => 1,
         };
         self.budget.charge(names, offset)?;
-        self.declare(scope, declaration);
+        self.declare(scope, site, declaration);
         Ok(())
     }
 
     /// A type with a tag and a body declares its tag wherever it stands.
-    pub(super) fn declare_tags(&mut self, scope: ScopeId, written: &'a Type<'a>) {
+    pub(super) fn declare_tags(&mut self, scope: ScopeId, site: Option<Site>, written: &'a Type<'a>) {
         let (namespace, name, definition) = match &written.kind {
             TypeKind::Struct(s) if s.members.is_some() => (Namespace::Struct, s.name, Definition::Struct(s)),
             TypeKind::Variant(v) if v.members.is_some() => {
@@ -92,7 +129,7 @@ impl<'a> Types<'a> {
             _ => return,
         };
         if let Some(name) = name {
-            self.scopes.define(scope, namespace, name.text, definition);
+            self.define(namespace, name.text, name.offset, Named { definition, scope, site });
         }
     }
 
@@ -103,7 +140,7 @@ impl<'a> Types<'a> {
         fields: &mut Fields<'_>,
         written: &'a Type<'a>,
     ) -> Result<StructClass> {
-        self.declare_tags(scope, written);
+        self.declare_tags(scope, None, written);
         match self.lower(scope, fields, written)?.class {
             FieldClass::Struct(class) => Ok(class),
             _ => Err(Complaint::new(written.offset, "a structure is needed here")),
@@ -138,15 +175,19 @@ impl<'a> Types<'a> {
                 let unknown = || Complaint::new(offset, format!("no type is called `{name}`"));
                 let named = self.scopes.find(scope, Namespace::Alias, name).ok_or_else(unknown)?;
                 let Definition::Alias(target, lengths) = named.definition else { return Err(unknown()) };
-                let lowered = self.lower(named.scope, fields, target)?;
-                self.arrays(fields, lowered, lengths)
+                self.using(fields, named, (name, offset), |types, fields| {
+                    let lowered = types.lower(named.scope, fields, target)?;
+                    types.arrays(fields, lowered, lengths)
+                })
             }
             TypeKind::Integer(attributes) => self.integer(offset, attributes),
             TypeKind::FloatingPoint(attributes) => self.float(offset, attributes),
             TypeKind::String(attributes) => {
                 self.budget.charge_attributes(attributes.len(), offset)?;
-                for Assignment { path, value } in attributes.iter().filter(|a| a.path.is("encoding")) {
-                    if !attributes::is_character(value)? {
+                for Assignment { path, value } in attributes {
+                    if !path.is("encoding") {
+                        self.unknown_attribute(path, "a string");
+                    } else if !attributes::is_character(value)? {
                         return Err(Complaint::new(path.offset, "a string needs a character encoding"));
                     }
                 }
@@ -158,6 +199,7 @@ impl<'a> Types<'a> {
         }
     }
 
+    /// The definition of a type that is used by its tag.
     pub(super) fn tagged(
         &self,
         scope: ScopeId,
@@ -176,6 +218,27 @@ impl<'a> Types<'a> {
         Ok((name, self.scopes.find(scope, namespace, name).ok_or_else(unknown)?))
     }
 
+    /// Lowers what the name of a type stands for.
+    pub(super) fn using(
+        &mut self,
+        fields: &mut Fields<'_>,
+        named: Named<'a>,
+        (name, offset): (&str, usize),
+        lower: impl FnOnce(&mut Self, &mut Fields<'_>) -> Result<Lowered>,
+    ) -> Result<Lowered> {
+        let address = named.definition.address();
+        if self.open.contains(&address) {
+            return Err(Complaint::new(offset, format!("the type `{name}` contains itself")));
+        }
+        self.used.insert(address);
+        self.open.push(address);
+        fields.enter_definition(named.site);
+        let lowered = lower(self, fields);
+        fields.leave_definition(named.site);
+        self.open.pop();
+        lowered
+    }
+
     fn structure(
         &mut self,
         scope: ScopeId,
@@ -189,7 +252,9 @@ impl<'a> Types<'a> {
             let Definition::Struct(definition) = named.definition else {
                 return Err(Complaint::new(offset, format!("no struct is called `{name}`")));
             };
-            let mut lowered = self.structure(named.scope, fields, offset, definition)?;
+            let mut lowered = self.using(fields, named, (name, offset), |types, fields| {
+                types.structure(named.scope, fields, offset, definition)
+            })?;
             if let FieldClass::Struct(class) = &mut lowered.class {
                 class.min_align = class.min_align.max(min_align);
             }
@@ -198,46 +263,61 @@ impl<'a> Types<'a> {
         let scope = self.scopes.enter(scope);
         fields.begin_struct();
         let mut measure = Measure::empty(min_align);
+        let mut placing = Placing::begin();
+        // The first member that begins in the byte of a neighbour with another byte order.
+        let mut overlapping = None;
         for member in members {
-            match member {
-                Member::Declaration(declaration) => self.declare_inside(scope, declaration, offset)?,
-                Member::Field(field) => {
-                    self.declare_tags(scope, &field.target);
-                    for declarator in &field.declarators {
-                        let name = declarator.name;
-                        let lowered = self.declared(scope, fields, &field.target, declarator)?;
-                        measure = measure.and(lowered.measure, name.offset)?;
-                        if !fields.add(name.text, lowered.class) {
-                            let message = format!("two members of the structure are called `{}`", name.text);
-                            return Err(Complaint::new(name.offset, message));
-                        }
-                    }
+            let field = match member {
+                Member::Declaration(declaration) => {
+                    self.declare_inside(scope, fields.site(), declaration, offset)?;
+                    continue;
+                }
+                Member::Field(field) => field,
+            };
+            self.declare_tags(scope, fields.site(), &field.target);
+            for declarator in &field.declarators {
+                let name = declarator.name;
+                let lowered = self.declared(scope, fields, &field.target, declarator, &mut placing)?;
+                measure = measure.and(lowered.measure, name.offset)?;
+                if !placing.pass(&lowered.class, lowered.measure) {
+                    overlapping = overlapping.or(Some(name));
+                }
+                if !fields.add(name.text, lowered.class) {
+                    let message = format!("two members of the structure are called `{}`", name.text);
+                    return Err(Complaint::new(name.offset, message));
                 }
             }
         }
+        if let Some(name) = overlapping.filter(|_| fields.is_root() || measure.begins_at_byte()) {
+            let message = format!(
+                "`{}` begins inside a byte with another byte order than the field before it: their values can be wrong",
+                name.text
+            );
+            self.notes.add(name.offset, message);
+        }
+        let min_align = min_align.max(placing.units());
         let class = FieldClass::Struct(StructClass { members: fields.end_struct(), min_align });
-        Ok(Lowered { class, character: false, measure })
+        Ok(Lowered { class, character: false, measure: measure.aligned(min_align) })
     }
 
-    /// The class of a field: its type with the bits and the array lengths of its declarator.
+    /// The class of a field that begins there: its type with the bits and the array lengths of its declarator.
     pub(super) fn declared(
         &mut self,
         scope: ScopeId,
         fields: &mut Fields<'_>,
         target: &'a Type<'a>,
         declarator: &Declarator<'_>,
+        placing: &mut Placing,
     ) -> Result<Lowered> {
         let name = declarator.name;
         self.budget.charge_name(name.text, name.offset)?;
+        if is_reserved(name.text) {
+            self.notes.add(name.offset, format!("the reserved word `{}` is the name of a field", name.text));
+        }
         fields.enter(name.text);
         let mut lowered = self.lower(scope, fields, target)?;
         if let Some(bits) = declarator.bits {
-            let (FieldClass::Integer(mut class) | FieldClass::WideInteger(mut class)) = lowered.class else {
-                return Err(Complaint::new(name.offset, "only an integer can be a bit field"));
-            };
-            class.size = integer_size(bits, name.offset)?;
-            class.align = 1;
-            lowered = Lowered::leaf(class.into());
+            lowered = self.bit_field(lowered, bits, declarator, placing)?;
         }
         let lowered = self.arrays(fields, lowered, &declarator.lengths)?;
         fields.leave();
@@ -249,9 +329,32 @@ impl<'a> Types<'a> {
         &mut self,
         fields: &'f Fields<'_>,
         path: &Path<'_>,
+        purpose: Purpose,
     ) -> Result<(Location, &'f IntegerClass)> {
         let (found, compared) = fields.find(path);
-        let (location, class) = found?;
+        let Some((location, class)) = found else {
+            self.missed = true;
+            return Err(Complaint::new(path.offset, format!("no field before this one is called `{path}`")));
+        };
+        let class = match class {
+            FieldClass::Integer(class) => Some(class),
+            FieldClass::WideInteger(_) => {
+                let message = format!("`{path}` has more than 64 bits: it can be neither a length nor a tag");
+                return Err(Complaint::new(path.offset, message));
+            }
+            _ => None,
+        };
+        let class = class.filter(|class| match purpose {
+            Purpose::Length => !class.signed,
+            Purpose::Tag => class.mappings.is_some(),
+        });
+        let class = class.ok_or_else(|| {
+            let what = match purpose {
+                Purpose::Length => "not an unsigned integer: it cannot be a length",
+                Purpose::Tag => "no enum: it cannot be a tag",
+            };
+            Complaint::new(path.offset, format!("`{path}` is {what}"))
+        })?;
         self.budget.charge_location(&location.path, compared, path.offset)?;
         Ok((location, class))
     }

@@ -5,12 +5,16 @@ use std::collections::HashSet;
 use super::Complaint;
 use super::fields::Fields;
 use super::limits::Measure;
+use super::placing::Placing;
 use super::scope::{Definition, Namespace, ScopeId};
-use super::types::{Lowered, Types};
-use crate::schema::{FieldClass, VariantClass, VariantOption};
-use crate::tsdl::{Member, Variant};
+use super::types::{Lowered, Purpose, Types};
+use crate::schema::{FieldClass, Location, Mappings, VariantClass, VariantOption};
+use crate::tsdl::{Member, Path, Variant};
 
 type Result<T> = std::result::Result<T, Complaint>;
+
+/// A tag: where it is, whether it is signed, and the labels of its values.
+type Tag = (Location, bool, Mappings);
 
 impl<'a> Types<'a> {
     pub(super) fn variant(
@@ -20,50 +24,74 @@ impl<'a> Types<'a> {
         offset: usize,
         class: &'a Variant<'a>,
     ) -> Result<Lowered> {
-        let mut tag = class.tag.as_ref();
-        let (mut scope, mut definition) = (scope, class);
-        if class.members.is_none() {
-            let (name, named) = self.tagged(scope, Namespace::Variant, class.name, offset)?;
-            let Definition::Variant(found) = named.definition else {
-                return Err(Complaint::new(offset, format!("no variant is called `{name}`")));
-            };
-            (scope, definition) = (named.scope, found);
-            tag = tag.or(found.tag.as_ref());
+        if class.members.is_some() {
+            return self.tagged_variant(scope, fields, offset, None, class);
         }
-        let tag = tag.ok_or_else(|| Complaint::new(offset, "a variant needs a tag: `variant <field>`"))?;
-        let (selector, class) = self.find_field(fields, tag)?;
-        let selector_signed = class.signed;
-        let mappings = class
-            .mappings
-            .clone()
-            .ok_or_else(|| Complaint::new(tag.offset, format!("`{tag}` is no enum: it cannot be a tag")))?;
+        let (name, named) = self.tagged(scope, Namespace::Variant, class.name, offset)?;
+        let Definition::Variant(definition) = named.definition else {
+            return Err(Complaint::new(offset, format!("no variant is called `{name}`")));
+        };
+        // A tag that is given here is a field of this place, one of the definition a field of that place.
+        let tag = class.tag.as_ref().map(|tag| self.tag(fields, tag)).transpose()?;
+        self.using(fields, named, (name, offset), |types, fields| {
+            types.tagged_variant(named.scope, fields, offset, tag, definition)
+        })
+    }
+
+    fn tag(&mut self, fields: &Fields<'_>, path: &Path<'_>) -> Result<Tag> {
+        let (location, class) = self.find_field(fields, path, Purpose::Tag)?;
+        let none = || Complaint::new(path.offset, format!("`{path}` is no enum: it cannot be a tag"));
+        Ok((location, class.signed, class.mappings.clone().ok_or_else(none)?))
+    }
+
+    /// A variant with this tag, or with its own.
+    fn tagged_variant(
+        &mut self,
+        scope: ScopeId,
+        fields: &mut Fields<'_>,
+        offset: usize,
+        tag: Option<Tag>,
+        class: &'a Variant<'a>,
+    ) -> Result<Lowered> {
+        let own = class.tag.as_ref().filter(|_| tag.is_none());
+        let Some(tag) = own.map(|tag| self.tag(fields, tag)).transpose()?.or(tag) else {
+            // Those who use the variant may give it.
+            self.missed = true;
+            return Err(Complaint::new(offset, "a variant needs a tag: `variant <field>`"));
+        };
+        let (selector, selector_signed, mappings) = tag;
         let labels = self.labels(&mappings);
         let scope = self.scopes.enter(scope);
         let mut options: Vec<VariantOption> = Vec::new();
         let mut names = HashSet::new();
         let mut measure = Measure::empty(1);
-        for member in definition.members.iter().flatten() {
+        for member in class.members.iter().flatten() {
             let field = match member {
                 Member::Declaration(declaration) => {
-                    self.declare_inside(scope, declaration, offset)?;
+                    self.declare_inside(scope, fields.site(), declaration, offset)?;
                     continue;
                 }
                 Member::Field(field) => field,
             };
-            self.declare_tags(scope, &field.target);
+            self.declare_tags(scope, fields.site(), &field.target);
             for declarator in &field.declarators {
                 let name = declarator.name;
                 if !names.insert(name.text) {
                     let message = format!("two options of the variant are called `{}`", name.text);
                     return Err(Complaint::new(name.offset, message));
                 }
-                let lowered = self.declared(scope, fields, &field.target, declarator)?;
+                let lowered =
+                    self.declared(scope, fields, &field.target, declarator, &mut Placing::unknown())?;
                 measure = measure.or(lowered.measure, name.offset)?;
                 let ranges = labels.ranges(name.text).to_vec();
                 // Each takes memory, and time when the variant chooses.
                 self.budget.charge(ranges.len(), name.offset)?;
                 options.push(VariantOption { name: name.text.to_owned(), ranges, class: lowered.class });
             }
+        }
+        if !options.is_empty() && options.iter().all(|option| option.ranges.is_empty()) {
+            self.notes
+                .add(offset, "no label of the tag is the name of an option: the variant cannot be read");
         }
         let class =
             FieldClass::Variant(VariantClass { selector, selector_signed, options, transparent: false });

@@ -75,18 +75,23 @@ impl Trace {
             std::fs::read_dir(path).map_err(|source| Error::read(path, source))?;
             return Err(Error::new(path, Reason::NotATrace));
         }
-        let metadata_text = metadata::read(&metadata_path)?;
-        let (schema, warnings) = lower::schema(&metadata_text, &metadata_path)?;
+        let mut metadata = metadata::read(&metadata_path)?;
+        let (schema, warnings) = lower::schema(&metadata.text, &metadata_path)?;
+        metadata.check(&schema);
         let plan = Plan::compile(&schema);
         let mut trace = Self {
             path: path.to_owned(),
-            metadata_text,
+            metadata_text: metadata.text,
             schema,
             plan,
             files: Vec::new(),
             streams: Vec::new(),
-            diagnostics: warnings,
+            diagnostics: Vec::new(),
         };
+        for message in metadata.notes {
+            trace.note(Severity::Note, metadata_path.clone(), message);
+        }
+        trace.diagnostics.extend(warnings);
         trace.open_files()?;
         Ok(trace)
     }

@@ -10,11 +10,15 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::error::SyntaxError;
+
 /// A whole metadata text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ast<'a> {
     /// What stands at the top level, in the order of the text.
     pub items: Vec<Item<'a>>,
+    /// What the grammar does not have but is understood all the same.
+    pub notes: Vec<SyntaxError>,
 }
 
 /// One thing at the top level.

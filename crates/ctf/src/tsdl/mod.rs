@@ -15,7 +15,7 @@
 //!
 //! Where the specification and the existing writers leave a choice, this front end is lenient: a
 //! reserved word may name a field wherever it cannot be mistaken for something else, stray semicolons
-//! are skipped, and adjacent string literals are joined as in C.
+//! are skipped, and adjacent string literals are joined as in C ([`Ast::notes`] says where).
 
 mod ast;
 mod error;
@@ -29,11 +29,15 @@ mod tests;
 
 pub use ast::*;
 pub use error::{SyntaxError, excerpt, line_column, line_columns};
-pub(crate) use token::is_reserved;
 
 /// How deep types may be nested in each other. Writers stay below ten; the limit bounds the stack of
 /// the parser and of everything that walks its tree, against metadata with 100,000 nested structs.
 pub const MAX_NESTING: usize = 256;
+
+/// Whether a word is a keyword of TSDL, which the grammar does not allow as the name of a field.
+pub fn is_reserved(word: &str) -> bool {
+    token::reserved(word) != token::Reserved::No
+}
 
 /// Parses a whole metadata text.
 ///

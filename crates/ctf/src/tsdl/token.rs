@@ -141,11 +141,6 @@ pub(super) enum Reserved {
     Other,
 }
 
-/// Whether a word means something in itself.
-pub(crate) fn is_reserved(word: &str) -> bool {
-    !matches!(reserved(word), Reserved::No)
-}
-
 /// Looks a word up among the reserved ones.
 pub(super) fn reserved(word: &str) -> Reserved {
     match word {

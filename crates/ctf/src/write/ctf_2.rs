@@ -130,7 +130,7 @@ impl<'s> Converter<'s> {
             let converted = self.mappings.entry(mappings.as_ptr());
             converted.or_insert_with(|| by_label(mappings)).clone()
         });
-        IntegerClass { clock, mappings, ..class.clone() }
+        IntegerClass { mappings, clock, ..class.clone() }
     }
 
     fn variant(&mut self, class: &VariantClass) -> Result<VariantClass> {

@@ -48,15 +48,23 @@ impl<'a> Parser<'a> {
 
     /// One string literal or several in a row, which make one string.
     pub(super) fn string(&mut self) -> Result<Cow<'a, str>, SyntaxError> {
+        let offset = self.current.offset;
         let mut whole: Option<Cow<'a, str>> = None;
+        let mut joined = false;
         while let TokenKind::String(raw) = self.current.kind {
             // One byte for the opening quote.
             let part = literal::string(raw, self.current.offset + 1)?;
             self.advance()?;
             match &mut whole {
                 None => whole = Some(part),
-                Some(text) => text.to_mut().push_str(&part),
+                Some(text) => {
+                    text.to_mut().push_str(&part);
+                    joined = true;
+                }
             }
+        }
+        if joined {
+            self.notes.push(SyntaxError::new(offset, "strings in a row are no TSDL; joined as in C"));
         }
         whole.ok_or_else(|| self.expected("a string"))
     }

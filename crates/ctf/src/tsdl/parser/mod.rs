@@ -19,6 +19,7 @@ pub(super) struct Parser<'a> {
     lexer: Lexer<'a>,
     current: Token<'a>,
     nesting: usize,
+    notes: Vec<SyntaxError>,
 }
 
 impl<'a> Parser<'a> {
@@ -26,7 +27,7 @@ impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Result<Self, SyntaxError> {
         let mut lexer = Lexer::new(text);
         let current = lexer.next_token()?;
-        Ok(Self { lexer, current, nesting: 0 })
+        Ok(Self { lexer, current, nesting: 0, notes: Vec::new() })
     }
 
     /// Parses everything up to the end of the text.
@@ -34,7 +35,7 @@ impl<'a> Parser<'a> {
         let mut items = Vec::new();
         loop {
             match self.current.kind {
-                TokenKind::End => return Ok(Ast { items }),
+                TokenKind::End => return Ok(Ast { items, notes: self.notes }),
                 TokenKind::Symbol(Symbol::Semicolon) => {
                     self.advance()?;
                 }
