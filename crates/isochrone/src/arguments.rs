@@ -40,6 +40,9 @@ pub(crate) enum Command {
         isochrone events --event 'sched_*' --format json web/    as JSON lines, for programs")]
     Events(Events),
     /// Tell what is in traces: hosts, clocks, streams, events, losses
+    #[command(after_help = "Examples:\n  \
+        isochrone info web/                                           an overview of each trace\n  \
+        isochrone info --format json web/ | jq '.traces[].losses'     all gaps, for programs")]
     Info(Info),
     /// Turn times of one host into times of the reference or of another host, with bounds
     #[command(after_help = "Examples:\n  \

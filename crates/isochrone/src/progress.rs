@@ -1,21 +1,137 @@
-//! Progress bars on stderr, where that is a terminal and nobody asked for quiet.
+//! Progress bars on stderr: for work that takes long, where stderr is a terminal and nobody asked for quiet.
 
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isochrone_sync::Inputs;
 
-/// A bar over the bytes of the traces; hidden where nobody would see it.
-pub(crate) fn over_bytes(inputs: &Inputs, what: &'static str, quiet: bool) -> ProgressBar {
-    if quiet || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
+/// Work that is done by then needs no bar.
+const SHOW_AFTER: Duration = Duration::from_millis(500);
+
+/// How much of some work is done. Told from several threads.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    begun: Instant,
+    show_after: Duration,
+    /// Whether the bar has still to be shown.
+    waits: AtomicBool,
+    /// Where to draw it.
+    target: fn() -> ProgressDrawTarget,
+}
+
+impl Progress {
+    /// Over the bytes of all packets of the traces.
+    pub(crate) fn over_bytes(inputs: &Inputs, what: &'static str, quiet: bool) -> Self {
+        let packets = inputs.traces.iter().flat_map(|i| i.trace.streams()).flat_map(|s| &s.packets);
+        let bytes = packets.map(|p| p.total_bits / 8).sum();
+        let seen = is_seen(quiet, std::io::stderr().is_terminal());
+        Self::new(bytes, what, seen, SHOW_AFTER, ProgressDrawTarget::stderr)
     }
-    let packets = inputs.traces.iter().flat_map(|i| i.trace.streams()).flat_map(|s| &s.packets);
-    let bar = ProgressBar::new(packets.map(|p| p.total_bits / 8).sum());
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {eta}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_message(what);
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+
+    fn new(
+        bytes: u64,
+        what: &'static str,
+        seen: bool,
+        show_after: Duration,
+        target: fn() -> ProgressDrawTarget,
+    ) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {eta}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_message(what);
+        Self { bar, begun: Instant::now(), show_after, waits: AtomicBool::new(seen), target }
+    }
+
+    /// So many more bytes are done.
+    pub(crate) fn add(&self, bytes: u64) {
+        self.bar.inc(bytes);
+        if self.waits.load(Ordering::Relaxed)
+            && self.begun.elapsed() >= self.show_after
+            && self.waits.swap(false, Ordering::Relaxed)
+        {
+            self.bar.set_draw_target((self.target)());
+            self.bar.enable_steady_tick(Duration::from_millis(200));
+        }
+    }
+
+    /// All is done: nothing of the bar stays on the terminal.
+    pub(crate) fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Whether anybody would see a bar, and wants to.
+fn is_seen(quiet: bool, terminal: bool) -> bool {
+    terminal && !quiet
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// What was drawn. A target is made by a plain function, so this cannot be the test's own.
+    static WRITTEN: Mutex<String> = Mutex::new(String::new());
+
+    #[derive(Debug)]
+    struct Terminal;
+
+    impl TermLike for Terminal {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            WRITTEN.lock().unwrap().push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn only_long_work_on_a_terminal_without_quiet_shows_a_bar() {
+        let check = |quiet, terminal, show_after, expect: bool| {
+            WRITTEN.lock().unwrap().clear();
+            let target = || ProgressDrawTarget::term_like(Box::new(Terminal));
+            let progress = Progress::new(1000, "reading", is_seen(quiet, terminal), show_after, target);
+            progress.add(1);
+            // Behind the first addition, which may have shown the bar, nothing is drawn too often.
+            std::thread::sleep(Duration::from_millis(100));
+            progress.add(500);
+            let shown = WRITTEN.lock().unwrap().contains("reading");
+            progress.finish();
+            assert_eq!(shown, expect, "quiet {quiet}, terminal {terminal}, after {show_after:?}");
+        };
+        let (at_once, never) = (Duration::ZERO, Duration::MAX);
+        check(false, true, at_once, true);
+        check(false, true, never, false);
+        check(true, true, at_once, false);
+        check(false, false, at_once, false);
+        check(true, false, at_once, false);
+    }
 }

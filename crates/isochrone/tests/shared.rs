@@ -3,26 +3,15 @@
 //! Without the corpus these tests are skipped, loudly; with `ISOCHRONE_REQUIRE_SHARED` set everything must be there.
 #![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
 
+mod common;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use common::{shared, skip};
 use serde_json::Value;
-
-fn shared() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    if path.is_dir() {
-        return Some(path.canonicalize().unwrap());
-    }
-    skip(&path.display().to_string());
-    None
-}
-
-fn skip(what: &str) {
-    assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{what} is required");
-    eprintln!("SKIPPED: {what} is not there");
-}
 
 /// Whether a program can be run.
 fn have(program: &str) -> bool {

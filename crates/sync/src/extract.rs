@@ -1,56 +1,23 @@
-//! One pass over traces: sightings of packets, first and last events, counts, what each trace holds and lacks.
+//! One pass over traces. [`survey`] gathers what each of them holds and lacks; [`extract`] also looks into the packets of
+//! the network, and keeps those that can be matched.
 
 use isochrone_ctf::schema::ClockClass;
-use isochrone_ctf::{Diagnostic, Lost, Trace};
+use isochrone_ctf::{Event, Trace};
 use rayon::prelude::*;
 
 use crate::Progress;
+use crate::facts::{StreamFacts, Tally, TraceFacts};
 use crate::record::{Direction, Sighting};
-use crate::tracer::{self, Seen};
-
-/// What one trace gave.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TraceFacts {
-    /// Events decoded.
-    pub events: u64,
-    /// Per stream: events and bytes of each event class, in the order of the stream class.
-    pub classes: Vec<Vec<(u64, u64)>>,
-    /// Time of the first event in cycles.
-    pub first: Option<u64>,
-    /// Time of the last event in cycles.
-    pub last: Option<u64>,
-    /// What shows packets leave.
-    pub sent: Traffic,
-    /// What shows packets arrive.
-    pub received: Traffic,
-    /// Events the tracer discarded.
-    pub discarded_events: u64,
-    /// Packets the tracer lost.
-    pub discarded_packets: u64,
-    /// What could not be decoded.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// What a trace shows of packets in one direction.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Packets that can be matched.
-    pub packets: u64,
-    /// Packets of protocols that are not matched.
-    pub other: u64,
-    /// Packets that were recorded without their headers.
-    pub bare: u64,
-    /// Whether the metadata declare an event with packet headers.
-    pub declared: bool,
-    /// Whether they declare such an event without headers, as tracers before LTTng-modules 2.9 do.
-    pub headerless: bool,
-}
+use crate::tracer::{self, Extractor, Seen};
+use crate::traffic::Traffic;
 
 /// What all traces gave.
 #[derive(Debug, Default)]
 pub struct Extraction {
     /// By trace.
     pub facts: Vec<TraceFacts>,
+    /// What each trace shows of the network.
+    pub traffic: Vec<Traffic>,
     /// All sightings, by trace and stream.
     pub sightings: Vec<Sighting>,
 }
@@ -58,86 +25,85 @@ pub struct Extraction {
 /// Reads traces, several streams at a time; each comes with the index of its clock. Linear in the events; memory is
 /// proportional to the sightings.
 pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction {
-    let streams: Vec<(usize, usize)> = traces
-        .iter()
-        .enumerate()
-        .flat_map(|(index, (trace, _))| (0..trace.streams().len()).map(move |stream| (index, stream)))
-        .collect();
-    let read: Vec<_> = streams
-        .par_iter()
-        .map(|&(index, stream)| {
-            let (trace, clock) = traces[index];
-            stream_sightings(trace, stream, clock, progress)
-        })
-        .collect();
-    let mut extraction =
-        Extraction { facts: vec![TraceFacts::default(); traces.len()], sightings: Vec::new() };
-    for ((index, _), (facts, sightings)) in streams.into_iter().zip(read) {
-        extraction.facts[index].join(facts);
-        extraction.sightings.extend(sightings);
+    let only: Vec<&Trace> = traces.iter().map(|(trace, _)| *trace).collect();
+    let look = |index: usize, stream| Some(NetworkLook::new(only[index], stream, traces[index].1));
+    let mut extraction = Extraction {
+        facts: vec![TraceFacts::default(); traces.len()],
+        traffic: vec![Traffic::default(); traces.len()],
+        sightings: Vec::new(),
+    };
+    for (index, facts, look) in read(&only, look, progress) {
+        extraction.facts[index].streams.push(facts);
+        if let Some(look) = look {
+            extraction.traffic[index].join(look.traffic);
+            extraction.sightings.extend(look.sightings);
+        }
     }
     extraction
 }
 
-fn stream_sightings(
-    trace: &Trace,
-    stream: usize,
+/// Reads traces as [`extract`] does, but no event's fields: what can be told without a look into the packets of the
+/// network, which takes longer than all the rest on a host that talks much. Linear in the events; memory does not depend
+/// on their number.
+pub fn survey(traces: &[&Trace], progress: Progress<'_>) -> Vec<TraceFacts> {
+    let mut facts = vec![TraceFacts::default(); traces.len()];
+    for (index, stream, _) in read(traces, |_, _| None, progress) {
+        facts[index].streams.push(stream);
+    }
+    facts
+}
+
+/// Takes packets of the network out of the events of one stream.
+struct NetworkLook<'t> {
     clock: usize,
-    progress: Progress<'_>,
-) -> (TraceFacts, Vec<Sighting>) {
-    let plan = trace.stream_plan(stream);
-    let extractors: Vec<_> = plan.events.iter().map(|class| tracer::extractor(plan, class)).collect();
-    let mut facts = TraceFacts::default();
-    for (class, extractor) in plan.events.iter().zip(&extractors) {
-        match (extractor, class.name.as_deref().and_then(tracer::direction_of)) {
-            (Some(extractor), _) => facts.traffic(extractor.direction()).declared = true,
-            (None, Some(direction)) => facts.traffic(direction).headerless = true,
-            (None, None) => {}
+    stamps: Option<&'t ClockClass>,
+    /// By event class.
+    extractors: Vec<Option<Box<dyn Extractor>>>,
+    traffic: Traffic,
+    sightings: Vec<Sighting>,
+}
+
+impl<'t> NetworkLook<'t> {
+    fn new(trace: &'t Trace, stream: usize, clock: usize) -> Self {
+        let plan = trace.stream_plan(stream);
+        let extractors: Vec<_> = plan.events.iter().map(|class| tracer::extractor(plan, class)).collect();
+        let mut traffic = Traffic::default();
+        for (class, extractor) in plan.events.iter().zip(&extractors) {
+            match (extractor, class.name.as_deref().and_then(tracer::direction_of)) {
+                (Some(extractor), _) => traffic.of_mut(extractor.direction()).declared = true,
+                (None, Some(direction)) => traffic.of_mut(direction).headerless = true,
+                (None, None) => {}
+            }
+        }
+        Self { clock, stamps: trace.clock(stream), extractors, traffic, sightings: Vec::new() }
+    }
+
+    #[inline]
+    fn at(&mut self, event: &Event<'_>) {
+        if let Some(extractor) = &self.extractors[event.class().index] {
+            let direction = extractor.direction();
+            let seen = extractor.seen(event);
+            self.keep(event, direction, seen);
         }
     }
-    let mut sightings = Vec::new();
-    let mut classes = vec![(0, 0); plan.events.len()];
-    let stamps = trace.clock(stream);
-    let mut events = trace.events(stream);
-    let mut last_packet = None;
-    for event in events.by_ref() {
-        if last_packet.is_none_or(|packet| !std::ptr::eq(packet, event.packet())) {
-            last_packet = Some(event.packet());
-            progress(event.packet().total_bits / 8);
-        }
-        let class = event.class().index;
-        let (count, bytes) = &mut classes[class];
-        *count += 1;
-        *bytes += event.size();
-        let cycles = event.cycles();
-        facts.first = facts.first.or(cycles).min(cycles);
-        facts.last = facts.last.max(cycles);
-        let Some(extractor) = &extractors[class] else { continue };
-        let direction = extractor.direction();
-        match extractor.seen(&event) {
+
+    /// Apart, so that the loop over all events stays small.
+    #[inline(never)]
+    fn keep(&mut self, event: &Event<'_>, direction: Direction, seen: Seen) {
+        let passed = self.traffic.of_mut(direction);
+        match seen {
             Seen::Packet(key) => {
-                facts.traffic(direction).packets += 1;
-                if let Some(time) =
-                    stamps.zip(cycles).and_then(|(stamps, cycles)| time(stamps, cycles, direction))
-                {
-                    sightings.push(Sighting { clock, time, direction, key });
+                passed.packets += 1;
+                let stamp = self.stamps.zip(event.cycles());
+                if let Some(time) = stamp.and_then(|(stamps, cycles)| time(stamps, cycles, direction)) {
+                    self.sightings.push(Sighting { clock: self.clock, time, direction, key });
                 }
             }
-            Seen::OtherProtocol => facts.traffic(direction).other += 1,
-            Seen::NoHeader => facts.traffic(direction).bare += 1,
+            Seen::OtherProtocol => passed.other += 1,
+            Seen::NoHeader => passed.bare += 1,
             Seen::Loopback => {}
         }
     }
-    facts.events = classes.iter().map(|(count, _)| count).sum();
-    facts.classes = vec![classes];
-    facts.diagnostics = events.diagnostics().to_vec();
-    for loss in trace.losses(stream) {
-        match loss.lost {
-            Lost::Events(count) => facts.discarded_events = facts.discarded_events.saturating_add(count),
-            Lost::Packets(count) => facts.discarded_packets = facts.discarded_packets.saturating_add(count),
-        }
-    }
-    (facts, sightings)
 }
 
 /// The instant that proves least: a departure is not before its stamp, an arrival not behind the latest time that its
@@ -150,35 +116,56 @@ fn time(stamps: &ClockClass, cycles: u64, direction: Direction) -> Option<i64> {
     i64::try_from(raw).ok()
 }
 
-impl TraceFacts {
-    fn traffic(&mut self, direction: Direction) -> &mut Traffic {
-        match direction {
-            Direction::Sent => &mut self.sent,
-            Direction::Received => &mut self.received,
-        }
-    }
+/// The index of a trace, and what one of its streams gave.
+type Read<'t> = (usize, StreamFacts, Option<NetworkLook<'t>>);
 
-    /// Adds what another stream of the same trace gave.
-    fn join(&mut self, other: Self) {
-        self.events += other.events;
-        self.classes.extend(other.classes);
-        self.first = [self.first, other.first].into_iter().flatten().min();
-        self.last = self.last.max(other.last);
-        self.sent.join(other.sent);
-        self.received.join(other.received);
-        self.discarded_events = self.discarded_events.saturating_add(other.discarded_events);
-        self.discarded_packets = self.discarded_packets.saturating_add(other.discarded_packets);
-        self.diagnostics.extend(other.diagnostics);
-    }
+/// Reads all streams, by trace and stream. `look` is asked, for the index of a trace and that of a stream in it, how to
+/// look at the stream's events beyond counting them.
+fn read<'t>(
+    traces: &[&'t Trace],
+    look: impl Fn(usize, usize) -> Option<NetworkLook<'t>> + Sync,
+    progress: Progress<'_>,
+) -> Vec<Read<'t>> {
+    let streams: Vec<(usize, usize)> = traces
+        .iter()
+        .enumerate()
+        .flat_map(|(index, trace)| (0..trace.streams().len()).map(move |stream| (index, stream)))
+        .collect();
+    streams
+        .par_iter()
+        .map(|&(index, stream)| {
+            let mut look = look(index, stream);
+            (index, read_stream(traces[index], stream, look.as_mut(), progress), look)
+        })
+        .collect()
 }
 
-impl Traffic {
-    /// Adds what another source shows.
-    pub fn join(&mut self, other: Self) {
-        self.packets += other.packets;
-        self.other += other.other;
-        self.bare += other.bare;
-        self.declared |= other.declared;
-        self.headerless |= other.headerless;
+/// One function for all who read, not one each: the compiler makes the decoder a part of the only loop that there is.
+fn read_stream(
+    trace: &Trace,
+    stream: usize,
+    mut look: Option<&mut NetworkLook<'_>>,
+    progress: Progress<'_>,
+) -> StreamFacts {
+    let mut classes = vec![Tally::default(); trace.stream_plan(stream).events.len()];
+    let (mut first, mut last) = (None, None);
+    let mut events = trace.events(stream);
+    let mut last_packet = None;
+    for event in events.by_ref() {
+        if last_packet.is_none_or(|packet| !std::ptr::eq(packet, event.packet())) {
+            last_packet = Some(event.packet());
+            progress(event.packet().total_bits / 8);
+        }
+        let tally = &mut classes[event.class().index];
+        tally.count += 1;
+        tally.bytes += event.size();
+        let cycles = event.cycles();
+        first = first.or(cycles).min(cycles);
+        last = last.max(cycles);
+        if let Some(look) = &mut look {
+            look.at(&event);
+        }
     }
+    let diagnostics = events.diagnostics().to_vec();
+    StreamFacts { classes, first, last, losses: trace.losses(stream), diagnostics }
 }

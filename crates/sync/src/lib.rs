@@ -3,7 +3,8 @@
 //! The way through this crate: [`Inputs`] finds and opens traces; [`hosts`] says which clock stamps them; [`tracer`]
 //! turns events into [`record::Sighting`]s of packets; [`matching`] pairs them to messages; [`synchronize()`] hands the
 //! messages to `isochrone-clock` and puts the answer into an [`artefact::Artefact`], the `sync.json`. [`apply`] reads
-//! events and times through an artefact, [`copies`] writes synchronized copies of traces.
+//! events and times through an artefact, [`copies`] writes synchronized copies of traces. [`survey`] tells what traces
+//! hold without a look into their events.
 //!
 //! Nothing is printed here: what a person should know comes back as values.
 
@@ -13,6 +14,7 @@ pub mod artefact;
 mod assemble;
 pub mod copies;
 mod extract;
+mod facts;
 pub mod hosts;
 mod input;
 mod links;
@@ -22,8 +24,10 @@ mod options;
 pub mod record;
 mod synchronize;
 pub mod tracer;
+pub mod traffic;
 
-pub use extract::{Extraction, TraceFacts, Traffic, extract};
+pub use extract::{Extraction, extract, survey};
+pub use facts::{StreamFacts, Tally, TraceFacts};
 pub use input::{InputTrace, Inputs, Refused};
 pub use options::Options;
 pub use synchronize::{Outcome, SyncError, synchronize};

@@ -2,7 +2,7 @@
 
 use isochrone_clock::{LinkQuality, LinkReport, Solution};
 
-use crate::extract::TraceFacts;
+use crate::facts::TraceFacts;
 use crate::hosts::{self, HostClock};
 use crate::input::Inputs;
 use crate::options::Options;
@@ -56,11 +56,8 @@ fn same_name(inputs: &Inputs, clock: &HostClock) -> Option<String> {
 }
 
 fn losses(clock: &HostClock, facts: &[TraceFacts]) -> Option<String> {
-    let (mut events, mut packets) = (0_u64, 0_u64);
-    for &trace in &clock.traces {
-        events = events.saturating_add(facts[trace].discarded_events);
-        packets = packets.saturating_add(facts[trace].discarded_packets);
-    }
+    let events: u128 = clock.traces.iter().map(|&trace| facts[trace].lost_events()).sum();
+    let packets: u128 = clock.traces.iter().map(|&trace| facts[trace].lost_packets()).sum();
     let host = &clock.host;
     (events > 0 || packets > 0)
         .then(|| format!("{host}: the tracer lost {events} events and {packets} packets"))

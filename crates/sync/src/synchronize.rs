@@ -7,7 +7,8 @@ use crate::Progress;
 use crate::advice::{self, Advice};
 use crate::artefact::Artefact;
 use crate::assemble::assemble;
-use crate::extract::{TraceFacts, extract};
+use crate::extract::{Extraction, extract};
+use crate::facts::TraceFacts;
 use crate::hosts::{self, HostClock};
 use crate::input::{Inputs, Refused};
 use crate::links::{self, Links};
@@ -15,6 +16,7 @@ use crate::matching::Matcher;
 use crate::notes;
 use crate::options::Options;
 use crate::record::Sighting;
+use crate::traffic::Traffic;
 
 /// The artefact and what a report says beside it.
 #[derive(Debug)]
@@ -71,7 +73,7 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let traces: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
     let stamped = hosts::group(&traces);
     let mut refused = unclocked(inputs, &stamped);
-    let (facts, sightings) = read(inputs, &stamped, progress);
+    let Extraction { facts, traffic, sightings } = read(inputs, &stamped, progress);
 
     let (mut clocks, mut spans) = (Vec::new(), Vec::new());
     let numbers: Vec<Option<usize>> = stamped
@@ -106,11 +108,10 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let notes = notes::about(inputs, &clocks, &facts, &solution, options);
     let mut artefact = assemble(inputs, &clocks, &solution, &messages, &matches, reference, options);
     artefact.refused = inputs.refused.iter().chain(&refused).map(Into::into).collect();
-    let lost = |diagnostics: &[Diagnostic]| diagnostics.iter().any(Diagnostic::is_loss);
-    let damaged = facts.iter().any(|f| lost(&f.diagnostics))
-        || inputs.traces.iter().any(|input| lost(input.trace.diagnostics()));
+    let opened = inputs.traces.iter().flat_map(|input| input.trace.diagnostics());
+    let damaged = opened.chain(facts.iter().flat_map(TraceFacts::diagnostics)).any(Diagnostic::is_loss);
     let partial = damaged || !artefact.refused.is_empty() || artefact.islands.len() > 1;
-    let advice = advice::for_hosts(&clocks, &facts);
+    let advice = advice::for_hosts(&clocks, &traffic);
     Ok(Outcome { artefact, facts, unmatched: matches.unmatched, advice, refused, notes, partial })
 }
 
@@ -132,19 +133,21 @@ fn unclocked(inputs: &Inputs, clocks: &[HostClock]) -> Vec<Refused> {
         .collect()
 }
 
-/// Reads the traces of all clocks: facts by input trace, sightings with the numbers of their clocks.
-fn read(inputs: &Inputs, clocks: &[HostClock], progress: Progress<'_>) -> (Vec<TraceFacts>, Vec<Sighting>) {
+/// Reads the traces of all clocks: what they gave by input trace, sightings with the numbers of their clocks.
+fn read(inputs: &Inputs, clocks: &[HostClock], progress: Progress<'_>) -> Extraction {
     let mut order = Vec::new();
     for (number, clock) in clocks.iter().enumerate() {
         order.extend(clock.traces.iter().map(|&trace| (trace, number)));
     }
     let traces: Vec<_> = order.iter().map(|&(trace, clock)| (&inputs.traces[trace].trace, clock)).collect();
-    let extraction = extract(&traces, progress);
+    let found = extract(&traces, progress);
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
-    for ((trace, _), found) in order.into_iter().zip(extraction.facts) {
+    let mut traffic = vec![Traffic::default(); inputs.traces.len()];
+    for (((trace, _), found), shown) in order.into_iter().zip(found.facts).zip(found.traffic) {
         facts[trace] = found;
+        traffic[trace] = shown;
     }
-    (facts, extraction.sightings)
+    Extraction { facts, traffic, sightings: found.sightings }
 }
 
 /// First and last event of a clock over all its traces, raw ns.
@@ -155,13 +158,13 @@ fn span(inputs: &Inputs, clock: &HostClock, facts: &[TraceFacts]) -> Option<Span
             i64::try_from(stamps.raw_ns(pick(&facts[trace])?)).ok()
         })
     };
-    Some(Span { begin: of(|f| f.first).min()?, end: of(|f| f.last).max()? })
+    Some(Span { begin: of(TraceFacts::first).min()?, end: of(TraceFacts::last).max()? })
 }
 
 /// The traces of a clock without a usable time.
 fn eventless(inputs: &Inputs, clock: &HostClock, facts: &[TraceFacts]) -> Vec<Refused> {
     let refuse = |&trace: &usize| {
-        let why = match facts[trace].events {
+        let why = match facts[trace].events() {
             0 => "it holds no events".to_owned(),
             events => format!("none of its {events} events has a time that fits 64 bits of ns"),
         };

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use isochrone_sync::artefact::{Artefact, Quality};
-use isochrone_sync::{Inputs, Options, Outcome, synchronize};
+use isochrone_sync::record::Direction;
+use isochrone_sync::traffic::packet_events;
+use isochrone_sync::{Inputs, Options, Outcome, extract, survey, synchronize};
 
 #[path = "../examples/truth.rs"]
 mod truth;
@@ -49,6 +51,34 @@ fn the_order_of_the_arguments_does_not_matter() {
         .map(|names| outcome(&names, None).artefact.to_json().unwrap());
     assert_eq!(results[0], results[1]);
     assert_eq!(results[0], results[2]);
+}
+
+/// A survey tells what an extraction does, but for what is inside the packets of the network; and those it counts.
+#[test]
+fn a_survey_agrees_with_an_extraction() {
+    let inputs = Inputs::open(&[shop("client"), shop("app"), shop("db")]);
+    let traces: Vec<_> = inputs.traces.iter().map(|input| &input.trace).collect();
+    let surveyed = survey(&traces, &|_| {});
+    let extraction = extract(&traces.iter().map(|trace| (*trace, 0)).collect::<Vec<_>>(), &|_| {});
+    assert_eq!(surveyed, extraction.facts);
+    let check = |trace: usize, direction, expect: u64| {
+        assert_eq!(
+            packet_events(traces[trace], &surveyed[trace], direction),
+            expect,
+            "{trace} {direction:?}"
+        );
+        let looked = extraction.traffic[trace].of(direction);
+        assert!(looked.declared && !looked.headerless);
+        // Some of them may be of the loopback device, which counts for nothing.
+        let inside = looked.packets + looked.other + looked.bare;
+        assert!((1..=expect).contains(&inside), "{trace} {direction:?}: {inside} of {expect}");
+    };
+    check(0, Direction::Sent, 120);
+    check(0, Direction::Received, 120);
+    check(1, Direction::Sent, 434);
+    check(1, Direction::Received, 344);
+    check(2, Direction::Sent, 224);
+    check(2, Direction::Received, 312);
 }
 
 #[test]

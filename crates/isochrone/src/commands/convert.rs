@@ -125,9 +125,7 @@ impl Row<'_> {
             if raw {
                 return format!("{ns} ns");
             }
-            let sign = if ns < 0 { "-" } else { "" };
-            let size = ns.unsigned_abs();
-            format!("{sign}{}.{:09} ({})", size / 1_000_000_000, size % 1_000_000_000, time::full(ns))
+            format!("{} ({})", time::seconds(ns), time::full(ns))
         };
         writeln!(out, "{} {} = {} {}", self.from, shown(self.from_ns), self.to, shown(self.to_ns))?;
         let distance = |bound: Option<i128>| bound.and_then(|b| i64::try_from(b - self.to_ns).ok());

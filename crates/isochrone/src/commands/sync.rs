@@ -10,7 +10,7 @@ use isochrone_sync::{Inputs, Options, Outcome, copies, synchronize};
 
 use crate::Ending;
 use crate::arguments::{ReportFormat, Sync};
-use crate::progress;
+use crate::progress::Progress;
 use crate::render::{complaints, figures, report};
 
 pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
@@ -25,9 +25,9 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
         anyhow::ensure!(exists, "cannot write there: {} is no directory", parent.display());
     }
     let options = Options { reference: arguments.reference.clone(), ..Options::default() };
-    let bar = progress::over_bytes(&inputs, "matching packets", quiet);
-    let outcome = synchronize(&inputs, &options, &|bytes| bar.inc(bytes))?;
-    bar.finish_and_clear();
+    let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
+    let outcome = synchronize(&inputs, &options, &|bytes| bar.add(bytes))?;
+    bar.finish();
     show_complaints(&outcome, quiet);
     ending = ending.max(Ending::partly_if(outcome.partial));
     let clocks = Clocks::new(&outcome.artefact)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
 /// What was lost, refused, odd or missing: on stderr, before the result.
 fn show_complaints(outcome: &Outcome, quiet: bool) {
     for facts in &outcome.facts {
-        complaints::show(&facts.diagnostics, quiet);
+        complaints::show(facts.diagnostics(), quiet);
     }
     complaints::show_refused(&outcome.refused, "warning");
     if quiet {
@@ -75,7 +75,7 @@ fn write_copies(inputs: &Inputs, clocks: &Clocks, directory: &Path, quiet: bool)
     // What could not be decoded has been told when the traces were read.
     let lost = copied.iter().flat_map(|copy| &copy.summary.lost).any(Diagnostic::is_loss);
     if !quiet {
-        let events = copied.iter().map(|copy| copy.summary.events).sum();
+        let events: u64 = copied.iter().map(|copy| copy.summary.events).sum();
         let (traces, events) = (figures::plural(copied.len(), "trace"), figures::count(events));
         eprintln!("{traces} with {events} events written below {}", directory.display());
     }

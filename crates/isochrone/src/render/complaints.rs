@@ -42,8 +42,12 @@ pub(crate) fn show_refused(refused: &[Refused], word: &str) {
 }
 
 /// Shows diagnostics; losses make the work partial.
-pub(crate) fn show(diagnostics: &[Diagnostic], quiet: bool) -> Ending {
-    let shown = diagnostics.iter().filter(|d| d.is_loss() || !quiet);
+pub(crate) fn show<'d, D>(diagnostics: D, quiet: bool) -> Ending
+where
+    D: IntoIterator<Item = &'d Diagnostic, IntoIter: Clone>,
+{
+    let mut diagnostics = diagnostics.into_iter();
+    let shown = diagnostics.clone().filter(|d| d.is_loss() || !quiet);
     let count = shown.clone().count();
     for diagnostic in shown.take(MAX_SHOWN) {
         let word = if diagnostic.is_loss() { "warning" } else { "note" };
@@ -52,5 +56,5 @@ pub(crate) fn show(diagnostics: &[Diagnostic], quiet: bool) -> Ending {
     if count > MAX_SHOWN {
         eprintln!("… and {} more of this trace", count - MAX_SHOWN);
     }
-    Ending::partly_if(diagnostics.iter().any(Diagnostic::is_loss))
+    Ending::partly_if(diagnostics.any(Diagnostic::is_loss))
 }

@@ -18,9 +18,9 @@ pub(crate) fn duration(ns: i64) -> String {
     }
 }
 
-/// A number in groups of three: `1,234,567`.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
+/// A number in groups of three: `1,234,567`. For unsigned numbers of any width.
+pub(crate) fn count(number: impl TryInto<u128>) -> String {
+    let digits = number.try_into().unwrap_or(u128::MAX).to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -31,15 +31,26 @@ pub(crate) fn count(number: u64) -> String {
     grouped
 }
 
+/// A part of a whole in tenths of a percent, rounded: `12.5 %`. What is there is never shown as nothing.
+pub(crate) fn share(part: u64, whole: u64) -> String {
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    let Some(tenths) = (part * 1000 + whole / 2).checked_div(whole) else { return String::new() };
+    match tenths {
+        0 if part > 0 => "< 0.1 %".to_owned(),
+        _ => format!("{}.{} %", tenths / 10, tenths % 10),
+    }
+}
+
 /// A range, `?` for what is not known.
 pub(crate) fn range<T>(lo: Option<T>, hi: Option<T>, show: impl Fn(T) -> String) -> String {
     let side = |value: Option<T>| value.map_or_else(|| "?".to_owned(), &show);
     format!("{} … {}", side(lo), side(hi))
 }
 
-/// `1 host`, `2 hosts`.
-pub(crate) fn plural(number: usize, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+/// `1 host`, `2,000 hosts`. For unsigned numbers of any width.
+pub(crate) fn plural(number: impl TryInto<u128>, one: &str) -> String {
+    let number = number.try_into().unwrap_or(u128::MAX);
+    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -60,9 +71,25 @@ mod tests {
 
     #[test]
     fn counts_are_grouped() {
-        let check = |number, expect: &str| assert_eq!(count(number), expect);
+        let check = |number: u128, expect: &str| assert_eq!(count(number), expect);
         check(7, "7");
         check(1234, "1,234");
+        assert_eq!((plural(1_u8, "gap"), plural(0_u8, "gap")), ("1 gap".to_owned(), "0 gaps".to_owned()));
+        assert_eq!(plural(2000_usize, "gap"), "2,000 gaps");
         check(1_234_567, "1,234,567");
+        check(u128::from(u64::MAX) + 1, "18,446,744,073,709,551,616");
+    }
+
+    #[test]
+    fn shares_are_rounded() {
+        let check = |part, whole, expect: &str| assert_eq!(share(part, whole), expect);
+        check(1, 3, "33.3 %");
+        check(2, 3, "66.7 %");
+        check(7, 7, "100.0 %");
+        check(0, 7, "0.0 %");
+        check(1, 2000, "0.1 %");
+        check(1, 2001, "< 0.1 %");
+        check(0, 0, "");
+        check(u64::MAX, u64::MAX, "100.0 %");
     }
 }

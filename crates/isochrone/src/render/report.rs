@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::Table;
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, Formula, IslandEntry, LinkEntry, Quality};
 
-use super::figures;
+use super::{figures, table};
 
 /// Pairs of hosts without messages are listed up to this many, then counted.
 const MAX_ABSENT: usize = 3;
@@ -119,7 +119,7 @@ fn clocks_table(clocks: &Clocks) -> Table {
         "at best",
         "its wall clock is",
     ];
-    let mut table = new_table(&header);
+    let mut table = table::new(&header);
     for clock in clocks.iter() {
         let host = clock.entry.host.clone();
         let Some(reference) = clocks.of_host(&clock.reference).filter(|_| host != clock.reference) else {
@@ -139,7 +139,7 @@ fn clocks_table(clocks: &Clocks) -> Table {
             wall_clock(clock, reference),
         ]);
     }
-    right_from(&mut table, 2);
+    table::right_from(&mut table, 2);
     table
 }
 
@@ -170,7 +170,7 @@ fn links_table(links: &[&LinkEntry]) -> Table {
         "least round trip",
         "unsure",
     ];
-    let mut table = new_table(&header);
+    let mut table = table::new(&header);
     for link in links {
         let (lo, hi) = link.offset_at_middle_ns;
         let unsure = match (link.messages.ambiguous, link.inversions) {
@@ -189,7 +189,7 @@ fn links_table(links: &[&LinkEntry]) -> Table {
             unsure,
         ]);
     }
-    right_from(&mut table, 2);
+    table::right_from(&mut table, 2);
     table
 }
 
@@ -200,21 +200,5 @@ fn quality(quality: Quality) -> &'static str {
         Quality::Incomplete => "incomplete",
         Quality::Absent => "absent",
         Quality::Refused => "refused",
-    }
-}
-
-/// A plain table, as wide as its content: numbers that belong together stay on one line.
-fn new_table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(header);
-    table
-}
-
-fn right_from(table: &mut Table, first: usize) {
-    for column in table.column_iter_mut().skip(first) {
-        column.set_cell_alignment(CellAlignment::Right);
     }
 }

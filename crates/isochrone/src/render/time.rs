@@ -116,11 +116,21 @@ impl Shower {
     }
 }
 
-/// A date and time for people: `2026-11-20 05:54:25.967103592`.
+/// A date and time for people: `2026-11-20 05:54:25.967103592`. Where no calendar reaches, the seconds since 1970.
 pub(crate) fn full(unix_ns: i128) -> String {
+    let second = i64::try_from(unix_ns.div_euclid(NS_PER_S)).ok();
+    if second.is_none_or(|second| Timestamp::from_second(second).is_err()) {
+        return format!("{} s since 1970", seconds(unix_ns));
+    }
     let mut out = Vec::new();
     put(&mut out, unix_ns, true);
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Exact seconds: `-1.500000000`.
+pub(crate) fn seconds(ns: i128) -> String {
+    let (sign, size) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+    format!("{sign}{}.{:09}", size / NS_PER_S.unsigned_abs(), size % NS_PER_S.unsigned_abs())
 }
 
 #[cfg(test)]
@@ -149,6 +159,8 @@ mod tests {
     fn times_are_shown() {
         assert_eq!(full(1_795_154_041_823_216_897), "2026-11-20 05:54:01.823216897");
         assert_eq!(full(-1), "1969-12-31 23:59:59.999999999");
+        assert_eq!(full(1_351_530_929_945_824_323_000_000_001), "1351530929945824323.000000001 s since 1970");
+        assert_eq!(full(i128::from(i64::MIN) * NS_PER_S), "-9223372036854775808.000000000 s since 1970");
         for date in [false, true] {
             let mut shower = Shower::new(date);
             for time in [-1, 0, 1, 999_999_999, 1_000_000_000, 1_795_154_041_823_216_897, 5, i128::MAX / 4] {

@@ -1,0 +1,94 @@
+//! What a trace holds and lacks, as one pass over it tells: counts, first and last events, losses.
+//!
+//! [`crate::survey`] and [`crate::extract()`] fill these in; `isochrone info` shows them, the notes of a synchronization draw
+//! on them. What a trace shows of the network is in [`crate::traffic`].
+
+use isochrone_ctf::{Diagnostic, Loss, Lost};
+
+/// What one trace gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TraceFacts {
+    /// By stream, as the trace counts them; nothing where the trace was not read.
+    pub streams: Vec<StreamFacts>,
+}
+
+/// What one stream gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StreamFacts {
+    /// By event class, in the order of the stream class.
+    pub classes: Vec<Tally>,
+    /// Time of the first event in cycles of the stream's clock.
+    pub first: Option<u64>,
+    /// Time of the last event in cycles of the stream's clock.
+    pub last: Option<u64>,
+    /// What the tracer could not write, in order.
+    pub losses: Vec<Loss>,
+    /// What could not be decoded.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Events of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub count: u64,
+    /// Their bytes, headers included; padding that aligns an event belongs to none.
+    pub bytes: u64,
+}
+
+impl TraceFacts {
+    /// Events decoded; linear in the event classes.
+    pub fn events(&self) -> u64 {
+        self.streams.iter().map(StreamFacts::events).sum()
+    }
+
+    /// Time of the first event in cycles; of use where all streams have one clock.
+    pub fn first(&self) -> Option<u64> {
+        self.streams.iter().filter_map(|stream| stream.first).min()
+    }
+
+    /// Time of the last event in cycles; of use where all streams have one clock.
+    pub fn last(&self) -> Option<u64> {
+        self.streams.iter().filter_map(|stream| stream.last).max()
+    }
+
+    /// Events that the tracer discarded; linear in the gaps.
+    pub fn lost_events(&self) -> u128 {
+        self.streams.iter().map(StreamFacts::lost_events).sum()
+    }
+
+    /// Packets that the tracer lost; linear in the gaps.
+    pub fn lost_packets(&self) -> u128 {
+        self.streams.iter().map(StreamFacts::lost_packets).sum()
+    }
+
+    /// What could not be decoded, stream by stream.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> + Clone {
+        self.streams.iter().flat_map(|stream| &stream.diagnostics)
+    }
+}
+
+impl StreamFacts {
+    /// Events decoded; linear in the event classes.
+    pub fn events(&self) -> u64 {
+        self.classes.iter().map(|class| class.count).sum()
+    }
+
+    /// Events that the tracer discarded: a single gap can count 2⁶⁴ − 1 of them.
+    pub fn lost_events(&self) -> u128 {
+        let count = |loss: &Loss| match loss.lost {
+            Lost::Events(count) => u128::from(count),
+            Lost::Packets(_) => 0,
+        };
+        self.losses.iter().map(count).sum()
+    }
+
+    /// Packets that the tracer lost.
+    pub fn lost_packets(&self) -> u128 {
+        let count = |loss: &Loss| match loss.lost {
+            Lost::Packets(count) => u128::from(count),
+            Lost::Events(_) => 0,
+        };
+        self.losses.iter().map(count).sum()
+    }
+}
