@@ -153,7 +153,7 @@ fn every_key_is_documented() {
     for object in ["/clocks/0", "/stream_list/0", "/losses/0", "/event_classes/0", ""] {
         keys.extend(json.pointer(object).unwrap().as_object().unwrap().keys());
     }
-    assert_eq!(keys.len(), 39, "{keys:?}");
+    assert_eq!(keys.len(), 41, "{keys:?}");
     for key in keys {
         assert!(section.contains(&format!("`{key}`")), "{key} is not documented");
     }
@@ -286,7 +286,7 @@ fn ctf_2_has_identities_of_its_own() {
         r#"{"type": "preamble", "version": 2}"#,
         r#"{"type": "trace-class", "uid": "the trace", "environment": {"hostname": "web", "n": -7}}"#,
         r#"{"type": "clock-class", "id": "a", "namespace": "org", "name": "crystal", "uid": "1", "precision": 3,
-            "frequency": 1000, "origin": "unix-epoch", "offset-from-origin": {"seconds": -5, "cycles": 4500}}"#,
+            "frequency": 1000, "accuracy": 9, "origin": {"name": "lab", "uid": "7"}, "offset-from-origin": {"seconds": -5, "cycles": 4500}}"#,
         r#"{"type": "data-stream-class", "default-clock-class-id": "a", "event-record-header-field-class":
             {"type": "structure", "member-classes": [{"name": "t", "field-class": {"type": "fixed-length-unsigned-integer",
             "length": 8, "byte-order": "little-endian", "roles": ["default-clock-timestamp"]}}]}}"#,
@@ -302,7 +302,7 @@ fn ctf_2_has_identities_of_its_own() {
     let clock = json!({
         "id": "org/crystal/1", "name": "crystal", "uuid": null, "namespace": "org", "uid": "1", "description": null,
         "frequency_hz": 1000, "precision": 3, "offset_s": -5, "offset_cycles": 4500, "offset_ns": -500_000_000,
-        "absolute": true
+        "absolute": false, "accuracy": 9, "origin": {"namespace": null, "name": "lab", "uid": "7"}
     });
     assert_eq!((&json["clock"], &json["clocks"]), (&clock, &json!([clock])));
     assert_eq!((&json["begin_ns"], &json["end_ns"]), (&json!(-400_000_000), &json!(-300_000_000)));

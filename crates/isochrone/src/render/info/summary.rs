@@ -75,6 +75,17 @@ pub(crate) struct ClockInfo<'t> {
     /// Both offsets together, rounded down.
     pub(crate) offset_ns: i128,
     pub(crate) absolute: bool,
+    /// In cycles.
+    pub(crate) accuracy: Option<u64>,
+    pub(crate) origin: Option<OriginInfo<'t>>,
+}
+
+/// The named origin of a clock.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct OriginInfo<'t> {
+    pub(crate) namespace: Option<&'t str>,
+    pub(crate) name: &'t str,
+    pub(crate) uid: &'t str,
 }
 
 /// A stream.
@@ -209,6 +220,12 @@ impl<'t> ClockInfo<'t> {
             offset_cycles: clock.offset_cycles,
             offset_ns: clock.offset_ns(),
             absolute: clock.absolute,
+            accuracy: clock.accuracy,
+            origin: clock.origin.as_ref().map(|origin| OriginInfo {
+                namespace: origin.namespace.as_deref(),
+                name: &origin.name,
+                uid: &origin.uid,
+            }),
         }
     }
 }
