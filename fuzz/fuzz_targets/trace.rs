@@ -1,4 +1,5 @@
-//! What is done with a trace of any bytes: opened, read, shown as JSON and text, searched for packets, copied.
+//! What is done with a trace of any bytes: opened, followed while it grows, read, shown as JSON and text, searched for
+//! packets, copied.
 
 use std::fs;
 
@@ -19,6 +20,7 @@ pub fn exercise(metadata: &[u8], stream: &[u8], index: Option<&[u8]>) {
         return;
     }
     let Ok(trace) = Trace::open(&root) else { return };
+    grow(&trace, stream);
     let mut out = Vec::new();
     let _ = dump::dump(&trace, &mut out);
     let again = directory.path().join("again");
@@ -44,5 +46,21 @@ pub fn exercise(metadata: &[u8], stream: &[u8], index: Option<&[u8]>) {
         if copy_trace(&trace, &target, &NewClock { class, map: &map }).is_ok() {
             let _ = Trace::open(&target).map(|copy| dump::dump(&copy, &mut std::io::sink()));
         }
+    }
+}
+
+/// A reader that has seen half of the stream first finds the same packets.
+fn grow(whole: &Trace, stream: &[u8]) {
+    let Ok(directory) = tempfile::tempdir() else { return };
+    let (metadata, file) = (directory.path().join("metadata"), directory.path().join("stream"));
+    let half = &stream[..stream.len() / 2];
+    if fs::write(metadata, whole.metadata_text()).is_err() || fs::write(&file, half).is_err() {
+        return;
+    }
+    let Ok(mut trace) = Trace::open(directory.path()) else { return };
+    // Longer than before, with the same begin: as if it had been appended.
+    if fs::write(&file, stream).is_ok() && trace.refresh().is_ok() {
+        let packets = |trace: &Trace| trace.streams().iter().map(|stream| stream.packets.len()).sum::<usize>();
+        assert_eq!(packets(&trace), packets(whole));
     }
 }

@@ -113,7 +113,7 @@ fn stream_lines(
 /// last one, or no end at all when they were killed.
 fn spanned(trace: &Trace, stream: usize, number: usize) -> (Option<u64>, Option<u64>) {
     let packet = &trace.streams()[stream].packets[number];
-    let (mut begin, mut end) = (packet.begin, packet.end);
+    let (mut begin, mut end) = (packet.begin(), packet.end());
     if trace.clock(stream).is_none() || (begin, end) == (None, None) {
         return (None, None);
     }

@@ -29,7 +29,8 @@ pub mod write;
 pub use error::{DecodeError, Diagnostic, Error, Reason, Severity};
 pub use plan::{FieldRef, Text, Visitor};
 pub use trace::{
-    Event, Found, Loss, Lost, Packet, PacketEvents, Stream, StreamEvents, Trace, find_traces, index,
+    Event, Found, Growth, Loss, Lost, Packet, PacketEvents, Position, Stream, StreamEvents, Trace,
+    find_traces, index,
 };
 pub use value::{Value, ValueVisitor};
 

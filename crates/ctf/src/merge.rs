@@ -7,8 +7,10 @@ use crate::trace::{Event, StreamEvents};
 
 /// Merges streams by a key that the caller derives from an event (its time, on whatever clock).
 ///
-/// Ties go to the stream that was given first; events of one stream keep their order. Streams whose keys go back are
-/// passed on as they are.
+/// Of several streams whose next events have equal keys, the one that was given first is the next. So the order is total
+/// and the same each time; with equal keys all events of the first stream come before those of the second. Events of one
+/// stream keep their order. Where its keys go back (packets that overlap in time), an event that is late comes out as soon as
+/// those before it in its stream have: then the whole is as little in order as the stream.
 #[derive(Debug)]
 pub struct Merge<'t, K, F> {
     sources: Vec<Source<'t, K>>,
@@ -74,6 +76,12 @@ impl<'t, K: Ord, F: Fn(usize, &Event<'t>) -> K> Merge<'t, K, F> {
             node /= 2;
         }
         self.tree[0] = winner;
+    }
+
+    /// The streams with their tags, as they were given. What a stream says of itself (its position, its diagnostics) includes
+    /// one event that is still to come out, until the stream has ended.
+    pub fn sources(&self) -> impl Iterator<Item = (usize, &StreamEvents<'t>)> {
+        self.sources.iter().map(|source| (source.tag, &source.events))
     }
 
     /// What went wrong in the streams so far.

@@ -66,7 +66,7 @@ fn broken_packets_fill_no_memory() {
         let last = trace.diagnostics().iter().chain(diagnostics).last().unwrap();
         assert_eq!(last.message, "and 9900 more like these", "{name}");
     }
-    assert!(size_of::<isochrone_ctf::Packet>() <= 96);
+    assert!(size_of::<isochrone_ctf::Packet>() <= 72);
 }
 
 #[test]

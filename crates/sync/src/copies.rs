@@ -158,7 +158,7 @@ fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<Cloc
         .filter_map(|(clock, trace)| {
             let packets = trace.streams().iter().flat_map(|s| &s.packets);
             // A packet without a begin may start at the clock's zero.
-            let first = packets.map(|p| p.begin.unwrap_or(0)).min()?;
+            let first = packets.map(|p| p.begin().unwrap_or(0)).min()?;
             let raw = trace.schema().single_clock()?.raw_ns(first);
             Some(clock.correction.apply(i64::try_from(raw).ok()?))
         })

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use isochrone_ctf::Trace;
 use isochrone_ctf::schema::ClockClass;
+use isochrone_ctf::{Packet, Trace};
 
 /// Offsets of one clock that differ by more than this show that the wall clock was set: LTTng samples the offset anew for
 /// each domain, which differs by some microseconds.
@@ -95,7 +95,7 @@ pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
 
 /// When a trace begins on its own clock, raw ns; a trace without packets begins last.
 fn first_ns(trace: &Trace) -> i128 {
-    let begin = trace.streams().iter().flat_map(|s| &s.packets).filter_map(|packet| packet.begin).min();
+    let begin = trace.streams().iter().flat_map(|s| &s.packets).filter_map(Packet::begin).min();
     begin.zip(trace.schema().single_clock()).map_or(i128::MAX, |(begin, clock)| clock.raw_ns(begin))
 }
 

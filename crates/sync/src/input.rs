@@ -126,7 +126,7 @@ fn same_content(a: &Trace, b: &Trace) -> bool {
         trace
             .streams()
             .iter()
-            .flat_map(|s| s.packets.iter().map(|p| (s.class, s.id, p.begin, p.end, p.content_bits)))
+            .flat_map(|s| s.packets.iter().map(|p| (s.class, s.id, p.begin(), p.end(), p.content_bits)))
     }
     let same_identity = a.schema().uuid == b.schema().uuid && a.schema().clocks == b.schema().clocks;
     a.schema().uuid.is_some() && same_identity && packets(a).next().is_some() && packets(a).eq(packets(b))

@@ -70,7 +70,7 @@ fn check(inputs: &Inputs, outcome: &Outcome, copied: &[Copied]) {
             for (number, packet) in of.packets.iter().enumerate() {
                 for event in copy.packet(stream, number) {
                     let time = event.cycles().unwrap();
-                    assert!(packet.begin.unwrap() <= time && time <= packet.end.unwrap());
+                    assert!(packet.begin().unwrap() <= time && time <= packet.end().unwrap());
                 }
             }
         }

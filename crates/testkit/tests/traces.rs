@@ -45,7 +45,7 @@ fn packets_are_full_pages_in_order() {
             assert!(packet.content_bits > 4000 * 8, "a packet of {} bits was cut early", packet.content_bits);
         }
         assert_eq!(last.total_bits, 4096 * 8);
-        assert!(stream.packets.iter().is_sorted_by_key(|packet| (packet.begin, packet.end)));
+        assert!(stream.packets.iter().is_sorted_by_key(|packet| (packet.begin(), packet.end())));
     }
     assert!((0..2).all(|stream| trace.losses(stream).is_empty()));
     let environment = |name| trace.schema().environment_text(name);
@@ -72,7 +72,7 @@ fn packets_end_where_asked() {
     host.write(directory.path()).unwrap();
     let trace = open(directory.path());
     let packets = &trace.streams()[0].packets;
-    let spans: Vec<_> = packets.iter().map(|p| (p.begin.unwrap(), p.end.unwrap())).collect();
+    let spans: Vec<_> = packets.iter().map(|p| (p.begin().unwrap(), p.end().unwrap())).collect();
     assert_eq!(spans, [(10, 10), (10, 10), (20, 30)]);
     let counts: Vec<_> = (0..3).map(|packet| trace.packet(0, packet).count()).collect();
     assert_eq!(counts, [1, 0, 2]);

@@ -6,6 +6,8 @@ use crate::bits;
 use crate::schema::ByteOrder;
 
 const MAGIC: u64 = 0xc1f1_dcc1;
+/// Bytes of the header.
+const HEADER: usize = 16;
 /// Bytes of an entry of version 1.0: seven 64-bit numbers.
 const ENTRY_1_0: usize = 56;
 /// Bytes of an entry of version 1.1: stream instance and packet sequence number added.
@@ -39,20 +41,50 @@ pub struct IndexEntry {
 /// # Errors
 /// In words, what is wrong with it.
 pub fn read(bytes: &[u8]) -> Result<Vec<IndexEntry>, String> {
-    let word = |byte: usize, size: u32| bits::read(bytes, byte as u64 * 8, size, ByteOrder::Big);
-    if bytes.len() < 16 || word(0, 32) != MAGIC {
-        return Err("it does not begin with the magic number of an index".to_owned());
+    let entries = Entries::new(bytes)?;
+    Ok((0..entries.len()).filter_map(|n| entries.get(n)).collect())
+}
+
+/// The entries of an index, read when somebody asks for one: there are as many as packets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entries<'b> {
+    bytes: &'b [u8],
+    /// Bytes of an entry.
+    size: usize,
+}
+
+impl<'b> Entries<'b> {
+    /// Reads the header.
+    pub(crate) fn new(bytes: &'b [u8]) -> Result<Self, String> {
+        let word = |byte: u64| bits::read(bytes, byte * 8, 32, ByteOrder::Big);
+        if bytes.len() < HEADER || word(0) != MAGIC {
+            return Err("it does not begin with the magic number of an index".to_owned());
+        }
+        let (major, size) = (word(4), word(12) as usize);
+        if major != 1 || size < ENTRY_1_0 || !size.is_multiple_of(8) {
+            return Err(format!("version {major} with entries of {size} bytes is unknown"));
+        }
+        if !(bytes.len() - HEADER).is_multiple_of(size) {
+            return Err("its last entry is incomplete".to_owned());
+        }
+        Ok(Self { bytes, size })
     }
-    let (major, entry) = (word(4, 32), word(12, 32) as usize);
-    if major != 1 || entry < ENTRY_1_0 || !entry.is_multiple_of(8) {
-        return Err(format!("version {major} with entries of {entry} bytes is unknown"));
+
+    pub(crate) fn len(&self) -> usize {
+        (self.bytes.len() - HEADER) / self.size
     }
-    if !(bytes.len() - 16).is_multiple_of(entry) {
-        return Err("its last entry is incomplete".to_owned());
-    }
-    let entries = (16..bytes.len()).step_by(entry).map(|at| {
-        let field = |n: usize| if (n + 1) * 8 <= entry { word(at + n * 8, 64) } else { 0 };
-        IndexEntry {
+
+    /// The `n`th entry; `O(1)`.
+    pub(crate) fn get(&self, n: usize) -> Option<IndexEntry> {
+        if n >= self.len() {
+            return None;
+        }
+        let at = HEADER + n * self.size;
+        let field = |n: usize| match (n + 1) * 8 <= self.size {
+            true => bits::read(self.bytes, (at + n * 8) as u64 * 8, 64, ByteOrder::Big),
+            false => 0,
+        };
+        Some(IndexEntry {
             offset: field(0),
             total_bits: field(1),
             content_bits: field(2),
@@ -62,14 +94,13 @@ pub fn read(bytes: &[u8]) -> Result<Vec<IndexEntry>, String> {
             stream_class: field(6),
             stream: field(7),
             sequence: field(8),
-        }
-    });
-    Ok(entries.collect())
+        })
+    }
 }
 
 /// Writes an index of version 1.1.
 pub fn write(entries: &[IndexEntry]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(16 + entries.len() * ENTRY_1_1);
+    let mut bytes = Vec::with_capacity(HEADER + entries.len() * ENTRY_1_1);
     for word in [MAGIC as u32, 1, 1, ENTRY_1_1 as u32] {
         bytes.extend(word.to_be_bytes());
     }

@@ -36,20 +36,20 @@ pub(super) fn of(stream: &Stream, plan: &StreamPlan) -> Vec<Loss> {
     let mut losses = Vec::new();
     let mut previous: Option<&Packet> = None;
     for (before_packet, packet) in stream.packets.iter().enumerate() {
-        let begin = previous.and_then(|p| p.end).filter(|_| timed);
+        let begin = previous.and_then(Packet::end).filter(|_| timed);
         let mut lose = |lost, end: Option<u64>| {
             losses.push(Loss { lost, before_packet, begin, end: end.filter(|_| timed) });
         };
         if let Some(bits) = count_bits {
             let before = previous.map_or(0, |p| p.discarded);
             if let Some(missing) = distance(before, packet.discarded, bits).filter(|&n| n > 0) {
-                lose(Lost::Events(missing), packet.end);
+                lose(Lost::Events(missing), packet.end());
             }
         }
         if let Some((last, bits)) = previous.map(|p| p.sequence).zip(sequence_bits) {
             let missing = distance(last, packet.sequence, bits).unwrap_or(0).saturating_sub(1);
             if missing > 0 {
-                lose(Lost::Packets(missing), packet.begin);
+                lose(Lost::Packets(missing), packet.begin());
             }
         }
         previous = Some(packet);

@@ -1,65 +1,49 @@
 //! A trace: its schema, its streams, the packets in them.
 //!
-//! [`Trace::open`] reads the metadata, finds every packet ([`scan`]) and groups packets into streams. Events come out of
+//! [`Trace::open`] reads the metadata ([`description`]), maps the stream files ([`files`]), finds every packet ([`scan`]) and
+//! groups packets into streams ([`streams`]). [`Trace::refresh`] does so again where the trace has grown. Events come out of
 //! [`Trace::packet`] (one packet, the unit of parallel work), [`Trace::events`] (one stream) or
 //! [`merge`](crate::merge) (many streams in time order).
 
+mod description;
 mod discover;
 mod event;
+mod files;
+mod growth;
 pub mod index;
+mod index_check;
 mod losses;
 mod packet;
 mod scan;
+mod streams;
 pub(crate) mod times;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::complaints::Complaints;
-use crate::error::{DecodeError, Diagnostic, Error, Reason, Severity};
-use crate::lower;
-use crate::mapping::FileMap;
-use crate::metadata;
+use crate::error::{DecodeError, Diagnostic, Error, Severity};
 use crate::plan::{Cursor, Ignore, NodeKind, Plan, StreamPlan, Visitor, walk};
 use crate::schema::{ClockClass, Schema, StreamClass};
+use description::Description;
+use files::Files;
+use streams::Streams;
 
 pub use discover::{Found, find_traces};
 pub use event::Event;
+pub use growth::{Growth, Position};
 pub use losses::{Loss, Lost};
 pub use packet::{PacketEvents, StreamEvents};
 pub use scan::Packet;
+pub use streams::Stream;
 
 /// An open trace. Its files are mapped, not read: opening costs a look at each packet's header.
 #[derive(Debug)]
 pub struct Trace {
     path: PathBuf,
-    metadata_text: String,
-    schema: Schema,
-    plan: Plan,
-    files: Vec<DataFile>,
-    streams: Vec<Stream>,
+    description: Description,
+    files: Files,
+    streams: Streams,
+    /// Those of the parts, as they were at the last look.
     diagnostics: Vec<Diagnostic>,
-}
-
-/// A stream file.
-#[derive(Debug)]
-struct DataFile {
-    /// Name inside the trace directory.
-    name: String,
-    map: FileMap,
-}
-
-/// A stream: the packets of one source (of one CPU, for kernel traces) in time order.
-#[derive(Debug)]
-pub struct Stream {
-    /// Index of its class in [`Schema::streams`].
-    pub class: usize,
-    /// Number within the class, where packets carry one.
-    pub id: Option<u64>,
-    /// Name of its (first) file inside the trace directory.
-    pub file: String,
-    /// Its packets.
-    pub packets: Vec<Packet>,
 }
 
 impl Trace {
@@ -69,106 +53,89 @@ impl Trace {
     /// The metadata cannot be read or understood, or the directory cannot be listed. Broken stream files and packets
     /// are no errors: see [`Self::diagnostics`].
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let metadata_path = path.join("metadata");
-        if !metadata_path.is_file() {
-            // A directory that does not exist or may not be read says so itself.
-            std::fs::read_dir(path).map_err(|source| Error::read(path, source))?;
-            return Err(Error::new(path, Reason::NotATrace));
-        }
-        let mut metadata = metadata::read(&metadata_path)?;
-        let (schema, warnings) = lower::schema(&metadata.text, &metadata_path)?;
-        metadata.check(&schema);
-        let plan = Plan::compile(&schema);
-        let mut trace = Self {
-            path: path.to_owned(),
-            metadata_text: metadata.text,
-            schema,
-            plan,
-            files: Vec::new(),
-            streams: Vec::new(),
-            diagnostics: Vec::new(),
-        };
-        for message in metadata.notes {
-            trace.note(Severity::Note, metadata_path.clone(), message);
-        }
-        trace.diagnostics.extend(warnings);
-        trace.open_files()?;
+        let metadata = description::file_in(path)?;
+        let mut files = Files::default();
+        files.look(path)?;
+        let description = Description::read(metadata)?;
+        let (streams, diagnostics) = (Streams::default(), Vec::new());
+        let mut trace = Self { path: path.to_owned(), description, files, streams, diagnostics };
+        trace.find_packets();
         Ok(trace)
     }
 
-    /// Maps the stream files, finds their packets and groups them.
-    fn open_files(&mut self) -> Result<(), Error> {
-        let mut streams: BTreeMap<(usize, Option<u64>, Option<u32>), Stream> = BTreeMap::new();
-        for name in stream_file_names(&self.path)? {
-            let path = self.path.join(&name);
-            let map = match FileMap::open(&path) {
-                Ok(map) => map,
-                Err(error) => {
-                    self.note(Severity::Loss, path, error.reason().to_string());
-                    continue;
-                }
-            };
-            let file = self.files.len() as u32;
-            let mut index = self.index_of(&name);
-            let mut complaints = Complaints::default();
-            scan::packets(&self.plan, self.schema.uuid, &path, map.bytes(), &mut complaints, |scanned| {
-                if let Some((_, check)) = &mut index {
-                    check.next(&scanned.packet, self.plan.streams[scanned.class].id);
-                }
-                let own_file = scanned.stream_id.is_none().then_some(file);
-                let key = (scanned.class, scanned.stream_id, own_file);
-                let stream = streams.entry(key).or_insert_with(|| Stream {
-                    class: scanned.class,
-                    id: scanned.stream_id,
-                    file: name.clone(),
-                    packets: Vec::new(),
-                });
-                stream.packets.push(Packet { file, ..scanned.packet });
-            });
-            self.diagnostics.extend(complaints.into_vec());
-            if let Some((path, check)) = index
-                && let Some(n) = check.first_disagreement()
-            {
-                let message = format!("index not used: entry {n} disagrees with the packets of {name}");
-                self.note(Severity::Note, path, message);
-            }
-            self.files.push(DataFile { name, map });
+    /// Looks at a trace again that is still being written: its metadata, its files, the files that are new. Costs a few
+    /// calls of the system for each file, and is linear in the number of new packets. Where the metadata have changed,
+    /// they are understood and compiled anew as a whole.
+    ///
+    /// What a consumer knows stays valid: streams and packets keep their numbers, new ones come behind the old ones.
+    /// A packet that a file holds only in part is a diagnostic that goes when the rest is there. Only
+    /// [`FieldRef`](crate::FieldRef)s must be found again if [`Growth::metadata`] says so, and
+    /// [`Stream::class`] can have another value then.
+    ///
+    /// ```
+    /// # fn show(_: i128, _: &isochrone_ctf::Event<'_>) {}
+    /// # fn follow(mut trace: isochrone_ctf::Trace) -> Result<(), isochrone_ctf::Error> {
+    /// use isochrone_ctf::{Position, merge::Merge};
+    /// let mut read: Vec<Position> = Vec::new();
+    /// loop {
+    ///     read.resize(trace.streams().len(), Position::default());
+    ///     // What is new of all streams, in the order of time; each event once.
+    ///     let new = (0..read.len()).map(|n| (n, trace.events_from(n, read[n]).while_growing()));
+    ///     let mut merge = Merge::new(new, |n, event| {
+    ///         Some(trace.clock(n)?.ns_from_origin(event.cycles()?))
+    ///     });
+    ///     for (_, time, event) in merge.by_ref() {
+    ///         show(time.unwrap_or(0), &event);
+    ///     }
+    ///     for (n, events) in merge.sources() {
+    ///         read[n] = events.position();
+    ///     }
+    ///     if trace.refresh()?.is_empty() {
+    ///         std::thread::sleep(std::time::Duration::from_millis(200));
+    ///     }
+    ///     # if true { break Ok(()); }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// Things that should not happen, and what they cost (a diagnostic says so each time):
+    ///
+    /// * Metadata that cannot be understood, perhaps because they are just being written, change nothing: what they said
+    ///   before holds, and the next look tries again. Nor do metadata that lay out known packets in another way.
+    /// * A packet whose stream class is not described yet is skipped, and found as soon as it is.
+    /// * A file that another one has replaced (the tracer turns over a fixed number of files): what was known of it
+    ///   can still be read, which keeps its space on the disk taken; the other one is a new file.
+    /// * A file that was cut within its packets is not followed any more; packets that it held have no events.
+    ///   Reading while a file is being cut ends the process.
+    ///
+    /// # Errors
+    /// The directory cannot be listed. The trace is as it was.
+    pub fn refresh(&mut self) -> Result<Growth, Error> {
+        // Files first: so the metadata are later than they are, and describe what they hold.
+        self.files.look(&self.path)?;
+        let used = self.streams.as_slice().iter().map(|stream| stream.class);
+        let known = self.description.refresh(used);
+        if let Some(known) = &known {
+            self.streams.renumber_classes(|id| self.description.class(id));
+            self.files.find_skipped(known);
         }
-        self.streams = streams.into_values().collect();
-        for stream in &mut self.streams {
-            stream.packets.shrink_to_fit();
-            let unsorted = sort_packets(&mut stream.packets);
-            if let Some(first) = stream.packets.first()
-                && first.begin.is_none()
-            {
-                // Files that a tracer writes in turn: the stream is known by the one that it begins in. Where packets have
-                // times the files may be those of threads, and the first name is as good as any.
-                stream.file.clone_from(&self.files[first.file as usize].name);
-            }
-            if let Some(message) = unsorted {
-                let path = self.path.join(&stream.file);
-                let (severity, message) = (Severity::Note, message.to_owned());
-                self.diagnostics.push(Diagnostic { severity, path, packet: None, offset: None, message });
-            }
-        }
-        Ok(())
+        let growth = self.find_packets();
+        Ok(Growth { metadata: known.is_some(), ..growth })
     }
 
-    /// A stream file's index, which is only good for being compared with what its packets say of themselves.
-    fn index_of(&mut self, name: &str) -> Option<(PathBuf, scan::IndexCheck)> {
-        let path = self.path.join("index").join(format!("{name}.idx"));
-        let bytes = std::fs::read(&path).ok()?;
-        match index::read(&bytes) {
-            Ok(entries) => Some((path, scan::IndexCheck::new(entries))),
-            Err(message) => {
-                self.note(Severity::Note, path, format!("index not used: {message}"));
-                None
-            }
-        }
-    }
-
-    fn note(&mut self, severity: Severity, path: PathBuf, message: String) {
-        self.diagnostics.push(Diagnostic { severity, path, packet: None, offset: None, message });
+    /// Finds the packets that are new in the files, and puts them into their streams.
+    fn find_packets(&mut self) -> Growth {
+        let Self { path, description, files, streams, diagnostics } = self;
+        let mut addition = streams.add();
+        files.scan(path, description.for_scan(), |scanned, file| {
+            let class_id = description.plan.streams[scanned.class].id;
+            addition.packet(scanned, class_id, file);
+        });
+        let growth = addition.finish(path, |file| &files.as_slice()[file as usize].name);
+        diagnostics.clear();
+        let all = description.diagnostics().chain(files.diagnostics()).chain(streams.diagnostics());
+        diagnostics.extend(all.cloned());
+        growth
     }
 
     /// The directory.
@@ -178,57 +145,59 @@ impl Trace {
 
     /// The metadata as one text.
     pub fn metadata_text(&self) -> &str {
-        &self.metadata_text
+        &self.description.text
     }
 
     /// What the metadata declare.
     pub fn schema(&self) -> &Schema {
-        &self.schema
+        &self.description.schema
     }
 
     /// The compiled schema.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.description.plan
     }
 
-    /// The streams, by class, number and file name.
+    /// The streams, by class, number and file name; those that [`Self::refresh`] finds come behind them.
     pub fn streams(&self) -> &[Stream] {
-        &self.streams
+        self.streams.as_slice()
     }
 
-    /// Names of the stream files inside the directory.
+    /// Names of the stream files inside the directory. A name comes twice if one file has replaced another while the trace
+    /// was being followed.
     pub fn file_names(&self) -> impl Iterator<Item = &str> {
-        self.files.iter().map(|file| file.name.as_str())
+        self.files.as_slice().iter().map(|file| file.name.as_str())
     }
 
-    /// What was wrong with the trace when it was opened. Of many complaints about one file the last one counts the rest.
+    /// What was wrong with the trace when it was opened or looked at last. Of many complaints about the packets of one file
+    /// one counts the rest.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
     /// The compiled class of a stream.
     pub fn stream_plan(&self, stream: usize) -> &StreamPlan {
-        &self.plan.streams[self.streams[stream].class]
+        &self.description.plan.streams[self.streams()[stream].class]
     }
 
     /// The class of a stream.
     pub fn stream_class(&self, stream: usize) -> &StreamClass {
-        &self.schema.streams[self.streams[stream].class]
+        &self.description.schema.streams[self.streams()[stream].class]
     }
 
     /// The clock that stamps a stream.
     pub fn clock(&self, stream: usize) -> Option<&ClockClass> {
-        self.stream_class(stream).clock.map(|clock| &self.schema.clocks[clock])
+        self.stream_class(stream).clock.map(|clock| &self.description.schema.clocks[clock])
     }
 
     /// The path of the file that a packet is in.
     pub fn packet_path(&self, packet: &Packet) -> PathBuf {
-        self.path.join(&self.files[packet.file as usize].name)
+        self.path.join(self.packet_file_name(packet))
     }
 
     /// The name of the file that a packet is in.
     pub fn packet_file_name(&self, packet: &Packet) -> &str {
-        &self.files[packet.file as usize].name
+        &self.files.as_slice()[packet.file as usize].name
     }
 
     /// What is lost of a packet that cannot be decoded (or copied) from a bit on.
@@ -245,7 +214,7 @@ impl Trace {
         Diagnostic {
             severity: Severity::Loss,
             path: self.packet_path(packet),
-            packet: Some(packet.number),
+            packet: Some(packet.number.into()),
             offset: Some(packet.offset + at / 8),
             message,
         }
@@ -255,7 +224,7 @@ impl Trace {
     pub fn packet_bytes(&self, packet: &Packet) -> &[u8] {
         let start = packet.offset as usize;
         let end = start + (packet.total_bits / 8) as usize;
-        self.files[packet.file as usize].map.bytes().get(start..end).unwrap_or_default()
+        self.files.as_slice()[packet.file as usize].bytes().get(start..end).unwrap_or_default()
     }
 
     /// Decodes the packet context but for the fields that the reader itself needs (times, sizes, counters): what is
@@ -269,9 +238,9 @@ impl Trace {
         packet: &Packet,
         visitor: &mut V,
     ) -> Option<()> {
-        let mut slots = self.plan.new_slots();
+        let mut slots = self.plan().new_slots();
         let mut cursor = Cursor::new(self.packet_bytes(packet));
-        if let Some(header) = &self.plan.packet_header {
+        if let Some(header) = &self.plan().packet_header {
             walk(header, &mut cursor, &mut slots, &mut Ignore).ok()?;
         }
         let context = self.stream_plan(stream).packet_context.as_ref()?;
@@ -295,56 +264,24 @@ impl Trace {
 
     /// The events of one packet: needs nothing of the packets before it.
     pub fn packet(&self, stream: usize, packet: usize) -> PacketEvents<'_> {
-        PacketEvents::new(self, stream, &self.streams[stream].packets[packet], Vec::new())
+        PacketEvents::new(self, stream, &self.streams()[stream].packets[packet], Vec::new())
     }
 
-    /// The events of a stream in order, from one packet to the next.
+    /// The events of a stream, packet after packet. A tracer that stamps the begin of a packet before it has closed the
+    /// one before (LTTng up to 2.3) makes packets overlap in time while their events are in order. Events of packets that really
+    /// overlap are not mixed: there the times go back.
     pub fn events(&self, stream: usize) -> StreamEvents<'_> {
-        StreamEvents::new(self, stream)
+        self.events_from(stream, Position::default())
+    }
+
+    /// The events of a stream from a packet on, or from where [`StreamEvents::position`] says that reading has come to.
+    /// There are none where the stream has ended; more may be there after a [`Self::refresh`].
+    pub fn events_from(&self, stream: usize, from: impl Into<Position>) -> StreamEvents<'_> {
+        StreamEvents::new(self, stream, from.into())
     }
 
     /// What the tracer of a stream could not write.
     pub fn losses(&self, stream: usize) -> Vec<Loss> {
-        losses::of(&self.streams[stream], self.stream_plan(stream))
+        losses::of(&self.streams()[stream], self.stream_plan(stream))
     }
-}
-
-/// Puts the packets of a stream in order; a note where they were not.
-fn sort_packets(packets: &mut [Packet]) -> Option<&'static str> {
-    if !packets.is_sorted_by_key(|p| p.begin) {
-        packets.sort_by_key(|p| p.begin);
-        return Some("packets were not in the order of time; they were sorted");
-    }
-    let (first, last) = packets.first().zip(packets.last())?;
-    if first.file == last.file || packets.iter().any(|p| p.begin.is_some()) {
-        return None;
-    }
-    // Without times only the numbers of the packets tell which file comes first. Within a file its own order counts:
-    // there the numbers may wrap.
-    let mut first_of_file = BTreeMap::new();
-    for packet in &*packets {
-        first_of_file.entry(packet.file).or_insert(packet.sequence);
-    }
-    let place = |packet: &Packet| (first_of_file.get(&packet.file).copied(), packet.file);
-    if packets.is_sorted_by_key(place) {
-        return None;
-    }
-    packets.sort_by_key(place);
-    Some("the files of the stream were not in the order of their packet numbers; they were sorted")
-}
-
-/// Names of the files of a trace directory that can hold packets, sorted: all regular files but `metadata` and hidden
-/// ones (CTF 1.8 section 4; tools leave directories such as `index` beside them).
-fn stream_file_names(directory: &Path) -> Result<Vec<String>, Error> {
-    let io = |source| Error::read(directory, source);
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(io)? {
-        let entry = entry.map_err(io)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name != "metadata" && !name.starts_with('.') && entry.path().is_file() {
-            names.push(name);
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
 }

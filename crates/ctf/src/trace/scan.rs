@@ -1,11 +1,10 @@
-//! Finding the packets of a stream file by hopping from header to header.
+//! Finding the packets of a stream file by hopping from header to header, as far as the file goes; it may grow.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use uuid::Uuid;
 
-use super::index::IndexEntry;
 use super::times::Times;
 use crate::bits;
 use crate::complaints::Complaints;
@@ -16,36 +15,55 @@ use crate::schema::{IntegerClass, Role};
 /// First word of a packet that has a magic number.
 const MAGIC: u64 = 0xc1fc_1fc1;
 
-/// Where a packet is and what its header says. Kept for every packet of a trace, and packets can be tiny.
+/// Where a packet is and what its header says. Kept for every packet of a trace, and packets can be tiny: 72 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// Index of its file in the trace.
     pub(crate) file: u32,
-    /// Number in its file.
-    pub number: u64,
+    /// Number in its file, packets that were skipped included.
+    pub number: u32,
     /// Byte of the file where it begins.
     pub offset: u64,
     /// Size in bits, padding included; a multiple of 8.
     pub total_bits: u64,
     /// Size in bits up to the end of its last event.
     pub content_bits: u64,
-    /// Where its first event may begin.
-    pub(crate) header_bits: u64,
-    /// Time at its begin in cycles.
-    pub begin: Option<u64>,
-    /// Time at its end in cycles.
-    pub end: Option<u64>,
     /// Free-running count of discarded events; 0 where the class has none.
     pub(crate) discarded: u64,
     /// Number in its stream; 0 where the class has none.
     pub(crate) sequence: u64,
+    begin: u64,
+    end: u64,
+    /// Where its first event may begin.
+    pub(super) header_bits: u32,
+    has_begin: bool,
+    has_end: bool,
+    /// Whether it says nothing of its size: it takes what is left of the file, and grows with it.
+    pub(super) open_ended: bool,
 }
 
-/// A packet and the stream it belongs to.
-pub(crate) struct Scanned {
-    pub(crate) packet: Packet,
-    pub(crate) class: usize,
-    pub(crate) stream_id: Option<u64>,
+impl Packet {
+    /// Time at its begin in cycles.
+    #[inline]
+    pub fn begin(&self) -> Option<u64> {
+        self.has_begin.then_some(self.begin)
+    }
+
+    /// Time at its end in cycles.
+    #[inline]
+    pub fn end(&self) -> Option<u64> {
+        self.has_end.then_some(self.end)
+    }
+}
+
+/// A packet that was found, and the stream it belongs to.
+pub(super) struct Scanned {
+    pub(super) packet: Packet,
+    /// Index of its stream class.
+    pub(super) class: usize,
+    pub(super) stream_id: Option<u64>,
+    /// Whether it was handed out before: see [`Scan::find_skipped`].
+    pub(super) known: bool,
 }
 
 /// What a packet's header and context say, gathered in one walk.
@@ -101,78 +119,162 @@ enum Bad {
     /// Where the next packet begins is unknown.
     Tail(String),
     /// Only this packet of so many bits is lost.
-    Packet(String, u64),
+    Packet { message: String, bits: u64, unknown_class: bool },
 }
 
-/// Hands all packets of a file that can be used to `found`; complaints go to `complaints`. Linear in the number of
-/// packets.
-pub(crate) fn packets(
-    plan: &Plan,
-    uuid: Option<Uuid>,
-    path: &Path,
-    bytes: &[u8],
-    complaints: &mut Complaints,
-    mut found: impl FnMut(Scanned),
-) {
-    let mut offset = 0;
-    let mut number = 0;
-    let mut scan = Scan { plan, uuid, slots: plan.new_slots(), times: HashMap::new() };
-    while offset < bytes.len() {
-        let mut complain = |severity, message| {
-            let at = Some(offset as u64);
-            complaints.add(severity, || Diagnostic {
+/// What tells packets of a trace apart from other bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Description<'d> {
+    pub(super) plan: &'d Plan,
+    pub(super) uuid: Option<Uuid>,
+}
+
+/// How far a file has been searched for packets, and what those behind need to know. The file may grow.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// Byte where the next packet begins.
+    offset: usize,
+    /// Its number in the file.
+    number: u32,
+    /// Whether it has been found and is open-ended: it may get more bytes.
+    open: bool,
+    /// End of the last packet that was found.
+    end: usize,
+    /// Times of the packet before, for streams whose begins are narrower than the clock; by the stream's class id and number.
+    times: HashMap<(u64, Option<u64>), Times>,
+    complaints: Complaints,
+    /// Why nothing behind `offset` can be used as long as the file is as it is.
+    tail: Option<Diagnostic>,
+    /// Whether packets were skipped because no stream class has their id.
+    skipped_unknown: bool,
+    /// Where packets up to a byte have been handed out before if their class is one of these (by id).
+    before: Option<(usize, Vec<u64>)>,
+}
+
+impl Scan {
+    /// What was wrong with the packets. A packet that was cut off comes last, and only as long as it is.
+    pub(super) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.complaints.as_slice().iter().chain(&self.tail)
+    }
+
+    /// End of the last packet that was found, in bytes.
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
+    /// Whether there can be something new in a file of this length.
+    pub(super) fn is_done(&self, length: usize) -> bool {
+        self.tail.is_none() && self.end == length && self.before.is_none()
+    }
+
+    /// Begins again if packets were skipped because no stream class had their id: for metadata that have new classes.
+    /// `known` are the ids of the classes before. All complaints are made anew.
+    pub(super) fn find_skipped(&mut self, known: &[u64]) -> bool {
+        let again = self.skipped_unknown;
+        if again {
+            *self = Self { before: Some((self.offset, known.to_vec())), ..Self::default() };
+        }
+        again
+    }
+
+    /// Hands all further packets of a file that can be used to `found`. Linear in their number.
+    pub(super) fn run(
+        &mut self,
+        description: Description<'_>,
+        path: &Path,
+        bytes: &[u8],
+        mut found: impl FnMut(Scanned),
+    ) {
+        self.tail = None;
+        let mut slots = description.plan.new_slots();
+        while self.offset < bytes.len() {
+            let (offset, number) = (self.offset, self.number);
+            let diagnostic = |severity, message| Diagnostic {
                 severity,
                 path: path.to_owned(),
-                packet: Some(number),
-                offset: at,
+                packet: Some(number.into()),
+                offset: Some(offset as u64),
                 message,
-            });
-        };
-        let bits = match scan.packet_at(&bytes[offset..]) {
-            Ok((mut scanned, notes)) => {
-                notes.into_iter().flatten().for_each(|note| complain(Severity::Note, note.to_owned()));
-                scanned.packet.number = number;
-                scanned.packet.offset = offset as u64;
-                let bits = scanned.packet.total_bits;
-                found(scanned);
-                bits
-            }
-            Err(Bad::Packet(message, bits)) => {
-                complain(Severity::Loss, format!("packet skipped: {message}"));
-                bits
-            }
-            Err(Bad::Tail(message)) => {
+            };
+            let tail = |message| {
                 let left = bytes.len() - offset;
-                complain(Severity::Loss, format!("the last {left} bytes of the file are skipped: {message}"));
+                diagnostic(
+                    Severity::Loss,
+                    format!("the last {left} bytes of the file are skipped: {message}"),
+                )
+            };
+            let Some(next_number) = number.checked_add(1) else {
+                self.tail = Some(tail(format!("more than {number} packets are not counted")));
+                break;
+            };
+            let mut reader = HeaderReader { description, times: &mut self.times, slots: &mut slots };
+            let bits = match reader.packet_at(&bytes[offset..]) {
+                Ok((mut scanned, notes)) => {
+                    // What was noted when an open-ended packet was found first need not be said again.
+                    for note in notes.into_iter().flatten().filter(|_| !self.open) {
+                        let severity = Severity::Note;
+                        self.complaints.add(severity, || diagnostic(severity, note.to_owned()));
+                    }
+                    scanned.packet.number = number;
+                    scanned.packet.offset = offset as u64;
+                    scanned.known = self.is_known(offset, description.plan.streams[scanned.class].id);
+                    let bits = scanned.packet.total_bits;
+                    self.open = scanned.packet.open_ended;
+                    found(scanned);
+                    bits
+                }
+                Err(Bad::Packet { message, bits, unknown_class }) => {
+                    self.skipped_unknown |= unknown_class;
+                    let severity = Severity::Loss;
+                    self.complaints
+                        .add(severity, || diagnostic(severity, format!("packet skipped: {message}")));
+                    bits
+                }
+                Err(Bad::Tail(message)) => {
+                    self.tail = Some(tail(message));
+                    break;
+                }
+            };
+            self.end = offset + (bits / 8) as usize;
+            if self.open {
                 break;
             }
-        };
-        offset += (bits / 8) as usize;
-        number += 1;
+            (self.offset, self.number) = (self.end, next_number);
+        }
+        self.before.take_if(|(end, _)| *end <= self.offset);
+    }
+
+    /// Whether a packet at this byte, of the class with this id, was handed out before.
+    fn is_known(&self, offset: usize, class: u64) -> bool {
+        self.before.as_ref().is_some_and(|(end, classes)| offset < *end && classes.contains(&class))
     }
 }
 
-/// The scan of one file.
-struct Scan<'p> {
-    plan: &'p Plan,
-    uuid: Option<Uuid>,
-    slots: Vec<u64>,
-    /// Times of the packet before, for streams whose begins are narrower than the clock.
-    times: HashMap<(usize, Option<u64>), Times>,
+impl Bad {
+    fn packet(message: String, bits: u64) -> Self {
+        Self::Packet { message, bits, unknown_class: false }
+    }
+}
+
+/// Reads packet headers.
+struct HeaderReader<'s> {
+    description: Description<'s>,
+    times: &'s mut HashMap<(u64, Option<u64>), Times>,
+    slots: &'s mut [u64],
 }
 
 type Notes = [Option<&'static str>; 2];
 
-impl Scan<'_> {
+impl HeaderReader<'_> {
     /// Reads the header of the packet at the begin of `bytes`.
     fn packet_at(&mut self, bytes: &[u8]) -> Result<(Scanned, Notes), Bad> {
-        let plan = self.plan;
+        let Description { plan, uuid } = self.description;
         let available = bytes.len() as u64 * 8;
         let mut cursor = Cursor::new(bytes);
         let mut roles = Roles::default();
         let tail = |error: DecodeError| Bad::Tail(format!("no packet header: {error}"));
         if let Some(header) = &plan.packet_header {
-            walk(header, &mut cursor, &mut self.slots, &mut roles).map_err(tail)?;
+            walk(header, &mut cursor, self.slots, &mut roles).map_err(tail)?;
         }
         let class_id = roles.class_id;
         let wrong_magic = roles.magic.filter(|&magic| magic != MAGIC);
@@ -183,23 +285,24 @@ impl Scan<'_> {
             }
             let message = format!("no stream class has the id {}", class_id.unwrap_or(0));
             return Err(match self.shared_size(&mut cursor, roles) {
-                Some(total_bits) => Bad::Packet(message, total_bits),
+                Some(bits) => Bad::Packet { message, bits, unknown_class: true },
                 None => Bad::Tail(message),
             });
         };
         let stream = &plan.streams[class];
         if let Some(context) = &stream.packet_context {
-            walk(context, &mut cursor, &mut self.slots, &mut roles).map_err(tail)?;
+            walk(context, &mut cursor, self.slots, &mut roles).map_err(tail)?;
         }
         // A packet that tells only its content has no padding.
         let content = roles.content_bits.map(|bits| bits.saturating_add(7) & !7);
-        let total_bits = roles.total_bits.or(content).unwrap_or(available);
+        let told_bits = roles.total_bits.or(content);
+        let total_bits = told_bits.unwrap_or(available);
         let content_bits = roles.content_bits.unwrap_or(total_bits);
         if let Some(magic) = wrong_magic {
             // A size that a packet could have is trusted to lead to the next one.
             let message = magic_message(magic);
             let plausible = is_plausible(total_bits, &cursor);
-            return Err(if plausible { Bad::Packet(message, total_bits) } else { Bad::Tail(message) });
+            return Err(if plausible { Bad::packet(message, total_bits) } else { Bad::Tail(message) });
         }
         if !total_bits.is_multiple_of(8) || total_bits < cursor.at {
             return Err(Bad::Tail(format!("a packet of {total_bits} bits is impossible")));
@@ -208,11 +311,14 @@ impl Scan<'_> {
             return Err(Bad::Tail(format!("a packet of {} bytes was cut off", total_bits / 8)));
         }
         if content_bits > total_bits || content_bits < cursor.at {
-            return Err(Bad::Packet(format!("content of {content_bits} bits is impossible"), total_bits));
+            return Err(Bad::packet(format!("content of {content_bits} bits is impossible"), total_bits));
         }
-        let other_trace =
-            self.uuid.is_some_and(|uuid| !roles.uuid.is_empty() && roles.uuid != *uuid.as_bytes());
-        let (begin, end) = self.extended((class, roles.stream_id), roles.begin, roles.end);
+        let Ok(header_bits) = u32::try_from(cursor.at) else {
+            return Err(Bad::packet(format!("a head of {} bits is too long", cursor.at), total_bits));
+        };
+        let other_trace = uuid.is_some_and(|uuid| !roles.uuid.is_empty() && roles.uuid != *uuid.as_bytes());
+        let open_ended = told_bits.is_none();
+        let (begin, end) = self.extended((stream.id, roles.stream_id), open_ended, roles.begin, roles.end);
         let ends_early = begin.zip(end).is_some_and(|(begin, end)| end < begin);
         let notes = [
             other_trace.then_some("the packet carries the uuid of another trace; read all the same"),
@@ -224,25 +330,28 @@ impl Scan<'_> {
             offset: 0,
             total_bits,
             content_bits,
-            header_bits: cursor.at,
-            begin,
-            end,
             discarded: roles.discarded,
             sequence: roles.sequence,
+            begin: begin.unwrap_or(0),
+            end: end.unwrap_or(0),
+            header_bits,
+            has_begin: begin.is_some(),
+            has_end: end.is_some(),
+            open_ended,
         };
-        Ok((Scanned { packet, class, stream_id: roles.stream_id }, notes))
+        Ok((Scanned { packet, class, stream_id: roles.stream_id, known: false }, notes))
     }
 
     /// The size of a packet of an unknown class, where the contexts of all classes begin in the same way.
     fn shared_size(&mut self, cursor: &mut Cursor<'_>, mut roles: Roles) -> Option<u64> {
         let Node { align, kind: NodeKind::Struct(members), .. } =
-            self.plan.streams.first()?.packet_context.as_ref()?
+            self.description.plan.streams.first()?.packet_context.as_ref()?
         else {
             return None;
         };
         cursor.align(*align);
-        for (_, member) in &members[..self.plan.size_members] {
-            walk(member, cursor, &mut self.slots, &mut roles).ok()?;
+        for (_, member) in &members[..self.description.plan.size_members] {
+            walk(member, cursor, self.slots, &mut roles).ok()?;
         }
         roles.total_bits.filter(|&total_bits| is_plausible(total_bits, cursor))
     }
@@ -250,7 +359,8 @@ impl Scan<'_> {
     /// Begin and end of a packet; what is narrower than the clock is extended by the packet before.
     fn extended(
         &mut self,
-        stream: (usize, Option<u64>),
+        stream: (u64, Option<u64>),
+        open_ended: bool,
         begin: Option<(u64, u32)>,
         end: Option<(u64, u32)>,
     ) -> (Option<u64>, Option<u64>) {
@@ -259,7 +369,8 @@ impl Scan<'_> {
             full((value, bits)).unwrap_or_else(|| Times::begin(self.times.get(&stream), value, bits))
         });
         let extended_end = end.map(|(value, bits)| Times::end(extended_begin.unwrap_or(0), value, bits));
-        if begin.is_some_and(|begin| full(begin).is_none()) {
+        // No packet of the file comes behind an open-ended one.
+        if begin.is_some_and(|begin| full(begin).is_none()) && !open_ended {
             self.times.insert(stream, Times::of(extended_begin.unwrap_or(0), extended_end));
         }
         (extended_begin, extended_end)
@@ -269,36 +380,4 @@ impl Scan<'_> {
 /// Whether a packet whose header ends at the cursor can have this size.
 fn is_plausible(total_bits: u64, cursor: &Cursor<'_>) -> bool {
     total_bits.is_multiple_of(8) && (cursor.at.max(1)..=cursor.limit).contains(&total_bits)
-}
-
-/// Compares the entries of an index with the packets, one after the other.
-pub(crate) struct IndexCheck {
-    entries: Vec<IndexEntry>,
-    /// How many packets agreed before the first that did not.
-    agreeing: usize,
-    disagreed: bool,
-}
-
-impl IndexCheck {
-    pub(crate) fn new(entries: Vec<IndexEntry>) -> Self {
-        Self { entries, agreeing: 0, disagreed: false }
-    }
-
-    pub(crate) fn next(&mut self, p: &Packet, stream_class: u64) {
-        let same = |entry: &IndexEntry| {
-            entry.offset == p.offset
-                && entry.total_bits == p.total_bits
-                && entry.content_bits == p.content_bits
-                && p.begin.is_none_or(|begin| begin == entry.begin)
-                && p.end.is_none_or(|end| end == entry.end)
-                && entry.stream_class == stream_class
-        };
-        self.disagreed |= !self.entries.get(self.agreeing).is_some_and(same);
-        self.agreeing += usize::from(!self.disagreed);
-    }
-
-    /// The first entry that differs from the packets themselves; `None` where they agree.
-    pub(crate) fn first_disagreement(&self) -> Option<usize> {
-        (self.disagreed || self.agreeing < self.entries.len()).then_some(self.agreeing)
-    }
 }

@@ -208,7 +208,7 @@ impl<'c> Copy<'c> {
         let mut lose = |at: u64, error: &dyn std::fmt::Display| {
             lost.add(Severity::Loss, || trace.packet_loss(packet, at, error));
         };
-        let begin = match packet.begin.map_or(Ok(0), map) {
+        let begin = match packet.begin().map_or(Ok(0), map) {
             Ok(begin) => begin,
             Err(error) => {
                 lose(0, &error);
@@ -240,10 +240,10 @@ impl<'c> Copy<'c> {
             }
         }
         if self.clock.is_none() {
-            return Ok(Some(packet.end.unwrap_or(last)));
+            return Ok(Some(packet.end().unwrap_or(last)));
         }
         // Some tracers leave the end at 0 when they are killed, or at a time beyond all clocks.
-        let end = packet.end.filter(|&end| packet.begin.is_none_or(|begin| end >= begin));
+        let end = packet.end().filter(|&end| packet.begin().is_none_or(|begin| end >= begin));
         Ok(Some(end.and_then(|end| map(end).ok()).unwrap_or(last)))
     }
 }

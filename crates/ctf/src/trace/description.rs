@@ -1,0 +1,143 @@
+//! What the metadata of a trace say, read again when their file has changed: tracers append event classes and stream
+//! classes while they trace.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::scan;
+use crate::error::{Diagnostic, Error, Reason, Severity};
+use crate::metadata::Metadata;
+use crate::plan::Plan;
+use crate::schema::{Schema, StreamClass};
+use crate::{lower, metadata};
+
+/// Metadata, understood and compiled.
+#[derive(Debug)]
+pub(super) struct Description {
+    path: PathBuf,
+    pub(super) text: String,
+    pub(super) schema: Schema,
+    pub(super) plan: Plan,
+    /// What was odd about the text.
+    warnings: Vec<Diagnostic>,
+    /// The file as it was before it was read last: one that looks the same is not read again.
+    stamp: Option<Stamp>,
+    /// Why the file as it is now is not what the schema says.
+    complaint: Option<Diagnostic>,
+}
+
+/// Length and time of the last change of a file.
+type Stamp = (u64, Option<SystemTime>);
+
+/// The file of the metadata in a trace directory.
+///
+/// # Errors
+/// There is none.
+pub(super) fn file_in(directory: &Path) -> Result<PathBuf, Error> {
+    let path = directory.join("metadata");
+    if !path.is_file() {
+        // A directory that does not exist or may not be read says so itself.
+        fs::read_dir(directory).map_err(|source| Error::read(directory, source))?;
+        return Err(Error::new(directory, Reason::NotATrace));
+    }
+    Ok(path)
+}
+
+impl Description {
+    /// Reads and understands the metadata in a file.
+    pub(super) fn read(path: PathBuf) -> Result<Self, Error> {
+        let stamp = stamp(&path);
+        let (schema, warnings, text) = understood(metadata::read(&path)?, &path)?;
+        let plan = Plan::compile(&schema);
+        Ok(Self { path, text, schema, plan, warnings, stamp, complaint: None })
+    }
+
+    /// What the scan of stream files needs of it.
+    pub(super) fn for_scan(&self) -> scan::Description<'_> {
+        scan::Description { plan: &self.plan, uuid: self.schema.uuid }
+    }
+
+    pub(super) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings.iter().chain(&self.complaint)
+    }
+
+    /// Index of the stream class with this id.
+    pub(super) fn class(&self, id: u64) -> Option<usize> {
+        self.schema.streams.binary_search_by_key(&id, |class| class.id).ok()
+    }
+
+    /// Reads the file again if it has changed. New metadata take the place of the old ones if they can be understood and if
+    /// the packets of all stream classes in `used` (by their indexes) are laid out in them as before; else a diagnostic
+    /// says why not, until the file changes once more. Gives the ids of the stream classes that were known before, if
+    /// there is something new.
+    pub(super) fn refresh(&mut self, used: impl IntoIterator<Item = usize>) -> Option<Vec<u64>> {
+        let stamp = stamp(&self.path);
+        if stamp == self.stamp {
+            return None;
+        }
+        self.stamp = stamp;
+        self.complaint = None;
+        let read = metadata::read(&self.path).and_then(|metadata| {
+            let same = metadata.text == self.text;
+            (!same).then(|| understood(metadata, &self.path)).transpose()
+        });
+        match read {
+            Ok(None) => None,
+            Ok(Some((schema, warnings, text))) => {
+                let mut used = used.into_iter().map(|class| &self.schema.streams[class]);
+                if schema.uuid != self.schema.uuid
+                    || !used.all(|class| describes(&schema, &self.schema, class))
+                {
+                    self.complain("they no longer describe the packets that were read");
+                    return None;
+                }
+                let known = self.schema.streams.iter().map(|class| class.id).collect();
+                self.plan = Plan::compile(&schema);
+                (self.schema, self.warnings, self.text) = (schema, warnings, text);
+                Some(known)
+            }
+            Err(error) => {
+                let message = match error.reason() {
+                    Reason::Metadata { line, column, message, .. } => {
+                        format!("line {line}, column {column}: {message}")
+                    }
+                    reason => reason.to_string(),
+                };
+                self.complain(&message);
+                None
+            }
+        }
+    }
+
+    fn complain(&mut self, why: &str) {
+        let message =
+            format!("the metadata have changed and are not used: {why}; what they said before still holds");
+        let path = self.path.clone();
+        let severity = Severity::Note;
+        self.complaint = Some(Diagnostic { severity, path, packet: None, offset: None, message });
+    }
+}
+
+/// The schema of metadata, what is odd about them, and their text.
+fn understood(mut metadata: Metadata, path: &Path) -> Result<(Schema, Vec<Diagnostic>, String), Error> {
+    let (schema, warnings) = lower::schema(&metadata.text, path)?;
+    metadata.check(&schema);
+    let note = |message| {
+        let (severity, path) = (Severity::Note, path.to_owned());
+        Diagnostic { severity, path, packet: None, offset: None, message }
+    };
+    let notes = metadata.notes.into_iter().map(note).chain(warnings).collect();
+    Ok((schema, notes, metadata.text))
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()))
+}
+
+/// Whether a schema lays the packets of a class out as the old one does. Events are decoded anew by whoever reads them.
+fn describes(new: &Schema, old: &Schema, class: &StreamClass) -> bool {
+    let same_context = |new: &StreamClass| new.packet_context == class.packet_context;
+    new.packet_header == old.packet_header && new.stream(class.id).is_some_and(same_context)
+}
