@@ -13,7 +13,7 @@ pub fn read(bytes: &[u8], at: u64, size: u32, order: ByteOrder) -> u64 {
     let first = (at / 8) as usize;
     let shift = (at % 8) as u32;
     if shift + size <= 64
-        && let Some(eight) = bytes.get(first..).and_then(|rest| rest.first_chunk::<8>())
+        && let Some(eight) = eight_bytes(bytes, first)
     {
         return match order {
             ByteOrder::Little => (u64::from_le_bytes(*eight) >> shift) & (u64::MAX >> (64 - size)),
@@ -21,6 +21,29 @@ pub fn read(bytes: &[u8], at: u64, size: u32, order: ByteOrder) -> u64 {
         };
     }
     read_at_edge(bytes, first, shift, size, order)
+}
+
+/// Eight bytes from `first` on, if they are all there.
+#[inline]
+pub fn eight_bytes(bytes: &[u8], first: usize) -> Option<&[u8; 8]> {
+    // One comparison: as a place in mapped bytes `first` is far from overflow.
+    bytes.get(first..first + 8)?.first_chunk()
+}
+
+/// The first eight bytes as a little-endian word, zeros in place of those that are not there.
+#[inline]
+pub fn first_word(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.first_chunk() {
+        return u64::from_le_bytes(*eight);
+    }
+    // Parts that overlap: no loop, and no copy of unknown length.
+    let count = bytes.len();
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let [first, last] = [first, last].map(|four: &[u8; 4]| u64::from(u32::from_le_bytes(*four)));
+        return first | last << (8 * (count - 4));
+    }
+    let byte = |index: usize| bytes.get(index).map_or(0, |byte| u64::from(*byte) << (8 * index));
+    byte(0) | byte(1) | byte(2)
 }
 
 /// Fields over nine bytes, and those at the end of the bytes.

@@ -4,11 +4,13 @@
 //!
 //! [`Trace::open`] reads the metadata, lowers them to a [`schema::Schema`],
 //! compiles that to a [`plan::Plan`] and finds the packets; packets decode to [`Event`] views; fields are pulled out of
-//! events by [`FieldRef`]s or pushed to a [`Visitor`]. [`merge`] puts events of many streams in time order, [`dump`],
+//! events by [`FieldRef`]s, gathered into [`Columns`] or pushed to a [`Visitor`]. [`merge`] puts events of many streams in time order, [`dump`],
 //! [`text`] and [`json`] show them, [`mod@write`] writes packets.
 
 mod bits;
+mod columns;
 mod complaints;
+pub mod digits;
 pub mod dump;
 mod error;
 mod floats;
@@ -26,6 +28,7 @@ mod tsdl;
 mod value;
 pub mod write;
 
+pub use columns::Columns;
 pub use error::{DecodeError, Diagnostic, Error, Reason, Severity};
 pub use plan::{FieldRef, Text, Visitor};
 pub use trace::{

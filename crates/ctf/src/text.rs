@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use crate::bits;
+use crate::digits;
 use crate::plan::{Name, Text, Visitor};
 use crate::schema::{Base, FloatClass, IntegerClass, IntegerForm, Role};
 
@@ -21,21 +23,8 @@ impl<'b> TextVisitor<'b> {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// A number, with the labels of its class if that is an enumeration.
-    fn number(&mut self, class: &IntegerClass, value: i128) {
-        if class.mappings.is_none() {
-            return digits(self.out, class, value);
-        }
-        self.labelled(Some(class.labels(value)), |out| digits(out, class, value));
-    }
-
-    /// A number and, of an enumeration, its labels.
-    fn labelled<'l>(
-        &mut self,
-        labels: Option<impl Iterator<Item = &'l str>>,
-        number: impl FnOnce(&mut Vec<u8>),
-    ) {
-        let Some(labels) = labels else { return number(self.out) };
+    /// The labels of an enumeration's value; its number follows.
+    fn labels<'l>(&mut self, labels: impl Iterator<Item = &'l str>) {
         self.put("( ");
         let mut labels = labels.peekable();
         if labels.peek().is_none() {
@@ -48,22 +37,54 @@ impl<'b> TextVisitor<'b> {
             quoted(self.out, label.as_bytes());
         }
         self.put(" : container = ");
-        number(self.out);
-        self.put(" )");
+    }
+
+    /// A number in a base other than ten: the bits of its field, without a sign.
+    fn bits(&mut self, size: u32, value: u64, base: Base) {
+        let bits = bits::low_bits(value, size);
+        let written = match base {
+            Base::Octal => write!(self.out, "0{bits:o}"),
+            Base::Binary => write!(self.out, "0b{bits:0width$b}", width = size as usize),
+            Base::Hexadecimal | Base::Decimal => {
+                digits::hexadecimal(self.out, bits);
+                Ok(())
+            }
+        };
+        debug_assert!(written.is_ok(), "a vector takes every write");
     }
 }
 
 impl Visitor for TextVisitor<'_> {
+    #[inline]
     fn unsigned(&mut self, class: &IntegerClass, value: u64) {
         if class.form == IntegerForm::Boolean {
             self.put(if value == 0 { "false" } else { "true" });
             return;
         }
-        self.number(class, value.into());
+        if class.mappings.is_some() {
+            self.labels(class.labels(value.into()));
+        }
+        match class.base {
+            Base::Decimal => digits::decimal(self.out, value),
+            base => self.bits(class.size, value, base),
+        }
+        if class.mappings.is_some() {
+            self.put(" )");
+        }
     }
 
+    #[inline]
     fn signed(&mut self, class: &IntegerClass, value: i64) {
-        self.number(class, value.into());
+        if class.mappings.is_some() {
+            self.labels(class.labels(value.into()));
+        }
+        match class.base {
+            Base::Decimal => digits::signed(self.out, value),
+            base => self.bits(class.size, value as u64, base),
+        }
+        if class.mappings.is_some() {
+            self.put(" )");
+        }
     }
 
     fn wide(&mut self, class: &IntegerClass, bytes: &[u8]) {
@@ -71,8 +92,13 @@ impl Visitor for TextVisitor<'_> {
             self.put(if bytes.iter().all(|&byte| byte == 0) { "false" } else { "true" });
             return;
         }
-        let labels = class.mappings.is_some().then(|| class.wide_labels(bytes));
-        self.labelled(labels, |out| wide_hexadecimal(out, bytes));
+        if class.mappings.is_some() {
+            self.labels(class.wide_labels(bytes));
+        }
+        wide_hexadecimal(self.out, bytes);
+        if class.mappings.is_some() {
+            self.put(" )");
+        }
     }
 
     fn wide_float(&mut self, _: &FloatClass, bytes: &[u8]) {
@@ -85,7 +111,9 @@ impl Visitor for TextVisitor<'_> {
     }
 
     fn text(&mut self, text: Text<'_>) {
-        quoted(self.out, text.shown());
+        self.out.push(b'"');
+        put_until_nul(self.out, text.field);
+        self.out.push(b'"');
     }
 
     fn blob(&mut self, _: Option<Role>, bytes: &[u8]) {
@@ -106,8 +134,9 @@ impl Visitor for TextVisitor<'_> {
         self.put("{");
     }
 
+    #[inline]
     fn member(&mut self, index: usize, name: &Name) {
-        self.put(name.assignment(index == 0));
+        name.put_assignment(self.out, index == 0);
     }
 
     fn end_struct(&mut self) {
@@ -120,8 +149,7 @@ impl Visitor for TextVisitor<'_> {
 
     fn element(&mut self, index: u64) {
         self.put(if index > 0 { ", [" } else { " [" });
-        let mut digits = itoa::Buffer::new();
-        self.out.extend_from_slice(digits.format(index).as_bytes());
+        digits::decimal(self.out, index);
         self.put("] = ");
     }
 
@@ -138,30 +166,6 @@ impl Visitor for TextVisitor<'_> {
     }
 }
 
-/// Appends a number. Bases other than ten show the bits of the field, without a sign.
-fn digits(out: &mut Vec<u8>, class: &IntegerClass, value: i128) {
-    let bits = value as u64 & (u64::MAX >> (64 - class.size));
-    let written = match class.base {
-        Base::Decimal => {
-            let mut digits = itoa::Buffer::new();
-            // 128 bits take several times as long, and only unsigned numbers beyond the signed ones need them.
-            let shown = match i64::try_from(value) {
-                Ok(short) => digits.format(short),
-                Err(_) => digits.format(value),
-            };
-            out.extend_from_slice(shown.as_bytes());
-            Ok(())
-        }
-        Base::Hexadecimal => {
-            hexadecimal(out, bits);
-            Ok(())
-        }
-        Base::Octal => write!(out, "0{bits:o}"),
-        Base::Binary => write!(out, "0b{bits:0width$b}", width = class.size as usize),
-    };
-    debug_assert!(written.is_ok(), "a vector takes every write");
-}
-
 /// Appends `0x` and two digits for each byte.
 fn wide_hexadecimal(out: &mut Vec<u8>, bytes: &[u8]) {
     let digit = |nibble: u8| b"0123456789ABCDEF"[usize::from(nibble)];
@@ -169,27 +173,48 @@ fn wide_hexadecimal(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(bytes.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]));
 }
 
-/// Appends `0x` and the digits of a number.
-fn hexadecimal(out: &mut Vec<u8>, bits: u64) {
-    let digits = (67 - (bits | 1).leading_zeros()) / 4;
-    out.extend_from_slice(b"0x");
-    for digit in (0..digits).rev() {
-        out.push(b"0123456789ABCDEF"[(bits >> (4 * digit) & 15) as usize]);
+/// Appends a string in quotes with the escapes of C. Bytes that are not ASCII are passed through.
+fn quoted(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'"');
+    let mut rest = put_until_nul(out, bytes);
+    while let Some(bytes) = rest {
+        escaped(out, 0);
+        rest = put_until_nul(out, bytes);
+    }
+    out.push(b'"');
+}
+
+/// Appends a string up to its first NUL, with escapes; gives what is behind that.
+fn put_until_nul<'b>(out: &mut Vec<u8>, bytes: &'b [u8]) -> Option<&'b [u8]> {
+    let mut rest = bytes;
+    // Eight bytes at a time; the last ones have zeros behind them, which end the string in any case.
+    loop {
+        let word = bits::first_word(rest);
+        let plain = plain_bytes(word);
+        digits::first_bytes(out, &word.to_le_bytes(), plain);
+        if plain == 8 {
+            rest = &rest[8..];
+            continue;
+        }
+        match (word >> (8 * plain)) as u8 {
+            0 => return rest.get(plain + 1..),
+            special => escaped(out, special),
+        }
+        rest = &rest[plain + 1..];
     }
 }
 
-/// Appends a string in quotes with the escapes of C. Bytes that are not ASCII are passed through.
-fn quoted(out: &mut Vec<u8>, bytes: &[u8]) {
-    let is_special = |byte: &u8| matches!(byte, 0..32 | 127 | b'\\' | b'\'' | b'"' | b'?');
-    out.push(b'"');
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(is_special) {
-        out.extend_from_slice(&rest[..at]);
-        escaped(out, rest[at]);
-        rest = &rest[at + 1..];
-    }
-    out.extend_from_slice(rest);
-    out.push(b'"');
+/// How many bytes of a word, from the lowest on, stand for themselves.
+#[inline]
+fn plain_bytes(word: u64) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * ONES;
+    // The usual test for zero bytes: a borrow can only raise a flag above one that is right.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    let is = |byte: u8| zeros(word ^ (ONES * u64::from(byte)));
+    let controls = word.wrapping_sub(0x20 * ONES) & !word;
+    let special = controls | is(127) | is(b'\\') | is(b'\'') | is(b'"') | is(b'?');
+    (special & HIGH).trailing_zeros() as usize / 8
 }
 
 /// Appends a byte that does not stand for itself.
@@ -254,18 +279,47 @@ mod tests {
     }
 
     #[test]
-    fn hexadecimal_digits() {
-        for bits in [0, 1, 15, 16, 0xabc, 0xffff_ffff, 1 << 60, u64::MAX] {
-            let mut out = Vec::new();
-            hexadecimal(&mut out, bits);
-            assert_eq!(String::from_utf8(out).unwrap(), format!("0x{bits:X}"));
-        }
-    }
-
-    #[test]
     fn strings_are_escaped_as_in_c() {
         let mut out = Vec::new();
         quoted(&mut out, b"it's \"\\\"?\n\x01");
         assert_eq!(out, br#""it\'s \"\\\"\?\n\x01""#);
+    }
+
+    #[test]
+    fn strings_of_all_bytes_and_lengths() {
+        let check = |bytes: &[u8]| {
+            let (mut out, mut until_nul) = (Vec::new(), Vec::new());
+            quoted(&mut out, bytes);
+            put_until_nul(&mut until_nul, bytes);
+            let nul = until_nul.len() + 1;
+            assert!(
+                out[1..].starts_with(&until_nul)
+                    && matches!(out[nul..], [b'"'] | [b'\\', b'x', b'0', b'0', ..])
+            );
+            let mut expect = vec![b'"'];
+            for byte in bytes {
+                match byte {
+                    0..32 | 127 | b'\\' | b'\'' | b'"' | b'?' => escaped(&mut expect, *byte),
+                    _ => expect.push(*byte),
+                }
+            }
+            expect.push(b'"');
+            assert_eq!(out, expect, "{bytes:?}");
+        };
+        for length in 0..=20 {
+            check(&vec![b'x'; length]);
+            for at in 0..length {
+                for byte in 0..=255 {
+                    let mut bytes = vec![b'x'; length];
+                    bytes[at] = byte;
+                    check(&bytes);
+                    // Neighbours disturb the search for special bytes most.
+                    bytes.fill(byte);
+                    check(&bytes);
+                    bytes[at] = byte.wrapping_add(1);
+                    check(&bytes);
+                }
+            }
+        }
     }
 }

@@ -1,56 +1,130 @@
 //! Isochrone's reader beside its peers, in one run on one machine: `cargo bench -p isochrone --bench compare`.
 //!
-//! Writes a kernel-shaped trace, has every program that is installed read it, and rewrites the table of
+//! Writes a kernel-shaped trace, has every program that is installed read it, and rewrites the tables of
 //! `docs/COMPARE.md`. Speeds are events per second of user and system CPU time, which other load on the machine
-//! disturbs least. `COMPARE_EVENTS` sets the size (default 3 million; the published table says its own).
+//! disturbs least; of several runs the best counts, since other load only adds. What two threads win is measured by the
+//! clock on the wall, because CPU time does not show it.
+//!
+//! `COMPARE_EVENTS` sets the size of the trace; `COMPARE_TRACE` names a trace to read instead of a generated one.
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // A bench reports and may panic.
+
+mod kernels;
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use isochrone_ctf::merge::Merge;
-use isochrone_ctf::plan::{EventPlan, NodeKind, StreamPlan};
-use isochrone_ctf::{FieldRef, Trace};
+use isochrone_ctf::Trace;
 use isochrone_testkit::Bulk;
+use nix::sys::resource::{UsageWho, getrusage};
 
 /// The part of `docs/COMPARE.md` that is written anew.
 const BEGIN: &str = "<!-- table: begin -->\n";
 const END: &str = "<!-- table: end -->";
-/// Runs of each program; the median counts.
+/// Runs of each program; the best counts.
 const RUNS: usize = 3;
+/// Runs of each program with one and with two threads. They are short, and a second thread finds a processor of its own
+/// only while nobody else wants it: where none of the runs had such luck, the CPU time still tells that threads do not
+/// hinder each other.
+const THREAD_RUNS: usize = 15;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [flag, kernel, trace] = arguments.as_slice()
-        && flag == "--kernel"
-    {
-        println!("{}", run_kernel(kernel, Path::new(trace)));
+    if kernels::is_done() {
         return;
     }
-    let events = std::env::var("COMPARE_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000_000);
-    let directory = tempfile::tempdir().unwrap();
-    let bytes = Bulk { events, cpus: 4, seed: 1 }.write(directory.path()).unwrap();
-    let rows: Vec<Row> = contestants(directory.path()).into_iter().filter_map(Contestant::measure).collect();
-    let table = table(&rows, events, bytes);
-    println!("{table}");
+    let generated = tempfile::tempdir().unwrap();
+    let subject = Subject::new(generated.path());
+    let mut text = format!("{}\n\n", subject.shown());
+    text += &one_thread(&subject);
+    text += &two_threads(&subject);
+    text += &opening();
+    println!("{text}");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/COMPARE.md");
-    let text = fs::read_to_string(&path).unwrap();
-    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let document = fs::read_to_string(&path).unwrap();
+    let (before, rest) = document.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
-    fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+    fs::write(&path, format!("{before}{BEGIN}{text}{END}{after}")).unwrap();
 }
 
-/// A program with its arguments.
-struct Contestant {
-    task: &'static str,
-    name: &'static str,
-    command: Command,
+/// What all programs read.
+struct Subject {
+    path: PathBuf,
+    origin: String,
+    events: u64,
+    bytes: u64,
+    streams: usize,
+    packets: usize,
 }
 
-/// What it took, the median of its runs.
+impl Subject {
+    fn new(generated: &Path) -> Self {
+        let (path, origin) = match std::env::var_os("COMPARE_TRACE").map(PathBuf::from) {
+            Some(path) => {
+                let name = path.file_name().unwrap_or_default().display().to_string();
+                (path, format!("the trace `{name}`"))
+            }
+            None => {
+                let events = std::env::var("COMPARE_EVENTS").ok().and_then(|n| n.parse().ok());
+                let bulk = Bulk { events: events.unwrap_or(10_000_000), ..Bulk::default() };
+                bulk.write(generated).unwrap();
+                (generated.to_owned(), "a trace by `testkit`'s generator".to_owned())
+            }
+        };
+        let trace = Trace::open(&path).unwrap();
+        let packets = || trace.streams().iter().flat_map(|stream| &stream.packets);
+        Self {
+            // This also brings the trace into the page cache.
+            events: (0..trace.streams().len()).map(|stream| trace.events(stream).count() as u64).sum(),
+            bytes: packets().map(|packet| packet.total_bits / 8).sum(),
+            streams: trace.streams().len(),
+            packets: packets().count(),
+            path,
+            origin,
+        }
+    }
+
+    fn shown(&self) -> String {
+        let (events, megabytes) = (self.events as f64 / 1e6, self.bytes as f64 / 1e6);
+        let Self { origin, streams, packets, .. } = self;
+        format!(
+            "Read was {origin}: {events:.1} M events, {megabytes:.0} MB in {packets} packets of {streams} streams, page cache warm."
+        )
+    }
+
+    /// A kernel, the program itself, or another one, that reads the trace.
+    fn command(&self, program: &Program) -> Command {
+        let mut command = match program {
+            Program::Kernel(arguments) => {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                command.args(*arguments);
+                command
+            }
+            Program::Isochrone(arguments) => {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+                command.args(*arguments);
+                command
+            }
+            Program::Other(name, arguments) => {
+                let mut command = Command::new(name);
+                command.args(*arguments);
+                command
+            }
+        };
+        command.arg(&self.path).env("TZ", "UTC").stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+}
+
+/// A program and its arguments but for the trace.
+enum Program {
+    Kernel(&'static [&'static str]),
+    Isochrone(&'static [&'static str]),
+    Other(&'static str, &'static [&'static str]),
+}
+
+/// What a program takes.
 struct Row {
     task: &'static str,
     name: &'static str,
@@ -59,154 +133,121 @@ struct Row {
     memory: u64,
 }
 
-fn contestants(trace: &Path) -> Vec<Contestant> {
-    let mut all = Vec::new();
-    let mut add = |task, name, program: PathBuf, arguments: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(arguments).arg(trace).env("RAYON_NUM_THREADS", "1").env("TZ", "UTC");
-        all.push(Contestant { task, name, command });
+/// The table of speeds on one thread.
+fn one_thread(subject: &Subject) -> String {
+    use Program::{Isochrone, Kernel, Other};
+    const DROP: &str = "read and drop all events, merged";
+    let contestants = [
+        (DROP, "babeltrace2", Other("babeltrace2", &["-o", "dummy"])),
+        (DROP, "babeltrace 1", Other("babeltrace", &["-o", "dummy"])),
+        (DROP, "isochrone", Kernel(&["--kernel", "merged"])),
+        ("header, time, skip", "isochrone", Kernel(&["--kernel", "skip"])),
+        ("two fields of switches and system calls", "isochrone", Kernel(&["--kernel", "fields"])),
+        ("all integers of all events, to columns", "isochrone", Kernel(&["--kernel", "integers"])),
+        ("count by class, losses, times", "isochrone", Isochrone(&["info", "-q"])),
+        ("text", "babeltrace2", Other("babeltrace2", &["--clock-gmt"])),
+        ("text", "babeltrace 1", Other("babeltrace", &["--clock-gmt"])),
+        ("text", "isochrone", Isochrone(&["events", "-q"])),
+    ];
+    let measure = |(task, name, program): (&'static str, &'static str, Program)| {
+        let runs: Option<Vec<_>> = (0..RUNS)
+            .map(|_| Some(watch(subject.command(&program).env("RAYON_NUM_THREADS", "1").spawn().ok()?)))
+            .collect();
+        let (cpu, memory) = runs?.into_iter().min()?;
+        Some(Row { task, name, cpu, memory })
     };
-    let isochrone = || PathBuf::from(env!("CARGO_BIN_EXE_isochrone"));
-    let kernel = || std::env::current_exe().unwrap();
-    add("read and drop all events, merged", "babeltrace2", "babeltrace2".into(), &["-o", "dummy"]);
-    add("read and drop all events, merged", "babeltrace 1", "babeltrace".into(), &["-o", "dummy"]);
-    add("read and drop all events, merged", "isochrone", kernel(), &["--kernel", "merged"]);
-    add("header, time, skip", "isochrone", kernel(), &["--kernel", "skip"]);
-    add("two fields of switches and system calls", "isochrone", kernel(), &["--kernel", "fields"]);
-    add("all integers of all events, to columns", "isochrone", kernel(), &["--kernel", "integers"]);
-    add("count by class, losses, times", "isochrone", isochrone(), &["info", "-q"]);
-    add("text", "babeltrace2", "babeltrace2".into(), &["--clock-gmt"]);
-    add("text", "babeltrace 1", "babeltrace".into(), &["--clock-gmt"]);
-    add("text", "isochrone", isochrone(), &["events", "-q"]);
-    all
-}
-
-impl Contestant {
-    /// `None` where the program is not installed.
-    fn measure(mut self) -> Option<Row> {
-        let mut runs = Vec::new();
-        for _ in 0..RUNS {
-            let child = self.command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-            runs.push(watch(child));
-        }
-        runs.sort_unstable();
-        let (cpu, memory) = runs[RUNS / 2];
-        Some(Row { task: self.task, name: self.name, cpu, memory })
-    }
-}
-
-/// CPU time of a child, and the most anonymous memory it was seen to hold (KiB).
-fn watch(mut child: Child) -> (Duration, u64) {
-    let process = PathBuf::from(format!("/proc/{}", child.id()));
-    let mut memory = 0;
-    loop {
-        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
-        let anonymous = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        let kib = anonymous.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-        memory = memory.max(kib.unwrap_or(0));
-        // Until it is waited for, a child that has ended keeps its times.
-        let stat = fs::read_to_string(process.join("stat")).unwrap();
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        if fields[0] == "Z" {
-            let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-            assert!(child.wait().unwrap().success());
-            // Linux counts these in hundredths of a second for user space, whatever its own tick is.
-            return (Duration::from_millis(ticks * 10), memory);
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-fn table(rows: &[Row], events: u64, bytes: u64) -> String {
+    let rows: Vec<Row> = contestants.into_iter().filter_map(measure).collect();
     let mut text = format!(
-        "{:.1} M events, {:.0} MB, 4 streams; CPU time, median of {RUNS} runs, one thread.\n\n\
-         | task | program | M events/s | MB/s | anonymous memory, MiB | ratio to babeltrace2 |\n|---|---|---|---|---|---|\n",
-        events as f64 / 1e6,
-        bytes as f64 / 1e6
+        "One thread, user and system CPU time, best of {RUNS} runs:\n\n\
+         | task | program | M events/s | MB/s | anonymous memory, MiB | ratio to babeltrace2 |\n|---|---|---|---|---|---|\n"
     );
-    for row in rows {
-        let seconds = row.cpu.as_secs_f64().max(0.01);
-        let peer =
-            rows.iter().find(|r| r.name == "babeltrace2" && (r.task == row.task || row.task != "text"));
+    for Row { task, name, cpu, memory } in &rows {
+        let seconds = cpu.as_secs_f64();
+        let peer = rows.iter().find(|r| r.name == "babeltrace2" && (r.task == *task || *task != "text"));
         let ratio = peer.map_or_else(|| "–".to_owned(), |p| format!("{:.1}", p.cpu.as_secs_f64() / seconds));
-        let Row { task, name, .. } = row;
-        let (events, megabytes) = (events as f64 / seconds / 1e6, bytes as f64 / seconds / 1e6);
-        let memory = row.memory as f64 / 1024.0;
+        let events = subject.events as f64 / seconds / 1e6;
+        let megabytes = subject.bytes as f64 / seconds / 1e6;
+        let memory = *memory as f64 / 1024.0;
         writeln!(text, "| {task} | {name} | {events:.1} | {megabytes:.0} | {memory:.1} | {ratio} |").unwrap();
     }
     text
 }
 
-/// The loops that analyses are made of, each over the whole trace.
-fn run_kernel(kernel: &str, path: &Path) -> u64 {
-    let trace = Trace::open(path).unwrap();
-    let streams = 0..trace.streams().len();
-    match kernel {
-        "skip" => {
-            let mut sum = 0_u64;
-            for stream in streams {
-                for event in trace.events(stream) {
-                    sum = sum.wrapping_add(event.cycles().unwrap_or(0));
-                }
-            }
-            sum
+/// CPU time of a child, and the most anonymous memory it was seen to hold (KiB).
+fn watch(mut child: Child) -> (Duration, u64) {
+    let process = PathBuf::from(format!("/proc/{}", child.id()));
+    let before = children_cpu();
+    let mut memory = 0;
+    loop {
+        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+        let field = |name| status.lines().find_map(|line: &str| line.strip_prefix(name)).map(str::trim);
+        let kib = field("RssAnon:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+        memory = memory.max(kib.unwrap_or(0));
+        // Until it is waited for, a child that has ended is a zombie.
+        if field("State:").is_none_or(|state| state.starts_with('Z')) {
+            assert!(child.wait().unwrap().success());
+            return (children_cpu().saturating_sub(before), memory);
         }
-        "merged" => {
-            let sources = streams.map(|stream| (0, trace.events(stream)));
-            let merge = Merge::new(sources, |_, event: &isochrone_ctf::Event<'_>| event.cycles());
-            merge.fold(0, |sum: u64, (_, cycles, _)| sum.wrapping_mul(31).wrapping_add(cycles.unwrap_or(0)))
-        }
-        "fields" => streams.map(|stream| two_fields(&trace, stream)).fold(0, u64::wrapping_add),
-        "integers" => streams.map(|stream| all_integers(&trace, stream)).fold(0, u64::wrapping_add),
-        other => panic!("no kernel is called {other}"),
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-fn two_fields(trace: &Trace, stream: usize) -> u64 {
-    let plan = trace.stream_plan(stream);
-    let wanted = |class: &EventPlan, plan: &StreamPlan| -> Option<[FieldRef; 2]> {
-        let [a, b] = match class.name.as_deref()? {
-            "sched_switch" => ["prev_tid", "next_tid"],
-            "syscall_entry_read" => ["fd", "count"],
-            "syscall_exit_read" => ["ret", "buf"],
-            _ => return None,
-        };
-        Some([class.payload_field(plan, &[a])?, class.payload_field(plan, &[b])?])
-    };
-    let fields: Vec<_> = plan.events.iter().map(|class| wanted(class, plan)).collect();
-    let mut sum = 0_u64;
-    for event in trace.events(stream) {
-        if let Some([a, b]) = &fields[event.class().index] {
-            sum =
-                sum.wrapping_add(event.unsigned(a).unwrap_or(1)).wrapping_add(event.unsigned(b).unwrap_or(1));
-        }
-    }
-    sum
+/// CPU time of all children that were waited for.
+fn children_cpu() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    let [user, system] = [usage.user_time(), usage.system_time()]
+        .map(|time| Duration::new(time.tv_sec() as u64, time.tv_usec() as u32 * 1000));
+    user + system
 }
 
-/// Every integer of every payload, into one column an integer field.
-fn all_integers(trace: &Trace, stream: usize) -> u64 {
-    /// Values that are kept before a column is handed on.
-    const CHUNK: usize = 4096;
-    let plan = trace.stream_plan(stream);
-    let integers = |class: &EventPlan| -> Vec<(FieldRef, Vec<u64>)> {
-        let Some(NodeKind::Struct(members)) = class.payload.as_ref().map(|node| &node.kind) else {
-            return Vec::new();
-        };
-        let numbers = members.iter().filter(|(_, node)| matches!(node.kind, NodeKind::Integer { .. }));
-        let fields = numbers.filter_map(|(name, _)| class.payload_field(plan, &[name.shown()]));
-        fields.map(|field| (field, Vec::with_capacity(CHUNK))).collect()
-    };
-    let mut columns: Vec<_> = plan.events.iter().map(integers).collect();
-    let mut sum = 0_u64;
-    for event in trace.events(stream) {
-        for (field, column) in &mut columns[event.class().index] {
-            if column.len() == CHUNK {
-                sum = column.iter().fold(sum, |sum, value| sum.wrapping_add(*value));
-                column.clear();
-            }
-            column.push(event.signed(field).unwrap_or(0) as u64);
+/// The table of what a second thread wins.
+fn two_threads(subject: &Subject) -> String {
+    use Program::{Isochrone, Kernel};
+    let tasks = [
+        ("header, time, skip", Kernel(&["--parallel-kernel", "skip"])),
+        ("all integers of all events, to columns", Kernel(&["--parallel-kernel", "integers"])),
+        ("count by class, losses, times", Isochrone(&["info", "-q"])),
+    ];
+    let mut text = format!(
+        "\nOne thread and two, time on the wall, best of {THREAD_RUNS} runs:\n\n\
+         | task | one thread, M events/s | two threads, M events/s | speedup | CPU time of two to that of one |\n\
+         |---|---|---|---|---|\n"
+    );
+    for (task, program) in tasks {
+        let mut wall = [Duration::MAX; 2];
+        let mut cpu = [Duration::MAX; 2];
+        // In turns, so that a quiet moment serves both.
+        for run in 0..2 * THREAD_RUNS {
+            let (begin, cpu_before) = (Instant::now(), children_cpu());
+            let threads = if run % 2 == 0 { "1" } else { "2" };
+            let status = subject.command(&program).env("RAYON_NUM_THREADS", threads).status().unwrap();
+            assert!(status.success());
+            wall[run % 2] = begin.elapsed().min(wall[run % 2]);
+            cpu[run % 2] = children_cpu().saturating_sub(cpu_before).min(cpu[run % 2]);
         }
+        let [one, two] = wall.map(|time| subject.events as f64 / time.as_secs_f64() / 1e6);
+        let more = cpu[1].as_secs_f64() / cpu[0].as_secs_f64();
+        writeln!(text, "| {task} | {one:.1} | {two:.1} | {:.2} | {more:.2} |", two / one).unwrap();
     }
-    sum
+    text
+}
+
+/// How long it takes to open a trace of many packets.
+fn opening() -> String {
+    let directory = tempfile::tempdir().unwrap();
+    // Far apart, so that each header is on a page that must be mapped for it.
+    let packet_bytes = 64 * 1024;
+    let bulk = Bulk { events: 20_600_000, packet_bytes, ..Bulk::default() };
+    bulk.write(directory.path()).unwrap();
+    let open = |_| {
+        let begin = Instant::now();
+        let trace = Trace::open(directory.path()).unwrap();
+        let elapsed = begin.elapsed();
+        (elapsed, trace.streams().iter().map(|stream| stream.packets.len()).sum::<usize>())
+    };
+    let (time, packets) = (0..THREAD_RUNS).map(open).min().unwrap();
+    let milliseconds = time.as_secs_f64() * 1e3;
+    format!(
+        "\nOpening a trace of {packets} packets of 64 KiB takes {milliseconds:.1} ms (best of {THREAD_RUNS}).\n"
+    )
 }

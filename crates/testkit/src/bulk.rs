@@ -18,8 +18,8 @@ use crate::metadata::EventHeader;
 use crate::random::Random;
 use crate::stream::HeadValues;
 
-/// Size of packets, as LTTng's kernel channels have it by default.
-const PACKET_BITS: u64 = 256 * 1024 * 8;
+/// The longest event, and more, in bits.
+const LONGEST_EVENT: u64 = 2_048;
 /// Different bodies per event class.
 const STOCK: u64 = 64;
 /// Mean time between two events of a CPU, ns.
@@ -49,6 +49,15 @@ pub struct Bulk {
     pub cpus: u32,
     /// Same seed, same bytes.
     pub seed: u64,
+    /// Size of each packet; at least 1 KiB.
+    pub packet_bytes: u64,
+}
+
+impl Default for Bulk {
+    /// A million events of four CPUs, in packets as large as LTTng's kernel channels have them by default.
+    fn default() -> Self {
+        Self { events: 1_000_000, cpus: 4, seed: 1, packet_bytes: 256 * 1024 }
+    }
 }
 
 impl Bulk {
@@ -73,7 +82,8 @@ impl Bulk {
             let head = HeadValues { uuid: *uuid.as_bytes(), cpu };
             let mut random = random.part(1 + u64::from(cpu));
             let path = directory.join(format!("ch_{cpu}"));
-            let entries = stream(&compiled, &head, &stock, events, &mut random, &path)?;
+            let packet_bits = self.packet_bytes.max(1024) * 8;
+            let entries = stream(&compiled, &head, &stock, (events, packet_bits), &mut random, &path)?;
             bytes += entries.iter().map(|entry| entry.total_bits / 8).sum::<u64>();
             let path = index_directory.join(format!("ch_{cpu}.idx"));
             fs::write(&path, index::write(&entries)).map_err(|error| TestkitError::io(&path, error))?;
@@ -139,12 +149,12 @@ fn fields(name: &str, random: &mut Random) -> Vec<Given<'static>> {
     }
 }
 
-/// Writes one stream.
+/// Writes one stream of so many events, in packets of so many bits.
 fn stream(
     compiled: &Compiled,
     head: &HeadValues,
     stock: &[Vec<Stocked>],
-    events: u64,
+    (events, packet_bits): (u64, u64),
     random: &mut Random,
     path: &Path,
 ) -> Result<Vec<index::IndexEntry>, TestkitError> {
@@ -156,8 +166,7 @@ fn stream(
     let mut left = events;
     while left > 0 {
         writer.begin(head.at(now, entries.len() as u64))?;
-        let longest = 2_048;
-        while left > 0 && writer.content_bits() + longest <= PACKET_BITS {
+        while left > 0 && writer.content_bits() + LONGEST_EVENT <= packet_bits {
             let event = pick(stock, random);
             now += 1 + random.below(2 * MEAN_GAP_NS);
             now += if random.below(PAUSE_EVERY) == 0 { PAUSE_NS } else { 0 };
@@ -165,7 +174,7 @@ fn stream(
             writer.body_bytes(&event.body);
             left -= 1;
         }
-        let packet = writer.finish(now, PACKET_BITS)?;
+        let packet = writer.finish(now, packet_bits)?;
         file.write_all(packet.bytes).map_err(io)?;
         entries.push(packet.entry);
     }
@@ -192,7 +201,7 @@ mod tests {
     #[test]
     fn what_was_asked_for_is_there() {
         let directory = tempfile::tempdir().unwrap();
-        let bytes = Bulk { events: 30_001, cpus: 3, seed: 1 }.write(directory.path()).unwrap();
+        let bytes = Bulk { events: 30_001, cpus: 3, ..Bulk::default() }.write(directory.path()).unwrap();
         let trace = Trace::open(directory.path()).unwrap();
         assert_eq!(trace.diagnostics(), []);
         assert_eq!(trace.streams().len(), 3);
@@ -200,7 +209,7 @@ mod tests {
         assert_eq!(count, 30_001);
         assert!(bytes / 30_001 > 15, "{bytes} bytes");
         let again = tempfile::tempdir().unwrap();
-        Bulk { events: 30_001, cpus: 3, seed: 1 }.write(again.path()).unwrap();
+        Bulk { events: 30_001, cpus: 3, ..Bulk::default() }.write(again.path()).unwrap();
         let read = |root: &Path| fs::read(root.join("ch_1")).unwrap();
         assert_eq!(read(directory.path()), read(again.path()));
     }

@@ -97,11 +97,13 @@ pub struct EventPlan {
 
 impl EventPlan {
     /// Slots that walking the event's fields needs.
+    #[inline]
     pub(crate) fn slot_count(&self) -> usize {
         self.slot_count
     }
 
     /// The fields of a scope behind the header.
+    #[inline]
     pub(crate) fn scope<'p>(&'p self, stream: &'p StreamPlan, scope: Scope) -> Option<&'p Node> {
         match scope {
             Scope::CommonContext => stream.common_context.as_ref(),
@@ -117,7 +119,7 @@ impl StreamPlan {
     #[inline]
     pub(crate) fn event(&self, id: Option<u64>) -> Result<&EventPlan, crate::DecodeError> {
         let found = match id {
-            Some(id) => self.by_id.get(id).map(|index| &self.events[index]),
+            Some(id) => self.by_id.get(id).and_then(|index| self.events.get(index)),
             None => self.events.first(),
         };
         found.ok_or(crate::DecodeError::UnknownEventClass(id.unwrap_or(0)))

@@ -2,7 +2,7 @@
 
 use super::compile::{EventPlan, StreamPlan};
 use super::node::{Node, NodeKind};
-use crate::bits::checked_align_up;
+use crate::bits::{self, checked_align_up};
 use crate::schema::{ByteOrder, IntegerClass, Scope};
 
 /// A field of an event class, found once by name and then read from any event of the class. Events of another class do
@@ -26,6 +26,14 @@ pub(crate) struct FixedInteger {
     pub(crate) size: u32,
     pub(crate) order: ByteOrder,
     pub(crate) signed: bool,
+}
+
+impl FixedInteger {
+    /// Its bits, sign-extended, in a body (or a section of one) that begins at this bit.
+    #[inline]
+    pub(crate) fn read(self, bytes: &[u8], begin: u64) -> u64 {
+        bits::extend(bits::read(bytes, begin + self.offset, self.size, self.order), self.size, self.signed)
+    }
 }
 
 impl FieldRef {

@@ -1,5 +1,6 @@
 //! Fields as a tree, annotated for decoding: what [`walk`](super::walk()) goes through.
 
+use crate::digits;
 use crate::schema::{Encoding, FloatClass, IntegerClass, Role, shown_name};
 
 /// A compiled field.
@@ -88,8 +89,19 @@ pub struct Name {
     declared: Box<str>,
     /// Where the shown part begins.
     shown: usize,
-    /// `, shown = `: what most of the bytes of a text line are.
-    assignment: Box<str>,
+    /// ` shown = `: what most of the bytes of a text line are.
+    assignment: Assignment,
+}
+
+/// ` name = `. A short one has zeros behind it, so that it can be copied at its full size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Assignment {
+    Short([u8; Self::SHORT], usize),
+    Long(Box<[u8]>),
+}
+
+impl Assignment {
+    const SHORT: usize = 32;
 }
 
 impl Name {
@@ -104,7 +116,15 @@ impl Name {
     }
 
     fn shown_from(declared: &str, shown: usize) -> Self {
-        let assignment = format!(", {} = ", &declared[shown..]).into();
+        let text = format!(" {} = ", &declared[shown..]).into_bytes();
+        let mut short = [0; Assignment::SHORT];
+        let assignment = match short.get_mut(..text.len()) {
+            Some(begin) => {
+                begin.copy_from_slice(&text);
+                Assignment::Short(short, text.len())
+            }
+            None => Assignment::Long(text.into()),
+        };
         Self { declared: declared.into(), shown, assignment }
     }
 
@@ -118,9 +138,16 @@ impl Name {
         &self.declared[self.shown..]
     }
 
-    /// As a text line has it before the value: `, shown = `, without the comma for the first member.
-    pub(crate) fn assignment(&self, first: bool) -> &str {
-        if first { &self.assignment[1..] } else { &self.assignment }
+    /// Appends what a text line has before the value: `, shown = `, without the comma for the first member.
+    #[inline]
+    pub(crate) fn put_assignment(&self, out: &mut Vec<u8>, first: bool) {
+        if !first {
+            out.push(b',');
+        }
+        match &self.assignment {
+            Assignment::Short(text, length) => digits::first_bytes(out, text, *length),
+            Assignment::Long(text) => out.extend_from_slice(text),
+        }
     }
 }
 

@@ -145,6 +145,11 @@ impl Known {
         Self { modulus: align, remainder: 0 }
     }
 
+    /// Whether the position is surely one between bytes.
+    pub(crate) fn is_byte_border(self) -> bool {
+        self.modulus >= 8 && self.remainder.is_multiple_of(8)
+    }
+
     fn advanced(self, bits: u64) -> Self {
         let modulus = u64::from(self.modulus);
         let remainder = (u64::from(self.remainder) + bits % modulus) % modulus;
@@ -174,6 +179,11 @@ impl Builder {
 
     pub(crate) fn finish(self) -> (Program, Known) {
         (self.program, self.known)
+    }
+
+    /// Bits from the begin to here, if that is always the same.
+    pub(crate) fn constant(&self) -> Option<u64> {
+        self.program.constant()
     }
 
     /// Appends the steps that move over a field.
@@ -226,7 +236,7 @@ impl Builder {
         }
     }
 
-    fn align(&mut self, align: u32) {
+    pub(crate) fn align(&mut self, align: u32) {
         if align <= self.known.modulus {
             let beyond = self.known.remainder % align;
             self.skip(u64::from(if beyond == 0 { 0 } else { align - beyond }));

@@ -153,18 +153,7 @@ fn walk_inside<V: Visitor>(
 ) -> Result<(), DecodeError> {
     cursor.align(node.align);
     match &node.kind {
-        NodeKind::Integer { class, slot } => {
-            let at = cursor.take(class.size.into())?;
-            let raw = class.read(cursor.bytes, at);
-            if class.signed {
-                let value = bits::sign_extend(raw, class.size);
-                keep(*slot, slots, value as u64);
-                visitor.signed(class, value);
-            } else {
-                keep(*slot, slots, raw);
-                visitor.unsigned(class, raw);
-            }
-        }
+        NodeKind::Integer { class, slot } => integer(class, *slot, cursor, slots, visitor)?,
         NodeKind::VarInteger { class, slot } => {
             let (start, needed) = (*cursor, slot.is_some() || class.role.is_some());
             let (raw, width) = match variable::read(cursor, class.signed) {
@@ -221,7 +210,13 @@ fn walk_inside<V: Visitor>(
             visitor.begin_struct();
             for (index, (name, member)) in members.iter().enumerate() {
                 visitor.member(index, name);
-                walk_inside(member, cursor, slots, visitor, empty)?;
+                // Most members are integers: these need no call.
+                if let NodeKind::Integer { class, slot } = &member.kind {
+                    cursor.align(member.align);
+                    integer(class, *slot, cursor, slots, visitor)?;
+                } else {
+                    walk_inside(member, cursor, slots, visitor, empty)?;
+                }
             }
             visitor.end_struct();
         }
@@ -258,6 +253,28 @@ fn walk_inside<V: Visitor>(
             }
             visitor.end_optional();
         }
+    }
+    Ok(())
+}
+
+#[allow(clippy::inline_always)] // Most of what is walked: a call would cost as much as what it does.
+#[inline(always)]
+fn integer<V: Visitor>(
+    class: &IntegerClass,
+    slot: Option<u32>,
+    cursor: &mut Cursor<'_>,
+    slots: &mut [u64],
+    visitor: &mut V,
+) -> Result<(), DecodeError> {
+    let at = cursor.take(class.size.into())?;
+    let raw = class.read(cursor.bytes, at);
+    if class.signed {
+        let value = bits::sign_extend(raw, class.size);
+        keep(slot, slots, value as u64);
+        visitor.signed(class, value);
+    } else {
+        keep(slot, slots, raw);
+        visitor.unsigned(class, raw);
     }
     Ok(())
 }

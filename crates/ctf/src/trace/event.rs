@@ -5,8 +5,8 @@ use super::{Packet, Trace};
 use crate::bits;
 use crate::error::DecodeError;
 use crate::plan::{
-    Cursor, EventPlan, FieldRef, FixedInteger, Ignore, Node, NodeKind, StreamPlan, Text, Visitor, variable,
-    walk,
+    Cursor, EmptyElements, EventPlan, FieldRef, Gather, Ignore, Node, NodeKind, StreamPlan, Text, Visitor,
+    run, variable, walk,
 };
 use crate::schema::{Encoding, Scope};
 use crate::value::{Value, ValueVisitor};
@@ -99,6 +99,7 @@ impl<'t> Event<'t> {
     }
 
     /// The compiled fields of a scope, if the class has any there.
+    #[inline]
     pub fn node(&self, scope: Scope) -> Option<&'t Node> {
         self.class.scope(self.plan, scope)
     }
@@ -158,9 +159,8 @@ impl<'t> Event<'t> {
         if !field.is_of(self.class) {
             return None;
         }
-        if let Some(FixedInteger { offset, size, order, signed }) = field.fixed {
-            let raw = bits::read(self.bytes, self.body + offset, size, order);
-            return Some((bits::extend(raw, size, signed), signed));
+        if let Some(fixed) = field.fixed {
+            return Some((fixed.read(self.bytes, self.body), fixed.signed));
         }
         self.integer_behind_variable_fields(field)
     }
@@ -184,15 +184,44 @@ impl<'t> Event<'t> {
         Some((bits::extend(raw, class.size, class.signed), class.signed))
     }
 
+    /// Hands the integers of a plan to `put`, each with its place in the list that the plan was made from: their bits,
+    /// sign-extended. `false` where the plan is for another class.
+    #[inline]
+    pub(crate) fn gather(&self, plan: &Gather, mut put: impl FnMut(usize, u64)) -> bool {
+        if !plan.is_of(self.class) {
+            return false;
+        }
+        plan.first.read(self.bytes, self.body, &mut put);
+        // Cannot fail: the event was walked when it was found.
+        plan.is_one_section() || self.gather_more(plan, put).is_ok()
+    }
+
+    /// The integers behind fields of variable size, and rare ones.
+    #[inline(never)]
+    fn gather_more(&self, plan: &Gather, mut put: impl FnMut(usize, u64)) -> Result<(), DecodeError> {
+        let mut slots = Slots::new(self.class.slot_count());
+        let slots = slots.get();
+        let mut cursor = self.behind_header(slots)?;
+        let mut empty = EmptyElements::new();
+        for (way, section) in &plan.more {
+            run(way, &mut cursor, slots, &mut empty)?;
+            section.read(self.bytes, cursor.at, &mut put);
+        }
+        for (place, field) in &plan.rare {
+            put(*place, self.integer(field).map_or(0, |(value, _)| value));
+        }
+        Ok(())
+    }
+
     /// Fills slots from the head of the packet.
     fn walk_head(&self, cursor: &mut Cursor<'_>, slots: &mut [u64]) -> Result<(), DecodeError> {
         let head = self.trace.plan().packet_header.iter().chain(&self.plan.packet_context);
         head.into_iter().try_for_each(|node| walk(node, cursor, slots, &mut Ignore))
     }
 
-    /// The cursor at the begin of a scope, slots filled from all before it.
-    fn seek(&self, scope: Scope, slots: &mut [u64]) -> Result<Option<(&'t Node, Cursor<'t>)>, DecodeError> {
-        let Some(node) = self.node(scope) else { return Ok(None) };
+    /// The cursor at the begin of the body, slots filled from all before it.
+    #[inline]
+    fn behind_header(&self, slots: &mut [u64]) -> Result<Cursor<'t>, DecodeError> {
         let mut cursor = Cursor { bytes: self.bytes, at: 0, limit: self.end };
         if self.plan.needs_headers {
             self.walk_head(&mut cursor, slots)?;
@@ -202,6 +231,14 @@ impl<'t> Event<'t> {
             }
         }
         cursor.at = self.body;
+        Ok(cursor)
+    }
+
+    /// The cursor at the begin of a scope, slots filled from all before it.
+    #[inline]
+    fn seek(&self, scope: Scope, slots: &mut [u64]) -> Result<Option<(&'t Node, Cursor<'t>)>, DecodeError> {
+        let Some(node) = self.node(scope) else { return Ok(None) };
+        let mut cursor = self.behind_header(slots)?;
         for before in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
             if before == scope {
                 break;

@@ -1,10 +1,12 @@
 //! Events of one packet, and of one stream packet by packet.
 
+use std::ops::Range;
+
 use super::event::Event;
 use super::{Packet, Position, Trace};
 use crate::complaints::Complaints;
 use crate::error::{DecodeError, Diagnostic, Severity};
-use crate::plan::{Cursor, EmptyElements, Ignore, StreamPlan, run, walk};
+use crate::plan::{Cursor, EmptyElements, EventPlan, Ignore, StreamPlan, run, walk};
 
 /// The events of one packet in order. What follows an undecodable event is lost: [`Self::error`] says why.
 #[derive(Debug)]
@@ -13,9 +15,12 @@ pub struct PacketEvents<'t> {
     packet: &'t Packet,
     stream: usize,
     plan: &'t StreamPlan,
+    /// Its limit is 0 once decoding has stopped.
     cursor: Cursor<'t>,
     /// Time of the last event.
     now: u64,
+    /// Where it was begun, if not with the first event: bit and time of the event before.
+    from: (u64, u64),
     slots: Vec<u64>,
     error: Option<(u64, DecodeError)>,
 }
@@ -30,19 +35,33 @@ impl<'t> PacketEvents<'t> {
         let mut error = None;
         if plan.needs_headers {
             for node in trace.plan().packet_header.iter().chain(&plan.packet_context) {
-                // Cannot fail: the headers were walked when the packet was found.
+                // The headers were walked when the packet was found: this fails only if the file was cut since.
                 error =
                     error.or(walk(node, &mut cursor, &mut slots, &mut Ignore).err().map(|e| (cursor.at, e)));
             }
         }
         cursor.at = packet.header_bits.into();
-        Self { trace, packet, stream, plan, cursor, now: packet.begin().unwrap_or(0), slots, error }
+        if error.is_some() {
+            cursor.limit = 0;
+        }
+        let (now, from) = (packet.begin().unwrap_or(0), (0, 0));
+        Self { trace, packet, stream, plan, cursor, now, from, slots, error }
+    }
+
+    /// Where the next event begins, and the time of the one before. Behind an error this decodes all again: the time
+    /// before each event is not kept for that.
+    fn place(&self) -> (u64, u64) {
+        let Some((bit, _)) = self.error else { return (self.cursor.at, self.now) };
+        let again = Self::new(self.trace, self.stream, self.packet, Vec::new());
+        let mut again = again.resume(self.from.0, self.from.1);
+        while again.cursor.at < bit && again.next().is_some() {}
+        (bit, again.now)
     }
 
     /// Goes on behind an event that was read before.
     fn resume(mut self, bit: u64, now: u64) -> Self {
         if bit > self.cursor.at {
-            (self.cursor.at, self.now) = (bit, now);
+            (self.cursor.at, self.now, self.from) = (bit, now, (bit, now));
         }
         self
     }
@@ -52,7 +71,9 @@ impl<'t> PacketEvents<'t> {
         self.error
     }
 
-    #[inline]
+    // An event is eleven words: where this is inlined, those that nobody looks at are never written.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn decode(&mut self) -> Result<Event<'t>, DecodeError> {
         let header = self.cursor.at;
         let plan = self.plan;
@@ -64,13 +85,7 @@ impl<'t> PacketEvents<'t> {
             Some(bits) => {
                 self.cursor.take(bits)?;
             }
-            None => {
-                let mut empty = EmptyElements::new();
-                if let Some(context) = &plan.context_skip {
-                    run(context, &mut self.cursor, &mut self.slots, &mut empty)?;
-                }
-                run(&class.skip, &mut self.cursor, &mut self.slots, &mut empty)?;
-            }
+            None => self.skip_body(class)?,
         }
         if self.cursor.at == header {
             return Err(DecodeError::EmptyEvent);
@@ -88,23 +103,39 @@ impl<'t> PacketEvents<'t> {
             class,
         })
     }
+
+    /// Moves behind a body whose size is not constant.
+    #[inline(never)]
+    fn skip_body(&mut self, class: &EventPlan) -> Result<(), DecodeError> {
+        let mut empty = EmptyElements::new();
+        if let Some(context) = &self.plan.context_skip {
+            run(context, &mut self.cursor, &mut self.slots, &mut empty)?;
+        }
+        run(&class.skip, &mut self.cursor, &mut self.slots, &mut empty)
+    }
+
+    /// Ends the packet at an event that cannot be decoded.
+    #[cold]
+    fn stop(&mut self, start: u64, error: DecodeError) {
+        self.error = Some((start, error));
+        self.cursor.limit = 0;
+    }
 }
 
 impl<'t> Iterator for PacketEvents<'t> {
     type Item = Event<'t>;
 
-    #[inline]
+    #[allow(clippy::inline_always)] // As above.
+    #[inline(always)]
     fn next(&mut self) -> Option<Event<'t>> {
-        if self.cursor.at >= self.cursor.limit || self.error.is_some() {
+        if self.cursor.at >= self.cursor.limit {
             return None;
         }
-        let (start, now) = (self.cursor.at, self.now);
+        let start = self.cursor.at;
         match self.decode() {
             Ok(event) => Some(event),
             Err(error) => {
-                self.error = Some((start, error));
-                // As it was, for those who go on here when the trace has grown.
-                (self.cursor.at, self.now) = (start, now);
+                self.stop(start, error);
                 None
             }
         }
@@ -118,7 +149,8 @@ impl<'t> Iterator for PacketEvents<'t> {
 pub struct StreamEvents<'t> {
     trace: &'t Trace,
     stream: usize,
-    next_packet: usize,
+    /// Packets that are still to be read, by index.
+    packets: Range<usize>,
     current: Option<PacketEvents<'t>>,
     growing: bool,
     complaints: Complaints,
@@ -126,9 +158,10 @@ pub struct StreamEvents<'t> {
 
 impl<'t> StreamEvents<'t> {
     pub(super) fn new(trace: &'t Trace, stream: usize, from: Position) -> Self {
-        let Position { packet: next_packet, bit, now } = from;
+        let Position { packet, bit, now } = from;
         let (complaints, growing) = (Complaints::default(), false);
-        let mut events = Self { trace, stream, next_packet, current: None, growing, complaints };
+        let packets = packet..trace.streams()[stream].packets.len();
+        let mut events = Self { trace, stream, packets, current: None, growing, complaints };
         if bit > 0 && events.next_packet() {
             events.current = events.current.map(|current| current.resume(bit, now));
         }
@@ -149,13 +182,14 @@ impl<'t> StreamEvents<'t> {
         self.stream
     }
 
-    /// The place behind the last event that was given.
+    /// The place behind the last event that was given. Linear in the events of its packet where they end with an error.
     pub fn position(&self) -> Position {
         match &self.current {
             Some(current) => {
-                Position { packet: self.next_packet - 1, bit: current.cursor.at, now: current.now }
+                let (bit, now) = current.place();
+                Position { packet: self.packets.start - 1, bit, now }
             }
-            None => Position::from(self.next_packet),
+            None => Position::from(self.packets.start),
         }
     }
 
@@ -167,12 +201,32 @@ impl<'t> StreamEvents<'t> {
         }
     }
 
+    /// Only the events of some packets, by their places in [`Stream::packets`](super::Stream::packets): several threads can
+    /// share a stream.
+    ///
+    /// ```no_run
+    /// # let trace = isochrone_ctf::Trace::open("trace/kernel".as_ref())?;
+    /// let middle = trace.streams()[0].packets.len() / 2;
+    /// let (first, second) = std::thread::scope(|threads| {
+    ///     let second = threads.spawn(|| trace.events(0).within(middle..usize::MAX).count());
+    ///     (trace.events(0).within(0..middle).count(), second.join())
+    /// });
+    /// # Ok::<(), isochrone_ctf::Error>(())
+    /// ```
+    #[must_use]
+    pub fn within(self, packets: Range<usize>) -> Self {
+        let count = self.trace.streams()[self.stream].packets.len();
+        let packets = packets.start.min(count)..packets.end.min(count);
+        Self { packets, current: None, ..self }
+    }
+
     /// What went wrong so far. Behind a number that nobody would read, one diagnostic counts the rest.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         self.complaints.as_slice()
     }
 
     /// Goes on to the next packet; `false` at the end of the stream.
+    #[cold]
     fn next_packet(&mut self) -> bool {
         if self.growing && self.may_continue() {
             return false;
@@ -184,10 +238,8 @@ impl<'t> StreamEvents<'t> {
             }
             slots = done.slots;
         }
-        let Some(packet) = self.trace.streams()[self.stream].packets.get(self.next_packet) else {
-            return false;
-        };
-        self.next_packet += 1;
+        let Some(index) = self.packets.next() else { return false };
+        let packet = &self.trace.streams()[self.stream].packets[index];
         self.current = Some(PacketEvents::new(self.trace, self.stream, packet, slots));
         true
     }
@@ -195,7 +247,7 @@ impl<'t> StreamEvents<'t> {
     /// Whether more events may come out of the packet that was read last when the trace has grown.
     fn may_continue(&self) -> bool {
         let Some(current) = &self.current else { return false };
-        let is_last = self.next_packet >= self.trace.streams()[self.stream].packets.len();
+        let is_last = self.packets.start >= self.trace.streams()[self.stream].packets.len();
         self.awaits_class().is_some() || (current.packet.open_ended && is_last)
     }
 }
@@ -203,7 +255,8 @@ impl<'t> StreamEvents<'t> {
 impl<'t> Iterator for StreamEvents<'t> {
     type Item = Event<'t>;
 
-    #[inline]
+    #[allow(clippy::inline_always)] // As above.
+    #[inline(always)]
     fn next(&mut self) -> Option<Event<'t>> {
         loop {
             if let Some(event) = self.current.as_mut().and_then(Iterator::next) {

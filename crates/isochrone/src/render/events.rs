@@ -1,9 +1,9 @@
 //! Events as lines: text like babeltrace2's, or JSON.
 
 use isochrone_ctf::json::{Floats, JsonVisitor};
-use isochrone_ctf::schema::Scope;
+use isochrone_ctf::schema::{ClockClass, EventClass, Scope, StreamClass};
 use isochrone_ctf::text::TextVisitor;
-use isochrone_ctf::{Event, Packet, json};
+use isochrone_ctf::{Event, Packet, digits, json};
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::{InputTrace, hosts};
 
@@ -13,25 +13,36 @@ use crate::arguments::{EventFormat, Events};
 /// Lines are meant to be handed to stdout in pieces of this size.
 pub(crate) const FLUSH_AT: usize = 1 << 16;
 
+const NS_PER_S: u64 = 1_000_000_000;
+
 /// A trace and the way its times are shown.
 pub(crate) struct Source<'i> {
     pub(crate) input: &'i InputTrace,
     pub(crate) host: String,
     pub(crate) clock: Option<&'i Clock>,
+    /// By stream: the Unix time of the zero of a clock that counts nanoseconds, where no correction is asked for. The usual
+    /// case, in which a time is a sum.
+    zeros: Vec<Option<i128>>,
 }
 
 impl<'i> Source<'i> {
     /// `None` where corrections are asked for and there is none for this trace.
     pub(crate) fn new(input: &'i InputTrace, clocks: Option<&'i Clocks>) -> Option<Self> {
         let named = hosts::hostname(&input.trace).unwrap_or_default().to_owned();
-        let Some(clocks) = clocks else { return Some(Self { input, host: named, clock: None }) };
+        let Some(clocks) = clocks else {
+            let zero = |stream| {
+                input.trace.clock(stream).filter(|c| c.frequency == NS_PER_S).map(ClockClass::offset_ns)
+            };
+            let zeros = (0..input.trace.streams().len()).map(zero).collect();
+            return Some(Self { input, host: named, clock: None, zeros });
+        };
         let clock = clocks.of_trace(&input.trace)?;
         // Hosts of one name are told apart by their clocks; containers (and copies) keep their own names.
         let host = match clock.entry.hostnames.as_slice() {
             [only] if *only == named => clock.entry.host.clone(),
             _ => named,
         };
-        Some(Self { input, host, clock: Some(clock) })
+        Some(Self { input, host, clock: Some(clock), zeros: Vec::new() })
     }
 
     fn raw_ns(&self, event: &Event<'_>) -> Option<i64> {
@@ -40,7 +51,11 @@ impl<'i> Source<'i> {
     }
 
     /// Unix time of an event; none where it has no time.
+    #[inline]
     pub(crate) fn unix_ns(&self, event: &Event<'_>) -> Option<i128> {
+        if let Some(Some(zero)) = self.zeros.get(event.stream()) {
+            return Some(zero + i128::from(event.cycles()?));
+        }
         match self.clock {
             Some(clock) => Some(clock.unix_ns(self.raw_ns(event)?)),
             None => Some(self.input.trace.clock(event.stream())?.ns_from_origin(event.cycles()?)),
@@ -49,7 +64,7 @@ impl<'i> Source<'i> {
 
     /// Whether an event lies outside the span that the corrections cover.
     pub(crate) fn is_outside(&self, event: &Event<'_>) -> bool {
-        self.clock.zip(self.raw_ns(event)).is_some_and(|(clock, raw)| !clock.covers(raw))
+        self.clock.is_some_and(|clock| self.raw_ns(event).is_some_and(|raw| !clock.covers(raw)))
     }
 }
 
@@ -65,6 +80,8 @@ pub(crate) struct Printer<'i> {
     last_time: Option<i128>,
     /// The packet of the last event of each stream, and its context as printed: the same for many events.
     contexts: Vec<Vec<Option<ShownContext<'i>>>>,
+    /// By source, stream class and event class: `host name:`.
+    heads: Vec<Vec<Vec<Box<[u8]>>>>,
 }
 
 impl<'i> Printer<'i> {
@@ -78,6 +95,7 @@ impl<'i> Printer<'i> {
             sources,
             last_time: None,
             contexts,
+            heads: sources.iter().map(heads).collect(),
         }
     }
 
@@ -117,52 +135,58 @@ impl<'i> Printer<'i> {
         if let Some(time) = unix_ns {
             self.out.push(b'[');
             self.times.put(&mut self.out, time);
-            self.out.extend_from_slice(b"] (");
             self.since_last(time);
-            self.out.extend_from_slice(b") ");
             self.last_time = Some(time);
         }
-        let host = self.sources[source].host.as_bytes();
-        if !host.is_empty() {
-            self.out.extend_from_slice(host);
-            self.out.push(b' ');
-        }
-        self.out.extend_from_slice(event.name().unwrap_or_default().as_bytes());
-        self.out.push(b':');
-        let mut separator: &[u8] = b" ";
+        let stream_class = event.trace().streams()[event.stream()].class;
+        self.out.extend_from_slice(&self.heads[source][stream_class][event.class().index]);
+        let mut is_first = true;
         if let Some((_, context)) = &self.contexts[source][event.stream()]
             && !context.is_empty()
         {
-            self.out.extend_from_slice(separator);
+            separate(&mut self.out, &mut is_first);
             self.out.extend_from_slice(context);
-            separator = b", ";
         }
         for scope in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
             if event.node(scope).is_some() {
-                self.out.extend_from_slice(separator);
+                separate(&mut self.out, &mut is_first);
                 let before = self.out.len();
                 if let Err(error) = event.visit(scope, &mut TextVisitor::new(&mut self.out)) {
                     self.out.truncate(before);
                     self.out.extend_from_slice(format!("<{error}>").as_bytes());
                 }
-                separator = b", ";
             }
         }
     }
 
+    /// `] (+since last) `
+    #[inline]
     fn since_last(&mut self, time: i128) {
-        let Some(last) = self.last_time else {
+        let since = self.last_time.map(|last| time - last);
+        match since.and_then(|since| u32::try_from(since).ok()) {
+            // Nearly all.
+            Some(ns @ 0..1_000_000_000) => {
+                self.out.extend_from_slice(b"] (+0.");
+                digits::nanoseconds(&mut self.out, ns);
+            }
+            _ => self.since_long_ago(since),
+        }
+        self.out.extend_from_slice(b") ");
+    }
+
+    #[inline(never)]
+    fn since_long_ago(&mut self, since: Option<i128>) {
+        self.out.extend_from_slice(b"] (");
+        let Some(since) = since else {
             self.out.extend_from_slice(b"+?.?????????");
             return;
         };
-        let since = time - last;
-        let shown = since.unsigned_abs();
         self.out.push(if since < 0 { b'-' } else { b'+' });
-        match u64::try_from(shown) {
+        match u64::try_from(since.unsigned_abs()) {
             Ok(shown) => {
-                self.out.extend_from_slice(itoa::Buffer::new().format(shown / 1_000_000_000).as_bytes());
+                digits::decimal(&mut self.out, shown / NS_PER_S);
                 self.out.push(b'.');
-                time::put_nine_digits(&mut self.out, (shown % 1_000_000_000) as u32);
+                digits::nanoseconds(&mut self.out, (shown % NS_PER_S) as u32);
             }
             // More than 500 years: clocks with absurd offsets.
             Err(_) => self.out.extend_from_slice(b"?.?????????"),
@@ -219,4 +243,24 @@ impl<'i> Printer<'i> {
             None => self.out.extend_from_slice(b"null"),
         }
     }
+}
+
+/// A space, behind a comma but for the first time.
+#[inline]
+fn separate(out: &mut Vec<u8>, is_first: &mut bool) {
+    if !std::mem::take(is_first) {
+        out.push(b',');
+    }
+    out.push(b' ');
+}
+
+/// What a line of text has between the time and the fields, by stream class and event class.
+fn heads(source: &Source<'_>) -> Vec<Vec<Box<[u8]>>> {
+    let space = if source.host.is_empty() { "" } else { " " };
+    let head = |class: &EventClass| {
+        let name = class.name.as_deref().unwrap_or_default();
+        format!("{}{space}{name}:", source.host).into_bytes().into()
+    };
+    let classes = |stream: &StreamClass| stream.events.iter().map(head).collect();
+    source.input.trace.schema().streams.iter().map(classes).collect()
 }

@@ -1,5 +1,6 @@
 //! Points in time as text: read from arguments, shown with nanoseconds, always in UTC.
 
+use isochrone_ctf::digits;
 use jiff::Timestamp;
 
 const NS_PER_S: i128 = 1_000_000_000;
@@ -70,29 +71,16 @@ pub(crate) fn put(out: &mut Vec<u8>, unix_ns: i128, date: bool) {
     for (value, separator) in [(of_day / 3600, b':'), (of_day / 60 % 60, b':'), (of_day % 60, b'.')] {
         out.extend_from_slice(&[b'0' + (value / 10) as u8, b'0' + (value % 10) as u8, separator]);
     }
-    put_nine_digits(out, ns);
-}
-
-/// Appends the nanoseconds of a second, zeros in front.
-pub(crate) fn put_nine_digits(out: &mut Vec<u8>, ns: u32) {
-    let mut digits = [b'0' + (ns / 100_000_000) as u8; 9];
-    let mut rest = ns % 100_000_000;
-    // Two at a time: this is done twice for each line of output.
-    for pair in [7, 5, 3, 1] {
-        let two = (rest % 100) as u8;
-        digits[pair] = b'0' + two / 10;
-        digits[pair + 1] = b'0' + two % 10;
-        rest /= 100;
-    }
-    out.extend_from_slice(&digits);
+    digits::nanoseconds(out, ns);
 }
 
 /// Shows times one after the other, most of them of the same second as the one before.
 #[derive(Debug, Default)]
 pub(crate) struct Shower {
     date: bool,
-    second: Option<i64>,
-    /// The second as shown, with the point behind it.
+    /// When the second that is shown began, ns.
+    begin: i64,
+    /// That second, with the point behind it; empty before the first.
     shown: Vec<u8>,
 }
 
@@ -104,15 +92,20 @@ impl Shower {
     /// Appends a time as [`put`] does.
     pub(crate) fn put(&mut self, out: &mut Vec<u8>, unix_ns: i128) {
         let Ok(short) = i64::try_from(unix_ns) else { return put(out, unix_ns, self.date) };
-        let second = short.div_euclid(1_000_000_000);
-        if self.second != Some(second) {
+        let mut ns = short.wrapping_sub(self.begin);
+        if self.shown.is_empty() || !(0..1_000_000_000).contains(&ns) {
             self.shown.clear();
             put(&mut self.shown, unix_ns, self.date);
             self.shown.truncate(self.shown.len() - 9);
-            self.second = Some(second);
+            ns = short.rem_euclid(1_000_000_000);
+            self.begin = short.wrapping_sub(ns);
         }
-        out.extend_from_slice(&self.shown);
-        put_nine_digits(out, short.rem_euclid(1_000_000_000) as u32);
+        // Without a date the length is known: that needs no call.
+        match <&[u8; 9]>::try_from(self.shown.as_slice()) {
+            Ok(shown) => out.extend_from_slice(shown),
+            Err(_) => out.extend_from_slice(&self.shown),
+        }
+        digits::nanoseconds(out, ns as u32);
     }
 }
 

@@ -1,0 +1,153 @@
+//! Numbers as digits, appended to a buffer. A line of text holds ten of them: how they are written decides how long it takes
+//! to show events.
+//!
+//! Eight digits are found at once, as the bytes of a 64-bit integer, and leading zeros are shifted out. No branch depends
+//! on the number of digits, and nothing is copied whose length is not known beforehand: a formatter with a buffer of its
+//! own costs such a copy for each number, which takes longer than finding the digits. Numbers beyond 64 bits are left to
+//! `itoa`.
+
+/// What eight digits can tell.
+const EIGHT_DIGITS: u64 = 100_000_000;
+/// The digit zero in all bytes.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// Appends a number in base ten.
+#[inline]
+pub fn decimal(out: &mut Vec<u8>, value: u64) {
+    if value < EIGHT_DIGITS {
+        shortened(out, tens(value));
+    } else {
+        decimal_long(out, value);
+    }
+}
+
+/// Appends a signed number in base ten.
+#[inline]
+pub fn signed(out: &mut Vec<u8>, value: i64) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    decimal(out, value.unsigned_abs());
+}
+
+/// Appends the nanoseconds of a second: nine digits, zeros in front.
+#[inline]
+pub fn nanoseconds(out: &mut Vec<u8>, value: u32) {
+    let value = u64::from(value);
+    out.push(b'0' + (value / EIGHT_DIGITS % 10) as u8);
+    padded(out, tens(value % EIGHT_DIGITS));
+}
+
+/// Appends `0x` and the digits of a number, in capitals.
+pub(crate) fn hexadecimal(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(b"0x");
+    let [high, low] = [(value >> 32) as u32, value as u32].map(sixteens);
+    if value >> 32 == 0 {
+        shortened_hexadecimal(out, low);
+    } else {
+        shortened_hexadecimal(out, high);
+        out.extend_from_slice(&capitals(low).to_le_bytes());
+    }
+}
+
+/// Appends the first `length` bytes. To copy all of them and then to drop the others takes a few instructions, where a copy
+/// of unknown length takes a call.
+#[inline]
+pub(crate) fn first_bytes<const N: usize>(out: &mut Vec<u8>, bytes: &[u8; N], length: usize) {
+    let end = out.len() + length;
+    out.extend_from_slice(bytes);
+    out.truncate(end);
+}
+
+#[inline(never)]
+fn decimal_long(out: &mut Vec<u8>, value: u64) {
+    let (high, low) = (value / EIGHT_DIGITS, value % EIGHT_DIGITS);
+    decimal(out, high);
+    padded(out, tens(low));
+}
+
+/// The eight decimal digits of a number below [`EIGHT_DIGITS`], the first one in the lowest byte. Divides two, four and
+/// eight numbers at a time by multiplying with reciprocals, as Paul Khuong describes ("How to print integers really
+/// fast", 2017).
+#[inline]
+fn tens(value: u64) -> u64 {
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - 10 * tens) << 8)
+}
+
+/// The eight hexadecimal digits of a number, the first one in the lowest byte.
+#[inline]
+fn sixteens(value: u32) -> u64 {
+    let value = u64::from(value);
+    let halves = (value | value << 16) & 0x0000_ffff_0000_ffff;
+    let bytes = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff;
+    let nibbles = (bytes | bytes << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    nibbles.swap_bytes()
+}
+
+/// Hexadecimal digits as characters.
+#[inline]
+fn capitals(digits: u64) -> u64 {
+    let letters = (digits + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
+    digits + ZEROS + letters * u64::from(b'A' - b'9' - 1)
+}
+
+/// How many of eight digits are zeros in front, if the last digit stays.
+#[inline]
+fn zeros_in_front(digits: u64) -> u32 {
+    (digits | 1 << 56).trailing_zeros() / 8
+}
+
+#[inline]
+fn shortened(out: &mut Vec<u8>, digits: u64) {
+    let zeros = zeros_in_front(digits);
+    first_bytes(out, &((digits + ZEROS) >> (8 * zeros)).to_le_bytes(), 8 - zeros as usize);
+}
+
+#[inline]
+fn shortened_hexadecimal(out: &mut Vec<u8>, digits: u64) {
+    let zeros = zeros_in_front(digits);
+    first_bytes(out, &(capitals(digits) >> (8 * zeros)).to_le_bytes(), 8 - zeros as usize);
+}
+
+#[inline]
+fn padded(out: &mut Vec<u8>, digits: u64) {
+    out.extend_from_slice(&(digits + ZEROS).to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(value: u64) {
+        let written = |write: &dyn Fn(&mut Vec<u8>)| {
+            let mut out = b"x".to_vec();
+            write(&mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written(&|out| decimal(out, value)), format!("x{value}"));
+        assert_eq!(written(&|out| signed(out, value as i64)), format!("x{}", value as i64));
+        assert_eq!(written(&|out| hexadecimal(out, value)), format!("x0x{value:X}"));
+        let ns = value % 1_000_000_000;
+        assert_eq!(written(&|out| nanoseconds(out, ns as u32)), format!("x{ns:09}"));
+    }
+
+    #[test]
+    fn numbers_around_powers() {
+        let powers = (0..20).map(|n| 10_u64.pow(n)).chain((0..64).map(|n| 1 << n)).chain([u64::MAX, 0]);
+        powers.flat_map(|power| [power.wrapping_sub(1), power, power.wrapping_add(1)]).for_each(check);
+        (0..100_000).for_each(check);
+    }
+
+    proptest! {
+        #[test]
+        fn any_number(value: u64, shift in 0_u32..64) {
+            check(value >> shift);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Where the integers that somebody wants lie in an event class, so that one pass over an event reads them all.
+//!
+//! A class is cut into *sections*. Within a section all sizes are constant, so that an integer lies at a constant place
+//! behind the section's begin; a skip program leads from one section to the next. The first one begins with the body.
+//! Most classes have one section, those with a string among their fields two. [`Columns`](crate::Columns) are filled so.
+
+use super::compile::{EventPlan, StreamPlan};
+use super::field_ref::{FieldRef, FixedInteger};
+use super::node::{Node, NodeKind};
+use super::program::{Builder, Known, Program};
+use crate::bits;
+use crate::schema::{ByteOrder, IntegerClass, Scope};
+
+/// How to read some integers of an event class.
+#[derive(Debug, Clone)]
+pub(crate) struct Gather {
+    /// [`EventPlan::identity`] of the class.
+    class: u64,
+    /// The integers at constant places behind the begin of the body.
+    pub(crate) first: Section,
+    /// The others, in the order of decoding.
+    pub(crate) more: Vec<(Program, Section)>,
+    /// Numbers of variable length and of reversed bits, with their places in the list of fields: read one by one.
+    pub(crate) rare: Vec<(usize, FieldRef)>,
+    /// By field: whether it is signed.
+    pub(crate) signed: Vec<bool>,
+}
+
+/// Integers at constant places.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Section {
+    words: Vec<Word>,
+    others: Vec<(usize, FixedInteger)>,
+}
+
+/// An integer within eight bytes from a byte border on: these are loaded at once and shifted up and down.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    /// Its place in the list of fields.
+    field: usize,
+    /// Bytes behind the begin of the section.
+    byte: u32,
+    up: u8,
+    down: u8,
+    integer: FixedInteger,
+}
+
+impl Gather {
+    /// Whether it was made for this class.
+    #[inline]
+    pub(crate) fn is_of(&self, class: &EventPlan) -> bool {
+        self.class == class.identity
+    }
+
+    /// Whether all integers lie at constant places behind the begin of the body.
+    #[inline]
+    pub(crate) fn is_one_section(&self) -> bool {
+        self.more.is_empty() && self.rare.is_empty()
+    }
+
+    /// Finds fields of a class; linear in the class, and in the fields for each of its members. `None` if one of them is
+    /// no integer, or not one that every event of the class has.
+    pub(crate) fn new(stream: &StreamPlan, class: &EventPlan, fields: &[FieldRef]) -> Option<Self> {
+        if !fields.iter().all(|field| field.is_of(class)) {
+            return None;
+        }
+        let begin = Known::aligned(class.body_modulus);
+        let mut compiler = Compiler {
+            fields,
+            begin,
+            builder: Builder::new(begin),
+            section: Section::default(),
+            way: None,
+            done: Vec::new(),
+            rare: Vec::new(),
+            signed: vec![None; fields.len()],
+        };
+        for scope in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
+            if let Some(node) = class.scope(stream, scope) {
+                compiler.node(scope, &mut Vec::new(), node);
+            }
+        }
+        compiler.finish_section();
+        let signed: Option<Vec<bool>> = compiler.signed.into_iter().collect();
+        let mut sections = compiler.done.into_iter();
+        let (_, first) = sections.next()?;
+        let more = sections.filter_map(|(way, section)| Some((way?, section))).collect();
+        Some(Self { class: class.identity, first, more, rare: compiler.rare, signed: signed? })
+    }
+}
+
+impl Section {
+    /// Hands each integer to `put`, with its place in the list of fields.
+    #[inline]
+    pub(crate) fn read(&self, bytes: &[u8], begin: u64, mut put: impl FnMut(usize, u64)) {
+        let first = (begin / 8) as usize;
+        for word in &self.words {
+            let value = match bits::eight_bytes(bytes, first + word.byte as usize) {
+                Some(eight) => word.value(*eight),
+                None => word.integer.read(bytes, begin),
+            };
+            put(word.field, value);
+        }
+        for (field, integer) in &self.others {
+            put(*field, integer.read(bytes, begin));
+        }
+    }
+}
+
+impl Word {
+    /// `None` for an integer over nine bytes.
+    fn new(field: usize, integer: FixedInteger) -> Option<Self> {
+        let shift = (integer.offset % 8) as u32;
+        let unused = 64_u32.checked_sub(shift + integer.size)?;
+        let up = match integer.order {
+            ByteOrder::Little => unused,
+            ByteOrder::Big => shift,
+        };
+        let byte = u32::try_from(integer.offset / 8).ok()?;
+        Some(Self { field, byte, up: up as u8, down: (64 - integer.size) as u8, integer })
+    }
+
+    #[inline]
+    fn value(&self, eight: [u8; 8]) -> u64 {
+        let word = match self.integer.order {
+            ByteOrder::Little => u64::from_le_bytes(eight),
+            ByteOrder::Big => u64::from_be_bytes(eight),
+        };
+        let top = word << self.up;
+        if self.integer.signed { ((top as i64) >> self.down) as u64 } else { top >> self.down }
+    }
+}
+
+/// Walks a class once.
+struct Compiler<'f> {
+    fields: &'f [FieldRef],
+    /// What is known of the begin of the section.
+    begin: Known,
+    /// What lies between that and here.
+    builder: Builder,
+    section: Section,
+    /// From the section before to this one; `None` for the first.
+    way: Option<Program>,
+    done: Vec<(Option<Program>, Section)>,
+    rare: Vec<(usize, FieldRef)>,
+    /// By field that was found: whether it is signed.
+    signed: Vec<Option<bool>>,
+}
+
+impl Compiler<'_> {
+    fn node(&mut self, scope: Scope, steps: &mut Vec<usize>, node: &Node) {
+        match &node.kind {
+            NodeKind::Struct(members) if self.wants(scope, steps) => {
+                self.builder.align(node.align);
+                for (index, (_, member)) in members.iter().enumerate() {
+                    steps.push(index);
+                    self.node(scope, steps, member);
+                    steps.pop();
+                }
+                return;
+            }
+            NodeKind::Integer { class, .. } if !class.reversed => {
+                self.builder.align(node.align);
+                for field in self.named(scope, steps) {
+                    self.integer(field, class);
+                }
+            }
+            NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. } => {
+                for field in self.named(scope, steps) {
+                    self.rare.push((field, self.fields[field].clone()));
+                    self.signed[field] = Some(class.signed);
+                }
+            }
+            _ => {}
+        }
+        self.builder.field(node);
+    }
+
+    /// Whether a wanted field is inside this one.
+    fn wants(&self, scope: Scope, steps: &[usize]) -> bool {
+        self.fields.iter().any(|field| field.scope == scope && field.steps.starts_with(steps))
+    }
+
+    /// Places in the list of fields that name this one.
+    fn named(&self, scope: Scope, steps: &[usize]) -> Vec<usize> {
+        let named = |field: &FieldRef| field.scope == scope && field.steps == steps;
+        self.fields.iter().enumerate().filter(|(_, field)| named(field)).map(|(index, _)| index).collect()
+    }
+
+    /// An integer that lies here.
+    fn integer(&mut self, field: usize, class: &IntegerClass) {
+        let offset = self.builder.constant().unwrap_or_else(|| {
+            self.finish_section();
+            0
+        });
+        let integer =
+            FixedInteger { offset, size: class.size, order: class.byte_order, signed: class.signed };
+        match Word::new(field, integer).filter(|_| self.begin.is_byte_border()) {
+            Some(word) => self.section.words.push(word),
+            None => self.section.others.push((field, integer)),
+        }
+        self.signed[field] = Some(class.signed);
+    }
+
+    /// The next section begins here.
+    fn finish_section(&mut self) {
+        let (way, here) = std::mem::replace(&mut self.builder, Builder::new(self.begin)).finish();
+        self.done.push((self.way.replace(way), std::mem::take(&mut self.section)));
+        self.begin = here;
+        self.builder = Builder::new(here);
+    }
+}
