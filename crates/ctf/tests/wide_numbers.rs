@@ -45,7 +45,7 @@ fn numbers_of_more_than_64_bits_are_bytes() {
     check(&bits("floating-point-number", 128, "big"), &quadruple, r#""x3fff0000000000000000000000000001""#);
     // 2⁷⁰ in eleven bytes, and what is behind it is found.
     let leb = [&[0x80; 10], [1, 9].as_slice()].concat();
-    check_fields(&[("v", VU), ("n", U8)], &leb, r#"{"v":"x00400000000000000000","n":9}"#);
+    check_fields(&[("v", VU), ("n", U8)], &leb, r#"{"v":"x0000400000000000000000","n":9}"#);
 }
 
 #[test]

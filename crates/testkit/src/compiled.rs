@@ -25,7 +25,6 @@ pub(crate) struct Compiled {
     schema: Schema,
     classes: Vec<Class>,
     by_name: HashMap<String, usize>,
-    bytes: Node,
 }
 
 /// What recording an event of a class needs.
@@ -50,8 +49,7 @@ impl Compiled {
     pub(crate) fn new(text: String) -> Result<Self, Misuse> {
         let schema = parse(&text)?;
         let plan = Plan::compile(&schema);
-        let mut compiled =
-            Self { text, plan, classes: Vec::new(), by_name: HashMap::new(), bytes: bytes_node()?, schema };
+        let mut compiled = Self { text, plan, classes: Vec::new(), by_name: HashMap::new(), schema };
         let events = compiled.schema.streams.iter().flat_map(|stream| &stream.events);
         let names: Vec<_> = events.map(|event| event.name.clone().unwrap_or_default()).collect();
         compiled.classes = (0..names.len()).map(|index| compiled.class_at(index)).collect();
@@ -84,11 +82,6 @@ impl Compiled {
 
     pub(crate) fn body_align(&self, class: usize) -> u32 {
         self.classes[class].body_align
-    }
-
-    /// A field that takes any bytes as they are.
-    pub(crate) fn bytes(&self) -> &Node {
-        &self.bytes
     }
 
     /// The fields of an event's body that values are encoded by.
@@ -139,15 +132,4 @@ fn strictest(class: &FieldClass) -> u32 {
         FieldClass::Variant(class) => class.options.iter().map(|o| strictest(&o.class)).max().unwrap_or(1),
         other => other.align(),
     }
-}
-
-/// The field through which encoded bytes pass the packet writer: text of a length told elsewhere.
-fn bytes_node() -> Result<Node, Misuse> {
-    let text = "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; }; stream { }; event { name = e; \
-                fields := struct { integer { size = 32; align = 8; } n; \
-                integer { size = 8; align = 8; encoding = UTF8; } bytes[n]; }; };";
-    let plan = Plan::compile(&parse(text)?);
-    let payload = plan.streams.first().and_then(|stream| stream.events.first()?.payload.clone());
-    let node = payload.and_then(|payload| payload.member("bytes").map(|(_, node)| node.clone()));
-    node.ok_or_else(|| Misuse::Metadata("no field for bytes".to_owned()))
 }

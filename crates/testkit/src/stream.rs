@@ -154,7 +154,7 @@ impl CpuLog {
             writer.event(compiled.event_plan(*class), *cycles, None)?;
             match body {
                 Place::Bytes(range) => {
-                    writer.field(compiled.bytes(), &Value::Text(self.bytes[range.clone()].to_vec()))?;
+                    writer.body_bytes(&self.bytes[range.clone()]);
                 }
                 Place::Values(values) => {
                     for (node, value) in compiled.nodes(*class).zip(&values.0) {

@@ -152,14 +152,6 @@ impl Name {
 }
 
 impl Count {
-    /// The number, if it is always the same.
-    pub(crate) fn fixed(self) -> Option<u64> {
-        match self {
-            Self::Static(count) => Some(count),
-            Self::Slot(_) => None,
-        }
-    }
-
     /// The number, given the slots.
     #[inline]
     pub(crate) fn get(self, slots: &[u64]) -> u64 {

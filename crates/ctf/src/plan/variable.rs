@@ -19,8 +19,8 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, signed: bool) -> Result<(u64, u32), 
         let byte = bits::read(cursor.bytes, at, 8, crate::schema::ByteOrder::Little);
         let (payload, shift) = (byte & 0x7f, index * 7);
         value |= payload << shift;
-        // Of the tenth byte only one bit fits; the others may repeat the sign.
-        let fits = index + 1 < MAX_BYTES || payload <= 1 || (signed && payload == 0x7f);
+        // Of the tenth byte only one bit fits; if there is a sign, the others repeat it.
+        let fits = index + 1 < MAX_BYTES || if signed { [0, 0x7f].contains(&payload) } else { payload <= 1 };
         if !fits {
             break;
         }
@@ -63,27 +63,25 @@ pub(crate) fn skip<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError>
     Ok(&content[..=last])
 }
 
-/// Reads a number of any size as bytes, the most significant one first, filled up with its sign.
+/// Reads a number of any size as bytes, the most significant one first, filled up with its sign: as many as it was written
+/// with.
 pub(crate) fn read_wide(cursor: &mut Cursor<'_>, signed: bool) -> Result<Vec<u8>, DecodeError> {
     let groups = skip(cursor)?;
-    let width = groups.len() as u32 * 7;
-    let mut bytes = vec![0; width.div_ceil(8) as usize];
+    let negative = signed && groups.last().is_some_and(|last| last & 0x40 != 0);
+    // One more, for the high bits of the last group.
+    let mut bytes = vec![if negative { 0xff } else { 0 }; groups.len() + 1];
     for (group, at) in groups.iter().zip((0..).step_by(7)) {
-        let shifted = u16::from(group & 0x7f) << (at % 8);
-        let [low, high] = shifted.to_le_bytes();
-        bytes[at / 8] |= low;
-        if let Some(next) = bytes.get_mut(at / 8 + 1) {
-            *next |= high;
-        }
+        let keep = !(0x7f << (at % 8));
+        let window = u16::from_le_bytes([bytes[at / 8], bytes[at / 8 + 1]]);
+        let window = window & keep | u16::from(group & 0x7f) << (at % 8);
+        bytes[at / 8..at / 8 + 2].copy_from_slice(&window.to_le_bytes());
     }
+    bytes.pop();
     bytes.reverse();
-    if signed {
-        bits::sign_fill(&mut bytes, width);
-    }
     Ok(bytes)
 }
 
-/// The inverse of [`read_wide`], in as few bytes as possible.
+/// The inverse of [`read_wide`]; more bytes where those of the number do not suffice.
 pub(crate) fn write_wide(number: &[u8], signed: bool) -> Vec<u8> {
     let negative = signed && number.first().is_some_and(|&byte| byte >= 0x80);
     let fill = if negative { 0xff } else { 0 };
@@ -92,15 +90,17 @@ pub(crate) fn write_wide(number: &[u8], signed: bool) -> Vec<u8> {
         let at = index * 7;
         (u16::from_le_bytes([byte(at / 8), byte(at / 8 + 1)]) >> (at % 8)) as u8 & 0x7f
     };
-    let mut groups: Vec<u8> = (0..(number.len() * 8).div_ceil(7)).map(group).collect();
-    // The last group also tells the sign.
-    while let [.., before, last] = groups.as_slice()
+    let mut groups: Vec<u8> = (0..(number.len() * 8).div_ceil(7).max(1)).map(group).collect();
+    let has_sign = |group: &u8| !signed || (group & 0x40 != 0) == negative;
+    while groups.len() > number.len().max(1)
+        && let [.., before, last] = groups.as_slice()
         && *last == fill & 0x7f
-        && (!signed || (before & 0x40 != 0) == negative)
+        && has_sign(before)
     {
         groups.pop();
     }
-    if signed && groups.last().is_none_or(|last| (last & 0x40 != 0) != negative) {
+    // The last group also tells the sign.
+    if !groups.last().is_some_and(has_sign) {
         groups.push(fill & 0x7f);
     }
     let last = groups.len() - 1;
@@ -150,6 +150,9 @@ mod tests {
         let mut largest = [0xff; 10];
         largest[9] = 1;
         check(&largest, false, Ok((u64::MAX.into(), 70)));
+        check(&largest, true, Err(DecodeError::TooLarge { bits: 64 }));
+        largest[9] = 0x7f;
+        check(&largest, true, Ok((-1, 70)));
         largest[9] = 2;
         check(&largest, false, Err(DecodeError::TooLarge { bits: 64 }));
         check(&[0x80; 11], false, Err(DecodeError::TooLarge { bits: 64 }));
@@ -166,28 +169,31 @@ mod tests {
         check(&[0x7f], true, Ok(&[0xff]));
         check(&[0x80, 0x7f], true, Ok(&[0xff, 0x80]));
         let ones = [[0xff; 10].as_slice(), &[0x7f]].concat();
-        check(&ones, true, Ok(&[0xff; 10]));
-        check(&ones, false, Ok(&[[0x1f].as_slice(), &[0xff; 9]].concat()));
+        check(&ones, true, Ok(&[0xff; 11]));
+        check(&ones, false, Ok(&[[0, 0x1f].as_slice(), &[0xff; 9]].concat()));
         check(&[0xff; 3], false, Err(DecodeError::PastEnd { bits: 8 }));
         check(&vec![0xff; 20_000], false, Err(DecodeError::TooLarge { bits: MAX_INTEGER_BITS }));
     }
 
     proptest! {
         #[test]
-        fn wide_numbers_come_back(mut number: Vec<u8>, signed: bool) {
-            number.insert(0, 0);
+        fn wide_numbers_come_back(number: Vec<u8>, signed: bool) {
             let written = write_wide(&number, signed);
+            prop_assert!(written.len() >= number.len());
             let read = read_wide(&mut Cursor::new(&written), signed).unwrap();
-            let shown = |bytes: &[u8]| bytes.iter().copied().skip_while(|&byte| byte == 0).collect::<Vec<_>>();
-            prop_assert_eq!(shown(&read), shown(&number));
+            let (fill, value) = read.split_at(read.len() - number.len());
+            let negative = signed && number.first().is_some_and(|&first| first >= 0x80);
+            prop_assert_eq!(value, number.as_slice());
+            let expect = if negative { 0xff } else { 0 };
+            prop_assert!(fill.iter().all(|&byte| byte == expect));
+            prop_assert_eq!(write_wide(&read, signed), written);
         }
 
         #[test]
-        fn short_numbers_have_one_form(value: i64, shift in 0_u32..64, signed: bool) {
+        fn short_numbers_are_the_same_either_way(value: i64, shift in 0_u32..64, signed: bool) {
             let value = value >> shift;
-            let bytes = value.to_be_bytes();
-            let value = if signed { value } else { i64::from_be_bytes(bytes) };
-            prop_assert_eq!(write_wide(&bytes, signed), write(value as u64, signed));
+            let read = read(&mut Cursor::new(&write_wide(&value.to_be_bytes(), signed)), signed);
+            prop_assert_eq!(read.map(|(raw, _)| raw), Ok(value as u64));
         }
 
         #[test]

@@ -59,7 +59,7 @@ pub trait Visitor {
         self.signed(class, value);
     }
     /// An integer of more than 64 bits: its bytes, the most significant one first, filled up with its sign. One of variable
-    /// length comes here only where it needs so many; `class.size` is then 64.
+    /// length comes here where it is written with more than 64 bits, as many bytes as it takes; `class.size` is then 64.
     fn wide(&mut self, class: &IntegerClass, bytes: &[u8]) {
         let _ = (class, bytes);
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::bits;
 use crate::floats;
-use crate::plan::{Node, NodeKind, from_utf8, variable};
+use crate::plan::{Count, Node, NodeKind, Selector, from_utf8, variable};
 use crate::schema::{ByteOrder, Encoding, IntegerClass, Role};
 use crate::value::Value;
 
@@ -72,12 +72,8 @@ impl BitWriter {
         self.at = 0;
     }
 
-    /// Goes back to overwrite from the begin; [`Self::resume`] returns.
-    pub(super) fn rewind(&mut self) -> u64 {
-        std::mem::take(&mut self.at)
-    }
-
-    pub(super) fn resume(&mut self, at: u64) {
+    /// Goes on at another bit; what is written there already is overwritten.
+    pub(super) fn go_to(&mut self, at: u64) {
         self.at = at;
     }
 
@@ -131,14 +127,30 @@ impl BitWriter {
     }
 }
 
-/// Appends a value; arrays take their length from the value, variants their option.
+/// Appends a value; arrays take their length from the value, variants their option. That these are what the fields for
+/// lengths and selectors say is up to the caller, as they may lie elsewhere; [`PacketWriter`](super::PacketWriter) sees to
+/// it.
 ///
 /// # Errors
-/// The value is of another shape than the field, or a number has too many bits for it.
+/// The value is of another shape than the field, or a number does not fit it.
 pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), EncodeError> {
+    encode_by(node, value, out, &mut None)
+}
+
+/// As [`encode`]. With slots, which hold what was written before, lengths and selectors must be what the value has.
+pub(super) fn encode_by(
+    node: &Node,
+    value: &Value,
+    out: &mut BitWriter,
+    slots: &mut Option<&mut [u64]>,
+) -> Result<(), EncodeError> {
     out.align(node.align);
     match (&node.kind, value) {
-        (NodeKind::Integer { class, .. }, value) => put_integer(class, raw(value)?, out)?,
+        (NodeKind::Integer { class, slot }, value) => {
+            let raw = raw(value, class)?;
+            keep(*slot, slots, raw);
+            put_integer(class, raw, out)?;
+        }
         (NodeKind::Float(class), Value::Float(value)) if class.size <= 64 => {
             let raw = floats::narrow_float(*value, class.size);
             out.integer(class.size, class.byte_order, mirrored(raw, class.size, class.reversed));
@@ -152,11 +164,14 @@ pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), Enc
         (NodeKind::VarInteger { class, .. }, Value::Wide(number)) => {
             out.bytes_aligned(&variable::write_wide(number, class.signed));
         }
-        (NodeKind::VarInteger { class, .. }, Value::Padded(raw, bytes)) => {
-            out.bytes_aligned(&variable::write_padded(*raw, class.signed, *bytes));
-        }
-        (NodeKind::VarInteger { class, .. }, value) => {
-            out.bytes_aligned(&variable::write(raw(value)?, class.signed));
+        (NodeKind::VarInteger { class, slot }, value) => {
+            let (raw, bytes) = match value {
+                Value::Padded(_, bytes) if *bytes > variable::MAX_BYTES => return Err(EncodeError::Mismatch),
+                Value::Padded(raw, bytes) => (*raw, *bytes),
+                _ => (raw(value, class)?, 1),
+            };
+            keep(*slot, slots, raw);
+            out.bytes_aligned(&variable::write_padded(raw, class.signed, bytes));
         }
         (NodeKind::String(encoding), Value::Text(text)) => {
             if text.contains(&0) {
@@ -165,61 +180,87 @@ pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), Enc
             out.bytes_aligned(&encoded(text, *encoding)?);
             out.bytes_aligned(&vec![0; encoding.unit()]);
         }
+        (NodeKind::Text(Count::Static(length), encoding), Value::Text(text)) => {
+            let text = encoded(text, *encoding)?;
+            let missing = length.checked_sub(text.len() as u64).ok_or(EncodeError::Mismatch)?;
+            out.bytes_aligned(&text);
+            out.bytes_aligned(&vec![0; missing as usize]);
+        }
         (NodeKind::Text(count, encoding), Value::Text(text)) => {
             let text = encoded(text, *encoding)?;
-            match count.fixed() {
-                Some(length) if text.len() as u64 > length => return Err(EncodeError::Mismatch),
-                length => {
-                    out.bytes_aligned(&text);
-                    let missing = length.map_or(0, |length| length as usize - text.len());
-                    out.bytes_aligned(&vec![0; missing]);
-                }
-            }
+            check_count(*count, text.len(), slots)?;
+            out.bytes_aligned(&text);
         }
         (NodeKind::Blob(count, _), Value::Blob(bytes)) => {
-            if count.fixed().is_some_and(|fixed| fixed != bytes.len() as u64) {
-                return Err(EncodeError::Mismatch);
-            }
+            check_count(*count, bytes.len(), slots)?;
             out.bytes_aligned(bytes);
         }
         // The uuid of a trace is an array in CTF 1.8 and a BLOB in CTF 2.
         (NodeKind::Blob(..), Value::Array(numbers)) => {
-            let byte =
-                |number: &Value| raw(number).and_then(|n| n.try_into().map_err(|_| EncodeError::Mismatch));
+            let byte = |number: &Value| match number {
+                Value::Unsigned(number) => u8::try_from(*number).map_err(|_| EncodeError::Mismatch),
+                _ => Err(EncodeError::Mismatch),
+            };
             let bytes = numbers.iter().map(byte).collect::<Result<Vec<u8>, _>>()?;
-            encode(node, &Value::Blob(bytes), out)?;
+            encode_by(node, &Value::Blob(bytes), out, slots)?;
         }
-        (NodeKind::Optional(_, inner), Value::Optional(value)) => {
+        (NodeKind::Optional(selector, inner), Value::Optional(value)) => {
+            check_choice(selector, value.is_some().then_some(0), slots)?;
             if let Some(value) = value {
-                encode(inner, value, out)?;
+                encode_by(inner, value, out, slots)?;
             }
         }
         (NodeKind::Struct(members), Value::Struct(values)) if members.len() == values.len() => {
             for ((_, member), value) in members.iter().zip(values) {
-                encode(member, value, out)?;
+                encode_by(member, value, out, slots)?;
             }
         }
         (NodeKind::Array(count, element), Value::Array(values)) => {
-            if count.fixed().is_some_and(|fixed| fixed != values.len() as u64) {
-                return Err(EncodeError::Mismatch);
-            }
+            check_count(*count, values.len(), slots)?;
             for value in values {
-                encode(element, value, out)?;
+                encode_by(element, value, out, slots)?;
             }
         }
-        (NodeKind::Variant(_, options), Value::Variant(index, value)) => {
+        (NodeKind::Variant(selector, options), Value::Variant(index, value)) => {
             let option = options.get(*index).ok_or(EncodeError::Mismatch)?;
-            encode(&option.node, value, out)?;
+            check_choice(selector, Some(*index), slots)?;
+            encode_by(&option.node, value, out, slots)?;
         }
         _ => return Err(EncodeError::Mismatch),
     }
     Ok(())
 }
 
-/// Appends a number at its alignment. Its low bits must give it back, with a sign or without.
+fn keep(slot: Option<u32>, slots: &mut Option<&mut [u64]>, raw: u64) {
+    if let (Some(slot), Some(slots)) = (slot, slots) {
+        slots[slot as usize] = raw;
+    }
+}
+
+/// Whether a length is that of the value.
+fn check_count(count: Count, length: usize, slots: &Option<&mut [u64]>) -> Result<(), EncodeError> {
+    let expect = match (count, slots) {
+        (Count::Static(count), _) => count,
+        (Count::Slot(slot), Some(slots)) => slots[slot as usize],
+        (Count::Slot(_), None) => return Ok(()),
+    };
+    if expect == length as u64 { Ok(()) } else { Err(EncodeError::Mismatch) }
+}
+
+/// Whether a selector chooses what the value has.
+fn check_choice(
+    selector: &Selector,
+    choice: Option<usize>,
+    slots: &mut Option<&mut [u64]>,
+) -> Result<(), EncodeError> {
+    let Some(slots) = slots else { return Ok(()) };
+    if selector.chosen(slots).ok() == choice { Ok(()) } else { Err(EncodeError::Mismatch) }
+}
+
+/// Appends a number at its alignment. Its low bits must give it back.
 pub(super) fn put_integer(class: &IntegerClass, raw: u64, out: &mut BitWriter) -> Result<(), EncodeError> {
     let kept = bits::low_bits(raw, class.size);
-    if kept != raw && bits::sign_extend(kept, class.size) as u64 != raw {
+    if bits::extend(kept, class.size, class.signed) != raw {
         return Err(EncodeError::TooLarge { value: raw, bits: class.size });
     }
     out.align(class.align);
@@ -239,30 +280,48 @@ fn encoded(text: &[u8], encoding: Encoding) -> Result<Cow<'_, [u8]>, EncodeError
     }
 }
 
-fn raw(value: &Value) -> Result<u64, EncodeError> {
-    match value {
-        Value::Unsigned(value) => Ok(*value),
-        Value::Signed(value) => Ok(*value as u64),
-        _ => Err(EncodeError::Mismatch),
-    }
+/// The bits of a number, sign-extended. Either kind of value will do, if the field can hold it.
+fn raw(value: &Value, class: &IntegerClass) -> Result<u64, EncodeError> {
+    let (raw, fits) = match *value {
+        Value::Unsigned(value) => (value, !class.signed || i64::try_from(value).is_ok()),
+        Value::Signed(value) => (value as u64, class.signed || value >= 0),
+        _ => return Err(EncodeError::Mismatch),
+    };
+    if fits { Ok(raw) } else { Err(EncodeError::TooLarge { value: raw, bits: class.size }) }
 }
 
-/// Gives sizes and times of variable length at the head of a packet the space of the largest number: they are known when
-/// the events behind them have been written.
-pub(super) fn reserve(node: &Node, value: &mut Value) {
+/// Gives sizes and times of variable length at the head of a packet space for other values, which are known when the events
+/// behind them have been written: as much as they take now, or that of the largest number.
+pub(super) fn reserve(node: &Node, value: &mut Value, largest: bool) {
     match (&node.kind, value) {
-        (NodeKind::VarInteger { class, .. }, value @ Value::Unsigned(_)) => {
-            let known_later =
-                [Role::PacketTotalLength, Role::PacketContentLength, Role::PacketBegin, Role::PacketEnd];
+        (NodeKind::VarInteger { class, .. }, value) => {
+            use Role::{PacketBegin, PacketContentLength, PacketEnd, PacketTotalLength};
+            let known_later = [PacketTotalLength, PacketContentLength, PacketBegin, PacketEnd];
+            let (raw, bytes) = match value {
+                Value::Unsigned(raw) => (*raw, variable::write(*raw, false).len() as u32),
+                Value::Padded(raw, bytes) => (*raw, *bytes),
+                _ => return,
+            };
             if class.role.is_some_and(|role| known_later.contains(&role)) {
-                *value = Value::Padded(0, variable::MAX_BYTES);
+                *value = Value::Padded(raw, if largest { variable::MAX_BYTES } else { bytes });
             }
         }
         (NodeKind::Struct(members), Value::Struct(values)) => {
             for ((_, member), value) in members.iter().zip(values) {
-                reserve(member, value);
+                reserve(member, value, largest);
             }
         }
+        (NodeKind::Array(_, element), Value::Array(values)) => {
+            for value in values {
+                reserve(element, value, largest);
+            }
+        }
+        (NodeKind::Variant(_, options), Value::Variant(index, value)) => {
+            if let Some(option) = options.get(*index) {
+                reserve(&option.node, value, largest);
+            }
+        }
+        (NodeKind::Optional(_, inner), Value::Optional(Some(value))) => reserve(inner, value, largest),
         _ => {}
     }
 }
@@ -295,7 +354,7 @@ pub(super) fn for_roles(
             if let Some(role) = class.role {
                 let mut raw = *signed as u64;
                 change(role, class, &mut raw);
-                *signed = raw as i64;
+                *signed = bits::sign_extend(bits::low_bits(raw, class.size), class.size);
             }
         }
         (NodeKind::Struct(members), Value::Struct(values)) => {

@@ -1,6 +1,6 @@
 //! One packet after the other: head, events, then sizes and times filled in.
 
-use super::encode::{BitWriter, EncodeError, encode, for_roles, put_integer, reserve};
+use super::encode::{BitWriter, EncodeError, encode_by, for_roles, put_integer, reserve};
 use crate::bits;
 use crate::plan::{EventPlan, LttngHeader, Node, Plan, StreamPlan, extend_time};
 use crate::schema::{Role, Scope};
@@ -39,6 +39,10 @@ pub struct PacketWriter<'p> {
     before: Option<Times>,
     /// Whether times in heads and headers are written as they are given.
     verbatim: bool,
+    /// What was written for lengths and selectors.
+    slots: Vec<u64>,
+    /// Whether all that an event's body can refer to is in the slots.
+    knows_header: bool,
 }
 
 /// A finished packet.
@@ -64,6 +68,8 @@ impl<'p> PacketWriter<'p> {
             offset: 0,
             before: None,
             verbatim: false,
+            slots: plan.new_slots(),
+            knows_header: true,
         }
     }
 
@@ -87,12 +93,10 @@ impl<'p> PacketWriter<'p> {
         // Where a reader starts from.
         self.now = if self.stream.context_bits(Role::PacketBegin).is_some() { head.begin } else { 0 };
         self.head = head;
-        if !self.verbatim {
-            let nodes = [&self.plan.packet_header, &self.stream.packet_context];
-            for (node, value) in nodes.into_iter().zip([&mut self.head.header, &mut self.head.context]) {
-                if let Some((node, value)) = node.as_ref().zip(value.as_mut()) {
-                    reserve(node, value);
-                }
+        let nodes = [&self.plan.packet_header, &self.stream.packet_context];
+        for (node, value) in nodes.into_iter().zip([&mut self.head.header, &mut self.head.context]) {
+            if let Some((node, value)) = node.as_ref().zip(value.as_mut()) {
+                reserve(node, value, !self.verbatim);
             }
         }
         self.write_head()?;
@@ -114,7 +118,8 @@ impl<'p> PacketWriter<'p> {
         let nodes = [&self.plan.packet_header, &self.stream.packet_context];
         for (node, value) in nodes.into_iter().zip([&self.head.header, &self.head.context]) {
             if let Some(node) = node {
-                encode(node, value.as_ref().ok_or(EncodeError::Mismatch)?, &mut self.out)?;
+                let value = value.as_ref().ok_or(EncodeError::Mismatch)?;
+                encode_by(node, value, &mut self.out, &mut Some(&mut self.slots))?;
             }
         }
         Ok(())
@@ -133,7 +138,9 @@ impl<'p> PacketWriter<'p> {
         generic: Option<Value>,
     ) -> Result<(), EncodeError> {
         if let Some(header) = &self.stream.event_header {
-            match self.stream.lttng_header.as_ref().filter(|_| generic.is_none()) {
+            let lttng = self.stream.lttng_header.as_ref().filter(|_| generic.is_none());
+            self.knows_header = lttng.is_none() || !self.stream.needs_headers;
+            match lttng {
                 Some(lttng) => write_lttng(lttng, &mut self.out, class.id, self.now, cycles)?,
                 None => self.generic_header(header, cycles, generic.ok_or(EncodeError::Mismatch)?)?,
             }
@@ -145,7 +152,7 @@ impl<'p> PacketWriter<'p> {
 
     fn generic_header(&mut self, node: &Node, cycles: u64, mut value: Value) -> Result<(), EncodeError> {
         if self.verbatim {
-            return encode(node, &value, &mut self.out);
+            return self.field(node, &value);
         }
         // What a reader will make of the header: the last stamp in it counts.
         let mut read_back = None;
@@ -159,7 +166,7 @@ impl<'p> PacketWriter<'p> {
         });
         match read_back {
             Some((time, bits)) if time != cycles => Err(EncodeError::TimeGap { bits }),
-            _ => encode(node, &value, &mut self.out),
+            _ => self.field(node, &value),
         }
     }
 
@@ -200,7 +207,24 @@ impl<'p> PacketWriter<'p> {
         };
         let class = self.stream.events.get(event.class().index).ok_or(EncodeError::Mismatch)?;
         self.event(class, cycles, header)?;
-        self.body_values(class, event)
+        let body_at = self.out.at();
+        match self.body_values(class, event) {
+            // Text that is not what its encoding says has other bytes as a value: then its own are taken.
+            Err(EncodeError::Mismatch) => self.body_as_it_is(event, body_at),
+            written => written,
+        }
+    }
+
+    /// The bytes of an event's body, where it begins at the same bit of the packet.
+    fn body_as_it_is(&mut self, event: &Event<'_>, at: u64) -> Result<(), EncodeError> {
+        let (bytes, start, end) = event.body();
+        if start != at || !start.is_multiple_of(8) {
+            return Err(EncodeError::Mismatch);
+        }
+        self.out.go_to(start);
+        self.out.bytes_aligned(&bytes[(start / 8) as usize..end.div_ceil(8) as usize]);
+        self.out.go_to(end);
+        Ok(())
     }
 
     /// What lies from bit `at` of a packet on and cannot be decoded: it is written as it is where no field would tell that the
@@ -213,7 +237,7 @@ impl<'p> PacketWriter<'p> {
             return Err(EncodeError::Mismatch);
         }
         // A byte that has been begun has the same bits already.
-        self.out.resume(at / 8 * 8);
+        self.out.go_to(at / 8 * 8);
         self.out.bytes_aligned(packet.get((at / 8) as usize..).unwrap_or_default());
         Ok(())
     }
@@ -224,7 +248,7 @@ impl<'p> PacketWriter<'p> {
             let Some(node) = class.scope(self.stream, scope) else { continue };
             let mut visitor = ValueVisitor::default();
             event.visit(scope, &mut visitor).map_err(|_| EncodeError::Mismatch)?;
-            encode(node, &visitor.into_value().ok_or(EncodeError::Mismatch)?, &mut self.out)?;
+            self.field(node, &visitor.into_value().ok_or(EncodeError::Mismatch)?)?;
         }
         Ok(())
     }
@@ -235,12 +259,13 @@ impl<'p> PacketWriter<'p> {
         self.out.bytes_aligned(body);
     }
 
-    /// A part of an event's body from a value.
+    /// A part of an event's body from a value. The parts come in the order of their scopes.
     ///
     /// # Errors
-    /// The value is of another shape than the field.
+    /// The value is of another shape than the field; or its lengths and options are not those that the fields written before
+    /// tell.
     pub fn field(&mut self, node: &Node, value: &Value) -> Result<(), EncodeError> {
-        encode(node, value, &mut self.out)
+        encode_by(node, value, &mut self.out, &mut self.knows_header.then_some(&mut self.slots))
     }
 
     /// Ends the packet: fills in sizes and times, pads to `total_bits` or, where that is too small, to whole pages. A
@@ -285,12 +310,12 @@ impl<'p> PacketWriter<'p> {
         if let Some(error) = lost_time {
             return Err(error);
         }
-        self.out.rewind();
+        self.out.go_to(0);
         self.write_head()?;
         if self.out.at() != self.head_bits {
             return Err(EncodeError::GrowingHead);
         }
-        self.out.resume(content_bits);
+        self.out.go_to(content_bits);
         self.offset += total_bits / 8;
         // As a reader knows them.
         let told = self.stream.context_bits(Role::PacketEnd).is_some();

@@ -3,7 +3,7 @@
 //! Every field is written where it stands, without names for types; only enumerations have tags, because many fields can
 //! share the mappings of one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 
 use super::metadata::Inexpressible;
@@ -18,7 +18,8 @@ type Result<T> = std::result::Result<T, Inexpressible>;
 
 /// The whole text.
 pub(super) fn text(schema: &Schema) -> Result<String> {
-    let mut writer = Writer { schema, out: String::new(), enums: HashMap::new(), here: Here::default() };
+    let (enums, complete) = (HashMap::new(), Vec::new());
+    let mut writer = Writer { schema, out: String::new(), enums, complete, here: Here::default() };
     for clock in &schema.clocks {
         writer.block(&clock_block(&clock.name, clock));
     }
@@ -37,6 +38,7 @@ pub(super) fn text(schema: &Schema) -> Result<String> {
             ("event.context", Scope::CommonContext, &stream.common_context),
         ];
         let id = if numbered { format!("\tid = {};\n", stream.id) } else { String::new() };
+        writer.complete.retain(|(scope, _)| *scope == Scope::PacketHeader);
         writer.types("stream", &id, &scopes)?;
         for event in &stream.events {
             let mut values = format!("\tid = {};\n", event.id);
@@ -49,6 +51,7 @@ pub(super) fn text(schema: &Schema) -> Result<String> {
             if let Some(level) = event.log_level {
                 values += &format!("\tloglevel = {level};\n");
             }
+            writer.complete.retain(|(scope, _)| *scope <= Scope::CommonContext);
             let scopes = [
                 ("context", Scope::SpecificContext, &event.specific_context),
                 ("fields", Scope::Payload, &event.payload),
@@ -102,20 +105,30 @@ struct Writer<'s> {
     /// Names of the enumerations written so far: by the address of their mappings, which live as long as the schema,
     /// and the integer.
     enums: HashMap<(*const Mapping, String), String>,
-    here: Here,
+    /// The scopes that are decoded before the one being written, in that order, with the names of their members.
+    complete: Vec<(Scope, HashSet<&'s str>)>,
+    here: Here<'s>,
 }
 
 /// The field being written.
 #[derive(Default)]
-struct Here {
+struct Here<'s> {
     scope: Option<Scope>,
     /// Names from the scope's root to the field.
-    path: Vec<String>,
-    /// How much of the path leads to each of the structures around it, outermost first.
-    structures: Vec<usize>,
+    path: Vec<&'s str>,
+    /// The structures around it, outermost first.
+    structures: Vec<Open<'s>>,
 }
 
-impl Writer<'_> {
+/// A structure being written.
+struct Open<'s> {
+    /// How much of the path leads to it.
+    depth: usize,
+    /// Its members before the field being written.
+    names: HashSet<&'s str>,
+}
+
+impl<'s> Writer<'s> {
     fn block(&mut self, text: &str) {
         self.out += text;
         self.out += "\n\n";
@@ -156,7 +169,7 @@ impl Writer<'_> {
         &mut self,
         kind: &str,
         values: &str,
-        scopes: &[(&str, Scope, &Option<StructClass>)],
+        scopes: &[(&str, Scope, &'s Option<StructClass>)],
     ) -> Result<()> {
         let mut block = format!("{kind} {{\n{values}");
         for (name, scope, class) in scopes {
@@ -164,6 +177,8 @@ impl Writer<'_> {
                 self.here = Here { scope: Some(*scope), ..Here::default() };
                 // Enumerations go before the block.
                 block += &format!("\t{name} := {};\n", self.structure(class)?);
+                let names = class.members.iter().map(|member| member.name.as_str()).collect();
+                self.complete.push((*scope, names));
             }
         }
         block.push_str("};");
@@ -171,9 +186,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn structure(&mut self, class: &StructClass) -> Result<String> {
-        self.here.structures.push(self.here.path.len());
-        let members = class.members.iter().map(|member| self.named(&member.name, &member.class));
+    fn structure(&mut self, class: &'s StructClass) -> Result<String> {
+        self.here.structures.push(Open { depth: self.here.path.len(), names: HashSet::new() });
+        let members = class.members.iter().map(|member| {
+            let written = self.named(&member.name, &member.class)?;
+            self.here.structures.last_mut().map(|open| open.names.insert(&member.name));
+            Ok(written)
+        });
         let members = members.collect::<Result<Vec<_>>>()?;
         self.here.structures.pop();
         let align = match class.min_align {
@@ -184,16 +203,16 @@ impl Writer<'_> {
     }
 
     /// A member or an option: its type, its name, its lengths.
-    fn named(&mut self, name: &str, class: &FieldClass) -> Result<String> {
+    fn named(&mut self, name: &'s str, class: &'s FieldClass) -> Result<String> {
         let declared = identifier(name)?;
-        self.here.path.push(name.to_owned());
+        self.here.path.push(name);
         let (written, lengths) = self.declared(class)?;
         self.here.path.pop();
         Ok(format!("\t\t{written} {declared}{lengths};\n"))
     }
 
     /// A type and the lengths of arrays of it, the outermost first.
-    fn declared(&mut self, class: &FieldClass) -> Result<(String, String)> {
+    fn declared(&mut self, class: &'s FieldClass) -> Result<(String, String)> {
         let written = match class {
             FieldClass::Integer(class) | FieldClass::WideInteger(class) => self.integer(class)?,
             FieldClass::Float(class) => self.float(class)?,
@@ -295,7 +314,7 @@ impl Writer<'_> {
         Ok(written + " }")
     }
 
-    fn variant(&mut self, class: &VariantClass) -> Result<String> {
+    fn variant(&mut self, class: &'s VariantClass) -> Result<String> {
         if class.transparent {
             return Err("a variant whose options have no names in locations".into());
         }
@@ -311,19 +330,27 @@ impl Writer<'_> {
         }
     }
 
-    /// The way to a field: from the innermost structure around both fields; in full where that is the root and a structure
-    /// in between might have fields of the same names.
+    /// The way to a field: from the innermost structure around both fields, because there are readers that understand single
+    /// names only; in full where a reader would find a nearer field of that name.
     fn path(&self, location: &Location) -> Result<String> {
         let Here { scope, path, structures } = &self.here;
-        let clear = |depth: usize| depth > 0 || structures.len() == 1;
-        let common = |depth: &&usize| clear(**depth) && location.path.starts_with(&path[..**depth]);
-        let inside = structures.iter().rev().find(common).filter(|_| *scope == Some(location.scope));
-        let (root, names) = match inside {
-            Some(&depth) => (None, &location.path[depth..]),
-            None => (Some(absolute_name(location.scope)), location.path.as_slice()),
+        let here = *scope == Some(location.scope);
+        let shared = location.path.iter().zip(path).take_while(|(a, b)| a == b).count();
+        // The structure around both, of those that are open.
+        let around = structures.iter().rposition(|open| here && open.depth <= shared);
+        let depth = around.map_or(0, |index| structures[index].depth);
+        let names = &location.path[depth..];
+        let first = names.first().map_or("", String::as_str);
+        let inside = &structures[around.map_or(0, |index| index + 1)..];
+        let behind = self.complete.iter().rev().take_while(|(scope, _)| !here && *scope != location.scope);
+        let mut nearer = inside.iter().map(|open| &open.names).chain(behind.map(|(_, names)| names));
+        let root = match nearer.any(|names| names.contains(first)) {
+            true if depth > 0 => return Err(format!("the reference to `{}`", location.path.join(".")).into()),
+            true => absolute_name(location.scope),
+            false => &[],
         };
         let names = names.iter().map(|name| identifier(name)).collect::<Result<Vec<_>>>()?;
-        Ok(root.into_iter().flatten().copied().chain(names).collect::<Vec<_>>().join("."))
+        Ok(root.iter().copied().chain(names).collect::<Vec<_>>().join("."))
     }
 }
 
@@ -357,12 +384,19 @@ mod tests {
         };
         let event = |fields: &str| check(&format!("event {{ fields := struct {{ {fields} }}; }};"));
         event("enum : integer { size = 8; } { a } short; integer { size = 8; } long[2];");
+        event(
+            "integer { size = 8; } n; struct { integer { size = 8; } n; struct { string s[event.fields.n]; } b; } a;",
+        );
         event("struct { integer { size = 8; } n; struct { string s[n]; } align(16) inner[3]; } a;");
         event("integer { size = 8; } n; struct { integer { size = 8; } n; string s[event.fields.n]; } a;");
         event(
             "enum : integer { size = 8; } { x, _y } t; struct { variant <t> { string x; string y; } v; } s[2];",
         );
         check("env { int = 1; _x = \"a\\\"b\"; a.b = -1; }; clock { name = c; offset = -3; };");
+        let header = "stream { event.header := struct { integer { size = 3; } n; }; };";
+        let event = |fields: &str| check(&format!("{header} event {{ fields := struct {{ {fields} }}; }};"));
+        event("string s[n]; integer { size = 8; } n; string t[n];");
+        event("integer { size = 8; } n; string t[stream.event.header.n];");
         check(
             "trace { byte_order = be; }; stream { id = 7; event.header := struct { integer { size = 3; } id; }; };",
         );
