@@ -67,9 +67,7 @@ impl IntegerClass {
         let raw = bits::read(bytes, at, self.size, self.byte_order);
         if self.reversed { bits::mirror(raw, self.size) } else { raw }
     }
-}
 
-impl IntegerClass {
     /// The names of a value, in the order of the mappings; of bits, all names that one of the set bits has.
     pub fn labels(&self, value: i128) -> impl Iterator<Item = &str> {
         let bits = self.form == IntegerForm::Bits;
