@@ -60,7 +60,8 @@ fn grow(whole: &Trace, stream: &[u8]) {
     let Ok(mut trace) = Trace::open(directory.path()) else { return };
     // Longer than before, with the same begin: as if it had been appended.
     if fs::write(&file, stream).is_ok() && trace.refresh().is_ok() {
-        let packets = |trace: &Trace| trace.streams().iter().map(|stream| stream.packets.len()).sum::<usize>();
+        let packets =
+            |trace: &Trace| trace.streams().iter().map(|stream| stream.packets.len()).sum::<usize>();
         assert_eq!(packets(&trace), packets(whole));
     }
 }
