@@ -20,7 +20,9 @@ fn each_seed(target: &str, least: usize, exercise: impl Fn(&[u8])) {
     let mut paths: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     assert!(paths.len() >= least, "only {} seeds of {target}", paths.len());
-    paths.iter().for_each(|path| exercise(&fs::read(path).unwrap()));
+    for path in paths {
+        exercise(&fs::read(path).unwrap());
+    }
 }
 
 #[test]
