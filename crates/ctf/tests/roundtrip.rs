@@ -3,34 +3,16 @@
 
 #![allow(clippy::unwrap_used)] // A test may panic.
 
+mod common;
+
 use std::fmt::Write as _;
 
+use common::random::Random;
 use isochrone_ctf::plan::Plan;
 use isochrone_ctf::schema::Scope;
 use isochrone_ctf::write::{PacketHead, PacketWriter};
 use isochrone_ctf::{Trace, Value, ValueVisitor, index, parse_metadata};
 use proptest::prelude::*;
-
-/// A small generator, so that one number makes a whole trace (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
 
 /// The shape of a field.
 #[derive(Debug, Clone)]

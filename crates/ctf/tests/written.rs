@@ -39,18 +39,19 @@ fn metadata_come_back() {
     assert!(count > 150);
 }
 
-#[test]
-fn traces_come_back() {
+/// Has every trace written anew; the dumps must be equal. `None`: it cannot be written, and need not.
+fn check_all(rewrite: impl Fn(&Path, &Trace, &Path) -> Option<Result<(), String>>) {
     let Some(traces) = traces() else { return };
     let (mut count, mut failed) = (0, Vec::new());
     for path in traces {
         let Ok(trace) = Trace::open(&path) else { continue };
         let directory = tempfile::tempdir().unwrap();
         let copy = directory.path().join("copy");
-        match write::rewrite_trace(&trace, &copy) {
-            Ok(_) if digest(&copy) == digest(&path) => count += 1,
-            Ok(_) => failed.push(format!("{}: another trace", path.display())),
-            Err(error) => failed.push(error.to_string()),
+        match rewrite(&path, &trace, &copy) {
+            None => {}
+            Some(Ok(())) if digest(&copy) == digest(&path) => count += 1,
+            Some(Ok(())) => failed.push(format!("{}: another trace", path.display())),
+            Some(Err(error)) => failed.push(format!("{}: {error}", path.display())),
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -59,28 +60,24 @@ fn traces_come_back() {
 }
 
 #[test]
+fn traces_come_back() {
+    check_all(|_, trace, copy| {
+        Some(write::rewrite_trace(trace, copy).map(drop).map_err(|error| error.to_string()))
+    });
+}
+
+#[test]
 fn traces_of_ctf_1_8_are_the_same_in_ctf_2() {
-    let Some(traces) = traces() else { return };
-    let (mut count, mut failed) = (0, Vec::new());
-    for path in traces {
-        let Ok(trace) = Trace::open(&path) else { continue };
-        let directory = tempfile::tempdir().unwrap();
-        let copy = directory.path().join("copy");
-        match write::to_ctf_2(trace.schema()).map(|schema| write::rewrite_trace_as(&trace, &schema, &copy)) {
-            Ok(Ok(_)) if digest(&copy) == digest(&path) => count += 1,
-            Ok(Ok(_)) => failed.push(format!("{}: another trace", path.display())),
-            // CTF 2 has neither an enumeration without labels nor an option without values.
-            Ok(Err(_))
-                if ["enum-empty", "variant-missing-enum-mappings"]
-                    .iter()
-                    .any(|name| path.ends_with(name)) => {}
-            Ok(Err(error)) => failed.push(error.to_string()),
-            Err(error) => failed.push(format!("{}: {error}", path.display())),
-        }
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
-    eprintln!("{count} traces are the same");
-    assert!(count > 150);
+    check_all(|path, trace, copy| {
+        let schema = write::to_ctf_2(trace.schema()).map_err(|error| error.to_string());
+        let written = schema.and_then(|schema| {
+            write::rewrite_trace_as(trace, &schema, copy).map(drop).map_err(|error| error.to_string())
+        });
+        // CTF 2 has neither an enumeration without labels nor an option without values.
+        let impossible =
+            ["enum-empty", "variant-missing-enum-mappings"].iter().any(|name| path.ends_with(name));
+        if impossible && written.is_err() { None } else { Some(written) }
+    });
 }
 
 /// Digest of the dump.

@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used)] // Each test uses its part; a test may panic.
 
 pub mod json;
+pub mod random;
 
 use std::path::Path;
 
