@@ -17,7 +17,7 @@ const PACKET_HEADER_2: usize = 44;
 
 /// Bytes of a metadata file. Those of kernels with all their system calls have some millions; a syntax tree takes some
 /// times as much memory as its text.
-const MAX_METADATA: u64 = 64 << 20;
+pub(crate) const MAX_METADATA: u64 = 64 << 20;
 
 /// What text metadata of CTF 1.8 begin with (section 7.1), before the version.
 const SIGNATURE: &str = "/* CTF ";

@@ -140,8 +140,10 @@ impl Maker<'_> {
                 2 if self.dialect.ctf_2 => {
                     let selector = self.key(&mut members, number, false);
                     let class = Box::new(self.leaf());
+                    let (selector_signed, selector_is_boolean) = (false, false);
+                    let ranges = vec![(1, 1)];
                     let class =
-                        OptionalClass { selector, selector_signed: false, ranges: vec![(1, 1)], class };
+                        OptionalClass { selector, selector_signed, selector_is_boolean, ranges, class };
                     members.push(Member { name, class: FieldClass::Optional(class) });
                 }
                 _ => {

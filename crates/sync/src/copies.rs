@@ -166,18 +166,31 @@ fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<Cloc
     let offset_ns = clocks.of_host(reference).map_or(0, |clock| clock.reference_offset_ns);
     // Whole seconds, so that people can still tell the reference's own values.
     let earlier_s = earliest.map_or(0, |earliest| earliest.min(0).div_euclid(1_000_000_000));
+    // The copies are on the reference's time line, so they carry its identity – unless its zero had to move: that is
+    // another time line.
+    let uuid =
+        class.uuid.map(|uuid| uuid::Uuid::from_u128(uuid.as_u128() ^ u128::from(earlier_s.unsigned_abs())));
+    let uid = class.uid.clone().map(|uid| match (uuid, earlier_s) {
+        (_, 0) => uid,
+        (Some(uuid), _) => uuid.to_string(),
+        (None, moved) => format!("{uid}, zero moved by {moved} s"),
+    });
+    let accuracy = class.accuracy.filter(|_| class.absolute).map(|cycles| {
+        let ns = u128::from(cycles).saturating_mul(1_000_000_000).div_ceil(u128::from(class.frequency));
+        u64::try_from(ns).unwrap_or(u64::MAX)
+    });
     Ok(ClockClass {
-        // The copies are on the reference's time line, so they carry its identity – unless its zero had to move: that is
-        // another time line.
-        uuid: class
-            .uuid
-            .map(|uuid| uuid::Uuid::from_u128(uuid.as_u128() ^ u128::from(earlier_s.unsigned_abs()))),
+        uuid,
+        uid,
         frequency: 1_000_000_000,
         precision: 0,
+        // In nanoseconds, rounded up. What is said of another origin says nothing of this one.
+        accuracy,
         offset_s: offset_ns.div_euclid(1_000_000_000).saturating_add(earlier_s),
         offset_cycles: offset_ns.rem_euclid(1_000_000_000),
-        // Readers compare such clocks whatever their names and identities are.
+        // Readers compare such clocks whatever their names and identities are. There is one origin at most.
         absolute: true,
+        origin: None,
         ..class.clone()
     })
 }

@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use isochrone_ctf::schema::Scope;
+use isochrone_ctf::schema::{ClockClass, ClockOrigin, Schema, Scope};
+use isochrone_ctf::write::{rewrite_trace_as, to_ctf_2};
 use isochrone_ctf::{Trace, Value, ValueVisitor, find_traces};
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::copies::{self, Copied};
@@ -181,5 +182,50 @@ fn rotated_archives_keep_their_tree() {
             found.iter().map(|path| path.strip_prefix(root).unwrap().to_owned()).collect()
         };
         assert_eq!(inner(&original), inner(&copy));
+    }
+}
+
+#[test]
+fn copies_of_ctf_2_have_one_origin_and_an_identity_of_their_own() {
+    let origin = || Some(ClockOrigin { namespace: None, name: "o".to_owned(), uid: "u".to_owned() });
+    // Whether the second host's trace begins before the reference's clock does.
+    for (early, absolute) in [(false, false), (true, false), (true, true)] {
+        let cluster = pair(SimClock::new(200 * S, 10_000));
+        let root = tempfile::tempdir().unwrap();
+        let simulation = cluster.simulate().unwrap();
+        for (number, host) in cluster.hosts.iter().enumerate() {
+            let layout = |trace: &mut LttngTrace| {
+                trace.cpus(2);
+            };
+            let mut trace = cluster.trace(&simulation, number, Family::IPV4, layout).unwrap();
+            if early && number == 1 {
+                let time = host.clock.raw(-120 * S) as u64;
+                trace.event(1, time, "irq_handler_entry", &[("irq", 1.into())]);
+            }
+            let first = root.path().join("1.8").join(&host.name);
+            trace.write(&first).unwrap();
+            let trace = Trace::open(&first).unwrap();
+            let schema = to_ctf_2(trace.schema()).unwrap();
+            let clock = ClockClass {
+                uuid: None,
+                uid: Some(format!("clock of {}", host.name)),
+                accuracy: Some(5),
+                absolute,
+                origin: origin().filter(|_| !absolute),
+                ..schema.clocks[0].clone()
+            };
+            let schema = Schema { clocks: vec![clock], ..schema };
+            rewrite_trace_as(&trace, &schema, &root.path().join(&host.name)).unwrap();
+        }
+        let (inputs, outcome, copied) = copy(root.path(), &cluster);
+        check(&inputs, &outcome, &copied);
+        let clocks: Vec<_> =
+            copied.iter().map(|copy| Trace::open(&copy.target).unwrap().schema().clocks[0].clone()).collect();
+        assert_eq!(clocks[0], clocks[1], "copies share one clock description");
+        assert_eq!((clocks[0].absolute, &clocks[0].origin), (true, &None));
+        assert_eq!(clocks[0].accuracy, absolute.then_some(5), "it belongs to the origin");
+        let original = &inputs.traces[0].trace.schema().clocks[0];
+        let moved = clocks[0].offset_ns() != original.offset_ns();
+        assert_eq!((moved, clocks[0].uid != original.uid), (early, early), "{:?}", clocks[0].uid);
     }
 }

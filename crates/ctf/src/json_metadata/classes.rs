@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::aliases::Aliases;
 use super::locations::{Here, KeyKind};
-use super::place::Place;
+use super::place::{Detached, Place};
 use super::roles;
 use crate::lower::Complaint;
 use crate::lower::limits::{Budget, MAX_NESTING, Measure};
@@ -53,24 +53,32 @@ impl<'j> Classes<'j> {
     /// Reads a field class, or the one that an alias stands for.
     pub(super) fn class(&mut self, place: &Place<'j, '_>, here: &mut Here<'_>) -> Result<Lowered> {
         self.budget.charge(1, place.offset)?;
+        let Some(name) = place.value.as_str() else { return self.nested(place, here) };
+        let (mut alias, hidden) = self.enter(place, name)?;
+        // An alias can stand for another one: names are no levels.
+        while let Some(name) = alias.place().value.as_str() {
+            self.budget.charge(1, place.offset)?;
+            alias = self.enter(&alias.place(), name)?.0;
+        }
+        let lowered = self.nested(&alias.place(), here);
+        self.aliases.leave(hidden);
+        lowered
+    }
+
+    /// What an alias stands for; see [`Aliases::enter`].
+    fn enter(&mut self, place: &Place<'j, '_>, name: &str) -> Result<(Detached<'j>, Option<usize>)> {
+        let unknown = || place.complaint(format!("no field class alias before this is called `{name}`"));
+        self.aliases.enter(name).ok_or_else(unknown)
+    }
+
+    /// Reads a field class inside of those around it.
+    fn nested(&mut self, place: &Place<'j, '_>, here: &mut Here<'_>) -> Result<Lowered> {
         if self.depth >= MAX_NESTING {
             return Err(place.complaint(format!("field classes nested deeper than {MAX_NESTING}")));
         }
         self.depth += 1;
-        let lowered = match place.value.as_str() {
-            Some(name) => {
-                let (alias, hidden) = self.aliases.enter(name).ok_or_else(|| {
-                    place.complaint(format!("no field class alias before this is called `{name}`"))
-                })?;
-                let lowered = self.class(&alias.place(), here);
-                self.aliases.leave(hidden);
-                lowered
-            }
-            None => {
-                self.field_attributes(place, here, false)?;
-                self.object(place, here)
-            }
-        };
+        self.field_attributes(place, here, false)?;
+        let lowered = self.object(place, here);
         self.depth -= 1;
         lowered
     }

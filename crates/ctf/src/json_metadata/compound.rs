@@ -122,7 +122,9 @@ impl<'j> Classes<'j> {
         let lowered = self.class(&place.need("field-class")?, here)?;
         here.leave_choice();
         let measure = Measure::empty(1).or(lowered.measure, place.offset)?;
-        let class = OptionalClass { selector, selector_signed, ranges, class: Box::new(lowered.class) };
+        let selector_is_boolean = kind == KeyKind::Boolean;
+        let class = Box::new(lowered.class);
+        let class = OptionalClass { selector, selector_signed, selector_is_boolean, ranges, class };
         Ok(Lowered { class: FieldClass::Optional(class), measure })
     }
 

@@ -219,6 +219,8 @@ pub struct OptionalClass {
     pub selector: Location,
     /// Whether that integer is signed.
     pub selector_signed: bool,
+    /// Whether it is a truth value ([`IntegerForm::Boolean`](super::IntegerForm)): then the ranges are all but 0.
+    pub selector_is_boolean: bool,
     /// Selector values with which the field is there, both ends included.
     pub ranges: Vec<(i128, i128)>,
     /// Its shape.

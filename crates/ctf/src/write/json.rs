@@ -1,37 +1,25 @@
 //! A schema as the JSON of CTF 2: the inverse of `crate::json_metadata`. Called by [`super::metadata()`]. Here the fragments;
-//! [`super::json_classes`] writes field classes.
-//!
-//! Enumerations and flags are written as field class aliases, because many fields can share the mappings of one.
+//! [`super::json_classes`] writes field classes, [`super::json_text`] keeps the text and what is said once for many uses.
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value, json};
-
+use super::json_text::{Shared, Text};
 use super::metadata::Inexpressible;
-use crate::json_metadata::SEPARATOR;
+use crate::json_metadata::origin_name;
 use crate::schema::{
-    ClockClass, EnvironmentValue, EventClass, Location, Mapping, Owner, Schema, Scope, StreamClass,
-    StructClass,
+    ClockClass, EnvironmentValue, EventClass, Owner, Schema, Scope, StreamClass, StructClass,
 };
 
 type Result<T> = std::result::Result<T, Inexpressible>;
-pub(super) type Object = Map<String, Value>;
 
 /// The whole text.
 pub(super) fn text(schema: &Schema) -> Result<String> {
-    let mut writer = Writer {
-        schema,
-        out: String::new(),
-        aliases: HashMap::new(),
-        clock_ids: clock_ids(&schema.clocks),
-        booleans: HashSet::new(),
-        here: Here::default(),
-    };
-    writer.preamble();
+    let mut writer =
+        Writer { schema, text: Text::default(), clock_ids: clock_ids(&schema.clocks), here: Here::default() };
+    writer.preamble()?;
     writer.trace()?;
     for (index, clock) in schema.clocks.iter().enumerate() {
-        let object = clock_class(clock, &writer.clock_ids[index]);
-        writer.fragment("clock-class", object, &Owner::Clock(index));
+        writer.clock(index, clock).map_err(|error| error.inside(&format!("clock `{}`", clock.name)))?;
     }
     for stream in &schema.streams {
         writer.stream(stream)?;
@@ -39,19 +27,14 @@ pub(super) fn text(schema: &Schema) -> Result<String> {
             writer.event(stream.id, event)?;
         }
     }
-    Ok(writer.out)
+    writer.text.into_string()
 }
 
-/// The text so far, and what has been said in it.
+/// The text so far, and where it has come to.
 pub(super) struct Writer<'s> {
     pub(super) schema: &'s Schema,
-    pub(super) out: String,
-    /// Names of the aliases written so far: by the address of the mappings, which live as long as the schema, and all
-    /// else that the field class says.
-    pub(super) aliases: HashMap<(*const Mapping, String), String>,
+    pub(super) text: Text<'s>,
     clock_ids: Vec<String>,
-    /// Truth values decoded so far: as selectors they need no ranges.
-    pub(super) booleans: HashSet<Location>,
     pub(super) here: Here,
 }
 
@@ -69,135 +52,158 @@ pub(super) struct Here {
     pub(super) steps: Vec<usize>,
 }
 
-impl Writer<'_> {
-    /// Appends a fragment of this type.
-    fn fragment(&mut self, kind: &str, mut object: Object, owner: &Owner) {
-        object.insert("type".to_owned(), kind.into());
-        set(&mut object, "attributes", self.schema.attributes.get(owner).cloned());
-        self.out.push(SEPARATOR);
-        self.out += &Value::Object(object).to_string();
-        self.out.push('\n');
+impl Here {
+    /// For people.
+    fn described(&self) -> String {
+        let mut parts = Vec::new();
+        let scope = self.scope.map_or("", origin_name);
+        parts.push(match self.path.as_slice() {
+            [] => scope.to_owned(),
+            path => format!("`{}` of the {scope}", path.join(".")),
+        });
+        parts.extend(self.event.map(|id| format!("event {id}")));
+        parts.extend(self.stream.map(|id| format!("stream {id}")));
+        parts.join(", ")
+    }
+}
+
+impl<'s> Writer<'s> {
+    /// Ends a fragment.
+    fn close(&mut self, owner: &Owner) -> Result<()> {
+        let attributes = self.schema.attributes.get(owner).map(Shared::Attributes);
+        self.text.shared("attributes", attributes)?;
+        self.text.close_fragment()
     }
 
-    fn preamble(&mut self) {
-        let mut object = Object::new();
-        object.insert("version".to_owned(), self.schema.version.0.into());
-        set(&mut object, "uuid", self.schema.uuid.map(|uuid| uuid.as_bytes().to_vec()));
-        self.fragment("preamble", object, &Owner::Preamble);
+    fn preamble(&mut self) -> Result<()> {
+        self.text.open("preamble")?;
+        self.text.property("version", self.schema.version.0)?;
+        self.text.set("uuid", self.schema.uuid.map(uuid::Uuid::into_bytes))?;
+        self.close(&Owner::Preamble)
     }
 
     fn trace(&mut self) -> Result<()> {
         let schema = self.schema;
-        let mut object = Object::new();
-        identify(&mut object, [&schema.namespace, &schema.name, &schema.uid].map(Option::as_ref));
+        self.text.open("trace-class")?;
+        self.identify([&schema.namespace, &schema.name, &schema.uid].map(Option::as_ref))?;
         if !schema.environment.is_empty() {
-            let entries = schema.environment.iter().map(|(name, value)| {
-                let value = match value {
-                    EnvironmentValue::Integer(number) => Value::from(*number),
-                    EnvironmentValue::Text(text) => Value::from(text.as_str()),
-                };
-                (name.clone(), value)
-            });
-            object.insert("environment".to_owned(), entries.collect::<Object>().into());
+            self.text.name("environment")?;
+            self.text.raw("{");
+            for (name, value) in &schema.environment {
+                match value {
+                    EnvironmentValue::Integer(number) => self.text.property(name, number)?,
+                    EnvironmentValue::Text(text) => self.text.property(name, text)?,
+                }
+            }
+            self.text.raw("}");
         }
-        let header = schema.packet_header.as_ref();
-        self.scope(&mut object, "packet-header-field-class", Scope::PacketHeader, header)?;
-        self.fragment("trace-class", object, &Owner::Trace);
-        Ok(())
+        self.scope("packet-header-field-class", Scope::PacketHeader, schema.packet_header.as_ref())?;
+        self.close(&Owner::Trace)
     }
 
-    fn stream(&mut self, stream: &StreamClass) -> Result<()> {
-        let mut object = Object::new();
-        object.insert("id".to_owned(), stream.id.into());
-        identify(&mut object, [&stream.namespace, &stream.name, &stream.uid].map(Option::as_ref));
-        let clock = stream.clock.map(|clock| self.clock_ids[clock].as_str());
-        set(&mut object, "default-clock-class-id", clock);
+    fn clock(&mut self, index: usize, clock: &ClockClass) -> Result<()> {
+        // What is read back would be another clock: whoever makes the schema has to decide.
+        let Some(cycles) = u64::try_from(clock.offset_cycles).ok().filter(|&n| n < clock.frequency) else {
+            let (cycles, frequency) = (clock.offset_cycles, clock.frequency);
+            let message = format!(
+                "an offset of {cycles} cycles at {frequency} Hz: they must be less than a second and not negative \
+                 (`to_ctf_2` carries whole seconds)"
+            );
+            return Err(message.into());
+        };
+        if clock.absolute && clock.origin.is_some() {
+            return Err("two origins of a clock".into());
+        }
+        self.text.open("clock-class")?;
+        self.text.property("id", &self.clock_ids[index])?;
+        self.identify([clock.namespace.as_ref(), Some(&clock.name), clock.uid.as_ref()])?;
+        self.text.set("description", clock.description.as_ref())?;
+        self.text.property("frequency", clock.frequency)?;
+        self.text.set("precision", Some(clock.precision).filter(|&cycles| cycles > 0))?;
+        self.text.set("accuracy", clock.accuracy)?;
+        if let Some(origin) = &clock.origin {
+            self.text.name("origin")?;
+            self.text.raw("{");
+            self.identify([origin.namespace.as_ref(), Some(&origin.name), Some(&origin.uid)])?;
+            self.text.raw("}");
+        }
+        self.text.set("origin", clock.absolute.then_some("unix-epoch"))?;
+        self.text.name("offset-from-origin")?;
+        self.text.raw("{");
+        self.text.property("seconds", clock.offset_s)?;
+        self.text.property("cycles", cycles)?;
+        self.text.raw("}");
+        self.close(&Owner::Clock(index))
+    }
+
+    fn stream(&mut self, stream: &'s StreamClass) -> Result<()> {
+        self.text.open("data-stream-class")?;
+        self.text.property("id", stream.id)?;
+        self.identify([&stream.namespace, &stream.name, &stream.uid].map(Option::as_ref))?;
+        if let Some(clock) = stream.clock {
+            let id =
+                self.clock_ids.get(clock).ok_or_else(|| format!("stream {} without its clock", stream.id))?;
+            self.text.property("default-clock-class-id", id)?;
+        }
         self.here = Here { stream: Some(stream.id), ..Here::default() };
         for (name, scope, class) in [
             ("packet-context-field-class", Scope::PacketContext, &stream.packet_context),
             ("event-record-header-field-class", Scope::EventHeader, &stream.event_header),
             ("event-record-common-context-field-class", Scope::CommonContext, &stream.common_context),
         ] {
-            self.scope(&mut object, name, scope, class.as_ref())?;
+            self.scope(name, scope, class.as_ref())?;
         }
-        self.fragment("data-stream-class", object, &Owner::Stream(stream.id));
-        Ok(())
+        self.close(&Owner::Stream(stream.id))
     }
 
-    fn event(&mut self, stream: u64, event: &EventClass) -> Result<()> {
-        let mut object = Object::new();
-        object.insert("id".to_owned(), event.id.into());
-        object.insert("data-stream-class-id".to_owned(), stream.into());
-        identify(&mut object, [&event.namespace, &event.name, &event.uid].map(Option::as_ref));
+    fn event(&mut self, stream: u64, event: &'s EventClass) -> Result<()> {
+        self.text.open("event-record-class")?;
+        self.text.property("id", event.id)?;
+        self.text.property("data-stream-class-id", stream)?;
+        self.identify([&event.namespace, &event.name, &event.uid].map(Option::as_ref))?;
         self.here = Here { stream: Some(stream), event: Some(event.id), ..Here::default() };
         for (name, scope, class) in [
             ("specific-context-field-class", Scope::SpecificContext, &event.specific_context),
             ("payload-field-class", Scope::Payload, &event.payload),
         ] {
-            self.scope(&mut object, name, scope, class.as_ref())?;
+            self.scope(name, scope, class.as_ref())?;
         }
-        self.fragment("event-record-class", object, &Owner::Event { stream, id: event.id });
-        Ok(())
+        self.close(&Owner::Event { stream, id: event.id })
     }
 
     /// The structure of a scope, if there is one.
-    fn scope(
-        &mut self,
-        object: &mut Object,
-        name: &str,
-        scope: Scope,
-        class: Option<&StructClass>,
-    ) -> Result<()> {
+    fn scope(&mut self, name: &str, scope: Scope, class: Option<&'s StructClass>) -> Result<()> {
         let Some(class) = class else { return Ok(()) };
         self.here.scope = Some(scope);
-        self.booleans.retain(|location| location.scope < scope);
-        let mut structure = self.structure(class)?;
-        set(&mut structure, "attributes", self.attributes(false));
-        object.insert(name.to_owned(), structure.into());
+        self.text.name(name)?;
+        let begin = self.text.position();
+        let written = self.structure(class).and_then(|depth| self.close_class(begin, depth));
+        // An error leaves the place where it was found.
+        written.map(drop).map_err(|error| error.inside(&self.here.described()))
+    }
+
+    /// What names a part of the metadata: namespace, name, uid.
+    fn identify(&mut self, names: [Option<&String>; 3]) -> Result<()> {
+        for (property, name) in ["namespace", "name", "uid"].into_iter().zip(names) {
+            self.text.set(property, name)?;
+        }
         Ok(())
     }
 }
 
 /// An id for each clock class: its name, with a number where another one has the same.
 fn clock_ids(clocks: &[ClockClass]) -> Vec<String> {
-    let mut ids: Vec<String> = Vec::with_capacity(clocks.len());
+    let mut taken = HashSet::new();
+    let mut numbers: HashMap<&str, u64> = HashMap::new();
+    let mut ids = Vec::with_capacity(clocks.len());
     for clock in clocks {
-        let numbered = (2..).map(|n| format!("{}-{n}", clock.name));
-        let free = std::iter::once(clock.name.clone()).chain(numbered).find(|id| !ids.contains(id));
-        ids.extend(free);
+        let mut id = clock.name.clone();
+        while !taken.insert(id.clone()) {
+            let number = numbers.entry(&clock.name).or_insert(1);
+            *number += 1;
+            id = format!("{}-{number}", clock.name);
+        }
+        ids.push(id);
     }
     ids
-}
-
-fn clock_class(clock: &ClockClass, id: &str) -> Object {
-    let mut object = Object::new();
-    object.insert("id".to_owned(), id.into());
-    identify(&mut object, [clock.namespace.as_ref(), Some(&clock.name), clock.uid.as_ref()]);
-    set(&mut object, "description", clock.description.clone());
-    object.insert("frequency".to_owned(), clock.frequency.into());
-    set(&mut object, "precision", Some(clock.precision).filter(|&cycles| cycles > 0));
-    set(&mut object, "accuracy", clock.accuracy);
-    let origin = clock.origin.as_ref().map(|origin| {
-        let mut object = Object::new();
-        identify(&mut object, [origin.namespace.as_ref(), Some(&origin.name), Some(&origin.uid)]);
-        Value::from(object)
-    });
-    set(&mut object, "origin", origin.or_else(|| clock.absolute.then(|| "unix-epoch".into())));
-    let offset = json!({"seconds": clock.offset_s, "cycles": clock.offset_cycles});
-    object.insert("offset-from-origin".to_owned(), offset);
-    object
-}
-
-/// Sets a property that is there.
-pub(super) fn set(object: &mut Object, name: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        object.insert(name.to_owned(), value.into());
-    }
-}
-
-/// Sets what names a part of the metadata: namespace, name, uid.
-fn identify(object: &mut Object, names: [Option<&String>; 3]) {
-    for (property, name) in ["namespace", "name", "uid"].into_iter().zip(names) {
-        set(object, property, name.cloned());
-    }
 }

@@ -1,270 +1,311 @@
 //! Field classes as the JSON of CTF 2; a part of [`super::json`].
+//!
+//! Each writes its object but for the brace at the end, and tells how deep it is: [`super::json_text`] ends it.
+//! What other readers refuse is refused here, where there are words for it.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Value, json};
-
-use super::json::{Here, Object, Writer, set};
+use super::json::{Here, Writer};
+use super::json_text::{Numbers, Shared};
 use super::metadata::Inexpressible;
-use crate::json_metadata::{SEPARATOR, origin_name, role_name};
+use crate::json_metadata::{origin_name, role_name};
+use crate::lower::limits::MAX_NESTING;
 use crate::schema::{
-    Base, ByteOrder, Encoding, FieldClass, FloatClass, IntegerClass, IntegerForm, Length, Location, Mapping,
-    Owner, StructClass, UserAttributes,
+    Base, BlobClass, ByteOrder, Encoding, FieldClass, FloatClass, IntegerClass, IntegerForm, Length,
+    Location, OptionalClass, Owner, Role, StructClass, UserAttributes, VariantClass,
 };
 
 type Result<T> = std::result::Result<T, Inexpressible>;
 
-impl Writer<'_> {
+/// Depth of the JSON of a class without others inside: its location has a path.
+const LEAF: u32 = 3;
+/// As [`LEAF`]: a variant has options with ranges.
+const CHOICE: u32 = 5;
+
+impl<'s> Writer<'s> {
     /// The user attributes of the field here, or of its holder.
-    pub(super) fn attributes(&self, holder: bool) -> Option<UserAttributes> {
+    fn attributes(&self, holder: bool) -> Option<&'s UserAttributes> {
         if self.schema.attributes.is_empty() {
             return None;
         }
         let Here { scope, stream, event, steps, .. } = &self.here;
         let (stream, event, steps) = (*stream, *event, steps.clone());
-        self.schema.attributes.get(&Owner::Field { stream, event, scope: (*scope)?, steps, holder }).cloned()
+        self.schema.attributes.get(&Owner::Field { stream, event, scope: (*scope)?, steps, holder })
+    }
+
+    /// Ends the class here.
+    pub(super) fn close_class(&mut self, begin: usize, depth: u32) -> Result<u32> {
+        self.text.shared("attributes", self.attributes(false).map(Shared::Attributes))?;
+        self.text.close_class(begin, depth)
     }
 
     /// A field class, or the alias of one.
-    fn class(&mut self, class: &FieldClass) -> Result<Value> {
-        let attributes = self.attributes(false);
-        let mut object = match class {
-            FieldClass::Integer(class) | FieldClass::WideInteger(class) => {
-                return self.integer(class, attributes, false);
+    fn class(&mut self, class: &'s FieldClass) -> Result<u32> {
+        if self.here.steps.len() > MAX_NESTING {
+            return Err(format!("classes nested deeper than {MAX_NESTING}").into());
+        }
+        let begin = self.text.position();
+        let depth = match class {
+            FieldClass::Integer(class) | FieldClass::WideInteger(class) => self.integer(class, false)?,
+            FieldClass::VarInteger(class) => self.integer(class, true)?,
+            FieldClass::Float(class) => self.float(class)?,
+            FieldClass::String(class) => {
+                self.text.open("null-terminated-string")?;
+                self.encoding(class.encoding)?
             }
-            FieldClass::VarInteger(class) => return self.integer(class, attributes, true),
-            FieldClass::Float(class) => float(class),
-            FieldClass::String(class) => encoded("null-terminated-string", class.encoding),
             FieldClass::Text(class) if class.align == 8 => {
-                let mut object = encoded("", class.encoding);
-                self.sized(&mut object, "string", &class.length);
-                object
+                self.sized("string", &class.length)?;
+                self.encoding(class.encoding)?
             }
             FieldClass::Text(_) => return Err("text that is not aligned to bytes".into()),
-            FieldClass::Blob(class) => {
-                let mut object = Object::new();
-                self.sized(&mut object, "blob", &class.length);
-                set(&mut object, "media-type", class.media_type.clone());
-                set(&mut object, "roles", class.role.map(|role| vec![role_name(role)]));
-                object
-            }
+            FieldClass::Blob(class) => self.blob(class)?,
             FieldClass::Struct(class) => self.structure(class)?,
             FieldClass::Array(class) => {
-                let mut object = Object::new();
-                self.sized(&mut object, "array", &class.length);
-                if class.min_align > 1 {
-                    object.insert("minimum-alignment".to_owned(), class.min_align.into());
-                }
+                self.sized("array", &class.length)?;
+                self.alignment("minimum-alignment", class.min_align)?;
+                self.text.name("element-field-class")?;
                 self.here.steps.push(0);
-                object.insert("element-field-class".to_owned(), self.class(&class.element)?);
+                let depth = self.class(&class.element)?;
                 self.here.steps.pop();
-                object
+                LEAF.max(1 + depth)
             }
-            FieldClass::Variant(class) => {
-                if !class.transparent {
-                    return Err("a variant whose options have names in locations".into());
-                }
-                let mut options = Vec::with_capacity(class.options.len());
-                for (index, option) in class.options.iter().enumerate() {
-                    self.here.steps.push(index);
-                    let mut object = Object::new();
-                    // What has no name is called so.
-                    set(&mut object, "name", Some(option.name.as_str()).filter(|name| *name != "null"));
-                    object.insert("selector-field-ranges".to_owned(), ranges(&option.ranges)?);
-                    object.insert("field-class".to_owned(), self.class(&option.class)?);
-                    set(&mut object, "attributes", self.attributes(true));
-                    options.push(Value::Object(object));
-                    self.here.steps.pop();
-                }
-                json_object(
-                    "variant",
-                    [
-                        ("selector-field-location", self.location(&class.selector)),
-                        ("options", options.into()),
-                    ],
-                )
-            }
-            FieldClass::Optional(class) => {
-                let selector = self.location(&class.selector);
-                self.here.steps.push(0);
-                let inner = self.class(&class.class)?;
-                self.here.steps.pop();
-                let mut object =
-                    json_object("optional", [("selector-field-location", selector), ("field-class", inner)]);
-                if !self.booleans.contains(&class.selector) {
-                    object.insert("selector-field-ranges".to_owned(), ranges(&class.ranges)?);
-                }
-                object
-            }
+            FieldClass::Variant(class) => self.variant(class)?,
+            FieldClass::Optional(class) => self.optional(class)?,
         };
-        set(&mut object, "attributes", attributes);
-        Ok(object.into())
+        self.close_class(begin, depth)
     }
 
-    pub(super) fn structure(&mut self, class: &StructClass) -> Result<Object> {
+    pub(super) fn structure(&mut self, class: &'s StructClass) -> Result<u32> {
+        self.text.open("structure")?;
+        self.alignment("minimum-alignment", class.min_align)?;
+        self.text.name("member-classes")?;
+        self.text.raw("[");
         self.here.structures.push(self.here.path.len());
-        let mut members = Vec::with_capacity(class.members.len());
+        let mut deepest = 0;
         for (index, member) in class.members.iter().enumerate() {
             self.here.path.push(member.name.clone());
             self.here.steps.push(index);
-            let mut object = Object::new();
-            object.insert("name".to_owned(), member.name.as_str().into());
-            object.insert("field-class".to_owned(), self.class(&member.class)?);
-            set(&mut object, "attributes", self.attributes(true));
-            members.push(Value::Object(object));
+            self.text.next();
+            self.text.raw("{");
+            self.text.property("name", &member.name)?;
+            deepest = deepest.max(self.held(&member.class)?);
             self.here.steps.pop();
             self.here.path.pop();
         }
         self.here.structures.pop();
-        let mut object = json_object("structure", [("member-classes", members.into())]);
-        if class.min_align > 1 {
-            object.insert("minimum-alignment".to_owned(), class.min_align.into());
-        }
-        Ok(object)
+        self.text.raw("]");
+        Ok(3 + deepest)
     }
 
-    fn integer(
-        &mut self,
-        class: &IntegerClass,
-        attributes: Option<UserAttributes>,
-        variable: bool,
-    ) -> Result<Value> {
-        if class.form == IntegerForm::Boolean
-            && let Some(scope) = self.here.scope
-        {
-            self.booleans.insert(Location { scope, path: self.here.path.clone() });
+    /// The class of a member or an option; ends the object of that.
+    fn held(&mut self, class: &'s FieldClass) -> Result<u32> {
+        self.text.name("field-class")?;
+        let depth = self.class(class)?;
+        self.text.shared("attributes", self.attributes(true).map(Shared::Attributes))?;
+        self.text.raw("}");
+        Ok(depth)
+    }
+
+    fn variant(&mut self, class: &'s VariantClass) -> Result<u32> {
+        if !class.transparent {
+            return Err("a variant whose options have names in locations".into());
         }
-        let mut object = integer(class, variable);
-        set(&mut object, "roles", class.role.map(|role| vec![role_name(role)]));
-        let Some(mappings) = &class.mappings else {
-            set(&mut object, "attributes", attributes);
-            return Ok(object.into());
+        one_option_for_each(class)?;
+        self.text.open("variant")?;
+        self.location("selector-field-location", &class.selector)?;
+        self.text.name("options")?;
+        self.text.raw("[");
+        let mut deepest = 0;
+        for (index, option) in class.options.iter().enumerate() {
+            self.here.steps.push(index);
+            self.text.next();
+            self.text.raw("{");
+            // What has no name is called so.
+            self.text.set("name", Some(&option.name).filter(|name| *name != "null"))?;
+            self.ranges(&option.ranges)?;
+            deepest = deepest.max(self.held(&option.class)?);
+            self.here.steps.pop();
+        }
+        self.text.raw("]");
+        Ok(CHOICE.max(3 + deepest))
+    }
+
+    fn optional(&mut self, class: &'s OptionalClass) -> Result<u32> {
+        self.text.open("optional")?;
+        self.location("selector-field-location", &class.selector)?;
+        if !class.selector_is_boolean {
+            self.ranges(&class.ranges)?;
+        }
+        self.text.name("field-class")?;
+        self.here.steps.push(0);
+        let depth = self.class(&class.class)?;
+        self.here.steps.pop();
+        Ok(LEAF.max(1 + depth))
+    }
+
+    /// Values of a selector.
+    fn ranges(&mut self, ranges: &[(i128, i128)]) -> Result<()> {
+        if ranges.is_empty() {
+            return Err("an option that is never chosen".into());
+        }
+        Numbers::Any.check(ranges)?;
+        self.text.property("selector-field-ranges", ranges)
+    }
+
+    fn integer(&mut self, class: &'s IntegerClass, variable: bool) -> Result<u32> {
+        let sign = if class.signed { "signed" } else { "unsigned" };
+        if variable {
+            self.text.open(&format!("variable-length-{sign}-integer"))?;
+        } else {
+            let kind = match (class.form, &class.mappings) {
+                (IntegerForm::Number, _) => &format!("fixed-length-{sign}-integer"),
+                (IntegerForm::Boolean, _) => "fixed-length-boolean",
+                (IntegerForm::Bits, Some(_)) => "fixed-length-bit-map",
+                (IntegerForm::Bits, None) => "fixed-length-bit-array",
+            };
+            self.layout(kind, class.size, class.align, class.byte_order, class.reversed)?;
+        }
+        let base = match class.base {
+            Base::Binary => Some(2),
+            Base::Octal => Some(8),
+            Base::Decimal => None,
+            Base::Hexadecimal => Some(16),
         };
-        let key = (mappings.as_ptr(), Value::from(object.clone()).to_string());
-        if attributes.is_none()
-            && let Some(name) = self.aliases.get(&key)
-        {
-            return Ok(name.as_str().into());
+        self.text.set("preferred-display-base", base)?;
+        if let Some(role) = class.role {
+            let name = role_name(role);
+            if class.signed || class.size > 64 || class.form != IntegerForm::Number {
+                let message = format!("the role `{name}` of what is no unsigned integer of at most 64 bits");
+                return Err(message.into());
+            }
+            if role == Role::PacketMagic && (variable || class.size != 32 || self.here.steps != [0]) {
+                let message = format!("the role `{name}` of what is not the first field and of 32 bits");
+                return Err(message.into());
+            }
+            self.text.property("roles", [name])?;
         }
-        let mut sets: BTreeMap<&str, Vec<(i128, i128)>> = BTreeMap::new();
-        for Mapping { label, first, last } in mappings {
-            sets.entry(label).or_default().push((*first, *last));
+        let (property, numbers) = match class.form {
+            IntegerForm::Bits => ("flags", Numbers::Bits(class.size)),
+            _ => ("mappings", Numbers::Any),
+        };
+        let mappings = class.mappings.as_ref().map(|mappings| Shared::Mappings(mappings, numbers));
+        self.text.shared(property, mappings)?;
+        Ok(LEAF)
+    }
+
+    fn float(&mut self, class: &FloatClass) -> Result<u32> {
+        let kind = "fixed-length-floating-point-number";
+        self.layout(kind, class.size, class.align, class.byte_order, class.reversed)?;
+        Ok(LEAF)
+    }
+
+    /// What all fields of fixed length have.
+    fn layout(&mut self, kind: &str, size: u32, align: u32, order: ByteOrder, reversed: bool) -> Result<()> {
+        let (byte_order, unusual) = match order {
+            ByteOrder::Little => ("little-endian", "last-to-first"),
+            ByteOrder::Big => ("big-endian", "first-to-last"),
+        };
+        if size == 0 {
+            return Err("a field of no bits".into());
         }
-        let sets = sets.into_iter().map(|(label, set)| Ok((label.to_owned(), ranges(&set)?)));
-        let property = if class.form == IntegerForm::Bits { "flags" } else { "mappings" };
-        object.insert(property.to_owned(), sets.collect::<Result<Object>>()?.into());
-        if attributes.is_some() {
-            set(&mut object, "attributes", attributes);
-            return Ok(object.into());
+        self.text.open(kind)?;
+        self.text.property("length", size)?;
+        self.text.property("byte-order", byte_order)?;
+        self.text.set("bit-order", reversed.then_some(unusual))?;
+        self.alignment("alignment", align)
+    }
+
+    fn alignment(&mut self, property: &str, align: u32) -> Result<()> {
+        if !align.is_power_of_two() {
+            return Err(format!("an alignment of {align} bits").into());
         }
-        let name = format!("mapped-{}", self.aliases.len());
-        let alias = [
-            ("type", "field-class-alias".into()),
-            ("name", name.as_str().into()),
-            ("field-class", object.into()),
-        ];
-        let alias: Object =
-            alias.into_iter().map(|(name, value): (&str, Value)| (name.to_owned(), value)).collect();
-        self.out += &format!("{SEPARATOR}{}\n", Value::Object(alias));
-        self.aliases.insert(key, name.clone());
-        Ok(name.into())
+        self.text.set(property, Some(align).filter(|&align| align > 1))
+    }
+
+    fn encoding(&mut self, encoding: Encoding) -> Result<u32> {
+        let name = match encoding {
+            Encoding::Utf8 => None,
+            Encoding::Utf16(ByteOrder::Little) => Some("utf-16le"),
+            Encoding::Utf16(ByteOrder::Big) => Some("utf-16be"),
+            Encoding::Utf32(ByteOrder::Little) => Some("utf-32le"),
+            Encoding::Utf32(ByteOrder::Big) => Some("utf-32be"),
+        };
+        self.text.set("encoding", name)?;
+        Ok(LEAF)
+    }
+
+    fn blob(&mut self, class: &BlobClass) -> Result<u32> {
+        self.sized("blob", &class.length)?;
+        self.text.set("media-type", class.media_type.as_ref())?;
+        if let Some(role) = class.role {
+            let name = role_name(role);
+            if role != Role::TraceUuid || class.length != Length::Static(16) {
+                return Err(format!("the role `{name}` of what is no BLOB of 16 bytes for a uuid").into());
+            }
+            if self.schema.uuid.is_none() {
+                return Err(format!("the role `{name}` in a trace without a uuid").into());
+            }
+            self.text.property("roles", [name])?;
+        }
+        Ok(LEAF)
     }
 
     /// Type and length of what has either kind of length.
-    fn sized(&self, object: &mut Object, what: &str, length: &Length) {
-        let (kind, property, value) = match length {
-            Length::Static(count) => ("static", "length", Value::from(*count)),
-            Length::Dynamic(location) => ("dynamic", "length-field-location", self.location(location)),
-        };
-        object.insert("type".to_owned(), format!("{kind}-length-{what}").into());
-        object.insert(property.to_owned(), value);
+    fn sized(&mut self, what: &str, length: &Length) -> Result<()> {
+        match length {
+            Length::Static(count) => {
+                self.text.open(&format!("static-length-{what}"))?;
+                self.text.property("length", count)
+            }
+            Length::Dynamic(location) => {
+                self.text.open(&format!("dynamic-length-{what}"))?;
+                self.location("length-field-location", location)
+            }
+        }
     }
 
     /// The way to a field: from the innermost structure up and down again, or from the root of another scope.
-    fn location(&self, location: &Location) -> Value {
-        let Here { scope, path, structures, .. } = &self.here;
-        if *scope != Some(location.scope) {
-            return json!({"origin": origin_name(location.scope), "path": location.path});
+    fn location(&mut self, property: &str, location: &Location) -> Result<()> {
+        if location.path.is_empty() {
+            return Err("a location without names".into());
         }
-        let common = |depth: &&usize| location.path.starts_with(&path[..**depth]);
-        let up = structures.iter().rev().take_while(|depth| !common(depth)).count();
-        let depth = structures.iter().rev().find(common).copied().unwrap_or(0);
-        let down = location.path[depth..].iter().map(|name| Value::from(name.as_str()));
-        let steps: Vec<Value> = std::iter::repeat_n(Value::Null, up).chain(down).collect();
-        json!({ "path": steps })
+        self.text.name(property)?;
+        self.text.raw("{");
+        let Here { scope, path, structures, .. } = &self.here;
+        if *scope == Some(location.scope) {
+            let common = |depth: &&usize| location.path.starts_with(&path[..**depth]);
+            let up = structures.iter().rev().take_while(|depth| !common(depth)).count();
+            let depth = structures.iter().rev().find(common).copied().unwrap_or(0);
+            let down = location.path[depth..].iter().map(|name| Some(name.as_str()));
+            let steps: Vec<Option<&str>> = std::iter::repeat_n(None, up).chain(down).collect();
+            self.text.property("path", steps)?;
+        } else {
+            self.text.property("origin", origin_name(location.scope))?;
+            self.text.property("path", &location.path)?;
+        }
+        self.text.raw("}");
+        Ok(())
     }
 }
 
-/// An integer but for its names and roles.
-fn integer(class: &IntegerClass, variable: bool) -> Object {
-    let sign = if class.signed { "signed" } else { "unsigned" };
-    let base = match class.base {
-        Base::Binary => Some(2),
-        Base::Octal => Some(8),
-        Base::Decimal => None,
-        Base::Hexadecimal => Some(16),
-    };
-    if variable {
-        let mut object = json_object(&format!("variable-length-{sign}-integer"), []);
-        set(&mut object, "preferred-display-base", base);
-        return object;
+/// Refuses a variant two of whose options one selector value would choose.
+fn one_option_for_each(class: &VariantClass) -> Result<()> {
+    let options = class.options.iter().enumerate();
+    let mut ranges: Vec<_> = options
+        .flat_map(|(index, option)| option.ranges.iter().map(move |&(first, last)| (first, last, index)))
+        .collect();
+    ranges.sort_unstable();
+    // The last one of the ranges so far.
+    let mut reach: Option<(i128, usize)> = None;
+    for (first, last, index) in ranges {
+        if let Some((end, other)) = reach
+            && first <= end
+            && other != index
+        {
+            let name = |index: usize| &class.options[index].name;
+            return Err(
+                format!("options `{}` and `{}` that {first} both chooses", name(other), name(index)).into()
+            );
+        }
+        reach = reach.max(Some((last, index)));
     }
-    let kind = match (class.form, &class.mappings) {
-        (IntegerForm::Number, _) => format!("fixed-length-{sign}-integer"),
-        (IntegerForm::Boolean, _) => "fixed-length-boolean".to_owned(),
-        (IntegerForm::Bits, Some(_)) => "fixed-length-bit-map".to_owned(),
-        (IntegerForm::Bits, None) => "fixed-length-bit-array".to_owned(),
-    };
-    let mut object = layout(&kind, class.size, class.align, class.byte_order, class.reversed);
-    set(&mut object, "preferred-display-base", base);
-    object
-}
-
-fn float(class: &FloatClass) -> Object {
-    let kind = "fixed-length-floating-point-number";
-    layout(kind, class.size, class.align, class.byte_order, class.reversed)
-}
-
-/// What all fields of fixed length have.
-fn layout(kind: &str, size: u32, align: u32, order: ByteOrder, reversed: bool) -> Object {
-    let (byte_order, unusual) = match order {
-        ByteOrder::Little => ("little-endian", "last-to-first"),
-        ByteOrder::Big => ("big-endian", "first-to-last"),
-    };
-    let mut object = json_object(kind, [("length", size.into()), ("byte-order", byte_order.into())]);
-    set(&mut object, "bit-order", reversed.then_some(unusual));
-    set(&mut object, "alignment", Some(align).filter(|&align| align > 1));
-    object
-}
-
-fn encoded(kind: &str, encoding: Encoding) -> Object {
-    let name = match encoding {
-        Encoding::Utf8 => None,
-        Encoding::Utf16(ByteOrder::Little) => Some("utf-16le"),
-        Encoding::Utf16(ByteOrder::Big) => Some("utf-16be"),
-        Encoding::Utf32(ByteOrder::Little) => Some("utf-32le"),
-        Encoding::Utf32(ByteOrder::Big) => Some("utf-32be"),
-    };
-    let mut object = json_object(kind, []);
-    set(&mut object, "encoding", name);
-    object
-}
-
-fn json_object<const N: usize>(kind: &str, properties: [(&str, Value); N]) -> Object {
-    let kind = ("type".to_owned(), Value::from(kind));
-    std::iter::once(kind).chain(properties.map(|(name, value)| (name.to_owned(), value))).collect()
-}
-
-/// A set of integers.
-fn ranges(set: &[(i128, i128)]) -> Result<Value> {
-    if set.is_empty() {
-        return Err("an option that is never chosen".into());
-    }
-    let number = |number: i128| {
-        let unsigned = u64::try_from(number).map(Value::from);
-        unsigned
-            .or_else(|_| i64::try_from(number).map(Value::from))
-            .map_err(|_| Inexpressible::from(format!("the number {number}")))
-    };
-    set.iter().map(|&(first, last)| Ok(json!([number(first)?, number(last)?]))).collect()
+    Ok(())
 }

@@ -1,15 +1,33 @@
 //! Metadata from a schema, in the language of its version; and those of a copy, which are the original's with another
 //! clock.
 
+use super::ctf_2::with_normal_offset;
+use super::sharing::is_same;
 use crate::error::{Error, Reason};
+use crate::metadata::MAX_METADATA;
 use crate::schema::{ClockClass, Schema};
 use crate::trace::Trace;
 use crate::tsdl::{self, BlockKind, Item};
+
+/// The longest text that is written: what [`Trace::open`] reads.
+pub(super) const MOST_BYTES: usize = MAX_METADATA as usize;
+
+/// The complaint about a longer one.
+pub(super) fn too_long() -> Inexpressible {
+    format!("all of this schema: the text would be longer than the {MOST_BYTES} bytes that are read").into()
+}
 
 /// Something that the language of a schema's version has no words for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("metadata of this version of CTF cannot express {0}")]
 pub struct Inexpressible(String);
+
+impl Inexpressible {
+    /// The same with the part of the metadata that it is in.
+    pub(super) fn inside(self, part: &str) -> Self {
+        Self(format!("{} (in {part})", self.0))
+    }
+}
 
 impl From<String> for Inexpressible {
     fn from(what: String) -> Self {
@@ -24,10 +42,14 @@ impl From<&str> for Inexpressible {
 }
 
 /// The metadata that declare a schema: TSDL for version 1, the JSON of CTF 2 for version 2. Reading them gives the schema
-/// again, which has been tried when this returns. Linear in the schema.
+/// again, which has been tried when this returns.
+///
+/// Linear in the field classes of the schema and in the text (and `n log n` in the options of a variant). What fields of
+/// CTF 2 share – mappings, user attributes – is written once for each kind of field that has it.
 ///
 /// # Errors
-/// The language cannot express a part of the schema.
+/// The language cannot express a part of the schema, or the text would be longer than 64 MiB, which nobody would read.
+/// Such a text of CTF 2 is not made; TSDL is made first.
 ///
 /// ```
 /// let text = "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };
@@ -39,10 +61,15 @@ impl From<&str> for Inexpressible {
 /// ```
 pub fn metadata(schema: &Schema) -> Result<String, Inexpressible> {
     let text = if schema.version.0 >= 2 { super::json::text(schema)? } else { super::tsdl::text(schema)? };
-    match crate::parse_metadata(&text) {
-        Ok(read) if read == *schema => Ok(text),
-        Ok(_) => Err("all of this schema: what was written is read as another one".into()),
-        Err(error) => Err(format!("all of this schema: what was written is refused ({error})").into()),
+    if text.len() > MOST_BYTES {
+        return Err(too_long());
+    }
+    let read = crate::parse_metadata(&text)
+        .map_err(|error| format!("all of this schema: what was written is refused ({error})"))?;
+    if is_same(read, schema) {
+        Ok(text)
+    } else {
+        Err("all of this schema: what was written is read as another one".into())
     }
 }
 
@@ -56,9 +83,10 @@ pub(super) fn metadata_with(trace: &Trace, class: &ClockClass) -> Result<String,
     if trace.schema().version.0 >= 2 {
         // There a uuid is the text of a uid.
         let uid = class.uuid.map(|uuid| uuid.to_string()).or_else(|| class.uid.clone());
-        let clocks = vec![ClockClass { name, uid, ..class.clone() }];
-        let schema = Schema { clocks, ..trace.schema().clone() };
-        return metadata(&schema).map_err(|error| unwritable(&error.to_string()));
+        let clock = with_normal_offset(ClockClass { name, uid, ..class.clone() });
+        let schema = |clock| Schema { clocks: vec![clock], ..trace.schema().clone() };
+        let text = clock.and_then(|clock| metadata(&schema(clock)));
+        return text.map_err(|error| unwritable(&error.to_string()));
     }
     let text = trace.metadata_text();
     let ast = tsdl::parse(text).map_err(|e| unwritable(&e.message))?;

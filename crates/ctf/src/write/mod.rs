@@ -10,8 +10,10 @@ mod encode;
 mod files;
 mod json;
 mod json_classes;
+mod json_text;
 mod metadata;
 mod packet;
+mod sharing;
 mod tsdl;
 
 pub use copy::{CopySummary, NewClock, copy_trace, rewrite_trace, rewrite_trace_as};
