@@ -140,14 +140,16 @@ impl<'s> Writer<'s> {
         }
         self.out += "env {\n";
         for (name, value) in &self.schema.environment {
-            name.split('.').try_for_each(|part| identifier(part).map(drop))?;
             // This reader takes one underscore off, not all others do.
-            let guard = if name.starts_with('_') || tsdl::is_reserved(name) { "_" } else { "" };
+            let guarded =
+                !name.starts_with(|first: char| first.is_ascii_alphabetic()) || tsdl::is_reserved(name);
+            let name = if guarded { format!("_{name}") } else { name.clone() };
+            name.split('.').try_for_each(|part| identifier(part).map(drop))?;
             let value = match value {
                 EnvironmentValue::Integer(number) => number.to_string(),
                 EnvironmentValue::Text(text) => quoted(text),
             };
-            self.out += &format!("\t{guard}{name} = {value};\n");
+            self.out += &format!("\t{name} = {value};\n");
         }
         self.block("};");
         Ok(())
@@ -357,7 +359,8 @@ impl<'s> Writer<'s> {
 /// A name, if TSDL can spell it.
 fn identifier(name: &str) -> Result<&str> {
     let letter = |character: char| character.is_ascii_alphanumeric() || character == '_';
-    let possible = !name.is_empty() && name.chars().all(letter);
+    let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    let possible = begins && name.chars().all(letter);
     if possible { Ok(name) } else { Err(format!("the name `{}`", name.escape_debug()).into()) }
 }
 
@@ -392,7 +395,7 @@ mod tests {
         event(
             "enum : integer { size = 8; } { x, _y } t; struct { variant <t> { string x; string y; } v; } s[2];",
         );
-        check("env { int = 1; _x = \"a\\\"b\"; a.b = -1; }; clock { name = c; offset = -3; };");
+        check("env { int = 1; _7 = 2; _x = \"a\\\"b\"; a.b = -1; }; clock { name = c; offset = -3; };");
         let header = "stream { event.header := struct { integer { size = 3; } n; }; };";
         let event = |fields: &str| check(&format!("{header} event {{ fields := struct {{ {fields} }}; }};"));
         event("string s[n]; integer { size = 8; } n; string t[n];");
