@@ -49,7 +49,7 @@ impl From<&str> for Inexpressible {
 ///
 /// # Errors
 /// The language cannot express a part of the schema, or the text would be longer than 64 MiB, which nobody would read.
-/// Such a text of CTF 2 is not made; TSDL is made first.
+/// Such a text is not made to its end.
 ///
 /// ```
 /// let text = "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };

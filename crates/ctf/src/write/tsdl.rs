@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 
-use super::metadata::Inexpressible;
+use super::metadata::{Inexpressible, MOST_BYTES, too_long};
 use crate::lower::absolute_name;
 use crate::schema::{
     Base, ByteOrder, ClockClass, Encoding, EnvironmentValue, FieldClass, FloatClass, IntegerClass,
@@ -185,6 +185,10 @@ impl<'s> Writer<'s> {
         }
         block.push_str("};");
         self.block(&block);
+        // Checked now and then, so that a schema of much that is shared does not fill the memory first.
+        if self.out.len() > MOST_BYTES {
+            return Err(too_long());
+        }
         Ok(())
     }
 
