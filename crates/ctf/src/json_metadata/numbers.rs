@@ -149,20 +149,13 @@ impl<'j> Classes<'j> {
 /// An integer class of a kind as it is without properties: of 64 bits, at byte borders.
 fn new(kind: &str) -> IntegerClass {
     IntegerClass {
-        size: 64,
-        align: 8,
         signed: kind.ends_with("-signed-integer"),
-        byte_order: ByteOrder::Little,
-        base: Base::Decimal,
-        mappings: None,
-        role: None,
-        clock: None,
         form: match kind {
             "fixed-length-boolean" => IntegerForm::Boolean,
             "fixed-length-bit-array" | "fixed-length-bit-map" => IntegerForm::Bits,
             _ => IntegerForm::Number,
         },
-        reversed: false,
+        ..IntegerClass::unsigned(64, 8, ByteOrder::Little)
     }
 }
 

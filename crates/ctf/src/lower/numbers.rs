@@ -3,7 +3,7 @@
 use super::placing::Placing;
 use super::types::{Lowered, Types};
 use super::{Complaint, attributes};
-use crate::schema::{Base, FieldClass, FloatClass, IntegerClass, IntegerForm, MAX_INTEGER_BITS};
+use crate::schema::{FieldClass, FloatClass, IntegerClass, MAX_INTEGER_BITS};
 use crate::tsdl::{Assignment, Declarator, Path, ValueKind};
 
 type Result<T> = std::result::Result<T, Complaint>;
@@ -22,18 +22,7 @@ impl Types<'_> {
         let mut size = None;
         let mut align = None;
         let mut character = false;
-        let mut class = IntegerClass {
-            size: 0,
-            align: 1,
-            signed: false,
-            byte_order: self.native,
-            base: Base::Decimal,
-            mappings: None,
-            role: None,
-            clock: None,
-            form: IntegerForm::Number,
-            reversed: false,
-        };
+        let mut class = IntegerClass::unsigned(0, 1, self.native);
         for Assignment { path, value } in attributes {
             match path.parts.as_slice() {
                 ["size"] => size = Some((value.offset, attributes::integer(value)?)),

@@ -81,22 +81,7 @@ impl Placing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Base, Encoding, IntegerForm, StringClass};
-
-    fn integer(size: u32, align: u32, byte_order: ByteOrder) -> IntegerClass {
-        IntegerClass {
-            size,
-            align,
-            signed: false,
-            byte_order,
-            base: Base::Decimal,
-            mappings: None,
-            role: None,
-            clock: None,
-            form: IntegerForm::Number,
-            reversed: false,
-        }
-    }
+    use crate::schema::{Encoding, StringClass};
 
     fn pass(placing: &mut Placing, class: &FieldClass) -> bool {
         placing.pass(class, Measure::leaf(class))
@@ -107,7 +92,7 @@ mod tests {
         let check = |fields: &[(u32, u32, ByteOrder)], expect: bool| {
             let mut placing = Placing::begin();
             let fit = fields.iter().all(|&(size, align, order)| {
-                pass(&mut placing, &FieldClass::Integer(integer(size, align, order)))
+                pass(&mut placing, &FieldClass::Integer(IntegerClass::unsigned(size, align, order)))
             });
             assert_eq!(fit, expect, "{fields:?}");
         };
@@ -122,11 +107,14 @@ mod tests {
 
     #[test]
     fn bit_fields_do_not_cross_their_units() {
-        let unit = integer(16, 16, ByteOrder::Little);
+        let unit = IntegerClass::unsigned(16, 16, ByteOrder::Little);
         let check = |before: &[(u32, u32)], size: u32, expect: Option<u32>| {
             let mut placing = Placing::begin();
             for &(size, align) in before {
-                pass(&mut placing, &FieldClass::Integer(integer(size, align, ByteOrder::Little)));
+                pass(
+                    &mut placing,
+                    &FieldClass::Integer(IntegerClass::unsigned(size, align, ByteOrder::Little)),
+                );
             }
             assert_eq!(placing.bit_field(size, &unit), expect, "{before:?} {size}");
             assert_eq!(placing.units(), 16);
@@ -137,12 +125,12 @@ mod tests {
         check(&[(8, 8)], 8, Some(1));
         check(&[(8, 8)], 9, Some(16));
         check(&[(32, 32), (3, 1)], 13, Some(1));
-        let packed = integer(16, 8, ByteOrder::Little);
+        let packed = IntegerClass::unsigned(16, 8, ByteOrder::Little);
         assert_eq!(Placing::begin().bit_field(5, &packed), Some(1));
         let mut behind_text = Placing::begin();
         pass(&mut behind_text, &FieldClass::String(StringClass { encoding: Encoding::Utf8 }));
         assert_eq!(behind_text.bit_field(5, &unit), None);
-        pass(&mut behind_text, &FieldClass::Integer(integer(32, 32, ByteOrder::Little)));
+        pass(&mut behind_text, &FieldClass::Integer(IntegerClass::unsigned(32, 32, ByteOrder::Little)));
         assert_eq!(behind_text.bit_field(5, &unit), Some(16));
     }
 }

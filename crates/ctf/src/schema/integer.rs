@@ -61,6 +61,22 @@ pub enum IntegerForm {
 }
 
 impl IntegerClass {
+    /// A plain number without sign, of so many bits at multiples of `align` bits.
+    pub fn unsigned(size: u32, align: u32, byte_order: ByteOrder) -> Self {
+        Self {
+            size,
+            align,
+            signed: false,
+            byte_order,
+            base: Base::Decimal,
+            mappings: None,
+            role: None,
+            clock: None,
+            form: IntegerForm::Number,
+            reversed: false,
+        }
+    }
+
     /// The bits of such a field of at most 64 bits, without its sign.
     #[inline]
     pub(crate) fn read(&self, bytes: &[u8], at: u64) -> u64 {

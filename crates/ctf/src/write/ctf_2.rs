@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::metadata::Inexpressible;
+use super::metadata::{Inexpressible, place};
 use crate::schema::{
     ArrayClass, BlobClass, ByteOrder, ClockClass, EventClass, FieldClass, IntegerClass, Length, Location,
     Mapping, Mappings, Member, OptionalClass, Role, Schema, Scope, StreamClass, StructClass, TextClass,
@@ -213,11 +213,8 @@ impl<'s> Converter<'s> {
 
     /// A complaint about the field here.
     fn here(&self, what: &str) -> Inexpressible {
-        let scope = self.scope.map_or("", crate::json_metadata::origin_name);
-        let event = self.event.map(|event| format!(", event {}", event.id)).unwrap_or_default();
-        let stream = self.stream.map(|stream| format!(", stream {}", stream.id)).unwrap_or_default();
-        let place = format!("`{}` of the {scope}{event}{stream}", self.path.join("."));
-        Inexpressible::from(what).inside(&place)
+        let (event, stream) = (self.event.map(|event| event.id), self.stream.map(|stream| stream.id));
+        Inexpressible::from(what).inside(&place(self.scope, &self.path, event, stream))
     }
 
     /// The same field by shown names, without those of options.

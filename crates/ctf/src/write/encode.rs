@@ -293,37 +293,19 @@ fn raw(value: &Value, class: &IntegerClass) -> Result<u64, EncodeError> {
 /// Gives sizes and times of variable length at the head of a packet space for other values, which are known when the events
 /// behind them have been written: as much as they take now, or that of the largest number.
 pub(super) fn reserve(node: &Node, value: &mut Value, largest: bool) {
-    match (&node.kind, value) {
-        (NodeKind::VarInteger { class, .. }, value) => {
-            use Role::{PacketBegin, PacketContentLength, PacketEnd, PacketTotalLength};
-            let known_later = [PacketTotalLength, PacketContentLength, PacketBegin, PacketEnd];
-            let (raw, bytes) = match value {
-                Value::Unsigned(raw) => (*raw, variable::write(*raw, false).len() as u32),
-                Value::Padded(raw, bytes) => (*raw, *bytes),
-                _ => return,
-            };
-            if class.role.is_some_and(|role| known_later.contains(&role)) {
-                *value = Value::Padded(raw, if largest { variable::MAX_BYTES } else { bytes });
-            }
+    use Role::{PacketBegin, PacketContentLength, PacketEnd, PacketTotalLength};
+    let known_later = [PacketTotalLength, PacketContentLength, PacketBegin, PacketEnd];
+    each_integer(node, value, &mut |number, value| {
+        let NodeKind::VarInteger { class, .. } = number else { return };
+        let (raw, bytes) = match value {
+            Value::Unsigned(raw) => (*raw, variable::write(*raw, false).len() as u32),
+            Value::Padded(raw, bytes) => (*raw, *bytes),
+            _ => return,
+        };
+        if class.role.is_some_and(|role| known_later.contains(&role)) {
+            *value = Value::Padded(raw, if largest { variable::MAX_BYTES } else { bytes });
         }
-        (NodeKind::Struct(members), Value::Struct(values)) => {
-            for ((_, member), value) in members.iter().zip(values) {
-                reserve(member, value, largest);
-            }
-        }
-        (NodeKind::Array(_, element), Value::Array(values)) => {
-            for value in values {
-                reserve(element, value, largest);
-            }
-        }
-        (NodeKind::Variant(_, options), Value::Variant(index, value)) => {
-            if let Some(option) = options.get(*index) {
-                reserve(&option.node, value, largest);
-            }
-        }
-        (NodeKind::Optional(_, inner), Value::Optional(Some(value))) => reserve(inner, value, largest),
-        _ => {}
-    }
+    });
 }
 
 /// Calls `change` on every integer inside a value that has a role.
@@ -332,47 +314,48 @@ pub(super) fn for_roles(
     value: &mut Value,
     change: &mut dyn FnMut(Role, &IntegerClass, &mut u64),
 ) {
-    match (&node.kind, value) {
-        (NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. }, Value::Unsigned(raw)) => {
-            if let Some(role) = class.role {
-                change(role, class, raw);
-            }
-        }
-        (NodeKind::VarInteger { class, .. }, value @ Value::Padded(..)) => {
-            let (Some(role), &mut Value::Padded(before, _)) = (class.role, &mut *value) else { return };
-            let mut raw = before;
-            change(role, class, &mut raw);
-            if let Value::Padded(number, bytes) = value
-                && variable::write(raw, class.signed).len() <= *bytes as usize
-            {
-                *number = raw;
-            } else {
-                *value = Value::Unsigned(raw);
-            }
-        }
-        (NodeKind::Integer { class, .. }, Value::Signed(signed)) => {
-            if let Some(role) = class.role {
+    each_integer(node, value, &mut |number, value| {
+        let (NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. }) = number else { return };
+        let Some(role) = class.role else { return };
+        match value {
+            Value::Unsigned(raw) => change(role, class, raw),
+            Value::Signed(signed) if matches!(number, NodeKind::Integer { .. }) => {
                 let mut raw = *signed as u64;
                 change(role, class, &mut raw);
                 *signed = bits::sign_extend(bits::low_bits(raw, class.size), class.size);
             }
+            Value::Padded(number, bytes) => {
+                change(role, class, number);
+                // It keeps its space while that suffices.
+                if variable::write(*number, class.signed).len() > *bytes as usize {
+                    *value = Value::Unsigned(*number);
+                }
+            }
+            _ => {}
         }
+    });
+}
+
+/// Calls `change` on the value of every integer of fixed or variable length inside a value.
+fn each_integer(node: &Node, value: &mut Value, change: &mut dyn FnMut(&NodeKind, &mut Value)) {
+    match (&node.kind, value) {
+        (number @ (NodeKind::Integer { .. } | NodeKind::VarInteger { .. }), value) => change(number, value),
         (NodeKind::Struct(members), Value::Struct(values)) => {
             for ((_, member), value) in members.iter().zip(values) {
-                for_roles(member, value, change);
+                each_integer(member, value, change);
             }
         }
         (NodeKind::Array(_, element), Value::Array(values)) => {
             for value in values {
-                for_roles(element, value, change);
+                each_integer(element, value, change);
             }
         }
         (NodeKind::Variant(_, options), Value::Variant(index, value)) => {
             if let Some(option) = options.get(*index) {
-                for_roles(&option.node, value, change);
+                each_integer(&option.node, value, change);
             }
         }
-        (NodeKind::Optional(_, inner), Value::Optional(Some(value))) => for_roles(inner, value, change),
+        (NodeKind::Optional(_, inner), Value::Optional(Some(value))) => each_integer(inner, value, change),
         _ => {}
     }
 }

@@ -4,8 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::json_text::{Shared, Text};
-use super::metadata::Inexpressible;
-use crate::json_metadata::origin_name;
+use super::metadata::{Inexpressible, place};
 use crate::schema::{
     ClockClass, EnvironmentValue, EventClass, Owner, Schema, Scope, StreamClass, StructClass,
 };
@@ -35,36 +34,21 @@ pub(super) struct Writer<'s> {
     pub(super) schema: &'s Schema,
     pub(super) text: Text<'s>,
     clock_ids: Vec<String>,
-    pub(super) here: Here,
+    pub(super) here: Here<'s>,
 }
 
 /// The field being written.
 #[derive(Default)]
-pub(super) struct Here {
+pub(super) struct Here<'s> {
     pub(super) scope: Option<Scope>,
     pub(super) stream: Option<u64>,
     pub(super) event: Option<u64>,
     /// Names of members from the scope's root to the field.
-    pub(super) path: Vec<String>,
+    pub(super) path: Vec<&'s str>,
     /// How much of the path leads to each of the structures around it, outermost first.
     pub(super) structures: Vec<usize>,
     /// Indices on the way; see [`Owner::Field`].
     pub(super) steps: Vec<usize>,
-}
-
-impl Here {
-    /// For people.
-    fn described(&self) -> String {
-        let mut parts = Vec::new();
-        let scope = self.scope.map_or("", origin_name);
-        parts.push(match self.path.as_slice() {
-            [] => scope.to_owned(),
-            path => format!("`{}` of the {scope}", path.join(".")),
-        });
-        parts.extend(self.event.map(|id| format!("event {id}")));
-        parts.extend(self.stream.map(|id| format!("stream {id}")));
-        parts.join(", ")
-    }
 }
 
 impl<'s> Writer<'s> {
@@ -178,8 +162,11 @@ impl<'s> Writer<'s> {
         self.text.name(name)?;
         let begin = self.text.position();
         let written = self.structure(class).and_then(|depth| self.close_class(begin, depth));
-        // An error leaves the place where it was found.
-        written.map(drop).map_err(|error| error.inside(&self.here.described()))
+        written.map(drop).map_err(|error| {
+            // An error leaves the place where it was found.
+            let Here { scope, stream, event, path, .. } = &self.here;
+            error.inside(&place(*scope, path, *event, *stream))
+        })
     }
 
     /// What names a part of the metadata: namespace, name, uid.

@@ -81,7 +81,7 @@ impl<'s> Writer<'s> {
         self.here.structures.push(self.here.path.len());
         let mut deepest = 0;
         for (index, member) in class.members.iter().enumerate() {
-            self.here.path.push(member.name.clone());
+            self.here.path.push(&member.name);
             self.here.steps.push(index);
             self.text.next();
             self.text.raw("{");
@@ -271,7 +271,8 @@ impl<'s> Writer<'s> {
         self.text.raw("{");
         let Here { scope, path, structures, .. } = &self.here;
         if *scope == Some(location.scope) {
-            let common = |depth: &&usize| location.path.starts_with(&path[..**depth]);
+            let shared = location.path.iter().zip(path).take_while(|(a, b)| a == b).count();
+            let common = |depth: &&usize| **depth <= shared;
             let up = structures.iter().rev().take_while(|depth| !common(depth)).count();
             let depth = structures.iter().rev().find(common).copied().unwrap_or(0);
             let down = location.path[depth..].iter().map(|name| Some(name.as_str()));

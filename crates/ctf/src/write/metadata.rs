@@ -4,8 +4,9 @@
 use super::ctf_2::with_normal_offset;
 use super::sharing::is_same;
 use crate::error::{Error, Reason};
+use crate::json_metadata::origin_name;
 use crate::metadata::MAX_METADATA;
-use crate::schema::{ClockClass, Schema};
+use crate::schema::{ClockClass, Schema, Scope};
 use crate::trace::Trace;
 use crate::tsdl::{self, BlockKind, Item};
 
@@ -21,6 +22,18 @@ pub(super) fn too_long() -> Inexpressible {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("metadata of this version of CTF cannot express {0}")]
 pub struct Inexpressible(String);
+
+/// Where a field is, for people: names from the root of its scope, and the ids of the classes that has it.
+pub(super) fn place(scope: Option<Scope>, path: &[&str], event: Option<u64>, stream: Option<u64>) -> String {
+    let scope = scope.map_or("", origin_name);
+    let field = match path {
+        [] => scope.to_owned(),
+        path => format!("`{}` of the {scope}", path.join(".")),
+    };
+    let event = event.map(|id| format!(", event {id}")).unwrap_or_default();
+    let stream = stream.map(|id| format!(", stream {id}")).unwrap_or_default();
+    format!("{field}{event}{stream}")
+}
 
 impl Inexpressible {
     /// The same with the part of the metadata that it is in.

@@ -233,7 +233,6 @@ impl<'t> ClockInfo<'t> {
 impl<'t> StreamInfo<'t> {
     fn new(trace: &'t Trace, stream: usize, facts: &StreamFacts) -> Self {
         let found = &trace.streams()[stream];
-        let ns = |cycles: Option<u64>| Some(trace.clock(stream)?.ns_from_origin(cycles?));
         Self {
             class_id: trace.stream_class(stream).id,
             stream_id: found.id,
@@ -242,8 +241,8 @@ impl<'t> StreamInfo<'t> {
             packets: found.packets.len(),
             bytes: found.packets.iter().map(|packet| packet.total_bits / 8).sum(),
             events: facts.events(),
-            begin_ns: ns(facts.first),
-            end_ns: ns(facts.last),
+            begin_ns: unix_ns(trace, stream, facts.first),
+            end_ns: unix_ns(trace, stream, facts.last),
             discarded_events: facts.lost_events(),
             discarded_packets: facts.lost_packets(),
         }
@@ -271,7 +270,6 @@ impl Serialize for Gaps<'_> {
 
 impl<'t> Gap<'t> {
     fn new(trace: &'t Trace, stream: usize, loss: &Loss) -> Self {
-        let ns = |cycles: Option<u64>| Some(trace.clock(stream)?.ns_from_origin(cycles?));
         let (kind, count) = match loss.lost {
             Lost::Events(count) => (Kind::Events, count),
             Lost::Packets(count) => (Kind::Packets, count),
@@ -282,10 +280,15 @@ impl<'t> Gap<'t> {
             kind,
             count,
             packet: loss.before_packet,
-            begin_ns: ns(loss.begin),
-            end_ns: ns(loss.end),
+            begin_ns: unix_ns(trace, stream, loss.begin),
+            end_ns: unix_ns(trace, stream, loss.end),
         }
     }
+}
+
+/// A time of a stream, where it has a clock.
+fn unix_ns(trace: &Trace, stream: usize, cycles: Option<u64>) -> Option<i128> {
+    Some(trace.clock(stream)?.ns_from_origin(cycles?))
 }
 
 /// Files of a trace that no packet is in.
