@@ -6,6 +6,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
+use common::shared::shared;
 use common::{event, write};
 use isochrone_ctf::plan::{EventPlan, Node, NodeKind, StreamPlan};
 use isochrone_ctf::schema::Scope;
@@ -206,12 +207,8 @@ fn traces_of_tracers() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
     traces(&project.join("examples/shop"), &mut found);
-    let shared = project.join("../shared/data/ctf/traces");
-    if shared.is_dir() {
+    if let Some(shared) = shared("ctf/traces") {
         traces(&shared, &mut found);
-    } else {
-        assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{} is required", shared.display());
-        eprintln!("SKIPPED in part: {} is not there", shared.display());
     }
     let values: usize = found.iter().map(|path| check_trace(path)).sum();
     assert!(values > 10_000, "only {values} values in {} traces", found.len());

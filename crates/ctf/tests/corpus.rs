@@ -1,25 +1,15 @@
 //! Dumps of public traces against the digests of babeltrace2 2.1.1.
-//!
-//! The corpus lies beside the project, not in it: without it the test is skipped, loudly; with
-//! `ISOCHRONE_REQUIRE_SHARED` set it must be there.
 
 #![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
+
+mod common;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use common::shared::shared;
 use isochrone_ctf::{Trace, dump};
 use sha2::{Digest, Sha256};
-
-fn shared() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ctf");
-    if path.is_dir() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{} is required", path.display());
-    eprintln!("SKIPPED: {} is not there", path.display());
-    None
-}
 
 /// Where the corpus table's path lies, if it is here.
 fn locate(shared: &Path, name: &str) -> Option<PathBuf> {
@@ -52,7 +42,7 @@ const EQUAL: [&str; 7] = [
 
 #[test]
 fn dumps_equal_the_reference() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = shared("ctf") else { return };
     let table = std::fs::read_to_string(shared.join("corpus.tsv")).unwrap();
     let known =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ctf-differences.tsv"));
@@ -93,7 +83,7 @@ fn is_wrong_by_mistake(outcome: &Result<(String, usize), String>) -> bool {
 
 #[test]
 fn ctf_2_is_read() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = shared("ctf") else { return };
     let table = std::fs::read_to_string(shared.join("corpus.tsv")).unwrap();
     let mut equal = 0;
     for row in table.lines().skip(1) {
@@ -172,7 +162,7 @@ fn counts(path: &Path) -> Result<(usize, usize, usize), String> {
 
 #[test]
 fn what_is_refused_elsewhere_is_read_or_said_to_be_wrong() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = shared("ctf") else { return };
     let mut good = 0;
     for (name, status, events, path) in rows(&shared) {
         if status != "error" {
@@ -195,7 +185,7 @@ fn what_is_refused_elsewhere_is_read_or_said_to_be_wrong() {
 
 #[test]
 fn the_conformance_suite_of_metadata() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = shared("ctf") else { return };
     let suite = "ts/tests/1.8/regression/metadata/";
     let (mut passed, mut failed) = (0, 0);
     for (name, _, _, path) in rows(&shared) {

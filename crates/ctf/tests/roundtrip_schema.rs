@@ -40,16 +40,9 @@ impl Maker<'_> {
         let align = if whole { self.random.pick(&[8, 8, 16, 64]) } else { self.random.pick(&[1, 2, 4, 32]) };
         let other = self.random.pick(&[ByteOrder::Little, ByteOrder::Big]);
         IntegerClass {
-            size,
-            align,
             signed: self.random.flip(),
-            byte_order: if whole { other } else { self.dialect.native },
             base: self.random.pick(&[Base::Binary, Base::Octal, Base::Decimal, Base::Hexadecimal]),
-            mappings: None,
-            role: None,
-            clock: None,
-            form: IntegerForm::Number,
-            reversed: false,
+            ..IntegerClass::unsigned(size, align, if whole { other } else { self.dialect.native })
         }
     }
 
@@ -253,8 +246,7 @@ fn unsigned(
     role: Option<Role>,
     clock: Option<usize>,
 ) -> FieldClass {
-    let (signed, base, mappings, form, reversed) = (false, Base::Decimal, None, IntegerForm::Number, false);
-    IntegerClass { size, align, signed, byte_order, base, mappings, role, clock, form, reversed }.into()
+    IntegerClass { role, clock, ..IntegerClass::unsigned(size, align, byte_order) }.into()
 }
 
 fn members(members: Vec<(&str, FieldClass)>) -> StructClass {

@@ -1,31 +1,22 @@
 //! Every readable trace of the public corpus is written anew, and is the same trace again.
-//!
-//! The corpus lies beside the project, not in it: without it the test is skipped, loudly; with
-//! `ISOCHRONE_REQUIRE_SHARED` set it must be there.
 
 #![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
 
-use std::path::{Path, PathBuf};
+mod common;
+
+use std::path::Path;
 use std::process::Command;
 
-use isochrone_ctf::{Trace, dump, find_traces, parse_metadata, write};
+use common::shared::{is_beyond_ctf_2, skip, traces};
+use isochrone_ctf::{Trace, dump, parse_metadata, write};
 use sha2::{Digest, Sha256};
 
-/// All traces of the corpus and of the virtual machines.
-fn traces() -> Option<Vec<PathBuf>> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    if !data.is_dir() {
-        assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{} is required", data.display());
-        eprintln!("SKIPPED: {} is not there", data.display());
-        return None;
-    }
-    let below = ["ctf", "scp", "ust", "lttng-analyses"].map(|part| find_traces(&data.join(part)).unwrap());
-    Some(below.into_iter().flat_map(|found| found.traces).collect())
-}
+/// Parts of the public data with traces that are written.
+const PARTS: [&str; 4] = ["ctf", "scp", "ust", "lttng-analyses"];
 
 #[test]
 fn metadata_come_back() {
-    let Some(traces) = traces() else { return };
+    let Some(traces) = traces(&PARTS) else { return };
     let (mut count, mut failed) = (0, Vec::new());
     for path in traces {
         let Ok(trace) = Trace::open(&path) else { continue };
@@ -41,7 +32,7 @@ fn metadata_come_back() {
 
 /// Has every trace written anew; the dumps must be equal. `None`: it cannot be written, and need not.
 fn check_all(rewrite: impl Fn(&Path, &Trace, &Path) -> Option<Result<(), String>>) {
-    let Some(traces) = traces() else { return };
+    let Some(traces) = traces(&PARTS) else { return };
     let (mut count, mut failed) = (0, Vec::new());
     for path in traces {
         let Ok(trace) = Trace::open(&path) else { continue };
@@ -73,10 +64,7 @@ fn traces_of_ctf_1_8_are_the_same_in_ctf_2() {
         let written = schema.and_then(|schema| {
             write::rewrite_trace_as(trace, &schema, copy).map(drop).map_err(|error| error.to_string())
         });
-        // CTF 2 has neither an enumeration without labels nor an option without values.
-        let impossible =
-            ["enum-empty", "variant-missing-enum-mappings"].iter().any(|name| path.ends_with(name));
-        if impossible && written.is_err() { None } else { Some(written) }
+        if is_beyond_ctf_2(path) && written.is_err() { None } else { Some(written) }
     });
 }
 
@@ -96,10 +84,9 @@ fn babeltrace(path: &Path) -> Option<Vec<u8>> {
 
 #[test]
 fn babeltrace2_reads_what_is_written() {
-    let Some(traces) = traces() else { return };
+    let Some(traces) = traces(&PARTS) else { return };
     if Command::new("babeltrace2").arg("--version").output().is_err() {
-        assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "babeltrace2 is required");
-        eprintln!("SKIPPED: babeltrace2 is not there");
+        skip::<()>("babeltrace2");
         return;
     }
     let mut count = 0;

@@ -4,6 +4,7 @@
 
 pub mod json;
 pub mod random;
+pub mod shared;
 pub mod strict_ctf_2;
 
 use std::path::Path;
