@@ -92,11 +92,11 @@ impl<'t> NetworkLook<'t> {
     fn keep(&mut self, event: &Event<'_>, direction: Direction, seen: Seen) {
         let passed = self.traffic.of_mut(direction);
         match seen {
-            Seen::Packet(key) => {
+            Seen::Packet(packet) => {
                 passed.packets += 1;
                 let stamp = self.stamps.zip(event.cycles());
                 if let Some(time) = stamp.and_then(|(stamps, cycles)| time(stamps, cycles, direction)) {
-                    self.sightings.push(Sighting { clock: self.clock, time, direction, key });
+                    self.sightings.push(Sighting { clock: self.clock, time, direction, packet });
                 }
             }
             Seen::OtherProtocol => passed.other += 1,

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::record::{Direction, PacketKey, Sighting};
+use crate::record::{Direction, Packet, Sighting};
 
 /// A packet that left one host and arrived at another. Times are raw ns of the clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ pub struct Matches {
 /// Collects sightings in any order.
 #[derive(Debug, Default)]
 pub struct Matcher {
-    keys: HashMap<PacketKey, Sightings>,
+    keys: HashMap<Packet, Sightings>,
 }
 
 /// Where a key was seen. Nearly all keys are seen twice.
@@ -48,7 +48,7 @@ struct Sightings {
 impl Matcher {
     /// Adds a sighting; `O(1)`.
     pub fn add(&mut self, sighting: Sighting) {
-        let seen = self.keys.entry(sighting.key).or_default();
+        let seen = self.keys.entry(sighting.packet).or_default();
         let side = match sighting.direction {
             Direction::Sent => &mut seen.sent,
             Direction::Received => &mut seen.received,
@@ -106,7 +106,12 @@ fn settle(seen: &Sightings, matches: &mut Matches) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::protocol;
+    use crate::record::{Segment, Transport};
+
+    fn packet(seq: u32) -> Packet {
+        let segment = Segment { ports: None, seq, ack: 0, flags: 0, known_flags: 0, payload: None };
+        Packet { addresses: None, transport: Transport::Tcp(segment), ip_id: None }
+    }
 
     /// Sightings as `(seq, direction, clock, time)`.
     fn check(sightings: &[(u32, char, usize, i64)], messages: &[(usize, i64, usize, i64)], ambiguous: u64) {
@@ -118,16 +123,7 @@ mod tests {
                 clock,
                 time,
                 direction: if way == '>' { Direction::Sent } else { Direction::Received },
-                key: PacketKey {
-                    addresses: None,
-                    ports: None,
-                    protocol: protocol::TCP,
-                    seq,
-                    ack: 0,
-                    flags: 0,
-                    payload: None,
-                    ip_id: None,
-                },
+                packet: packet(seq),
             })
             .collect();
         all.iter().cloned().for_each(|s| forward.add(s));
@@ -178,17 +174,7 @@ mod tests {
     #[test]
     fn unanswered_sightings_are_counted() {
         let mut matcher = Matcher::default();
-        let key = PacketKey {
-            addresses: None,
-            ports: None,
-            protocol: protocol::TCP,
-            seq: 1,
-            ack: 2,
-            flags: 0,
-            payload: None,
-            ip_id: None,
-        };
-        matcher.add(Sighting { clock: 0, time: 1, direction: Direction::Sent, key });
+        matcher.add(Sighting { clock: 0, time: 1, direction: Direction::Sent, packet: packet(1) });
         assert_eq!(matcher.finish(), Matches { unmatched: 1, ..Matches::default() });
     }
 }

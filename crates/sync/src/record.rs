@@ -1,35 +1,97 @@
-//! A packet as a trace saw it, normalized so that records of different tracers can be compared.
+//! A packet as one host (or a switch) saw it, normalized so that records of different tracers can be compared.
+//!
+//! [`crate::tracer`] and captures make these; [`crate::matching`] compares them. What a tracer does not record is `None`,
+//! and is left out of the comparison.
 
 use std::net::IpAddr;
 
 /// Protocol numbers of the internet protocol.
 pub mod protocol {
+    /// ICMP of IPv4.
+    pub const ICMP: u8 = 1;
     /// TCP.
     pub const TCP: u8 = 6;
+    /// UDP.
+    pub const UDP: u8 = 17;
+    /// ICMP of IPv6.
+    pub const ICMP_6: u8 = 58;
 }
 
-/// Bits of the TCP flags that are compared: FIN, SYN, RST, PSH, ACK, URG, ECE, CWR.
-pub const TCP_FLAGS: u16 = 0xff;
+/// Bits of the TCP header that are compared as flags.
+pub mod flags {
+    /// FIN.
+    pub const FIN: u8 = 0x01;
+    /// SYN.
+    pub const SYN: u8 = 0x02;
+    /// RST.
+    pub const RST: u8 = 0x04;
+    /// PSH: of a segment cut up on its way, only the last part carries it.
+    pub const PSH: u8 = 0x08;
+    /// ACK.
+    pub const ACK: u8 = 0x10;
+    /// All eight, CWR to FIN.
+    pub const ALL: u8 = 0xff;
+}
 
-/// What identifies a packet on its way. A tracer that does not record a part leaves it out.
+/// What identifies a packet on its way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PacketKey {
+pub struct Packet {
     /// Source and destination.
     pub addresses: Option<(IpAddr, IpAddr)>,
-    /// Source and destination port.
-    pub ports: Option<(u16, u16)>,
-    /// Protocol number.
-    pub protocol: u8,
-    /// TCP sequence number.
-    pub seq: u32,
-    /// TCP acknowledgement number.
-    pub ack: u32,
-    /// TCP flags, the bits of [`TCP_FLAGS`].
-    pub flags: u16,
-    /// Bytes behind the TCP header.
-    pub payload: Option<u32>,
+    /// What follows the network header.
+    pub transport: Transport,
     /// IPv4 identification: tells a retransmission from its original.
     pub ip_id: Option<u16>,
+}
+
+/// The part of a packet behind its network header.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Transport {
+    /// A TCP segment.
+    Tcp(Segment),
+    /// A UDP datagram.
+    Udp(Datagram),
+    /// An ICMP echo request or reply, of either version of IP.
+    Echo(Echo),
+}
+
+/// A TCP segment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Segment {
+    /// Source and destination port.
+    pub ports: Option<(u16, u16)>,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// The flags, of which only those of `known_flags` may be set.
+    pub flags: u8,
+    /// The flags that the tracer records.
+    pub known_flags: u8,
+    /// Bytes behind the TCP header: up to 64 KiB where segmentation is left to the device.
+    pub payload: Option<u32>,
+}
+
+/// A UDP datagram.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Datagram {
+    /// Source and destination port.
+    pub ports: Option<(u16, u16)>,
+    /// Length of header and payload, bytes.
+    pub length: Option<u16>,
+    /// The first eight bytes of the payload as a big-endian number, zeros behind a shorter one.
+    pub data: Option<u64>,
+}
+
+/// An ICMP echo request or reply.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Echo {
+    /// Whether it is a reply.
+    pub reply: bool,
+    /// Identifier.
+    pub identifier: u16,
+    /// Sequence number.
+    pub sequence: u16,
 }
 
 /// Which way a packet passed.
@@ -41,7 +103,7 @@ pub enum Direction {
     Received,
 }
 
-/// A packet seen at a host.
+/// A packet seen at a host. A switch that records what passes sees every packet twice: as received and as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
     /// Index of the host's clock.
@@ -51,5 +113,5 @@ pub struct Sighting {
     /// Which way.
     pub direction: Direction,
     /// Which packet.
-    pub key: PacketKey,
+    pub packet: Packet,
 }

@@ -5,7 +5,7 @@ use isochrone_ctf::plan::{EventPlan, StreamPlan};
 use isochrone_ctf::{Event, FieldRef};
 
 use super::{Extractor, Seen};
-use crate::record::{Direction, PacketKey, protocol};
+use crate::record::{Direction, Packet, Segment, Transport, flags as bits};
 
 /// A segment leaves the host's network stack.
 pub(super) const OUT: &str = "inet_sock_local_out";
@@ -36,7 +36,7 @@ pub(super) fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dy
 
 impl Extractor for SocketEvent {
     fn seen(&self, event: &Event<'_>) -> Seen {
-        self.key(event).map_or(Seen::NoHeader, Seen::Packet)
+        self.packet(event).map_or(Seen::NoHeader, Seen::Packet)
     }
 
     fn direction(&self) -> Direction {
@@ -45,24 +45,23 @@ impl Extractor for SocketEvent {
 }
 
 impl SocketEvent {
-    fn key(&self, event: &Event<'_>) -> Option<PacketKey> {
-        Some(PacketKey {
-            addresses: None,
+    fn packet(&self, event: &Event<'_>) -> Option<Packet> {
+        let segment = Segment {
             ports: None,
-            protocol: protocol::TCP,
             seq: event.unsigned(&self.seq)? as u32,
             ack: event.unsigned(&self.ack)? as u32,
             flags: flags(event.unsigned(&self.flags)? as u16),
+            known_flags: bits::ALL,
             payload: None,
-            ip_id: None,
-        })
+        };
+        Some(Packet { addresses: None, transport: Transport::Tcp(segment), ip_id: None })
     }
 }
 
 /// The module records bytes 12 and 13 of the header as C bit fields of a little-endian host lie in them: the flags are
 /// the high byte, first bit first.
-fn flags(word: u16) -> u16 {
-    u16::from(((word >> 8) as u8).reverse_bits())
+fn flags(word: u16) -> u8 {
+    ((word >> 8) as u8).reverse_bits()
 }
 
 #[cfg(test)]

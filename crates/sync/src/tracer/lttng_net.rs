@@ -11,7 +11,7 @@ use isochrone_ctf::schema::IntegerClass;
 use isochrone_ctf::{Event, FieldRef, Visitor};
 
 use super::{Extractor, Seen};
-use crate::record::{Direction, PacketKey, TCP_FLAGS, protocol};
+use crate::record::{Direction, Packet, Segment, Transport, flags};
 
 /// A packet is handed to a device for sending.
 pub(super) const QUEUE: &str = "net_dev_queue";
@@ -50,7 +50,7 @@ impl Extractor for NetEvent {
         if event.visit_field(&self.header, &mut headers).is_none() || !headers.network {
             return Seen::NoHeader;
         }
-        headers.into_key().map_or(Seen::OtherProtocol, Seen::Packet)
+        headers.into_packet().map_or(Seen::OtherProtocol, Seen::Packet)
     }
 
     fn direction(&self) -> Direction {
@@ -77,7 +77,7 @@ struct Headers {
     seq: u32,
     ack: u32,
     data_offset: u64,
-    flags: u16,
+    flags: u8,
 }
 
 /// The member being visited.
@@ -147,13 +147,13 @@ impl Visitor for Headers {
             Field::Seq => self.seq = value as u32,
             Field::Ack => self.ack = value as u32,
             Field::DataOffset => self.data_offset = value,
-            Field::Flags => self.flags = value as u16 & TCP_FLAGS,
+            Field::Flags => self.flags = value as u8,
         }
     }
 }
 
 impl Headers {
-    fn into_key(self) -> Option<PacketKey> {
+    fn into_packet(self) -> Option<Packet> {
         if !self.tcp {
             return None;
         }
@@ -162,16 +162,15 @@ impl Headers {
         let words = self.data_offset.saturating_add(if self.version_4 { self.ihl } else { 0 });
         let length = if self.version_4 { self.total_length? } else { self.payload_length? };
         let payload = length.checked_sub(words.saturating_mul(4)).map(|payload| payload as u32);
-        Some(PacketKey {
-            addresses,
+        let segment = Segment {
             ports: Some((self.source_port, self.destination_port)),
-            protocol: protocol::TCP,
             seq: self.seq,
             ack: self.ack,
             flags: self.flags,
+            known_flags: flags::ALL,
             payload,
-            ip_id: self.ip_id,
-        })
+        };
+        Some(Packet { addresses, transport: Transport::Tcp(segment), ip_id: self.ip_id })
     }
 }
 

@@ -6,13 +6,13 @@ mod lttng_net;
 use isochrone_ctf::Event;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
-use crate::record::{Direction, PacketKey};
+use crate::record::{Direction, Packet};
 
 /// What an event tells of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
     /// A packet that can be told from all others.
-    Packet(PacketKey),
+    Packet(Packet),
     /// A packet of a protocol that is not matched.
     OtherProtocol,
     /// A packet without its headers.
