@@ -1,19 +1,27 @@
 //! A corridor within a range of rates: the lowest and the highest time of the other clock at any instant.
 //!
-//! This is the guarantee of a link. [`crate::corridor::Corridor::within`] makes one; [`crate::joint`] chains
-//! them along paths.
+//! This is the guarantee of a link. [`crate::corridor::Corridor::within`] makes one; [`crate::relation`] joins them
+//! over the breaks of a clock, and [`crate::reach`] joins links.
+//!
+//! Where rates are constant, the highest relation at an instant is a tangent of the half hull. Where the rate may leave
+//! its constant by ± w, a message at x bounds the relation at t by its own half-plane relaxed by w·|t − x|: then the
+//! tangent is that of the relaxed points, and messages near t say more than vertices far away. All points are moved
+//! by whole nanoseconds, outward, so the decision stays exact in integers.
 
 use crate::corridor::Corridor;
-use crate::margin::MarginLine;
+use crate::exact::Fraction;
+use crate::hull::{HalfHull, Side};
+use crate::point::Point;
 use crate::slope::SlopeBand;
+use crate::wander::Wander;
 
 /// A feasible corridor whose rates are closed on both sides.
 ///
 /// ```
-/// use isochrone_clock::{Corridor, SlopeRange};
+/// use isochrone_clock::{Corridor, SlopeRange, Wander};
 /// let mut link = Corridor::new();
 /// link.a_to_b(0, 100)?; // one message: an upper bound, and none below
-/// let bounded = link.within(SlopeRange::prior(500))?;
+/// let bounded = link.within(SlopeRange::prior(500), Wander::NONE)?;
 /// assert_eq!(bounded.hi(0), Some(100));
 /// assert_eq!(bounded.hi(1_000_000), Some(1_000_600)); // 500 ppm of a millisecond
 /// assert_eq!(bounded.lo(0), None);
@@ -21,25 +29,42 @@ use crate::slope::SlopeBand;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounded {
-    corridor: Corridor,
+    upper: Points,
+    lower: Points,
     band: SlopeBand,
+    wander: Wander,
     prior_contradicted: bool,
 }
 
+/// The messages of one direction that can matter at some instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Points {
+    /// For rates that are constant.
+    Hull(HalfHull),
+    /// For rates that wander, by x.
+    Near(Side, Vec<Point>),
+}
+
 impl Bounded {
-    pub(crate) fn new(corridor: Corridor, band: SlopeBand, prior_contradicted: bool) -> Self {
-        Self { corridor, band, prior_contradicted }
+    pub(crate) fn new(
+        corridor: &Corridor,
+        band: SlopeBand,
+        wander: Wander,
+        prior_contradicted: bool,
+    ) -> Self {
+        let points = |side| Points::of(corridor.hull(side), corridor.points(side), wander, band);
+        Self { upper: points(Side::Upper), lower: points(Side::Lower), band, wander, prior_contradicted }
     }
 
-    /// The messages behind it.
-    pub fn corridor(&self) -> &Corridor {
-        &self.corridor
-    }
-
-    /// The rates of the relations considered: those the messages allow within the prior, or, when
-    /// these contradict each other, those the messages allow.
+    /// The rates of the relations considered (the constants, where rates wander about them): those the
+    /// messages allow within the prior, or, when these contradict each other, those the messages allow.
     pub fn band(&self) -> SlopeBand {
         self.band
+    }
+
+    /// How far rates may leave their constant.
+    pub fn wander(&self) -> Wander {
+        self.wander
     }
 
     /// Whether the messages contradicted the prior on the rate.
@@ -47,19 +72,18 @@ impl Bounded {
         self.prior_contradicted
     }
 
-    /// The highest time of b, over all relations of the corridor, when a shows `x`, rounded up.
+    /// The highest time of b, over all relations of the corridor, when a shows `x`, rounded up. Increasing in x; where
+    /// rates are constant also **convex**. `None` without messages from a to b, or when the value does not fit.
     ///
-    /// As a maximum of increasing lines it increases with x and is **convex**: a chord between two of its
-    /// values lies above it, so sampling it and interpolating stays a bound. `None` without messages from a
-    /// to b, or when the value does not fit. O(log h), exact before rounding.
+    /// O(log h) for constant rates, else linear in the messages that matter; exact before rounding.
     pub fn hi(&self, x: i64) -> Option<i64> {
-        self.corridor.upper().extreme(in_range(x)?, self.band)?.ceil()
+        self.upper.extreme(in_range(x)?, self.band, self.wander)?.ceil()
     }
 
-    /// The lowest time of b when a shows `x`, rounded down; increasing and **concave** in x. `None` without
-    /// messages from b to a, or when the value does not fit.
+    /// The lowest time of b when a shows `x`, rounded down; see [`Self::hi`]. `None` without messages from b to a, or
+    /// when the value does not fit.
     pub fn lo(&self, x: i64) -> Option<i64> {
-        self.corridor.lower().extreme(in_range(x)?, self.band)?.floor()
+        self.lower.extreme(in_range(x)?, self.band, self.wander)?.floor()
     }
 
     /// Bounds of b − a at the instant when a shows `x`: (`lo(x)` − x, `hi(x)` − x).
@@ -68,20 +92,100 @@ impl Bounded {
         (offset(self.lo(x)), offset(self.hi(x)))
     }
 
-    /// The relation that stays farthest from all messages, within the band. `None` without messages of both
-    /// directions.
-    pub fn margin_line(&self) -> Option<MarginLine> {
-        MarginLine::of(&self.corridor, self.band)
-    }
-
     /// The same with the clocks in the other order: all relations inverted.
     #[must_use]
     pub fn mirrored(&self) -> Self {
+        let band = self.band.recip();
         Self {
-            corridor: self.corridor.mirrored(),
-            band: self.band.recip(),
-            prior_contradicted: self.prior_contradicted,
+            upper: self.lower.swapped(self.wander, band),
+            lower: self.upper.swapped(self.wander, band),
+            band,
+            ..*self
         }
+    }
+
+    /// The same when every message may be wrong by `ns` against us; `None` when that leaves the range of times.
+    pub(crate) fn relaxed(&self, ns: i64) -> Option<Self> {
+        let (upper, lower) = (self.upper.shifted(ns)?, self.lower.shifted(ns.checked_neg()?)?);
+        Some(Self { upper, lower, ..*self })
+    }
+}
+
+impl Points {
+    fn of(hull: HalfHull, all: impl Iterator<Item = Point>, wander: Wander, band: SlopeBand) -> Self {
+        if wander == Wander::NONE {
+            return Self::Hull(hull);
+        }
+        let rate = band.max().dy() as f64 / band.max().dx() as f64 * wander.rate();
+        let side = hull.side();
+        let chain = hull.vertices();
+        let mut right = 0;
+        // Whether the point lies so far behind the chain that no wander between its neighbours there brings it
+        // forward. Keeping too few points would only widen the bounds: floating point does no harm here.
+        let hidden = |p: &Point| {
+            while right < chain.len() && chain[right].x() < p.x() {
+                right += 1;
+            }
+            let (Some(a), Some(b)) = (right.checked_sub(1).map(|left| chain[left]), chain.get(right)) else {
+                return false;
+            };
+            if b.x() == p.x() {
+                return b.y() != p.y();
+            }
+            let (from_a, to_b) = ((p.x() - a.x()) as f64, (b.x() - p.x()) as f64);
+            let chord = (b.y() - a.y()) as f64 * (from_a / (from_a + to_b));
+            let behind = match side {
+                Side::Upper => (p.y() - a.y()) as f64 - chord,
+                Side::Lower => chord - (p.y() - a.y()) as f64,
+            };
+            behind > 2.0 * rate * from_a * to_b / (from_a + to_b) + 2.0
+        };
+        let mut hidden = hidden;
+        Self::Near(side, all.filter(|p| !hidden(p)).collect())
+    }
+
+    fn extreme(&self, x: i64, band: SlopeBand, wander: Wander) -> Option<Fraction> {
+        match self {
+            Self::Hull(hull) => hull.extreme(x, band),
+            Self::Near(side, points) => {
+                let mut hull = HalfHull::new(*side);
+                for p in points {
+                    // Both within ±2⁶¹.
+                    let by = wander.over_at(x - p.x(), band.max());
+                    let y = if *side == Side::Upper { p.y() + by } else { p.y() - by };
+                    hull.append(Point { x: p.x(), y });
+                }
+                hull.extreme(x, band)
+            }
+        }
+    }
+
+    fn swapped(&self, wander: Wander, band: SlopeBand) -> Self {
+        let (side, points) = match self {
+            Self::Hull(hull) => (hull.side(), hull.vertices()),
+            Self::Near(side, points) => (*side, &points[..]),
+        };
+        let mut points: Vec<Point> = points.iter().map(|p| p.swapped()).collect();
+        points.sort_unstable();
+        let mut hull = HalfHull::new(side.other());
+        for &p in &points {
+            hull.append(p);
+        }
+        Self::of(hull, points.into_iter(), wander, band)
+    }
+
+    fn shifted(&self, by: i64) -> Option<Self> {
+        let moved = |p: &Point| Point::new(p.x(), p.y().checked_add(by)?).ok();
+        Some(match self {
+            Self::Hull(hull) => {
+                let mut shifted = HalfHull::new(hull.side());
+                for vertex in hull.vertices() {
+                    shifted.append(moved(vertex)?);
+                }
+                Self::Hull(shifted)
+            }
+            Self::Near(side, points) => Self::Near(*side, points.iter().map(moved).collect::<Option<_>>()?),
+        })
     }
 }
 
@@ -103,13 +207,15 @@ mod tests {
     #[test]
     fn extremes_do_not_overflow() {
         let m = MAX_ABS_NS;
-        let b = corridor(&[(-m, m), (m, m)], &[(-m, -m), (m, -m)]).within(SlopeRange::prior(500)).unwrap();
+        let b = corridor(&[(-m, m), (m, m)], &[(-m, -m), (m, -m)])
+            .within(SlopeRange::prior(500), Wander::NONE)
+            .unwrap();
         for x in [-m, -1, 0, 1, m] {
             assert!(b.lo(x).is_some() && b.hi(x).is_some(), "{x}");
         }
         assert_eq!(b.hi(i64::MAX), None);
         assert_eq!(b.lo(i64::MIN), None);
-        let steep = corridor(&[(-m, -m)], &[(-m, -m)]).within(SlopeRange::UNBOUNDED).unwrap();
+        let steep = corridor(&[(-m, -m)], &[(-m, -m)]).within(SlopeRange::UNBOUNDED, Wander::NONE).unwrap();
         assert_eq!(steep.hi(m), None);
         assert_eq!(steep.hi(-m), Some(-m));
     }
@@ -156,7 +262,7 @@ mod tests {
         ) {
             let upper: Messages = upper.into_iter().map(|(x, y)| (x, y + lift)).collect();
             let c = corridor(&upper, &lower);
-            if let Ok(b) = c.within(SlopeRange::prior(ppm)) {
+            if let Ok(b) = c.within(SlopeRange::prior(ppm), Wander::NONE) {
                 prop_assert_eq!(b.hi(x), brute_hi(&upper, x, b.band()));
                 prop_assert_eq!(b.lo(x), brute_lo(&lower, x, b.band()));
                 if let (Some(lo), Some(hi)) = (b.lo(x), b.hi(x)) {
@@ -168,7 +274,7 @@ mod tests {
         #[test]
         fn hi_is_convex_and_lo_concave(upper in messages(), lower in messages(), a in -200i64..0, w in 1i64..100) {
             let upper: Messages = upper.into_iter().map(|(x, y)| (x, y + 130)).collect();
-            if let Ok(b) = corridor(&upper, &lower).within(SlopeRange::prior(100_000)) {
+            if let Ok(b) = corridor(&upper, &lower).within(SlopeRange::prior(100_000), Wander::NONE) {
                 // Up to the one nanosecond of each rounding.
                 if let (Some(p), Some(q), Some(r)) = (b.hi(a), b.hi(a + w), b.hi(a + 2 * w)) {
                     prop_assert!(p <= q && q <= r && 2 * q <= p + r + 2);
@@ -182,7 +288,7 @@ mod tests {
         #[test]
         fn the_mirror_bounds_the_inverse(upper in messages(), lower in messages(), x in -100i64..100) {
             let upper: Messages = upper.into_iter().map(|(x, y)| (x, y + 130)).collect();
-            if let Ok(b) = corridor(&upper, &lower).within(SlopeRange::prior(200_000)) {
+            if let Ok(b) = corridor(&upper, &lower).within(SlopeRange::prior(200_000), Wander::NONE) {
                 let mirror = b.mirrored();
                 prop_assert_eq!(mirror.mirrored().hi(x), b.hi(x));
                 prop_assert_eq!(mirror.mirrored().lo(x), b.lo(x));

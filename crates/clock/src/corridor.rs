@@ -1,7 +1,7 @@
 //! The corridor of a link: all affine relations between two clocks that no message contradicts.
 //!
-//! Two half hulls ([`crate::hull`]) hold what the messages of either direction prove. From them come the
-//! range of rates that the messages alone allow ([`Corridor::rates`]) and, with a prior on the rate, the
+//! Windows of half hulls ([`crate::window`], [`crate::hull`]) hold what the messages of either direction prove,
+//! and when. From them come the range of rates that the messages alone allow ([`Corridor::rates`]) and, with a prior on the rate, the
 //! bounds at any instant ([`crate::bounded::Bounded`]) and the best line ([`crate::margin::MarginLine`]).
 //!
 //! The relation maps x, the time of clock a, to y, the time of clock b. Only relations that increase are
@@ -11,7 +11,10 @@ use crate::bounded::Bounded;
 use crate::error::ClockError;
 use crate::hull::{HalfHull, Side};
 use crate::point::Point;
+use crate::posterior::{FOLDS, Floor, Kept};
 use crate::slope::{Slope, SlopeRange};
+use crate::wander::Wander;
+use crate::window::{Flow, Window, Windows};
 
 /// The rates that the messages of a corridor allow, or why there is none.
 pub type Feasible = Result<SlopeRange, Infeasible>;
@@ -55,8 +58,7 @@ pub enum Infeasible {
     },
 }
 
-/// All that the messages of a link say. Size: the vertices of two half hulls, whatever the number of
-/// messages.
+/// All that the messages of a link say. Size: bounded, whatever the number of messages ([`crate::window`]).
 ///
 /// ```
 /// use isochrone_clock::Corridor;
@@ -72,10 +74,7 @@ pub enum Infeasible {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corridor {
-    upper: HalfHull,
-    lower: HalfHull,
-    a_to_b: u64,
-    b_to_a: u64,
+    windows: Windows,
     x_range: Option<(i64, i64)>,
     y_range: Option<(i64, i64)>,
 }
@@ -83,48 +82,39 @@ pub struct Corridor {
 impl Corridor {
     /// A link without messages.
     pub const fn new() -> Self {
-        Self {
-            upper: HalfHull::new(Side::Upper),
-            lower: HalfHull::new(Side::Lower),
-            a_to_b: 0,
-            b_to_a: 0,
-            x_range: None,
-            y_range: None,
-        }
+        Self { windows: Windows::new(), x_range: None, y_range: None }
     }
 
-    /// A message that a sent at `sent_x` (a's time) and b received at `received_y` (b's time). O(log h)
-    /// almost always.
+    /// A message that a sent at `sent_x` (a's time) and b received at `received_y` (b's time). O(log n), and
+    /// O([`crate::window::MAX_WINDOWS`]) at times.
     ///
     /// # Errors
     /// [`ClockError::TimeOutOfRange`]; the corridor is then unchanged.
     pub fn a_to_b(&mut self, sent_x: i64, received_y: i64) -> Result<(), ClockError> {
-        let point = Point::new(sent_x, received_y)?;
-        self.a_to_b += 1;
-        self.see(point);
-        self.upper.insert(point);
+        self.insert(Side::Upper, Point::new(sent_x, received_y)?);
         Ok(())
     }
 
-    /// A message that b sent at `sent_y` (b's time) and a received at `received_x` (a's time). O(log h)
-    /// almost always.
+    /// A message that b sent at `sent_y` (b's time) and a received at `received_x` (a's time). O(log n), and
+    /// O([`crate::window::MAX_WINDOWS`]) at times.
     ///
     /// # Errors
     /// [`ClockError::TimeOutOfRange`]; the corridor is then unchanged.
     pub fn b_to_a(&mut self, sent_y: i64, received_x: i64) -> Result<(), ClockError> {
-        let point = Point::new(received_x, sent_y)?;
-        self.b_to_a += 1;
-        self.see(point);
-        self.lower.insert(point);
+        self.insert(Side::Lower, Point::new(received_x, sent_y)?);
         Ok(())
     }
 
-    /// Adds all messages of another corridor between the same clocks, in the same order of clocks.
+    /// A message as a point: from a to b on the upper side, from b to a on the lower.
+    pub fn insert(&mut self, side: Side, point: Point) {
+        self.windows.insert(side, point);
+        self.see(point);
+    }
+
+    /// Adds all messages of another corridor between the same clocks, in the same order of clocks. The result
+    /// is that of inserting all messages of both, in any order.
     pub fn merge(&mut self, other: &Self) {
-        self.upper.merge(&other.upper);
-        self.lower.merge(&other.lower);
-        self.a_to_b += other.a_to_b;
-        self.b_to_a += other.b_to_a;
+        self.windows.merge(&other.windows);
         self.x_range = cover(self.x_range, other.x_range);
         self.y_range = cover(self.y_range, other.y_range);
     }
@@ -132,35 +122,77 @@ impl Corridor {
     /// The same link with the clocks in the other order: all increasing relations of the result are the
     /// inverses of those here.
     ///
-    /// The vertices suffice: an increasing line that touches the points from one side touches them at a
-    /// vertex. Vertices that only a decreasing line could touch may be dropped, so mirroring twice gives back
-    /// the same corridor for all that concerns increasing relations, and exactly the same from the second
-    /// time on.
+    /// The vertices suffice: an increasing line that touches the points of a window from one side touches them
+    /// at a vertex.
     #[must_use]
     pub fn mirrored(&self) -> Self {
-        Self {
-            upper: swapped(&self.lower, Side::Upper),
-            lower: swapped(&self.upper, Side::Lower),
-            a_to_b: self.b_to_a,
-            b_to_a: self.a_to_b,
-            x_range: self.y_range,
-            y_range: self.x_range,
+        let mut windows = Windows::new();
+        for window in self.windows.list() {
+            for (side, flow) in [(Side::Lower, &window.upper), (Side::Upper, &window.lower)] {
+                let vertices = flow.hull.vertices();
+                // What is known of messages that are not kept goes where the first of those kept is.
+                let mut rest = Flow {
+                    hull: HalfHull::new(side),
+                    count: flow.count,
+                    sum_x: flow.sum_y,
+                    sum_y: flow.sum_x,
+                };
+                for vertex in vertices {
+                    rest.count = rest.count.saturating_sub(1);
+                    rest.sum_x -= vertex.y() as i128;
+                    rest.sum_y -= vertex.x() as i128;
+                    windows.insert(side, vertex.swapped());
+                }
+                if let Some(first) = vertices.first() {
+                    rest.hull.insert(first.swapped());
+                    windows.insert_flow(side, &rest);
+                }
+            }
         }
+        Self { windows, x_range: self.y_range, y_range: self.x_range }
     }
 
-    /// The messages from a to b that matter.
-    pub fn upper(&self) -> &HalfHull {
-        &self.upper
+    /// The messages by time: at most [`crate::window::MAX_WINDOWS`] windows, none of them empty.
+    pub fn windows(&self) -> &[Window] {
+        self.windows.list()
     }
 
-    /// The messages from b to a that matter.
-    pub fn lower(&self) -> &HalfHull {
-        &self.lower
+    /// The half hull of all messages from a to b.
+    pub fn upper(&self) -> HalfHull {
+        self.hull(Side::Upper)
+    }
+
+    /// The half hull of all messages from b to a.
+    pub fn lower(&self) -> HalfHull {
+        self.hull(Side::Lower)
+    }
+
+    /// The half hull of all messages of a side; linear in what is kept.
+    pub fn hull(&self, side: Side) -> HalfHull {
+        let mut all = HalfHull::new(side);
+        self.points(side).for_each(|p| all.append(p));
+        all
+    }
+
+    /// What is kept of the messages of one side, by x.
+    pub fn points(&self, side: Side) -> impl Iterator<Item = Point> + Clone + '_ {
+        self.windows().iter().flat_map(move |w| w.flow(side).hull.vertices().iter().copied())
+    }
+
+    /// The messages of one side as an estimator wants them: folds are dealt out to windows in the order of time.
+    pub fn floor(&self, side: Side) -> Floor<'static> {
+        let flows = self.windows().iter().map(|w| w.flow(side)).filter(|f| f.count > 0);
+        let dealt = flows.clone().zip((0..FOLDS as u8).cycle());
+        let kept = dealt
+            .flat_map(|(flow, fold)| flow.hull.vertices().iter().map(move |&point| Kept { point, fold }));
+        let (count, sum_x) = flows.fold((0, 0), |(count, sum), f| (count + f.count, sum + f.sum_x));
+        Floor::new(kept.collect::<Vec<_>>(), count, sum_x)
     }
 
     /// Number of messages (a to b, b to a), all of them.
     pub fn messages(&self) -> (u64, u64) {
-        (self.a_to_b, self.b_to_a)
+        let sum = |side| self.windows().iter().map(|w| w.flow(side).count).sum();
+        (sum(Side::Upper), sum(Side::Lower))
     }
 
     /// First and last time of clock a in any message.
@@ -173,6 +205,41 @@ impl Corridor {
         self.y_range
     }
 
+    /// The messages of the windows that begin in a span of a's time.
+    #[must_use]
+    pub fn during(&self, from: i64, to: i64) -> Self {
+        let mut part = Self::new();
+        part.windows = self.windows.during(from, to);
+        for side in [Side::Upper, Side::Lower] {
+            // The ends of a window are among its vertices.
+            let points = part.points(side).collect::<Vec<_>>();
+            for p in points {
+                part.see(p);
+            }
+        }
+        part
+    }
+
+    /// The messages of which `keep` holds. Windows that lose none keep all that is known of them; of a window
+    /// that loses a vertex, what the vertex hid is not known any more, so that bounds can only get wider.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(Side, Point) -> bool) -> Self {
+        let mut kept = Self::new();
+        for window in self.windows() {
+            for side in [Side::Upper, Side::Lower] {
+                let flow = window.flow(side);
+                if flow.hull.vertices().iter().all(|&p| keep(side, p)) {
+                    kept.windows.insert_flow(side, flow);
+                    flow.hull.vertices().iter().for_each(|&p| kept.see(p));
+                } else {
+                    let left = flow.hull.vertices().iter().copied().filter(|&p| keep(side, p));
+                    left.for_each(|p| kept.insert(side, p));
+                }
+            }
+        }
+        kept
+    }
+
     /// The rates (db/da) that the messages alone allow. A minimum that is not positive says nothing about
     /// clocks, but is what the messages prove, and is reported as it is. O(h₁·h₂).
     ///
@@ -181,8 +248,9 @@ impl Corridor {
     pub fn rates(&self) -> Feasible {
         let mut min: Option<(Slope, (Point, Point))> = None;
         let mut max: Option<(Slope, (Point, Point))> = None;
-        for &lower in self.lower.vertices() {
-            for &upper in self.upper.vertices() {
+        let (uppers, lowers) = (self.upper(), self.lower());
+        for &lower in lowers.vertices() {
+            for &upper in uppers.vertices() {
                 if let Some(slope) = Slope::between(lower, upper) {
                     if max.is_none_or(|(known, _)| slope < known) {
                         max = Some((slope, (lower, upper)));
@@ -215,39 +283,34 @@ impl Corridor {
         (rates.min.map(Slope::ppm), rates.max.map(Slope::ppm))
     }
 
-    /// The corridor within a prior range of rates. When the messages contradict the prior, the messages win
-    /// and the result says so.
+    /// The corridor within a prior range of rates, for rates that may wander. When the messages contradict the
+    /// prior, the messages win and the result says so.
     ///
     /// # Errors
-    /// [`Infeasible`] as for [`Corridor::rates`], or when the rates are not those of clocks.
-    pub fn within(&self, prior: SlopeRange) -> Result<Bounded, Infeasible> {
-        let rates = self.rates()?;
+    /// [`Infeasible`] when no relation of the model satisfies all messages, or when the rates are not those of
+    /// clocks.
+    pub fn within(&self, prior: SlopeRange, wander: Wander) -> Result<Bounded, Infeasible> {
+        let rates = self.constants(wander)?;
         let narrowed = rates.intersect(prior);
         let (band, prior_contradicted) = match narrowed.closed().filter(|_| !narrowed.is_empty()) {
             Some(band) => (band, false),
             None => (rates.closed().ok_or(Infeasible::NotAClock { rates })?, true),
         };
-        Ok(Bounded::new(self.clone(), band, prior_contradicted))
+        Ok(Bounded::new(self, band, wander, prior_contradicted))
     }
 
-    /// The corridor when every message may be wrong by `ns` against us: upper points raised, lower points
-    /// lowered. Only the vertices are kept. Counts and ranges stay.
-    ///
-    /// # Errors
-    /// [`ClockError::TimeOutOfRange`] when a moved point is out of range.
-    pub fn relaxed(&self, ns: i64) -> Result<Self, ClockError> {
-        let moved = |hull: &HalfHull, by: i64| {
-            let mut out = HalfHull::new(hull.side());
-            for v in hull.vertices() {
-                out.insert(Point::new(v.x(), v.y().saturating_add(by))?);
+    /// The constants about which the rate (db/da) may wander by what the messages allow.
+    fn constants(&self, wander: Wander) -> Feasible {
+        match self.rates() {
+            // A function whose rate stays within ± w of a constant passes between all messages exactly if every
+            // pair of them leaves room for the constant (McShane 1934); the extreme pairs decide.
+            Err(Infeasible::Crossed { min, max, .. })
+                if !(SlopeRange { min: Some(min), max: Some(max) }).widened(wander).is_empty() =>
+            {
+                Ok(SlopeRange { min: Some(min), max: Some(max) }.widened(wander))
             }
-            Ok::<_, ClockError>(out)
-        };
-        Ok(Self {
-            upper: moved(&self.upper, ns)?,
-            lower: moved(&self.lower, ns.saturating_neg())?,
-            ..self.clone()
-        })
+            rates => rates.map(|rates| rates.widened(wander)),
+        }
     }
 
     fn see(&mut self, point: Point) {
@@ -260,14 +323,6 @@ impl Default for Corridor {
     fn default() -> Self {
         Self::new()
     }
-}
-
-fn swapped(hull: &HalfHull, side: Side) -> HalfHull {
-    let mut out = HalfHull::new(side);
-    for vertex in hull.vertices() {
-        out.insert(vertex.swapped());
-    }
-    out
 }
 
 fn cover(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
@@ -315,13 +370,16 @@ pub(crate) mod tests {
         let backwards = corridor(&[(10, 0)], &[(0, 5)]);
         assert!(matches!(backwards.rates(), Err(Infeasible::Backwards { .. })));
         let jump = corridor(&[(0, 0)], &[(1, 5000)]);
-        assert!(matches!(jump.within(SlopeRange::prior(500)), Err(Infeasible::NotAClock { .. })));
+        assert!(matches!(
+            jump.within(SlopeRange::prior(500), Wander::NONE),
+            Err(Infeasible::NotAClock { .. })
+        ));
     }
 
     #[test]
     fn the_messages_win_over_the_prior() {
         let guest = corridor(&[(0, 5), (1000, 4105)], &[(5, 0), (1005, 4100)]);
-        let bounded = guest.within(SlopeRange::prior(500)).unwrap();
+        let bounded = guest.within(SlopeRange::prior(500), Wander::NONE).unwrap();
         assert!(bounded.prior_contradicted());
         assert!(bounded.band().min() > Slope::new(4, 1).unwrap());
     }
@@ -331,8 +389,6 @@ pub(crate) mod tests {
         let mut c = Corridor::default();
         assert!(c.a_to_b(0, i64::MAX).is_err() && c.b_to_a(i64::MIN, 0).is_err());
         assert_eq!(c, Corridor::new());
-        let edge = corridor(&[(0, crate::MAX_ABS_NS)], &[]);
-        assert!(edge.relaxed(1).is_err() && edge.relaxed(0).is_ok());
     }
 
     /// Whether slope dy/dx leaves room between all upper and lower points.
@@ -366,9 +422,11 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn mirroring_twice_is_identity_once_settled(u in messages(), l in messages()) {
+        fn mirroring_keeps_what_bounds(u in messages(), l in messages()) {
             let once = corridor(&u, &l).mirrored();
-            prop_assert_eq!(once.mirrored().mirrored(), once);
+            let thrice = once.mirrored().mirrored();
+            prop_assert_eq!((thrice.upper(), thrice.lower()), (once.upper(), once.lower()));
+            prop_assert_eq!(thrice.messages(), once.messages());
         }
 
         #[test]

@@ -41,6 +41,12 @@ pub enum ClockError {
         /// Index of the first offending row.
         row: usize,
     },
+    /// A wander that is not a number within its limits.
+    #[error("a clock's rate cannot wander by that: 0 to {} ppm", crate::wander::MAX_WANDER_PPM)]
+    BadWander,
+    /// An asymmetry of delays that is not a share.
+    #[error("the asymmetry of delays is a share of their sum: 0 to 1")]
+    BadAsymmetry,
     /// A rate that is not a positive decimal with at most 15 decimals.
     #[error("not a positive rate with at most 15 decimals")]
     BadRate,
@@ -50,8 +56,9 @@ pub enum ClockError {
         /// Index of the clock.
         clock: usize,
     },
-    /// A link or a reference that names a clock that is not there, or a link of a clock with itself.
-    #[error("no such clock, or a clock linked with itself: {clock}")]
+    /// A link or a reference that names a clock that is not there, a link of a clock with itself, or the clocks of a link in
+    /// the wrong order.
+    #[error("no such clock, or not the second of a link: {clock}")]
     BadClock {
         /// The offending index.
         clock: usize,

@@ -21,6 +21,17 @@ pub enum Side {
     Lower,
 }
 
+impl Side {
+    /// The side on which the same messages lie with the clocks in the other order.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Upper => Self::Lower,
+            Self::Lower => Self::Upper,
+        }
+    }
+}
+
 /// The convex chain of one side, sorted by x, strictly convex: equal sets of points give equal chains.
 ///
 /// ```
@@ -81,6 +92,19 @@ impl HalfHull {
         }
         self.replace_hidden(at, at + usize::from(same_x.is_some()), point);
         true
+    }
+
+    /// [`Self::insert`] for points that come in the order of x: O(1) amortized.
+    pub(crate) fn append(&mut self, point: Point) {
+        match self.points.last() {
+            Some(last) if point.x <= last.x => {
+                self.insert(point);
+            }
+            _ => {
+                let end = self.points.len();
+                self.replace_hidden(end, end, point);
+            }
+        }
     }
 
     /// Takes all vertices of `other` into account: the hull of the union. The sides must agree; a hull of the

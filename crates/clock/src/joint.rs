@@ -11,43 +11,40 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use crate::MAX_ABS_NS;
-use crate::bounded::Bounded;
-use crate::composed::composed;
+use crate::breaks::ClockBreak;
 use crate::correction::Correction;
 use crate::corridor::Corridor;
 use crate::error::{ClockError, checked_time};
-use crate::estimate;
 use crate::interval::Interval;
-use crate::link::{Link, LinkReport, Tie};
-use crate::margin::MarginLine;
-use crate::paths::{Edge, Graph, Tree};
-use crate::slope::{RATE_PRIOR_PPM, SlopeRange};
+use crate::island::IslandSolver;
+use crate::link::{Link, LinkReport, Refusal};
+use crate::model::Model;
+use crate::paths::{Edge, Graph};
 use crate::span::Span;
-use crate::uncertainty::Bounds;
-
-pub use crate::uncertainty::MAX_ROWS;
 
 /// The messages between two clocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkData {
     /// Index of the clock whose time is x in the corridor.
     pub a: usize,
-    /// Index of the clock whose time is y.
+    /// Index of the clock whose time is y; greater than `a`.
     pub b: usize,
     /// What the messages prove.
     pub corridor: Corridor,
 }
 
 /// All clocks and the messages between them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Network {
     /// Per clock, when it was seen. Widened to the messages of its links, and to 1 ns.
     pub clocks: Vec<Span>,
-    /// The links, in any order and orientation; several of the same pair are merged.
+    /// The links, in any order; several of the same pair are merged.
     pub links: Vec<LinkData>,
-    /// How far the rates of two clocks are believed to lie apart, ppm; see [`RATE_PRIOR_PPM`].
-    pub prior_ppm: u32,
+    /// What is believed of clocks and links.
+    pub model: Model,
     /// The clock to use as reference of its island, if the choice matters.
     pub reference: Option<usize>,
 }
@@ -74,12 +71,16 @@ pub struct Solution {
     pub path: Vec<Option<usize>>,
     /// Every link, by (a, b), a < b.
     pub links: Vec<LinkReport>,
+    /// Per clock: where it was set or stopped, on its own time.
+    pub breaks: Vec<Vec<ClockBreak>>,
+    /// Loops of clocks whose links contradict each other, though each by itself is possible.
+    pub contradictions: Vec<Vec<usize>>,
 }
 
 impl Network {
-    /// A network of clocks without messages, with the default prior.
+    /// A network of clocks without messages, with the default model.
     pub fn new(clocks: Vec<Span>) -> Self {
-        Self { clocks, links: Vec::new(), prior_ppm: RATE_PRIOR_PPM, reference: None }
+        Self { clocks, links: Vec::new(), model: Model::default(), reference: None }
     }
 }
 
@@ -90,14 +91,14 @@ impl Network {
 /// * The reference of an island is the one asked for, else the clock for which the worst sum of half widths
 ///   along a path is least. Paths avoid links without a guarantee, then minimise the sum of the links' worst
 ///   half widths.
-/// * The interval is the composition of the corridors along the path; see [`MAX_ROWS`]. With an approximate
-///   link on the path it covers the lines that are at most that link's violation worse than the best, and is
-///   no guarantee.
-/// * The estimate maximises the sum of the margins of all links of the island; it is inside the interval at
-///   every row.
+/// * The interval is what all links of the island together prove. With an approximate link among them it covers the
+///   lines that are at most that link's violation worse than the best, and is no guarantee.
+/// * Links that are possible each by itself but contradict each other around a loop are found; the widest of the loop
+///   goes, until no loop is left.
+/// * The estimate weighs what all links say by their errors, and is inside the interval at every row.
 ///
-/// Complexity: O(links·h²) for hulls of h vertices, O(clocks·links·log) for the reference, plus a linear
-/// program with two unknowns a clock and one a link per island.
+/// Complexity: linear in the links, each O(k log k) for k kept messages (k² where a link contradicts itself), then
+/// O(clocks³) for the estimate and O(instants · links) for the bounds.
 ///
 /// # Errors
 /// [`ClockError`] for spans or links that make no sense.
@@ -113,6 +114,7 @@ impl Network {
 /// let mut network = Network::new(vec![span, Span { begin: 5_000_000, end: 1_005_000_000 }]);
 /// network.links.push(LinkData { a: 0, b: 1, corridor });
 /// network.reference = Some(0);
+/// network.model.wander_ppm = 0.0; // straight clocks
 /// let solution = solve(&network)?;
 /// assert_eq!(solution.corrections[1].apply(505_000_000), 500_000_000);
 /// let (lo, hi, _) = solution.intervals[1].at(505_000_000).ok_or("inside the span")?;
@@ -120,43 +122,89 @@ impl Network {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn solve(network: &Network) -> Result<Solution, ClockError> {
+    let model = network.model.checked()?;
     let corridors = merged(network)?;
     let spans = widened(&network.clocks, &corridors)?;
-    let prior = SlopeRange::prior(network.prior_ppm);
-    let links: Vec<Link> = corridors
-        .into_iter()
-        .map(|((a, b), corridor)| Link::judge((a, spans[a]), (b, spans[b]), corridor, prior))
+    let links = corridors
+        .into_par_iter()
+        .map(|((a, b), corridor)| Link::judge((a, spans[a]), (b, spans[b]), corridor, &model))
         .collect();
-    let graph = Graph::new(spans.len(), &edges(&links));
+    solve_judged(links, &spans, &model, network.reference)
+}
 
+/// The rest of [`solve`], for links that are judged already.
+pub(crate) fn solve_judged(
+    mut links: Vec<Link>,
+    spans: &[Span],
+    model: &Model,
+    reference: Option<usize>,
+) -> Result<Solution, ClockError> {
+    let identities = || spans.iter().map(|s| Correction::identity(s.begin, s.end));
     let mut solution = Solution {
         islands: Vec::new(),
-        corrections: spans.iter().map(|s| Correction::identity(s.begin, s.end)).collect(),
+        corrections: identities().collect(),
         intervals: Vec::new(),
         path: vec![None; spans.len()],
         links: Vec::new(),
+        breaks: vec![Vec::new(); spans.len()],
+        contradictions: Vec::new(),
     };
-    let mut bounds: Vec<Bounds> = spans.iter().map(|&span| Bounds::along(&[], span)).collect();
-    for clocks in graph.islands() {
-        let asked = network.reference.filter(|r| clocks.contains(r)).map(|r| (r, graph.tree(r)));
-        let Some((reference, tree)) = asked.or_else(|| graph.best_tree(&clocks)) else { continue };
-        for &clock in &tree.order {
-            solution.path[clock] = tree.next[clock].map(|(next, _)| next);
-            bounds[clock] = Bounds::along(&relations(clock, &tree, &links), spans[clock]);
-        }
-        estimate_island(reference, &tree, &links, &spans, &bounds, &mut solution.corrections);
-        solution.islands.push(Island { reference, clocks });
+    let mut intervals = vec![None; spans.len()];
+    while let Some(loop_of) = try_solve(&links, spans, model, reference, &mut solution, &mut intervals)? {
+        let widest = loop_of.links.iter().copied().max_by_key(|&l| (width(&links[l]), l));
+        let Some(widest) = widest else { break };
+        links[widest].refuse(Refusal::Loop { clocks: loop_of.clocks.clone() });
+        solution.contradictions.push(loop_of.clocks);
     }
-    let intervals = bounds.iter().zip(&solution.corrections).map(|(b, estimate)| b.around(estimate));
-    solution.intervals = intervals.collect::<Result<_, _>>()?;
+    for (clock, interval) in intervals.into_iter().enumerate() {
+        let Span { begin, end } = spans[clock];
+        let own = |raw| crate::interval::IntervalRow { raw, lo: raw, hi: raw, e95: 0 };
+        solution.intervals.push(interval.map_or_else(|| Interval::new(vec![own(begin), own(end)]), Ok)?);
+    }
     let island_of = island_of(&solution.islands, spans.len());
     let report = |link: Link| {
         let together = island_of[link.a] == island_of[link.b];
-        let holds = together.then(|| inversions(&link, &solution.corrections) == 0);
-        link.report(holds)
+        let inversions = together.then(|| link.inversions(&solution.corrections));
+        link.report(inversions, model)
     };
     solution.links = links.into_iter().map(report).collect();
     Ok(solution)
+}
+
+/// Solves all islands; the first loop that contradicts itself, if there is one.
+fn try_solve(
+    links: &[Link],
+    spans: &[Span],
+    model: &Model,
+    reference: Option<usize>,
+    solution: &mut Solution,
+    intervals: &mut [Option<Interval>],
+) -> Result<Option<crate::reach::Contradiction>, ClockError> {
+    let graph = Graph::new(spans.len(), &edges(links));
+    solution.islands.clear();
+    for clocks in graph.islands() {
+        let asked = reference.filter(|r| clocks.contains(r)).map(|r| (r, graph.tree(r)));
+        let Some((reference, tree)) = asked.or_else(|| graph.best_tree(&clocks)) else { continue };
+        if clocks.len() > 1 {
+            let solver = IslandSolver::new(reference, &tree, links, spans, model);
+            let solved = match solver.solve()? {
+                Ok(solved) => solved,
+                Err(contradiction) => return Ok(Some(contradiction)),
+            };
+            for solved in solved {
+                solution.path[solved.clock] = tree.next[solved.clock].map(|(next, _)| next);
+                solution.corrections[solved.clock] = solved.correction;
+                solution.breaks[solved.clock] = solved.breaks;
+                intervals[solved.clock] = Some(solved.interval);
+            }
+        }
+        solution.islands.push(Island { reference, clocks });
+    }
+    Ok(None)
+}
+
+fn width(link: &Link) -> i64 {
+    link.relation.as_ref().map_or(i64::MAX, |r| r.half_width)
 }
 
 /// One corridor per pair, oriented from the lower to the higher clock.
@@ -167,12 +215,10 @@ fn merged(network: &Network) -> Result<BTreeMap<(usize, usize), Corridor>, Clock
     }
     let mut corridors: BTreeMap<(usize, usize), Corridor> = BTreeMap::new();
     for link in &network.links {
-        let (low, high) = (link.a.min(link.b), link.a.max(link.b));
-        if low == high || high >= clocks {
-            return Err(ClockError::BadClock { clock: high });
+        if link.a >= link.b || link.b >= clocks {
+            return Err(ClockError::BadClock { clock: link.b });
         }
-        let known = corridors.entry((low, high)).or_default();
-        if link.a == low { known.merge(&link.corridor) } else { known.merge(&link.corridor.mirrored()) }
+        corridors.entry((link.a, link.b)).or_default().merge(&link.corridor);
     }
     Ok(corridors)
 }
@@ -208,83 +254,11 @@ fn widened(clocks: &[Span], corridors: &BTreeMap<(usize, usize), Corridor>) -> R
 
 fn edges(links: &[Link]) -> Vec<Edge> {
     let edge = |(link, l): (usize, &Link)| {
-        let tie = l.tie.as_ref()?;
-        let cost = (u32::from(!tie.is_guaranteed()), tie.half_width.max(0) as u64);
+        let relation = l.relation.as_ref()?;
+        let cost = (u32::from(!relation.is_guaranteed()), relation.half_width.max(0) as u64);
         Some(Edge { a: l.a, b: l.b, link, cost })
     };
     links.iter().enumerate().filter_map(edge).collect()
-}
-
-/// The relations along the way from `clock` to the root.
-fn relations<'a>(clock: usize, tree: &Tree, links: &'a [Link]) -> Vec<&'a Bounded> {
-    let mut at = clock;
-    let mut path = Vec::new();
-    while let Some((next, link)) = tree.next[at] {
-        path.extend(links[link].tie.as_ref().map(|tie| tie.from(&links[link], at)));
-        at = next;
-    }
-    path
-}
-
-/// Estimates the clocks of one island into `corrections`: by the linear program if its answer keeps every
-/// message in order and every estimate within its bounds, else by the margin lines along the paths.
-fn estimate_island(
-    reference: usize,
-    tree: &Tree,
-    links: &[Link],
-    spans: &[Span],
-    bounds: &[Bounds],
-    corrections: &mut [Correction],
-) {
-    for &clock in &tree.order {
-        let path: Option<Vec<MarginLine>> =
-            relations(clock, tree, links).into_iter().map(Bounded::margin_line).collect();
-        if let Some(path) = path.filter(|p| !p.is_empty()) {
-            corrections[clock] = composed(&path, spans[clock]);
-        }
-    }
-    let on_a_path = |link: usize| tree.order.iter().any(|&c| tree.next[c].is_some_and(|(_, l)| l == link));
-    let members: Vec<&Link> = links
-        .iter()
-        .enumerate()
-        .filter(|&(i, l)| {
-            // An approximate link has a say only where nothing else ties its clocks.
-            tree.order.contains(&l.a)
-                && l.tie.as_ref().is_some_and(|t: &Tie| t.is_guaranteed() || on_a_path(i))
-        })
-        .map(|(_, l)| l)
-        .collect();
-    if members.is_empty() {
-        return;
-    }
-    let island =
-        estimate::Island { reference, clocks: &tree.order, spans, first: corrections, links: &members };
-    let Some(wide) = estimate::widest(&island) else { return };
-
-    let mut candidate = corrections.to_vec();
-    for (&clock, correction) in tree.order.iter().zip(wide) {
-        candidate[clock] = correction;
-    }
-    let inside = tree.order.iter().all(|&c| bounds[c].contain(&candidate[c]));
-    let inverted = |corrections: &[Correction]| -> usize {
-        let guaranteed = members.iter().filter(|l| l.tie.as_ref().is_some_and(Tie::is_guaranteed));
-        guaranteed.map(|l| inversions(l, corrections)).sum()
-    };
-    // Rounding may cost a corridor of no width a nanosecond, whatever the estimate: then the better one is
-    // used.
-    let clean = inverted(&candidate);
-    if inside && (clean == 0 || clean < inverted(corrections)) {
-        corrections.clone_from_slice(&candidate);
-    }
-}
-
-/// How many of the messages that matter are received before they were sent, by these corrections, exactly.
-fn inversions(link: &Link, corrections: &[Correction]) -> usize {
-    link.messages()
-        .filter(|&(sender, sent, receiver, received)| {
-            corrections[sender].apply(sent) > corrections[receiver].apply(received)
-        })
-        .count()
 }
 
 /// Per clock, the index of its island.

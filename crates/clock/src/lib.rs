@@ -29,49 +29,71 @@
 //! answer is checked exactly before use.
 //!
 //! ```
-//! use isochrone_clock::{Corridor, SlopeRange};
+//! use isochrone_clock::{Corridor, SlopeRange, Wander};
 //!
 //! let mut link = Corridor::new();
 //! link.a_to_b(1_000, 1_250)?; // a sent at 1000 (a's time), b received at 1250 (b's time)
 //! link.b_to_a(1_300, 1_150)?; // b sent at 1300, a received at 1150
-//! let bounded = link.within(SlopeRange::prior(500))?;
+//! let bounded = link.within(SlopeRange::prior(500), Wander::NONE)?;
 //! assert_eq!((bounded.lo(1_100), bounded.hi(1_100)), (Some(1_249), Some(1_351)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod bounded;
+pub mod breaks;
 pub mod correction;
 pub mod corridor;
+mod curve;
 pub mod error;
+pub mod folds;
 pub mod hull;
 pub mod interval;
 pub mod joint;
 pub mod link;
 pub mod margin;
+mod measure;
+pub mod model;
+mod pieces;
 pub mod point;
+pub mod posterior;
 pub mod rate;
+mod relation;
 pub mod slope;
 pub mod span;
+pub mod suspect;
+pub mod wander;
+pub mod window;
+mod zone;
 
-mod composed;
-mod estimate;
 mod exact;
+mod interior;
+mod island;
+mod least_squares;
 mod paths;
+mod placement;
+mod reach;
 mod uncertainty;
 
 pub use bounded::Bounded;
+pub use breaks::ClockBreak;
 pub use correction::Correction;
 pub use corridor::{Corridor, Feasible, Infeasible};
 pub use error::ClockError;
 pub use hull::{HalfHull, Side};
 pub use interval::{Interval, IntervalRow};
+pub use island::MAX_ROWS;
 pub use joint::{Island, LinkData, Network, Solution, solve};
 pub use link::{LinkQuality, LinkReport, Refusal};
 pub use margin::MarginLine;
+pub use model::Model;
 pub use point::Point;
 pub use rate::Rate;
+pub use relation::{Break, BreakKind};
 pub use slope::{RATE_PRIOR_PPM, Slope, SlopeBand, SlopeRange};
 pub use span::Span;
+pub use suspect::Suspect;
+pub use wander::{WANDER_PPM, Wander};
+pub use window::{Flow, MAX_WINDOWS, Window};
 
 /// The largest absolute raw time, in nanoseconds, that the crate accepts: 2⁶¹ (about 73 years).
 ///

@@ -1,22 +1,26 @@
-//! What a link is worth: the verdict on its corridor, and the corridor in the form that paths and estimates
-//! use.
+//! What a link is worth: the verdict on its messages, and the relation they leave.
 //!
-//! A link is judged once, here. [`crate::joint`] asks for the verdicts, ties clocks with the usable links,
-//! and reports all of them.
+//! A link is judged once, here; which rule decides is the table in DESIGN.md. [`crate::joint`] asks for the verdicts, ties
+//! clocks with the usable links, and reports all of them.
 
 use crate::bounded::Bounded;
+use crate::correction::Correction;
 use crate::corridor::{Corridor, Infeasible};
-use crate::exact::ceil_div;
+use crate::hull::Side;
 use crate::margin::MarginLine;
+use crate::model::Model;
+use crate::pieces::Pieces;
+use crate::relation::{Break, Relation, Way};
 use crate::slope::SlopeRange;
 use crate::span::Span;
+use crate::suspect::Suspect;
 
 /// With at least this many messages in both directions, a contradiction is no accident: the link is refused.
 /// With fewer, the line of least violation is used, and marked as such.
 pub const MIN_MESSAGES_TO_REFUSE: u64 = 8;
 
 /// The verdict on a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkQuality {
     /// The messages alone bound the rate from both sides, and do not contradict each other.
     Accurate,
@@ -34,19 +38,25 @@ pub enum LinkQuality {
     },
     /// No message.
     Absent,
-    /// Messages in one direction only: an offset bounded on one side cannot tie two clocks. Not used.
+    /// Messages in one direction only: an offset bounded on one side cannot tie two clocks. It still bounds.
     OneWay,
 }
 
 /// Why a link is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No increasing relation satisfies the messages.
+    /// No relation of the model satisfies the messages.
     #[error(transparent)]
     Contradiction(#[from] Infeasible),
     /// The bounds over the clocks' spans are beyond the range of times.
     #[error("the bounds are beyond the range of times")]
     OutOfRange,
+    /// By itself the link is possible, but not together with others.
+    #[error("it contradicts the other links of a loop")]
+    Loop {
+        /// The clocks around the loop.
+        clocks: Vec<usize>,
+    },
 }
 
 /// All that is known about a link after solving.
@@ -62,13 +72,24 @@ pub struct LinkReport {
     pub prior_contradicted: bool,
     /// (db/da − 1)·10⁶ from the messages alone, least and greatest; `None` where unbounded or infeasible.
     pub rate_ppm: (Option<f64>, Option<f64>),
-    /// The largest half width of the corridor over the spans of both clocks, ns; `None` unless the link is
-    /// usable.
+    /// Least and greatest b − a on a's raw time half way between the first and last message, ns, by this link alone.
+    pub offset_at_middle_ns: (Option<i64>, Option<i64>),
+    /// The least round trip, ns.
+    pub min_rtt_ns: Option<i64>,
+    /// The largest half width of the link's own bounds over the spans of both clocks, outside of breaks, ns; `None`
+    /// unless the link is usable.
     pub half_width_ns: Option<i64>,
-    /// Whether the final corrections leave no message of the link inverted (received before it was sent),
-    /// exactly; `None` when the two clocks are on different islands.
-    pub holds: Option<bool>,
-    /// All messages of the link, duplicates of the link merged, in the order (a, b).
+    /// The wander of one clock that the bounds allow for, ppm: more than the model's where the messages prove that the
+    /// rate changed.
+    pub wander_ppm: f64,
+    /// Messages that matter and that the final corrections show as received before they were sent: no message of the link
+    /// is inverted if there are none here. `None` when the two clocks are on different islands.
+    pub inversions: Option<usize>,
+    /// Where one of the clocks was set or stopped.
+    pub breaks: Vec<Break>,
+    /// Messages that look wrong and were left out.
+    pub suspects: Vec<Suspect>,
+    /// The messages used, in the order (a, b).
     pub corridor: Corridor,
 }
 
@@ -77,173 +98,155 @@ pub struct LinkReport {
 pub(crate) struct Link {
     pub(crate) a: usize,
     pub(crate) b: usize,
+    /// The messages used.
     pub(crate) corridor: Corridor,
     pub(crate) quality: LinkQuality,
     /// Present when the link can tie its clocks.
-    pub(crate) tie: Option<Tie>,
-}
-
-/// The relation of a usable link, from either end.
-#[derive(Debug, Clone)]
-pub(crate) struct Tie {
-    /// b's time from a's.
-    pub(crate) forward: Bounded,
-    /// a's time from b's.
-    pub(crate) backward: Bounded,
-    /// Largest half width over both spans, ns.
-    pub(crate) half_width: i64,
-    /// By how much the messages were relaxed to make the corridor feasible, ns; 0 for a corridor that is.
-    pub(crate) relaxed_by: i64,
+    pub(crate) relation: Option<Relation>,
+    /// Bounds of messages that all go one way.
+    pub(crate) one_way: Option<[Bounded; 2]>,
+    pub(crate) suspects: Vec<Suspect>,
 }
 
 impl Link {
-    /// Judges a corridor within a prior; the spans say over which times its width matters.
+    /// Judges the messages of a link; the spans say over which times its width matters.
     pub(crate) fn judge(
         (a, span_a): (usize, Span),
         (b, span_b): (usize, Span),
         corridor: Corridor,
-        prior: SlopeRange,
+        model: &Model,
     ) -> Self {
-        let (quality, relation) = verdict(&corridor, prior);
-        let mut link = Self { a, b, corridor, quality, tie: None };
-        if let Some((forward, relaxed_by)) = relation {
-            link.tie = Tie::over(forward, relaxed_by, span_a, span_b);
-            if link.tie.is_none() {
-                link.quality = LinkQuality::Refused { why: Refusal::OutOfRange };
+        let mut link = Self {
+            a,
+            b,
+            corridor,
+            quality: LinkQuality::Absent,
+            relation: None,
+            one_way: None,
+            suspects: Vec::new(),
+        };
+        let (forth, back) = link.corridor.messages();
+        if forth == 0 && back == 0 {
+            return link;
+        }
+        if forth == 0 || back == 0 {
+            link.quality = LinkQuality::OneWay;
+            let bounded = link.corridor.within(model.prior(), model.wander().unwrap_or_default());
+            link.one_way = bounded.ok().map(|forward| [forward.clone(), forward.mirrored()]);
+            return link;
+        }
+        match Pieces::of(&link.corridor, model) {
+            Ok(pieces) => {
+                link.corridor = pieces.used;
+                link.suspects = pieces.suspects;
+                link.quality = quality(&link.corridor);
+                link.relation = Relation::new(pieces.list, 0, [span_a, span_b]);
             }
+            Err(why) => match least_violation(&link.corridor, model, &why) {
+                Some((quality, piece, relaxed_by)) => {
+                    link.quality = quality;
+                    link.relation = Relation::new(vec![piece], relaxed_by, [span_a, span_b]);
+                }
+                None => {
+                    // What the messages say as a whole, rather than a part of them.
+                    let why = link.corridor.rates().err().unwrap_or(why);
+                    link.quality = LinkQuality::Refused { why: Refusal::Contradiction(why) };
+                    return link;
+                }
+            },
+        }
+        if link.relation.is_none() {
+            link.quality = LinkQuality::Refused { why: Refusal::OutOfRange };
         }
         link
     }
 
-    /// The report, given whether the final corrections invert no message.
-    pub(crate) fn report(self, holds: Option<bool>) -> LinkReport {
+    /// The highest (`Side::Upper`) or lowest time that the other clock can show when one shows `t`; `None` where the
+    /// messages do not tell.
+    pub(crate) fn bound(&self, way: Way, side: Side, t: i64) -> Option<i64> {
+        if let Some(relation) = &self.relation {
+            return relation.bound(way, side, t);
+        }
+        let [forward, backward] = self.one_way.as_ref()?;
+        let bounded = if way == Way::Forward { forward } else { backward };
+        if side == Side::Upper { bounded.hi(t) } else { bounded.lo(t) }
+    }
+
+    /// Takes the link out of use.
+    pub(crate) fn refuse(&mut self, why: Refusal) {
+        self.quality = LinkQuality::Refused { why };
+        (self.relation, self.one_way) = (None, None);
+    }
+
+    /// The report, given the number of inverted messages under the final corrections.
+    pub(crate) fn report(self, inversions: Option<usize>, model: &Model) -> LinkReport {
+        let relation = self.relation.as_ref();
+        let middle = self.corridor.x_range().map(|(first, last)| first.midpoint(last));
+        let bounds = |side| {
+            let x = middle?;
+            relation?.bound(Way::Forward, side, x)?.checked_sub(x)
+        };
+        let margin = relation.zip(middle).map(|(relation, x)| relation.margin(x));
         LinkReport {
             a: self.a,
             b: self.b,
-            quality: self.quality,
-            prior_contradicted: self.tie.as_ref().is_some_and(|t| t.forward.prior_contradicted()),
+            prior_contradicted: relation
+                .is_some_and(|r| r.pieces().iter().any(|p| p.forward.prior_contradicted())),
             rate_ppm: self.corridor.rate_ppm(),
-            half_width_ns: self.tie.map(|t| t.half_width),
-            holds,
+            offset_at_middle_ns: (bounds(Side::Lower), bounds(Side::Upper)),
+            min_rtt_ns: margin.map(|margin| (2.0 * margin) as i64),
+            half_width_ns: relation.map(|r| r.half_width),
+            wander_ppm: relation.map_or(model.wander_ppm, |r| r.wander().clock_ppm()),
+            breaks: relation.map(Relation::breaks).unwrap_or_default(),
+            quality: self.quality,
+            inversions,
+            suspects: self.suspects,
             corridor: self.corridor,
         }
     }
 
     /// Every message that matters as (sender, sent, receiver, received), in a fixed order.
     pub(crate) fn messages(&self) -> impl Iterator<Item = (usize, i64, usize, i64)> + '_ {
-        let forth = self.corridor.upper().vertices().iter().map(|p| (self.a, p.x(), self.b, p.y()));
-        let back = self.corridor.lower().vertices().iter().map(|p| (self.b, p.y(), self.a, p.x()));
+        let forth = self.corridor.points(Side::Upper).map(|p| (self.a, p.x(), self.b, p.y()));
+        let back = self.corridor.points(Side::Lower).map(|p| (self.b, p.y(), self.a, p.x()));
         forth.chain(back)
     }
-}
 
-impl Tie {
-    fn over(forward: Bounded, relaxed_by: i64, span_a: Span, span_b: Span) -> Option<Self> {
-        let backward = forward.mirrored();
-        // hi − lo is convex: its largest value over a span is at an end.
-        let ends = [
-            half_width(&forward, span_a.begin)?,
-            half_width(&forward, span_a.end)?,
-            half_width(&backward, span_b.begin)?,
-            half_width(&backward, span_b.end)?,
-        ];
-        Some(Self { half_width: ends.into_iter().max()?, forward, backward, relaxed_by })
-    }
-
-    /// The relation from `child`, one of the two clocks of `link`, to the other.
-    pub(crate) fn from(&self, link: &Link, child: usize) -> &Bounded {
-        if child == link.a { &self.forward } else { &self.backward }
-    }
-
-    /// Whether the bounds are proven rather than a least violation.
-    pub(crate) fn is_guaranteed(&self) -> bool {
-        self.relaxed_by == 0
+    /// How many of the messages that matter are received before they were sent, by these corrections, exactly.
+    pub(crate) fn inversions(&self, corrections: &[Correction]) -> usize {
+        self.messages()
+            .filter(|&(sender, sent, receiver, received)| {
+                corrections[sender].apply(sent) > corrections[receiver].apply(received)
+            })
+            .count()
     }
 }
 
-/// The verdict, and for a usable link the relation a → b with the relaxation it needed.
-fn verdict(corridor: &Corridor, prior: SlopeRange) -> (LinkQuality, Option<(Bounded, i64)>) {
-    match corridor.messages() {
-        (0, 0) => return (LinkQuality::Absent, None),
-        (0, _) | (_, 0) => return (LinkQuality::OneWay, None),
-        _ => {}
-    }
-    match corridor.within(prior) {
-        Ok(bounded) => {
-            let complete = corridor.rates().is_ok_and(|r| r.min.is_some() && r.max.is_some());
-            let quality = if complete { LinkQuality::Accurate } else { LinkQuality::Incomplete };
-            (quality, Some((bounded, 0)))
-        }
-        Err(why) => least_violation(corridor, prior, why)
-            .unwrap_or((LinkQuality::Refused { why: Refusal::Contradiction(why) }, None)),
+fn quality(corridor: &Corridor) -> LinkQuality {
+    match corridor.rates() {
+        Ok(SlopeRange { min: Some(_), max: Some(_) }) | Err(_) => LinkQuality::Accurate,
+        Ok(_) => LinkQuality::Incomplete,
     }
 }
 
-/// An infeasible corridor made feasible: all messages relaxed by twice the violation of the best line, which
+/// A contradictory corridor made possible: all messages relaxed by twice the violation of the best line, which
 /// leaves the lines that are at most that violation worse than the best one. `None` when the link must be
 /// refused.
 fn least_violation(
     corridor: &Corridor,
-    prior: SlopeRange,
-    why: Infeasible,
-) -> Option<(LinkQuality, Option<(Bounded, i64)>)> {
+    model: &Model,
+    why: &Infeasible,
+) -> Option<(LinkQuality, crate::relation::Piece, i64)> {
     let contradictory = matches!(why, Infeasible::Crossed { .. } | Infeasible::SameInstant { .. });
     let (forth, back) = corridor.messages();
     if !contradictory || forth.min(back) >= MIN_MESSAGES_TO_REFUSE {
         return None;
     }
-    let violation_ns = MarginLine::of(corridor, prior.closed()?)?.margin_ns().checked_neg()?;
+    let band = model.prior().closed()?;
+    let violation_ns = MarginLine::of(corridor, band)?.margin_ns().checked_neg()?;
     // One more nanosecond: the violation is rounded.
     let relax_by = violation_ns.checked_mul(2)?.checked_add(1)?;
-    let bounded = corridor.relaxed(relax_by).ok()?.within(prior).ok()?;
-    Some((LinkQuality::Approximate { violation_ns }, Some((bounded, relax_by))))
-}
-
-/// Half of hi − lo at `x`, rounded up.
-fn half_width(bounded: &Bounded, x: i64) -> Option<i64> {
-    let (lo, hi) = (bounded.lo(x)? as i128, bounded.hi(x)? as i128);
-    i64::try_from(ceil_div(hi - lo, 2)).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::corridor::tests::corridor;
-
-    fn judge(upper: &[(i64, i64)], lower: &[(i64, i64)]) -> Link {
-        let span = Span { begin: 0, end: 1000 };
-        Link::judge((0, span), (1, span), corridor(upper, lower), SlopeRange::prior(500))
-    }
-
-    #[test]
-    fn verdicts() {
-        assert_eq!(judge(&[], &[]).quality, LinkQuality::Absent);
-        assert_eq!(judge(&[(0, 5)], &[]).quality, LinkQuality::OneWay);
-        assert_eq!(judge(&[(0, 5)], &[(9, 2)]).quality, LinkQuality::Incomplete);
-        let accurate = judge(&[(0, 5), (1000, 1005)], &[(0, 0), (1000, 1000)]);
-        assert_eq!(accurate.quality, LinkQuality::Accurate);
-        let report = accurate.report(Some(true));
-        assert_eq!((report.half_width_ns, report.prior_contradicted), (Some(3), false));
-    }
-
-    #[test]
-    fn few_contradictory_messages_are_approximated_many_refused() {
-        let few = judge(&[(0, 0)], &[(0, 10)]);
-        assert_eq!(few.quality, LinkQuality::Approximate { violation_ns: 5 });
-        let tie = few.tie.unwrap();
-        assert!(!tie.is_guaranteed() && tie.forward.lo(0) == Some(-1) && tie.forward.hi(0) == Some(11));
-        let up: Vec<_> = (0..8).map(|t| (t * 100, t * 100)).collect();
-        let down: Vec<_> = (0..8).map(|t| (t * 100, t * 100 + 10)).collect();
-        let many = judge(&up, &down);
-        assert!(matches!(many.quality, LinkQuality::Refused { why: Refusal::Contradiction(_) }));
-        assert!(many.tie.is_none());
-    }
-
-    #[test]
-    fn a_clock_that_runs_backwards_is_refused_however_few() {
-        let link = judge(&[(1000, 0)], &[(0, 500)]);
-        let why = Refusal::Contradiction(link.corridor.rates().unwrap_err());
-        assert_eq!(link.quality, LinkQuality::Refused { why });
-        assert!(why.to_string().contains("backwards"));
-    }
+    let bounded = Bounded::new(corridor, band, model.wander().ok()?, false).relaxed(relax_by)?;
+    let piece = crate::pieces::piece(corridor, bounded, false)?;
+    Some((LinkQuality::Approximate { violation_ns }, piece, relax_by))
 }

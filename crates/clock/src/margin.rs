@@ -8,7 +8,7 @@
 //! multiplied three times.
 //!
 //! In an infeasible corridor the gap is negative, and the same line is the one of least violation.
-//! Used by [`crate::joint`] as the first estimate of every link.
+//! [`crate::link`] uses it for links that contradict themselves; estimates are those of [`crate::folds`].
 
 use crate::corridor::Corridor;
 use crate::exact::{Fraction, floor_div, saturate};
@@ -18,11 +18,12 @@ use crate::slope::{Slope, SlopeBand};
 /// The line halfway between two parallel lines, one through an upper and one through a lower point.
 ///
 /// ```
-/// use isochrone_clock::{Corridor, SlopeRange};
+/// use isochrone_clock::{Corridor, MarginLine, SlopeRange};
 /// let mut link = Corridor::new();
 /// link.a_to_b(0, 100)?;
 /// link.b_to_a(1_000, 1_000)?;
-/// let line = link.within(SlopeRange::prior(0))?.margin_line().ok_or("both directions have messages")?;
+/// let band = SlopeRange::prior(0).closed().ok_or("not empty")?;
+/// let line = MarginLine::of(&link, band).ok_or("both directions have messages")?;
 /// assert_eq!((line.at(0), line.margin_ns()), (50, 50));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -157,8 +158,9 @@ mod tests {
             x in -300i64..300,
         ) {
             let upper: Vec<_> = upper.into_iter().map(|(x, y)| (x, y + 140)).collect();
-            if let Ok(bounded) = corridor(&upper, &lower).within(SlopeRange::prior(100_000)) {
-                let line = bounded.margin_line().unwrap();
+            let c = corridor(&upper, &lower);
+            if let Ok(bounded) = c.within(SlopeRange::prior(100_000), crate::Wander::NONE) {
+                let line = MarginLine::of(&c, bounded.band()).unwrap();
                 prop_assert!(line.margin_ns() >= 0);
                 prop_assert!(bounded.lo(x).unwrap() <= line.at(x) && line.at(x) <= bounded.hi(x).unwrap());
             }

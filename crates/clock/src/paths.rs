@@ -35,7 +35,7 @@ pub(crate) struct Tree {
     /// Clocks in reach, the root first, every other after its next one.
     pub(crate) order: Vec<usize>,
     /// The cost of the most expensive path.
-    worst: Cost,
+    pub(crate) worst: Cost,
 }
 
 impl Graph {

@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use crate::error::ClockError;
 use crate::exact::Fraction;
 use crate::point::Point;
+use crate::wander::Wander;
 
 /// How far the rates of two computers' clocks are believed to lie apart when messages do not say, in parts
 /// per million.
@@ -92,6 +93,19 @@ impl Slope {
         self.dy > 0
     }
 
+    /// The slope moved down or up by how much the rate may wander about it, rounded away from it to a multiple of
+    /// 2⁻⁴⁰. Slopes beyond all clocks stay as they are.
+    fn moved(self, wander: Wander, up: bool) -> Self {
+        const GRID: i64 = 1 << 40;
+        let steps = self.dy as i128 * GRID as i128 / self.dx as i128;
+        if wander == Wander::NONE || steps.abs() > (GRID as i128) << 20 {
+            return self;
+        }
+        let steps = steps as i64;
+        let by = wander.over(steps) + 1;
+        Self { dy: if up { steps + by } else { steps - by }, dx: GRID }
+    }
+
     /// Height at `x` of the line of this slope through `point`, exactly.
     ///
     /// For any `x` within ±2⁶² the numerator stays below 2¹²⁷.
@@ -146,6 +160,12 @@ impl SlopeRange {
         // `None` sorts below every slope: right for `max` of two minima, and filtered away for `min` of two
         // maxima.
         Self { min: self.min.max(other.min), max: [self.max, other.max].into_iter().flatten().min() }
+    }
+
+    /// The constants that rates can have which come to lie in this range somewhere: wider by what may be between.
+    #[must_use]
+    pub fn widened(self, wander: Wander) -> Self {
+        Self { min: self.min.map(|s| s.moved(wander, false)), max: self.max.map(|s| s.moved(wander, true)) }
     }
 
     /// Whether no slope is in the range.
@@ -243,6 +263,18 @@ mod tests {
         assert!(SlopeRange { min: None, max: Some(slope(-1, 1)) }.closed().is_none());
         assert_eq!(SlopeRange::prior(1_000_000).min, None);
         assert!(!prior.is_empty() && prior.contains(Slope::ONE));
+    }
+
+    #[test]
+    fn widening_is_outward() {
+        let wander = Wander::of_pair_ppm(0.1).unwrap();
+        let range = SlopeRange { min: Some(slope(-1, 3)), max: Some(Slope::ONE) };
+        let wide = range.widened(wander);
+        assert!(wide.min.unwrap() < range.min.unwrap() && wide.max.unwrap() > range.max.unwrap());
+        assert!((wide.max.unwrap().ppm() - 0.2).abs() < 1e-5, "{}", wide.max.unwrap().ppm());
+        assert_eq!(range.widened(Wander::NONE), range);
+        let steep = SlopeRange { min: None, max: Some(slope(1 << 62, 1)) };
+        assert_eq!(steep.widened(wander), steep);
     }
 
     #[test]

@@ -1,128 +1,141 @@
-//! The guaranteed interval of one clock along its path to the reference.
+//! The guaranteed interval of a clock over its span, from what all links prove at some instants.
 //!
-//! With increasing relations, the highest time after two links is the second link's highest time at the first
-//! link's highest time; the same for the lowest. A composition of increasing convex functions is convex
-//! (concave for the lowest), so rows sampled at any instants and joined by chords stay outside the truth.
-//! [`crate::joint`] calls this once per clock.
+//! When the reference shows τ, a clock shows between L(τ) and G(τ) ([`crate::reach`]). Turned round: when the clock shows
+//! L(τ), the reference shows τ at the latest, and when it shows G(τ), τ at the earliest. Between two such instants the
+//! truth, a line but for its wander, stays below the chord but for its wander; across a break it stays between the values
+//! on either side, since no clock goes back. [`crate::joint`] makes one of these for every clock.
 
-use crate::MAX_ABS_NS;
-use crate::bounded::Bounded;
 use crate::correction::Correction;
 use crate::error::ClockError;
+use crate::exact::{ceil_div, floor_div};
 use crate::interval::{Interval, IntervalRow, MAX_BOUND_NS};
 use crate::span::Span;
+use crate::wander::Wander;
 
-/// Most rows of a clock's interval.
-pub const MAX_ROWS: usize = 64;
+/// Points through which a bound goes: (raw time of the clock, time of the reference), by both.
+type Polyline = Vec<(i64, i64)>;
 
-/// The lowest and highest reference time at some instants of a clock.
+/// What is known of one clock.
 #[derive(Debug)]
 pub(crate) struct Bounds {
-    /// (raw, lo, hi), raw strictly increasing.
-    rows: Vec<(i64, i64, i64)>,
-    /// By how much rounding to whole nanoseconds can push an estimate out, ns.
-    rounding: i64,
+    /// At this raw time the reference is not later.
+    latest: Polyline,
+    earliest: Polyline,
+    /// Between these instants of the reference a break lies.
+    breaks: Vec<Span>,
+    wander: Wander,
+}
+
+/// The lowest and highest reference time at an instant of a clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) raw: i64,
+    pub(crate) lo: i64,
+    pub(crate) hi: i64,
 }
 
 impl Bounds {
-    /// The bounds of a clock with that span, along `path`: the relations from the clock to the next, and so
-    /// on to the reference. An empty path is that of the reference.
-    pub(crate) fn along(path: &[&Bounded], span: Span) -> Self {
-        let rows = instants(path.first().copied(), span).into_iter().map(|raw| {
-            let lo = path.iter().try_fold(raw, |t, hop| hop.lo(t));
-            let hi = path.iter().try_fold(raw, |t, hop| hop.hi(t));
-            // A bound beyond the range of times is as good as none.
-            let lo = lo.unwrap_or(-MAX_BOUND_NS).clamp(-MAX_BOUND_NS, MAX_BOUND_NS);
-            let hi = hi.unwrap_or(MAX_BOUND_NS).clamp(-MAX_BOUND_NS, MAX_BOUND_NS);
-            (raw, lo, hi)
-        });
-        Self { rows: rows.collect(), rounding: path.len() as i64 + 2 }
-    }
-
-    /// Whether the estimate is within the bounds at every row, but for the rounding to whole nanoseconds.
-    pub(crate) fn contain(&self, estimate: &Correction) -> bool {
-        self.rows.iter().all(|&(raw, lo, hi)| {
-            let t = estimate.apply(raw);
-            lo.saturating_sub(self.rounding) <= t && t <= hi.saturating_add(self.rounding)
-        })
-    }
-
-    /// The interval to publish with that estimate. Where rounding left the estimate outside, the row is
-    /// widened to hold it.
-    ///
-    /// e95 is, for now, the half width of the interval, rounded up: the estimate is seldom farther from the truth,
-    /// but a statistical figure it is not.
-    pub(crate) fn around(&self, estimate: &Correction) -> Result<Interval, ClockError> {
-        let rows = self.rows.iter().map(|&(raw, lo, hi)| {
-            let t = estimate.apply(raw).clamp(-MAX_BOUND_NS, MAX_BOUND_NS);
-            let (lo, hi) = (lo.min(t), hi.max(t));
-            // Differences of values within ±2⁶² may be 2⁶³: saturate.
-            IntervalRow { raw, lo, hi, e95: hi.saturating_sub(lo).saturating_add(1) / 2 }
-        });
-        Interval::new(rows.collect())
-    }
-}
-
-/// The ends of the span, and the instants inside at which the bounds of the first hop bend.
-fn instants(first: Option<&Bounded>, span: Span) -> Vec<i64> {
-    let corridor = first.map(Bounded::corridor);
-    let bends = corridor.into_iter().flat_map(|c| c.upper().vertices().iter().chain(c.lower().vertices()));
-    let mut inside: Vec<i64> = bends.map(|v| v.x()).filter(|&x| span.begin < x && x < span.end).collect();
-    inside.sort_unstable();
-    inside.dedup();
-    let room = MAX_ROWS - 2;
-    if inside.len() > room {
-        // Evenly by rank: vertices are dense where the bounds bend most.
-        let kept = (0..room).map(|i| inside[i * inside.len() / room]);
-        inside = kept.collect();
-    }
-    let end = if span.end > span.begin { Some(span.end) } else { None };
-    [span.begin.clamp(-MAX_ABS_NS, MAX_ABS_NS)].into_iter().chain(inside).chain(end).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Corridor, SlopeRange};
-
-    fn curved(vertices: i64) -> Bounded {
-        let mut c = Corridor::new();
-        for i in -vertices..=vertices {
-            // A very flat parabola on either side: every message is a vertex.
-            c.a_to_b(i * 1_000_000, i * 1_000_000 + 1000 + i * i).unwrap();
-            c.b_to_a(i * 1_000_000 - 1000 - i * i, i * 1_000_000).unwrap();
+    /// From (instant of the reference, earliest, latest time that the clock can show then).
+    pub(crate) fn new(
+        known: impl Iterator<Item = (i64, Option<i64>, Option<i64>)>,
+        breaks: Vec<Span>,
+        wander: Wander,
+    ) -> Self {
+        let mut bounds = Self { latest: Vec::new(), earliest: Vec::new(), breaks, wander };
+        for (instant, earliest_shown, latest_shown) in known {
+            bounds.latest.extend(earliest_shown.map(|raw| (raw, instant)));
+            bounds.earliest.extend(latest_shown.map(|raw| (raw, instant)));
         }
-        c.within(SlopeRange::prior(500)).unwrap()
+        bounds
     }
 
-    #[test]
-    fn rows_are_thinned_and_stay_outward() {
-        let bounded = curved(100);
-        let span = Span { begin: -90_500_000, end: 99_000_000 };
-        let bounds = Bounds::along(&[&bounded], span);
-        assert_eq!(bounds.rows.len(), MAX_ROWS);
-        let estimate = Correction::identity(span.begin, span.end);
-        assert!(bounds.contain(&estimate));
-        let interval = bounds.around(&estimate).unwrap();
-        for t in (span.begin..=span.end).step_by(77_777) {
-            let (lo, hi, e95) = interval.at(t).unwrap();
-            assert!(lo <= bounded.lo(t).unwrap() && hi >= bounded.hi(t).unwrap() && e95 >= (hi - lo) / 2);
+    /// Rows over the span of the clock: at its ends, at these raw times, and around breaks.
+    pub(crate) fn rows(&self, span: Span, at: impl Iterator<Item = i64>) -> Vec<Row> {
+        let boxes: Vec<(Row, Row)> = self.breaks.iter().filter_map(|&b| self.around(b)).collect();
+        let around = boxes.iter().flat_map(|(l, r)| [l.raw, l.raw + 1, r.raw - 1, r.raw]);
+        let mut times: Vec<i64> = at
+            .chain(around)
+            .chain([span.begin, span.end])
+            .filter(|t| (span.begin..=span.end).contains(t))
+            .collect();
+        times.sort_unstable();
+        times.dedup();
+        let gap = times.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
+        // Half a gap one way and half the other: between rows, the truth may leave the chord by so much.
+        let slack = self.wander.over(gap) / 2 + i64::from(self.wander != Wander::NONE);
+        let mut rows: Vec<Row> = times
+            .into_iter()
+            .map(|raw| match boxes.iter().find(|(l, r)| l.raw < raw && raw < r.raw) {
+                Some((left, right)) => Row { raw, lo: left.lo, hi: right.hi },
+                None => self.at(raw),
+            })
+            .map(|row| Row {
+                lo: limited(row.lo.saturating_sub(slack)),
+                hi: limited(row.hi.saturating_add(slack)),
+                ..row
+            })
+            .collect();
+        // Clocks do not go back: what bounds the past bounds the future from below.
+        for i in 1..rows.len() {
+            rows[i].lo = rows[i].lo.max(rows[i - 1].lo);
+        }
+        for i in (1..rows.len()).rev() {
+            rows[i - 1].hi = rows[i - 1].hi.min(rows[i].hi);
+        }
+        rows
+    }
+
+    fn at(&self, raw: i64) -> Row {
+        let hi = self.on(&self.latest, raw, 1).unwrap_or(MAX_BOUND_NS);
+        let lo = self.on(&self.earliest, raw, -1).unwrap_or(-MAX_BOUND_NS);
+        Row { raw, lo, hi }
+    }
+
+    /// The bound at `raw`, rounded up (`outward` 1) or down (−1). Beyond the points nothing is known on the open side.
+    fn on(&self, line: &Polyline, raw: i64, outward: i64) -> Option<i64> {
+        let right = line.partition_point(|p| p.0 < raw);
+        match (right.checked_sub(1).map(|left| line[left]), line.get(right)) {
+            (_, Some(&(at, instant))) if at == raw => Some(instant),
+            (Some(left), Some(&right)) => {
+                let (run, whole) = ((raw - left.0) as i128, (right.0 - left.0) as i128);
+                let rise = (right.1 as i128 - left.1 as i128) * run;
+                let chord = if outward > 0 { ceil_div(rise, whole) } else { floor_div(rise, whole) };
+                let near = (raw - left.0).min(right.0 - raw);
+                let slack = outward * 2 * self.wander.over(near);
+                Some(left.1.saturating_add(chord as i64).saturating_add(slack))
+            }
+            // The past is not later than what follows it, the future not earlier than what precedes it.
+            (None, Some(&(_, instant))) if outward > 0 => Some(instant),
+            (Some((_, instant)), None) if outward < 0 => Some(instant),
+            _ => None,
         }
     }
 
-    #[test]
-    fn the_reference_is_certain() {
-        let span = Span { begin: 3, end: 9 };
-        let interval = Bounds::along(&[], span).around(&Correction::identity(3, 9)).unwrap();
-        assert_eq!((interval.at(3), interval.at(9)), (Some((3, 3, 0)), Some((9, 9, 0))));
+    /// The rows just before and just behind all instants at which a break may show.
+    fn around(&self, at: Span) -> Option<(Row, Row)> {
+        let left = self.latest.iter().rev().find(|p| p.1 <= at.begin)?.0;
+        let right = self.earliest.iter().find(|p| p.1 >= at.end)?.0;
+        (left < right).then(|| (self.at(left), self.at(right)))
     }
+}
 
-    #[test]
-    fn an_estimate_outside_is_not_accepted() {
-        let bounded = curved(3);
-        let span = Span { begin: 0, end: 1_000_000 };
-        let bounds = Bounds::along(&[&bounded], span);
-        let shifted = Correction::through(vec![(0, 5000), (1_000_000, 1_005_000)]).unwrap();
-        assert!(!bounds.contain(&shifted));
-    }
+/// The interval to publish: rows, estimate and realistic error. Where rounding left the estimate outside a row, the row is
+/// widened to hold it.
+pub(crate) fn published(
+    rows: &[Row],
+    estimate: &Correction,
+    realistic: impl Fn(i64) -> Option<f64>,
+) -> Result<Interval, ClockError> {
+    let row = |&Row { raw, lo, hi }: &Row| {
+        let t = limited(estimate.apply(raw));
+        let (lo, hi) = (lo.min(t), hi.max(t));
+        let sure = hi.saturating_sub(t).max(t.saturating_sub(lo));
+        let e95 = realistic(raw).map_or(sure, |error| (error.ceil() as i64).clamp(0, sure));
+        IntervalRow { raw, lo, hi, e95 }
+    };
+    Interval::new(rows.iter().map(row).collect())
+}
+
+fn limited(time: i64) -> i64 {
+    time.clamp(-MAX_BOUND_NS, MAX_BOUND_NS)
 }

@@ -37,7 +37,7 @@ pub struct Artefact {
 /// The clock model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Model {
-    /// How far a clock's rate may wander from its line, ppm. 0: clocks are straight lines.
+    /// How far a clock's rate may be from constant between breaks, ppm. 0: clocks are straight lines.
     pub wander_ppm: f64,
     /// How far apart the rates of two clocks may be where messages do not tell, ppm.
     pub rate_prior_ppm: u32,
@@ -106,8 +106,11 @@ pub struct Formula {
 /// A clock that was set or slewed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BreakEntry {
-    /// When, on the clock itself.
+    /// When, on the clock itself: the middle of the range.
     pub raw_ns: i64,
+    /// Not before and not after these times of the clock.
+    #[serde(default)]
+    pub raw_range_ns: (i64, i64),
     /// `slew` or `step`.
     pub kind: String,
     /// Change of rate.
@@ -137,6 +140,10 @@ pub struct LinkEntry {
     pub offset_at_middle_ns: (Option<i64>, Option<i64>),
     /// Least sum of the delays there and back that the messages show.
     pub min_rtt_ns: Option<i64>,
+    /// How far the rate of either clock may wander by the bounds of this link, ppm: more than the model's where the
+    /// messages show that it does.
+    #[serde(default)]
+    pub wander_ppm: f64,
 }
 
 /// What a link is worth.

@@ -1,22 +1,19 @@
 //! From a solution of the clocks to the artefact.
 
-use isochrone_clock::{Bounded, LinkQuality, LinkReport, SlopeRange, Solution};
+use isochrone_clock::suspect::Reason;
+use isochrone_clock::{BreakKind, ClockBreak, LinkQuality, LinkReport, Side, Solution, Suspect};
 
 use crate::artefact::{
-    Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model, Quality, TraceEntry, VERSION,
+    Artefact, BreakEntry, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model, Quality,
+    SuspectEntry, TraceEntry, VERSION,
 };
 use crate::hosts::{self, HostClock};
 use crate::input::Inputs;
-use crate::links::{Links, inversions};
-use crate::matching::Matches;
+use crate::links::Links;
 use crate::options::Options;
 
-/// The clocks are taken for straight lines.
-const WANDER_PPM: f64 = 0.0;
-/// `e95` is the half width of the interval: it makes nothing of the delays being about the same both ways.
-const ASYMMETRY: f64 = 1.0;
-/// How the point inside the corridors is chosen: the whole graph's sum of margins is made greatest.
-const METHOD: &str = "margin";
+/// How the point inside the corridors is chosen: see `docs/SYNC.md`.
+const METHOD: &str = "default";
 
 /// Puts everything but refusals into its place in the artefact.
 pub(crate) fn assemble(
@@ -24,7 +21,6 @@ pub(crate) fn assemble(
     clocks: &[HostClock],
     solution: &Solution,
     links: &Links,
-    matches: &Matches,
     reference: Option<usize>,
     options: &Options,
 ) -> Artefact {
@@ -39,13 +35,12 @@ pub(crate) fn assemble(
         .iter()
         .enumerate()
         .filter_map(|(index, clock)| Some(clock_entry(inputs, clock, index, island_of(index)?, solution)));
-    let inversions = inversions(matches, solution, &island_of);
     let mut link_entries = Vec::new();
     for a in 0..clocks.len() {
         for b in a + 1..clocks.len() {
             let report = solution.links.iter().find(|l| (l.a, l.b) == (a, b));
-            let mut entry = link_entry(&clocks[a], &clocks[b], report, links.counts(a, b), options);
-            entry.inversions = inversions.get(&(a, b)).copied().unwrap_or(0);
+            let mut entry = link_entry(&clocks[a], &clocks[b], report, links.counts(a, b));
+            entry.inversions = report.and_then(|r| r.inversions).unwrap_or(0) as u64;
             link_entries.push(entry);
         }
     }
@@ -55,13 +50,21 @@ pub(crate) fn assemble(
     Artefact {
         version: VERSION,
         reference: reference.map(name).unwrap_or_default(),
-        model: Model { wander_ppm: WANDER_PPM, rate_prior_ppm: options.rate_prior_ppm, asymmetry: ASYMMETRY },
+        model: Model {
+            wander_ppm: options.model.wander_ppm,
+            rate_prior_ppm: options.model.prior_ppm,
+            asymmetry: options.model.asymmetry,
+        },
         islands: islands.collect(),
         clocks: entries.collect(),
         links: link_entries,
-        suspects: Vec::new(),
+        suspects: suspects(clocks, solution),
         refused: Vec::new(),
-        contradictions: Vec::new(),
+        contradictions: solution
+            .contradictions
+            .iter()
+            .map(|l| l.iter().map(|&c| name(c)).collect())
+            .collect(),
     }
 }
 
@@ -90,7 +93,7 @@ fn clock_entry(
         rate_after: correction.rate_after().to_string(),
         formula: Formula::of(correction),
         interval: solution.intervals[index].rows().iter().map(|r| (r.raw, r.lo, r.hi, r.e95)).collect(),
-        breaks: Vec::new(),
+        breaks: solution.breaks[index].iter().map(break_entry).collect(),
     }
 }
 
@@ -99,7 +102,6 @@ fn link_entry(
     b: &HostClock,
     report: Option<&LinkReport>,
     messages: MessageCounts,
-    options: &Options,
 ) -> LinkEntry {
     let mut entry = LinkEntry {
         a: a.host.clone(),
@@ -111,6 +113,7 @@ fn link_entry(
         rate_ppm: (None, None),
         offset_at_middle_ns: (None, None),
         min_rtt_ns: None,
+        wander_ppm: 0.0,
     };
     let Some(report) = report else { return entry };
     entry.rate_ppm = report.rate_ppm;
@@ -121,23 +124,53 @@ fn link_entry(
         LinkQuality::Absent => Quality::Absent,
         LinkQuality::Refused { .. } => Quality::Refused,
     };
-    if let Some(bounded) = relation(report, options) {
-        let (first, last) = report.corridor.x_range().unwrap_or_default();
-        let (lo, hi) = bounded.offset_bounds_at(first + (last - first) / 2);
-        let with_offsets = |raw: i64| raw.checked_add(b.offset_ns.checked_sub(a.offset_ns)?);
-        entry.offset_at_middle_ns = (lo.and_then(with_offsets), hi.and_then(with_offsets));
-        entry.min_rtt_ns = bounded.margin_line().map(|line| line.margin_ns().saturating_mul(2));
-    }
+    let suspects = |side| report.suspects.iter().filter(|s| s.side == side).count() as u64;
+    entry.messages.a_to_b -= suspects(Side::Upper);
+    entry.messages.b_to_a -= suspects(Side::Lower);
+    entry.messages.suspect = report.suspects.len() as u64;
+    let with_offsets = |raw: i64| raw.checked_add(b.offset_ns.checked_sub(a.offset_ns)?);
+    let (lo, hi) = report.offset_at_middle_ns;
+    entry.offset_at_middle_ns = (lo.and_then(with_offsets), hi.and_then(with_offsets));
+    entry.min_rtt_ns = report.min_rtt_ns;
+    entry.wander_ppm = report.wander_ppm;
     entry
 }
 
-/// The relation that a link's messages prove: by themselves where they bound the rate, else within the prior.
-fn relation(report: &LinkReport, options: &Options) -> Option<Bounded> {
-    let (min, max) = report.rate_ppm;
-    let range = if min.is_some() && max.is_some() {
-        SlopeRange::UNBOUNDED
-    } else {
-        SlopeRange::prior(options.rate_prior_ppm)
+/// The messages of all links that were left out because they look wrong.
+fn suspects(clocks: &[HostClock], solution: &Solution) -> Vec<SuspectEntry> {
+    let entry = |link: &LinkReport, suspect: &Suspect| {
+        let (a, b) = (clocks[link.a].host.clone(), clocks[link.b].host.clone());
+        let (x, y) = (suspect.point.x(), suspect.point.y());
+        let why = match suspect.reason {
+            Reason::Contradicts { violation_ns } if violation_ns > 0.0 => {
+                format!(
+                    "no relation of the clocks satisfies it and the others; the best misses it by {violation_ns:.0} ns"
+                )
+            }
+            Reason::Contradicts { .. } => "it contradicts the messages before and behind it".to_owned(),
+            Reason::TooEarly { z } => {
+                format!("it arrived earlier than the others by {z:.0} times what their delays scatter")
+            }
+        };
+        match suspect.side {
+            Side::Upper => SuspectEntry { link: (a, b), sent_raw_ns: x, received_raw_ns: y, why },
+            Side::Lower => SuspectEntry { link: (b, a), sent_raw_ns: y, received_raw_ns: x, why },
+        }
     };
-    report.corridor.within(range).ok()
+    solution.links.iter().flat_map(|link| link.suspects.iter().map(move |s| entry(link, s))).collect()
+}
+
+/// Where a clock was set, stopped or slewed.
+fn break_entry(found: &ClockBreak) -> BreakEntry {
+    BreakEntry {
+        raw_ns: found.raw.begin.midpoint(found.raw.end),
+        raw_range_ns: (found.raw.begin, found.raw.end),
+        kind: match found.kind {
+            BreakKind::Step => "step",
+            BreakKind::Slew => "slew",
+        }
+        .to_owned(),
+        size_ppm: found.size_ppm,
+        size_ns: found.size_ns,
+    }
 }

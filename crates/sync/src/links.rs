@@ -7,7 +7,7 @@ use isochrone_clock::{Corridor, Infeasible, LinkData, LinkQuality, Point, Refusa
 use crate::artefact::MessageCounts;
 use crate::hosts::HostClock;
 use crate::input::Refused;
-use crate::matching::{Matches, Message};
+use crate::matching::Matches;
 
 /// Pairs of clocks `(a, b)`, `a < b`, and what their messages say.
 #[derive(Debug, Default)]
@@ -55,6 +55,10 @@ pub(crate) fn refused(clocks: &[HostClock], solution: &Solution) -> Vec<Refused>
         let LinkQuality::Refused { why } = &link.quality else { return None };
         let (a, b) = (&clocks[link.a].host, &clocks[link.b].host);
         let mut reason = why.to_string();
+        if let Refusal::Loop { clocks: around } = why {
+            let names: Vec<&str> = around.iter().map(|&clock| clocks[clock].host.as_str()).collect();
+            reason += &format!(" {}", names.join(" – "));
+        }
         if let Refusal::Contradiction(contradiction) = why {
             reason += &contradicting(contradiction, a, b);
             reason += ": one of the two clocks was set, slewed or stopped while it was traced, or packets were mistaken";
@@ -80,23 +84,6 @@ fn contradicting(contradiction: &Infeasible, a: &str, b: &str) -> String {
         none if none.is_empty() => none,
         listed => format!(" (raw ns of {a}: {listed})"),
     }
-}
-
-/// Messages per pair that the corrections show as received before they were sent.
-pub(crate) fn inversions(
-    matches: &Matches,
-    solution: &Solution,
-    island_of: &impl Fn(usize) -> Option<usize>,
-) -> BTreeMap<(usize, usize), u64> {
-    let mut counts = BTreeMap::new();
-    for &Message { sender, sent, receiver, received } in &matches.messages {
-        let inverted =
-            solution.corrections[sender].apply(sent) > solution.corrections[receiver].apply(received);
-        if inverted && island_of(sender) == island_of(receiver) {
-            *counts.entry(pair_of(sender, receiver)).or_default() += 1;
-        }
-    }
-    counts
 }
 
 fn pair_of(x: usize, y: usize) -> (usize, usize) {

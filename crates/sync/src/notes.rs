@@ -66,7 +66,7 @@ fn losses(clock: &HostClock, facts: &[TraceFacts]) -> Option<String> {
 /// Bounds that rest on more than messages, and messages that contradict what is usual.
 fn assumption(clocks: &[HostClock], link: &LinkReport, options: &Options) -> Option<String> {
     let pair = format!("{} – {}", clocks[link.a].host, clocks[link.b].host);
-    let prior = options.rate_prior_ppm;
+    let prior = options.model.prior_ppm;
     if link.prior_contradicted {
         return Some(format!(
             "{pair}: by the messages, the rates of the two clocks differ by more than {prior} ppm, which is rare; the \

@@ -100,13 +100,12 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     }
     let matches = matcher.finish();
     let messages = Links::new(&matches);
-    let network =
-        Network { clocks: spans, links: messages.corridors(), prior_ppm: options.rate_prior_ppm, reference };
+    let network = Network { clocks: spans, links: messages.corridors(), model: options.model, reference };
     let solution = solve(&network)?;
     refused.extend(links::refused(&clocks, &solution));
 
     let notes = notes::about(inputs, &clocks, &facts, &solution, options);
-    let mut artefact = assemble(inputs, &clocks, &solution, &messages, &matches, reference, options);
+    let mut artefact = assemble(inputs, &clocks, &solution, &messages, reference, options);
     artefact.refused = inputs.refused.iter().chain(&refused).map(Into::into).collect();
     let opened = inputs.traces.iter().flat_map(|input| input.trace.diagnostics());
     let damaged = opened.chain(facts.iter().flat_map(TraceFacts::diagnostics)).any(Diagnostic::is_loss);

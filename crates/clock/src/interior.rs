@@ -1,19 +1,20 @@
-//! The linear program that places all clocks of an island at once.
+//! A placement that no message contradicts, for estimates that some message does.
 //!
-//! The program looks for one affine map per clock, local to reference time, that maximises the sum over links
+//! The linear program looks for one affine map per clock, local to reference time, that maximises the sum over links
 //! of the link's margin: how much earlier every message of the link could have arrived. Written for maps to
-//! the reference, all constraints are linear: `map_sender(sent) + margin ≤ map_receiver(received)`.
+//! the reference, all constraints are linear: `map_sender(sent) + margin ≤ map_receiver(received)`. Its answer lies well
+//! inside of what all links allow together, and the estimate is pulled toward it until it is inside, too.
 //!
 //! Numbers: raw times have 60 bits, so the program never sees them. Its unknowns are the *residuals* (µs)
-//! against the composed margin lines at the two ends of each clock's span, and its right-hand sides are
-//! differences taken in integers. The answer is rounded to whole nanoseconds; [`crate::joint`] checks it
-//! exactly and falls back to the composed lines ([`crate::composed`]) if it fails.
+//! against the estimate at the two ends of each clock's span, and its right-hand sides are
+//! differences taken in integers. The answer is rounded to whole nanoseconds; [`crate::island`] checks it exactly.
 
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Variable};
 
-use crate::composed::affine;
 use crate::correction::Correction;
 use crate::link::Link;
+use crate::placement;
+use crate::rate::Rate;
 use crate::slope::Slope;
 use crate::span::Span;
 
@@ -36,6 +37,12 @@ const LINKS_PER_CLOCK: usize = 3;
 /// Rounds after which all rows are given to the solver at once.
 const MAX_ROUNDS: usize = 20;
 
+/// Halvings of the way from the program's answer to the estimate.
+const HALVINGS: usize = 8;
+
+/// Two knots closer than this (ns) do not carry a rate: rounding them to whole ns would show in it.
+const MIN_RATE_BASE_NS: i64 = 1_000_000_000;
+
 /// One island as the linear program sees it.
 pub(crate) struct Island<'a> {
     pub(crate) reference: usize,
@@ -43,10 +50,72 @@ pub(crate) struct Island<'a> {
     pub(crate) clocks: &'a [usize],
     /// Per clock of the network.
     pub(crate) spans: &'a [Span],
-    /// Per clock of the network: the composed estimate.
+    /// Per clock of the network: the estimate.
     pub(crate) first: &'a [Correction],
-    /// The links to satisfy: those that are feasible, and those without which the island falls apart.
+    /// The links to satisfy.
     pub(crate) links: &'a [&'a Link],
+}
+
+/// The corrections nearest to the estimate, on the way from it to the program's answer, that `keeps` accepts; `None` when
+/// not even the answer is.
+pub(crate) fn toward(
+    island: &placement::Island<'_>,
+    spans: &[Span],
+    estimate: &[Correction],
+    keeps: impl Fn(&[Correction]) -> bool,
+) -> Option<Vec<Correction>> {
+    let links: Vec<&Link> = island.relations().map(|(link, _)| link).collect();
+    let clocks = &island.tree.order;
+    let program = Island { reference: island.reference, clocks, spans, first: estimate, links: &links };
+    let mut inside = estimate.to_vec();
+    for (&clock, correction) in clocks.iter().zip(widest(&program)?) {
+        inside[clock] = correction;
+    }
+    if !keeps(&inside) {
+        return None;
+    }
+    let mixed = |share: f64| -> Vec<Correction> {
+        let mix = |clock: usize| {
+            let between = |raw: i64| {
+                let (from, to) = (inside[clock].apply(raw), estimate[clock].apply(raw));
+                from.saturating_add(((to as i128 - from as i128) as f64 * share).round() as i64)
+            };
+            let span = spans[clock];
+            affine(span, between(span.begin), between(span.end), || estimate[clock].rate_after())
+        };
+        let mut all = estimate.to_vec();
+        clocks.iter().filter(|&&c| c != island.reference).for_each(|&c| all[c] = mix(c));
+        all
+    };
+    let (mut best, mut good, mut bad) = (inside.clone(), 0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let share = f64::midpoint(good, bad);
+        let candidate = mixed(share);
+        if keeps(&candidate) {
+            (best, good) = (candidate, share);
+        } else {
+            bad = share;
+        }
+    }
+    Some(best)
+}
+
+/// The two-knot correction of a span; `short` gives the rate outside the knots when they are too close to
+/// carry one.
+fn affine(span: Span, begin: i64, end: i64, short: impl FnOnce() -> Rate) -> Correction {
+    let inside = |t: i64| t.clamp(-crate::MAX_ABS_NS, crate::MAX_ABS_NS - 1);
+    // Two instants of a clock are never one instant of another, even when rounding says so.
+    let (begin, end) = (inside(begin), inside(end).max(inside(begin) + 1));
+    let knots = vec![(span.begin, begin), (span.end, end)];
+    let made = if span.end - span.begin < MIN_RATE_BASE_NS {
+        let rate = short();
+        Correction::new(knots, rate, rate)
+    } else {
+        Correction::through(knots)
+    };
+    // Cannot fail: a span is in range and longer than nothing. If it does, the identity is caught by the
+    // caller's checks.
+    made.unwrap_or_else(|_| Correction::identity(span.begin, span.end))
 }
 
 /// A message that must not be inverted, relative to the first estimates.
@@ -112,7 +181,7 @@ fn rows(island: &Island<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     let widened = to_widen(island);
     for (index, link) in island.links.iter().enumerate() {
-        let relaxed = link.tie.as_ref().map_or(0, |t| t.relaxed_by) as i128;
+        let relaxed = link.relation.as_ref().map_or(0, |r| r.relaxed_by) as i128;
         for (sender, sent, receiver, received) in link.messages() {
             let arrival = island.first[receiver].apply(received) as i128;
             let slack = arrival - island.first[sender].apply(sent) as i128 + relaxed;
@@ -133,7 +202,7 @@ fn rows(island: &Island<'_>) -> Vec<Row> {
 /// well placed.
 fn to_widen(island: &Island<'_>) -> Vec<bool> {
     let per_clock = (LINKS_TO_WIDEN / island.clocks.len().max(1)).max(LINKS_PER_CLOCK);
-    let width = |i: usize| island.links[i].tie.as_ref().map_or(i64::MAX, |t| t.half_width);
+    let width = |i: usize| island.links[i].relation.as_ref().map_or(i64::MAX, |r| r.half_width);
     let mut by_width: Vec<usize> = (0..island.links.len()).collect();
     by_width.sort_by_key(|&i| (width(i), i));
     let mut taken = vec![0; island.spans.len()];
@@ -154,14 +223,14 @@ fn to_widen(island: &Island<'_>) -> Vec<bool> {
 fn rate_rows(island: &Island<'_>) -> Vec<RateRow> {
     let mut rows = Vec::new();
     for link in island.links {
-        let Some(tie) = &link.tie else { continue };
-        let proven = tie.forward.corridor().rates().unwrap_or_default();
-        let band = tie.forward.band();
+        let Some(first) = link.relation.as_ref().and_then(|r| r.pieces().first()) else { continue };
+        let proven = link.corridor.rates().unwrap_or_default();
+        let band = first.forward.band();
         // rate_a ≤ max·rate_b, and min·rate_b ≤ rate_a, where rate = d(reference)/d(local).
-        if proven.max != Some(band.max()) {
+        if proven.max.is_none() {
             rows.push(rate_row(island, (link.a, Slope::ONE), (link.b, band.max())));
         }
-        if proven.min != Some(band.min()) {
+        if proven.min.is_none() {
             rows.push(rate_row(island, (link.b, band.min()), (link.a, Slope::ONE)));
         }
     }
@@ -306,8 +375,7 @@ fn rounded(island: &Island<'_>, clock: usize, [begin, end]: [f64; 2]) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::composed::composed;
-    use crate::{Corridor, SlopeRange};
+    use crate::{Corridor, Model};
 
     const SECOND: i64 = 1_000_000_000;
 
@@ -323,39 +391,41 @@ mod tests {
             corridor.a_to_b(t, local(t + delay)).unwrap();
             corridor.b_to_a(local(t + SECOND), t + SECOND + 50_000 + noise % 77_000).unwrap();
         }
-        let prior = SlopeRange::prior(500);
-        Link::judge((a, spans[a]), (b, spans[b]), corridor, prior)
+        let straight = Model { wander_ppm: 0.0, ..Model::default() };
+        Link::judge((a, spans[a]), (b, spans[b]), corridor, &straight)
     }
 
     #[test]
     fn a_tree_gives_the_margin_lines() {
         let spans = [Span { begin: 0, end: 110 * SECOND }; 3];
         let links = [link(0, 1, 80, 3 * SECOND, &spans), link(0, 2, -60, -2 * SECOND, &spans)];
-        let way = |l: &Link| l.tie.as_ref().unwrap().backward.margin_line().unwrap();
-        let first = [
-            Correction::identity(0, 110 * SECOND),
-            composed(&[way(&links[0])], spans[1]),
-            composed(&[way(&links[1])], spans[2]),
-        ];
-        // Starting from worse estimates, the program finds the same.
-        let shifted = |c: &Correction, by: i64, tilt: i64| {
-            let k = c.knots();
-            Correction::through(vec![(k[0].0, k[0].1 + by), (k[1].0, k[1].1 + by + tilt)]).unwrap()
+        let line = |l: &Link| {
+            let band = crate::SlopeRange::prior(500).closed().unwrap();
+            crate::MarginLine::of(&l.corridor.mirrored(), band).unwrap()
         };
-        let worse =
-            [first[0].clone(), shifted(&first[1], 40_000, -9_000), shifted(&first[2], -900_000, 5_000)];
-        for start in [&first, &worse] {
+        let lines = [line(&links[0]), line(&links[1])];
+        let through = |by: i64, tilt: i64, at: &dyn Fn(i64) -> i64| {
+            Correction::through(vec![(0, at(0) + by), (110 * SECOND, at(110 * SECOND) + by + tilt)]).unwrap()
+        };
+        // Wherever it starts, the program finds the same.
+        for [one, other] in [[(0, 0); 2], [(40_000, -9_000), (-900_000, 5_000)]] {
+            let start = [
+                Correction::identity(0, 110 * SECOND),
+                through(one.0, one.1, &|t| lines[0].at(t)),
+                through(other.0, other.1, &|t| lines[1].at(t)),
+            ];
             let island = Island {
                 reference: 0,
                 clocks: &[0, 1, 2],
                 spans: &spans,
-                first: start,
+                first: &start,
                 links: &[&links[0], &links[1]],
             };
             let wide = widest(&island).unwrap();
-            for (found, line) in wide.iter().zip(&first) {
+            for (found, line) in wide[1..].iter().zip(&lines) {
                 for t in [0, 55 * SECOND, 110 * SECOND] {
-                    assert!((found.apply(t) - line.apply(t)).abs() <= 3, "{found:?} {line:?}");
+                    let (found, line) = (found.apply(t), line.at(t));
+                    assert!((found - line).abs() <= 3, "{found} {line}");
                 }
             }
         }

@@ -1,0 +1,190 @@
+//! The estimate of one piece of a relation: a straight line where clocks are straight, a curve where they are not.
+//!
+//! The line is that of [`crate::folds`]. Where no line will do, lines are fitted to stretches of the piece and joined
+//! where each of them is surest, in its middle. The length of the stretches balances two errors: a short one has few
+//! messages, a long one cannot follow the clock. [`crate::relation`] makes these, [`crate::measure`] shares the fits.
+
+use crate::correction::Correction;
+use crate::corridor::Corridor;
+use crate::folds::{MIN_MESSAGES_TO_STATE_ERROR, PairEstimate, VARIANCE_FACTOR, estimate};
+use crate::hull::Side;
+use crate::rate::Rate;
+use crate::slope::SlopeBand;
+use crate::wander::Wander;
+
+/// Stretches overlap: this many begin within the length of one.
+const OVERLAP: i64 = 4;
+/// The shortest stretch tried is the piece's length divided by this.
+const MOST_STRETCHES: i64 = 64;
+
+/// An estimate of the relation a → b over a piece, with its statistical error.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Curve {
+    /// From a's time to b's.
+    pub(crate) map: Correction,
+    spread: Spread,
+    /// Half the least round trip, ns: the scale of what nobody can see of the asymmetry of delays.
+    pub(crate) margin: f64,
+    /// Whether there are enough messages for a statistical error.
+    pub(crate) is_statistical: bool,
+}
+
+/// Variance over time, ns².
+#[derive(Debug, Clone, PartialEq)]
+enum Spread {
+    Line(Box<PairEstimate>),
+    /// (x, variance), by x.
+    Nodes(Vec<(i64, f64)>),
+}
+
+impl Curve {
+    /// The straight estimate over `ends`; `None` without messages both ways.
+    pub(crate) fn line(corridor: &Corridor, band: SlopeBand, ends: (i64, i64)) -> Option<Self> {
+        let line = fit(corridor, band)?;
+        Some(Self {
+            map: through(&[(ends.0, line.at(ends.0)), (ends.1, line.at(ends.1))], &line)?,
+            margin: line.margin_ns().max(0.0),
+            is_statistical: is_statistical(&line),
+            spread: Spread::Line(Box::new(line)),
+        })
+    }
+
+    /// The estimate that follows a rate which wanders by up to `wander`.
+    pub(crate) fn bent(
+        corridor: &Corridor,
+        band: SlopeBand,
+        wander: Wander,
+        ends: (i64, i64),
+    ) -> Option<Self> {
+        let whole = fit(corridor, band)?;
+        let length = (ends.1 - ends.0).max(1);
+        let mut best: Option<(f64, i64, Vec<Stretch>)> = None;
+        let mut stretch = length / 2;
+        while stretch > length / MOST_STRETCHES && stretch >= OVERLAP {
+            let fits = fits(corridor, band, stretch, stretch / OVERLAP);
+            if fits.is_empty() {
+                break;
+            }
+            let error = balance(&fits, wander, stretch);
+            if best.as_ref().is_none_or(|(known, ..)| error < *known) {
+                best = Some((error, stretch, fits));
+            }
+            stretch /= 2;
+        }
+        let Some((_, stretch, fits)) = best else {
+            return Self::line(corridor, band, ends);
+        };
+        let bias = bias(wander, stretch);
+        let node = |f: &Stretch, x: i64| {
+            (x, f.line.at(x), VARIANCE_FACTOR * f.line.offset_variance(x) + bias * bias)
+        };
+        let mut nodes: Vec<_> = fits.iter().map(|f| node(f, f.middle)).collect();
+        let (first, last) = (fits.first()?, fits.last()?);
+        if ends.0 < first.middle {
+            nodes.insert(0, node(first, ends.0));
+        }
+        if last.middle < ends.1 {
+            nodes.push(node(last, ends.1));
+        }
+        // A clock does not go back, whatever two neighbouring fits say.
+        for i in 1..nodes.len() {
+            nodes[i].1 = nodes[i].1.max(nodes[i - 1].1);
+        }
+        let knots: Vec<_> = nodes.iter().map(|&(x, y, _)| (x, y)).collect();
+        let mut margins: Vec<f64> = fits.iter().map(|f| f.line.margin_ns().max(0.0)).collect();
+        margins.sort_by(f64::total_cmp);
+        Some(Self {
+            map: through(&knots, &whole)?,
+            margin: margins[margins.len() / 2],
+            is_statistical: is_statistical(&whole),
+            // The factor is in already.
+            spread: Spread::Nodes(nodes.into_iter().map(|(x, _, v)| (x, v / VARIANCE_FACTOR)).collect()),
+        })
+    }
+
+    /// The line, where the estimate is one.
+    pub(crate) fn as_line(&self) -> Option<&PairEstimate> {
+        match &self.spread {
+            Spread::Line(line) => Some(line),
+            Spread::Nodes(_) => None,
+        }
+    }
+
+    /// Statistical variance at `x`, ns², without the factor for delays that are not exponential.
+    pub(crate) fn variance(&self, x: i64) -> f64 {
+        match &self.spread {
+            Spread::Line(line) => line.offset_variance(x),
+            Spread::Nodes(nodes) => {
+                let right = nodes.partition_point(|n| n.0 < x).min(nodes.len().saturating_sub(1));
+                let left = right.saturating_sub(1);
+                nodes.get(left).zip(nodes.get(right)).map_or(0.0, |(l, r)| l.1.max(r.1))
+            }
+        }
+    }
+}
+
+/// A line fitted to the messages of a stretch of time.
+#[derive(Debug, Clone)]
+pub(crate) struct Stretch {
+    /// The middle of the stretch, a's time.
+    pub(crate) middle: i64,
+    pub(crate) line: PairEstimate,
+}
+
+/// Lines fitted to stretches of this length, one every `step`; those with too few messages are left out.
+pub(crate) fn fits(corridor: &Corridor, band: SlopeBand, length: i64, step: i64) -> Vec<Stretch> {
+    let Some((begin, end)) = corridor.x_range() else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut from = begin;
+    loop {
+        let to = from.saturating_add(length);
+        let part = corridor.during(from, to);
+        let (forth, back) = part.messages();
+        if forth.min(back) >= MIN_MESSAGES_TO_STATE_ERROR
+            && let Some(line) = fit(&part, band)
+        {
+            let (first, last) = part.x_range().unwrap_or((from, to));
+            found.push(Stretch { middle: first.midpoint(last), line });
+        }
+        if to >= end {
+            break;
+        }
+        from = from.saturating_add(step.max(1));
+    }
+    found.dedup_by(|later, earlier| later.middle <= earlier.middle);
+    found
+}
+
+fn fit(corridor: &Corridor, band: SlopeBand) -> Option<PairEstimate> {
+    estimate(&corridor.floor(Side::Upper), &corridor.floor(Side::Lower), band)
+}
+
+fn is_statistical(line: &PairEstimate) -> bool {
+    let (forth, back) = line.messages();
+    forth.min(back) >= MIN_MESSAGES_TO_STATE_ERROR
+}
+
+/// How far the middle of a fit can be off because the rate wandered during the stretch: the rate goes one way for one
+/// half and the other way for the other, and the line sees half of that.
+fn bias(wander: Wander, stretch: i64) -> f64 {
+    wander.rate() * stretch as f64 / 8.0
+}
+
+fn balance(fits: &[Stretch], wander: Wander, stretch: i64) -> f64 {
+    let variances = fits.iter().map(|f| VARIANCE_FACTOR * f.line.offset_variance(f.middle));
+    let bias = bias(wander, stretch);
+    bias * bias + variances.sum::<f64>() / fits.len() as f64
+}
+
+/// A correction through knots with the rate of a line outside, when they are too close to have their own.
+fn through(knots: &[(i64, i64)], line: &PairEstimate) -> Option<Correction> {
+    let mut knots = knots.to_vec();
+    knots.dedup_by(|later, earlier| later.0 <= earlier.0);
+    let (x0, _) = line.origin();
+    let far = 1_000_000_000;
+    let rate = Rate::of(line.at(x0.checked_add(far)?) as i128 - line.at(x0) as i128, far as i128).ok()?;
+    if knots.len() > 2 {
+        return Correction::through(knots.clone()).or_else(|_| Correction::new(knots, rate, rate)).ok();
+    }
+    Correction::new(knots, rate, rate).ok()
+}

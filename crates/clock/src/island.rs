@@ -1,0 +1,301 @@
+//! One island from judged links to corrections with intervals.
+//!
+//! The estimate comes from [`crate::placement`], the guarantee from [`crate::reach`] and [`crate::uncertainty`]; neither knows
+//! of the other. Here the estimate is held against the guarantee and against every message that matters, exactly, and
+//! repaired where it fails.
+
+use crate::breaks::{ClockBreak, of_clocks};
+use crate::correction::Correction;
+use crate::error::ClockError;
+use crate::hull::Side;
+use crate::interior;
+use crate::interval::Interval;
+use crate::link::Link;
+use crate::model::Model;
+use crate::paths::Tree;
+use crate::placement::{self, Placement};
+use crate::reach::{Contradiction, Reach};
+use crate::relation::{BreakKind, Relation};
+use crate::span::Span;
+use crate::uncertainty::{Bounds, Row, published};
+use crate::wander::Wander;
+
+/// Instants at which all links are asked, where rates are constant.
+const INSTANTS: usize = 64;
+/// Most instants, where rates change.
+pub const MAX_ROWS: usize = 512;
+/// In islands of more links than this, only the narrowest of every clock are asked: the others add little and cost much.
+const LINKS_TO_ASK: usize = 800;
+/// The narrowest links of every clock are asked, so many at least.
+const LINKS_PER_CLOCK: usize = 4;
+/// Between two instants a rate may wander by this share of the link's width.
+const WANDER_SHARE: f64 = 0.1;
+
+/// What is known of one clock in the end.
+pub(crate) struct Solved {
+    pub(crate) clock: usize,
+    pub(crate) correction: Correction,
+    pub(crate) interval: Interval,
+    pub(crate) breaks: Vec<ClockBreak>,
+}
+
+/// An instant of the reference, and the earliest and the latest time that a clock can show then.
+type Known = (i64, Option<i64>, Option<i64>);
+
+/// Solves one island.
+pub(crate) struct IslandSolver<'a> {
+    island: placement::Island<'a>,
+    spans: &'a [Span],
+    /// Per clock its breaks.
+    breaks: Vec<Vec<ClockBreak>>,
+    /// Instants of the reference around a break, by clock.
+    zones: Vec<Vec<Span>>,
+    instants: Vec<i64>,
+}
+
+impl<'a> IslandSolver<'a> {
+    pub(crate) fn new(
+        reference: usize,
+        tree: &'a Tree,
+        links: &'a [Link],
+        spans: &'a [Span],
+        model: &'a Model,
+    ) -> Self {
+        let island = placement::Island { reference, tree, links, model };
+        let mut solver = Self {
+            breaks: of_clocks(links, spans.len(), reference),
+            zones: vec![Vec::new(); spans.len()],
+            instants: Vec::new(),
+            island,
+            spans,
+        };
+        solver.zones = solver.zones();
+        solver.instants = solver.instants();
+        solver
+    }
+
+    /// Corrections and intervals of all clocks of the island, or a loop that contradicts itself.
+    pub(crate) fn solve(&self) -> Result<Result<Vec<Solved>, Contradiction>, ClockError> {
+        let placement = self.island.placed(self.spans.len(), &self.instants);
+        let bounds = match self.bounds() {
+            Ok(bounds) => bounds,
+            Err(contradiction) => return Ok(Err(contradiction)),
+        };
+        let rows: Vec<Vec<Row>> = self.members().map(|c| self.rows(c, &bounds[c], &placement)).collect();
+        let corrections = self.corrections(&placement, &rows)?;
+        let mut solved = Vec::new();
+        for (clock, rows) in self.members().zip(&rows) {
+            let correction = corrections[clock].clone();
+            let realistic = |raw: i64| self.realistic(clock, correction.apply(raw), &placement);
+            let interval = published(rows, &correction, realistic)?;
+            solved.push(Solved { clock, interval, breaks: self.breaks[clock].clone(), correction });
+        }
+        Ok(Ok(solved))
+    }
+
+    fn members(&self) -> impl Iterator<Item = usize> + '_ {
+        self.island.tree.order.iter().copied()
+    }
+
+    /// Per clock the instants of the reference between which its breaks show.
+    fn zones(&self) -> Vec<Vec<Span>> {
+        let slack = self.island.tree.worst.1.min(i64::MAX as u64 / 8) as i64;
+        let zone = |clock: usize| {
+            move |b: &ClockBreak| Span {
+                begin: self.island.to_reference(clock, b.raw.begin).saturating_sub(slack + 1),
+                end: self.island.to_reference(clock, b.raw.end).saturating_add(slack + 1),
+            }
+        };
+        let steps = |clock: usize| self.breaks[clock].iter().filter(|b| b.kind == BreakKind::Step);
+        (0..self.spans.len()).map(|clock| steps(clock).map(zone(clock)).collect()).collect()
+    }
+
+    /// Instants of the reference at which to look: over all spans and a little beyond, and around breaks.
+    fn instants(&self) -> Vec<i64> {
+        let ends = self.members().flat_map(|clock| {
+            let Span { begin, end } = self.spans[clock];
+            [begin, end].map(|raw| self.island.to_reference(clock, raw))
+        });
+        let (first, last) = ends.fold((i64::MAX, i64::MIN), |(a, b), t| (a.min(t), b.max(t)));
+        // Far enough out for the bounds of the ends of all spans.
+        let beyond = (self.island.tree.worst.1.min(1 << 60) as i64).saturating_mul(2).saturating_add(1000);
+        let limit = |t: i64| t.clamp(-crate::MAX_ABS_NS, crate::MAX_ABS_NS);
+        let (from, to) = (limit(first.saturating_sub(beyond)), limit(last.saturating_add(beyond)));
+        let steps = self.steps(first, last);
+        let inner =
+            (0..=steps).map(|i| first + ((last as i128 - first as i128) * i as i128 / steps as i128) as i64);
+        let zones = self.zones.iter().flatten().flat_map(|z| [z.begin, z.end]);
+        let edges = (0..self.spans.len()).flat_map(|clock| {
+            self.breaks[clock]
+                .iter()
+                .flat_map(move |b| [b.raw.begin, b.raw.end].map(|raw| self.island.to_reference(clock, raw)))
+        });
+        let mut instants: Vec<i64> = inner
+            .chain(zones)
+            .chain(edges)
+            .map(limit)
+            .filter(|t| (from..=to).contains(t))
+            .chain([from, to])
+            .collect();
+        instants.sort_unstable();
+        instants.dedup();
+        instants
+    }
+
+    fn steps(&self, first: i64, last: i64) -> usize {
+        let most = |(_, r): (&Link, &Relation)| {
+            let wander = r.wander().rate() * (last as i128 - first as i128) as f64;
+            let by_width = wander / (WANDER_SHARE * r.half_width.max(1) as f64);
+            (by_width.min(MAX_ROWS as f64) as usize).max(r.map.knots().len())
+        };
+        self.island.relations().map(most).max().unwrap_or(0).clamp(INSTANTS, MAX_ROWS)
+    }
+
+    /// What all links together prove, per clock.
+    fn bounds(&self) -> Result<Vec<Bounds>, Contradiction> {
+        let asked = self.asked();
+        let clocks = self.spans.len();
+        let reach = Reach::new(clocks, self.island.links, |l| asked[l]);
+        let reference = self.island.reference;
+        let mut known: Vec<Vec<Known>> = vec![Vec::new(); clocks];
+        for &instant in &self.instants {
+            let earliest = reach.from(reference, instant, Side::Lower)?;
+            let latest = reach.from(reference, instant, Side::Upper)?;
+            for clock in self.members() {
+                known[clock].push((instant, earliest[clock], latest[clock]));
+            }
+        }
+        let of = |(clock, known): (usize, Vec<_>)| {
+            let mut zones = self.zones[clock].clone();
+            if clock != reference {
+                zones.extend(&self.zones[reference]);
+            }
+            Bounds::new(known.into_iter(), zones, self.wander(clock))
+        };
+        Ok(known.into_iter().enumerate().map(of).collect())
+    }
+
+    /// Which links to ask: all of a small island, of a large one the tree's and the narrowest of every clock.
+    fn asked(&self) -> Vec<bool> {
+        let links = self.island.links;
+        let mut asked = vec![links.len() <= LINKS_TO_ASK; links.len()];
+        if links.len() > LINKS_TO_ASK {
+            let per_clock = (LINKS_TO_ASK / self.island.tree.order.len().max(1)).max(LINKS_PER_CLOCK);
+            let width = |l: usize| links[l].relation.as_ref().map_or(i64::MAX, |r| r.half_width);
+            let mut by_width: Vec<usize> = (0..links.len()).collect();
+            by_width.sort_by_key(|&l| (width(l), l));
+            let mut taken = vec![0; self.spans.len()];
+            for l in by_width {
+                let ends = [links[l].a, links[l].b];
+                asked[l] = ends.iter().any(|&c| taken[c] < per_clock);
+                if asked[l] {
+                    for clock in ends {
+                        taken[clock] += 1;
+                    }
+                }
+            }
+            for (_, l) in self.members().filter_map(|c| self.island.tree.next[c]) {
+                asked[l] = true;
+            }
+        }
+        asked
+    }
+
+    /// How far the rate of a clock against the reference's may wander: that of the links between them.
+    fn wander(&self, clock: usize) -> Wander {
+        let (mut at, mut sum) = (clock, Wander::NONE);
+        while let Some((nearer, link)) = self.island.tree.next[at] {
+            sum =
+                sum.plus(self.island.links[link].relation.as_ref().map(Relation::wander).unwrap_or_default());
+            at = nearer;
+        }
+        sum
+    }
+
+    fn rows(&self, clock: usize, bounds: &Bounds, placement: &Placement) -> Vec<Row> {
+        let span = self.spans[clock];
+        if clock == self.island.reference {
+            let own = |raw| Row { raw, lo: raw, hi: raw };
+            return vec![own(span.begin), own(span.end)];
+        }
+        let correction = placement.correction(clock);
+        bounds.rows(span, self.instants.iter().map(|&t| correction.invert(t)))
+    }
+
+    /// The corrections to publish: those of the placement, if no message contradicts them; else as near to them as the
+    /// messages allow.
+    fn corrections(&self, placement: &Placement, rows: &[Vec<Row>]) -> Result<Vec<Correction>, ClockError> {
+        let mut corrections: Vec<Correction> =
+            self.spans.iter().map(|s| Correction::identity(s.begin, s.end)).collect();
+        for clock in self.members().filter(|&c| c != self.island.reference) {
+            corrections[clock] = placement.correction(clock);
+        }
+        if self.is_kept(&corrections, rows) {
+            return Ok(corrections);
+        }
+        if self.island.is_straight()
+            && let Some(repaired) =
+                interior::toward(&self.island, self.spans, &corrections, |c| self.is_kept(c, rows))
+        {
+            return Ok(repaired);
+        }
+        for (clock, rows) in self.members().zip(rows).filter(|&(c, _)| c != self.island.reference) {
+            corrections[clock] = within(&corrections[clock], rows)?;
+        }
+        Ok(corrections)
+    }
+
+    /// Whether corrections stay inside all rows, but for rounding, and invert no message.
+    fn is_kept(&self, corrections: &[Correction], rows: &[Vec<Row>]) -> bool {
+        const ROUNDING: i64 = 2;
+        let inside = self.members().zip(rows).all(|(clock, rows)| {
+            rows.iter().all(|r| {
+                let t = corrections[clock].apply(r.raw);
+                r.lo.saturating_sub(ROUNDING) <= t && t <= r.hi.saturating_add(ROUNDING)
+            })
+        });
+        inside
+            && self
+                .island
+                .relations()
+                .all(|(link, r)| !r.is_guaranteed() || link.inversions(corrections) == 0)
+    }
+
+    /// The realistic error when the reference shows `instant`, ns; `None` where statistics say nothing.
+    fn realistic(&self, clock: usize, instant: i64, placement: &Placement) -> Option<f64> {
+        if clock == self.island.reference {
+            return Some(0.0);
+        }
+        let margin = |clock: usize| {
+            let of = self.island.relations().filter(|(l, _)| l.a == clock || l.b == clock);
+            let middle = |l: &Link| l.corridor.x_range().map_or(0, |(a, b)| a.midpoint(b));
+            of.map(|(l, r)| r.margin(middle(l))).fold(f64::INFINITY, f64::min)
+        };
+        // What belongs to a host, a slow way to interrupt it, cancels around loops: no loop can see it.
+        let (own, reference) = (margin(clock), margin(self.island.reference));
+        let hosts = self.island.model.asymmetry.powi(2) / 4.0 * (own * own + reference * reference);
+        let error = 2.0 * (placement.variance(clock, instant) + hosts).sqrt();
+        error.is_finite().then_some(error)
+    }
+}
+
+/// A correction bent so that it stays inside the rows.
+fn within(correction: &Correction, rows: &[Row]) -> Result<Correction, ClockError> {
+    let knots = correction.knots().iter().map(|k| k.0).chain(rows.iter().map(|r| r.raw));
+    let mut times: Vec<i64> = knots.collect();
+    times.sort_unstable();
+    times.dedup();
+    let mut bent: Vec<(i64, i64)> = times.into_iter().map(|raw| (raw, correction.apply(raw))).collect();
+    for knot in &mut bent {
+        let at = rows.partition_point(|r| r.raw < knot.0);
+        let row = rows.get(at).filter(|r| r.raw == knot.0);
+        if let Some(row) = row {
+            knot.1 = knot.1.clamp(row.lo, row.hi);
+        }
+        knot.1 = knot.1.clamp(-crate::MAX_ABS_NS, crate::MAX_ABS_NS);
+    }
+    for i in 1..bent.len() {
+        bent[i].1 = bent[i].1.max(bent[i - 1].1);
+    }
+    Correction::new(bent, correction.rate_before(), correction.rate_after())
+}

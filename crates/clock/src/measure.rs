@@ -1,0 +1,113 @@
+//! How much the rate between two clocks was seen to change.
+//!
+//! A synchronization believes that rates are constant but for a small wander. Two things can prove it wrong: messages
+//! that contradict each other, which is certain, and lines fitted to parts of the trace that differ more than their
+//! errors, which is statistics and needs care: when the *delay* of one direction changes for a while, the fitted lines
+//! move too, by half of it. But then the round trip changes by as much; when a clock moves, the round trip stays.
+//! [`crate::link`] asks for both.
+
+use crate::corridor::Corridor;
+use crate::curve::{Stretch, fits};
+use crate::folds::{PairEstimate, VARIANCE_FACTOR};
+use crate::slope::SlopeBand;
+use crate::span::Span;
+
+/// A rate counts as seen within so many standard errors.
+const SURE: f64 = 3.0;
+/// Fits that differ from the line by more than this many standard errors on the average (root mean square) are no accident.
+const NO_ACCIDENT: f64 = 3.0;
+/// A clock has moved when the fits move by this many times more than the round trips do. Were it the delays of either
+/// direction, both would move alike.
+const MORE_THAN_DELAYS: f64 = 2.0;
+/// Fewer fits say nothing of how much they scatter.
+const MIN_SCATTERED: usize = 8;
+/// The rate changed by what is seen in stretches of some length, and in shorter ones it may have changed by more.
+const SAFETY: f64 = 1.5;
+/// Stretches tried: from a half of the piece to this part of it.
+const SHORTEST: i64 = 32;
+/// Fewer fits say nothing of a range.
+const MIN_FITS: usize = 3;
+
+/// By how much the rate was seen to leave its middle, as a rate (dimensionless), made larger for what was not seen;
+/// 0 where the fits do not differ by more than their errors.
+pub(crate) fn rate_change(corridor: &Corridor, band: SlopeBand) -> f64 {
+    SAFETY * by_length(corridor, band).iter().map(|fits| half_range(fits)).fold(0.0, f64::max)
+}
+
+/// A change of rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Change {
+    /// Between these times of a.
+    pub(crate) x: Span,
+    /// Rate after − rate before.
+    pub(crate) rate: f64,
+}
+
+/// Where the rate changed, as far as fits to stretches of one length tell: the length that shows most.
+pub(crate) fn changes(corridor: &Corridor, band: SlopeBand) -> Vec<Change> {
+    let all = by_length(corridor, band);
+    let Some(best) = all.iter().max_by(|a, b| half_range(a).total_cmp(&half_range(b))) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    // Every other one: these do not share messages.
+    let mut apart = best.iter().step_by(2);
+    let Some(first) = apart.next() else { return found };
+    let (mut mean, mut variance, mut last) = (rate(first), error(first).powi(2), first.middle);
+    for fit in apart {
+        let (new, spread) = (rate(fit), error(fit).powi(2));
+        if (new - mean).abs() > SURE * (variance + spread).sqrt() {
+            found.push(Change { x: Span { begin: last, end: fit.middle }, rate: new - mean });
+            (mean, variance) = (new, spread);
+        } else {
+            // The more certain one counts more.
+            mean = (mean * spread + new * variance) / (variance + spread).max(f64::MIN_POSITIVE);
+            variance = variance * spread / (variance + spread).max(f64::MIN_POSITIVE);
+        }
+        last = fit.middle;
+    }
+    found
+}
+
+/// Rate of a fit, less 1.
+fn rate(fit: &Stretch) -> f64 {
+    fit.line.rate_ppm() * 1e-6
+}
+
+/// Its standard error.
+fn error(fit: &Stretch) -> f64 {
+    (VARIANCE_FACTOR * fit.line.covariance()[1][1]).sqrt()
+}
+
+/// Half of the range of rates that is seen beyond errors, relative to the rate.
+fn half_range(fits: &[Stretch]) -> f64 {
+    let highest = fits.iter().map(|f| rate(f) - SURE * error(f)).fold(f64::NEG_INFINITY, f64::max);
+    let lowest = fits.iter().map(|f| rate(f) + SURE * error(f)).fold(f64::INFINITY, f64::min);
+    let typical: f64 = 1.0 + f64::midpoint(highest, lowest);
+    (highest - lowest) / 2.0 / typical.max(f64::MIN_POSITIVE)
+}
+
+/// Whether the clocks moved against each other by more than a line allows and errors or delays explain.
+pub(crate) fn has_moved(corridor: &Corridor, band: SlopeBand, line: &PairEstimate) -> bool {
+    by_length(corridor, band).iter().filter(|fits| fits.len() >= MIN_SCATTERED).any(|fits| {
+        let moved = |f: &Stretch| f.line.at(f.middle) as f64 - line.at(f.middle) as f64;
+        let variance = |f: &Stretch| VARIANCE_FACTOR * f.line.offset_variance(f.middle) + 1.0;
+        let mean = |of: &dyn Fn(&Stretch) -> f64| fits.iter().map(of).sum::<f64>() / fits.len() as f64;
+        let usual = mean(&|f| f.line.margin_ns());
+        let delays = mean(&|f| (f.line.margin_ns() - usual).powi(2));
+        mean(&|f| moved(f).powi(2) / variance(f)) > NO_ACCIDENT.powi(2)
+            && mean(&|f| moved(f).powi(2)) > MORE_THAN_DELAYS.powi(2) * delays
+    })
+}
+
+fn by_length(corridor: &Corridor, band: SlopeBand) -> Vec<Vec<Stretch>> {
+    let Some((begin, end)) = corridor.x_range() else { return Vec::new() };
+    let lengths = std::iter::successors(Some(2), |part| Some(part * 2)).take_while(|&part| part <= SHORTEST);
+    lengths
+        .map(|part| {
+            let length = ((end - begin) / part).max(1);
+            fits(corridor, band, length, (length / 2).max(1))
+        })
+        .take_while(|fits| fits.len() >= MIN_FITS)
+        .collect()
+}

@@ -1,0 +1,106 @@
+//! What all links together prove at one instant: the earliest and the latest that every clock can show.
+//!
+//! When the reference shows τ, a link bounds what its neighbour shows, that bounds the next, and of all ways to a clock the
+//! best counts. Each bound is an increasing function of the time before it, so this is a shortest path (Bellman 1958; Ford
+//! 1956) with such functions for lengths: exact, whatever the functions look like, pieces, wander and all. If a way around
+//! a loop comes back earlier than it left, the links of the loop contradict each other.
+//!
+//! [`crate::joint`] asks for some instants, and [`crate::uncertainty`] makes intervals of the answers.
+
+use std::collections::VecDeque;
+
+use crate::hull::Side;
+use crate::link::Link;
+use crate::relation::Way;
+
+/// The links of every clock, for searches.
+pub(crate) struct Reach<'l> {
+    links: &'l [Link],
+    /// Per clock: (link, how it is passed).
+    at: Vec<Vec<(usize, Way)>>,
+}
+
+/// Links, by index, that cannot all be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Contradiction {
+    /// The clocks around the loop, each once.
+    pub(crate) clocks: Vec<usize>,
+    /// The links between each of them and the next.
+    pub(crate) links: Vec<usize>,
+}
+
+impl<'l> Reach<'l> {
+    /// For the links of which `take` holds.
+    pub(crate) fn new(clocks: usize, links: &'l [Link], take: impl Fn(usize) -> bool) -> Self {
+        let mut at = vec![Vec::new(); clocks];
+        for (index, link) in links.iter().enumerate().filter(|&(i, _)| take(i)) {
+            at[link.a].push((index, Way::Forward));
+            at[link.b].push((index, Way::Backward));
+        }
+        Self { links, at }
+    }
+
+    /// The latest (`Side::Upper`) or earliest time that each clock can show when `from` shows `time`; `None` where no chain
+    /// of bounds leads. O(clocks · links) at worst, a few passes over the links as a rule.
+    ///
+    /// # Errors
+    /// The first loop found that contradicts itself.
+    pub(crate) fn from(&self, from: usize, time: i64, side: Side) -> Result<Vec<Option<i64>>, Contradiction> {
+        let clocks = self.at.len();
+        let mut best: Vec<Option<i64>> = vec![None; clocks];
+        let mut before: Vec<Option<(usize, usize)>> = vec![None; clocks];
+        let (mut times_improved, mut queued) = (vec![0; clocks], vec![false; clocks]);
+        best[from] = Some(time);
+        let mut queue = VecDeque::from([from]);
+        while let Some(clock) = queue.pop_front() {
+            queued[clock] = false;
+            let Some(shown) = best[clock] else { continue };
+            for &(index, way) in &self.at[clock] {
+                let link = &self.links[index];
+                let other = if way == Way::Forward { link.b } else { link.a };
+                let Some(bound) = link.bound(way, side, shown) else { continue };
+                let tighter = best[other].is_none_or(|known| match side {
+                    Side::Upper => bound < known,
+                    Side::Lower => bound > known,
+                });
+                if !tighter {
+                    continue;
+                }
+                best[other] = Some(bound);
+                before[other] = Some((clock, index));
+                times_improved[other] += 1;
+                // A way that improves its own start, or a clock improved more often than there are clocks: a loop.
+                if other == from || times_improved[other] > clocks {
+                    return Err(around(&before, other));
+                }
+                if !std::mem::replace(&mut queued[other], true) {
+                    queue.push_back(other);
+                }
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// The loop that `start` is on, or leads back to.
+fn around(before: &[Option<(usize, usize)>], start: usize) -> Contradiction {
+    let mut at = start;
+    // After as many steps as there are clocks, one is on the loop for certain.
+    for _ in 0..before.len() {
+        if let Some((previous, _)) = before[at] {
+            at = previous;
+        }
+    }
+    let (first, mut clocks, mut links) = (at, Vec::new(), Vec::new());
+    while let Some((previous, link)) = before[at] {
+        clocks.push(at);
+        links.push(link);
+        at = previous;
+        if at == first || clocks.len() > before.len() {
+            break;
+        }
+    }
+    clocks.reverse();
+    links.reverse();
+    Contradiction { clocks, links }
+}

@@ -1,0 +1,233 @@
+//! The relation between the clocks of a link over the whole trace: pieces between breaks, each with its guarantee and its
+//! estimate.
+//!
+//! Inside a piece the model holds. Between two pieces one of the clocks was set, stopped or slewed fast, at an unknown
+//! instant: there, what either piece would say is possible. [`crate::link`] makes relations; [`crate::reach`] and
+//! [`crate::joint`] use them.
+
+use crate::bounded::Bounded;
+use crate::correction::Correction;
+use crate::curve::Curve;
+use crate::hull::Side;
+use crate::measure::Change;
+use crate::span::Span;
+
+/// In which order the clocks of a link are asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// b's time from a's.
+    Forward,
+    /// a's time from b's.
+    Backward,
+}
+
+/// Pieces by time.
+#[derive(Debug, Clone)]
+pub(crate) struct Relation {
+    pieces: Vec<Piece>,
+    /// From a's time to b's, by the estimates of the pieces.
+    pub(crate) map: Correction,
+    /// Largest half width over the spans of both clocks, outside of breaks, ns.
+    pub(crate) half_width: i64,
+    /// By how much the messages were relaxed to make the relation possible, ns; 0 where they do not contradict.
+    pub(crate) relaxed_by: i64,
+}
+
+/// A stretch of time in which the model of a clock holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    /// First and last message, a's time.
+    pub(crate) x: Span,
+    /// The same, b's time.
+    pub(crate) y: Span,
+    pub(crate) forward: Bounded,
+    pub(crate) backward: Bounded,
+    pub(crate) curve: Curve,
+    /// Where the rate changed, if it did by more than the model allows.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// What happened to a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BreakKind {
+    /// It was set or stopped, or slewed so fast that nothing can be said of it meanwhile.
+    Step,
+    /// Its rate changed.
+    Slew,
+}
+
+/// A span of time in which something happened to one of the clocks of a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Break {
+    /// What.
+    pub kind: BreakKind,
+    /// Last message before and first message after, a's time, ns.
+    pub x: Span,
+    /// The same, b's time, ns.
+    pub y: Span,
+    /// By how much b got ahead of a, ns of b.
+    pub size_ns: i64,
+    /// By how much the rate of b against a changed, ppm.
+    pub size_ppm: f64,
+}
+
+impl Relation {
+    /// Joins pieces; `None` when there is none, or when the bounds over the spans of the clocks are out of range.
+    pub(crate) fn new(pieces: Vec<Piece>, relaxed_by: i64, spans: [Span; 2]) -> Option<Self> {
+        let map = joined(&pieces)?;
+        let mut relation = Self { pieces, map, half_width: 0, relaxed_by };
+        for (way, span) in [(Way::Forward, spans[0]), (Way::Backward, spans[1])] {
+            for t in relation.ends(way, span) {
+                let (lo, hi) = (relation.bound(way, Side::Lower, t)?, relation.bound(way, Side::Upper, t)?);
+                let half = crate::exact::ceil_div(hi as i128 - lo as i128, 2);
+                relation.half_width = relation.half_width.max(i64::try_from(half).ok()?);
+            }
+        }
+        Some(relation)
+    }
+
+    /// Where bounds are widest: both ends of the span and of every piece.
+    fn ends(&self, way: Way, span: Span) -> Vec<i64> {
+        let inner = self.pieces.iter().map(|p| p.span(way)).flat_map(|s| [s.begin, s.end]);
+        let mut ends: Vec<i64> = inner.collect();
+        // The first and the last piece reach to the ends of the span.
+        if let [first, .., last] = &mut ends[..] {
+            (*first, *last) = (span.begin.min(*first), span.end.max(*last));
+        }
+        ends
+    }
+
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The highest (`Side::Upper`) or lowest time that the other clock can show when this one shows `t`; `None` where
+    /// nothing is known.
+    pub(crate) fn bound(&self, way: Way, side: Side, t: i64) -> Option<i64> {
+        let of = |piece: &Piece| {
+            let bounded = match way {
+                Way::Forward => &piece.forward,
+                Way::Backward => &piece.backward,
+            };
+            match side {
+                Side::Upper => bounded.hi(t),
+                Side::Lower => bounded.lo(t),
+            }
+        };
+        if let [only] = &self.pieces[..] {
+            return of(only);
+        }
+        let right = self.pieces.partition_point(|p| p.span(way).begin <= t);
+        let mut around = &self.pieces[right.saturating_sub(1)..(right + 1).min(self.pieces.len())];
+        // On the other clock, messages around a break may have crossed: then either piece is possible.
+        let inside: Vec<bool> = around.iter().map(|p| t <= p.span(way).end).collect();
+        if right == self.pieces.len() || (right > 0 && inside[0]) {
+            around = &around[..1];
+        }
+        let crossed = right >= 2 && t <= self.pieces[right - 2].span(way).end;
+        let earlier = crossed.then(|| &self.pieces[right - 2]);
+        let mut all = around.iter().chain(earlier).map(of);
+        let first = all.next()??;
+        all.try_fold(first, |known, bound| {
+            bound.map(|bound| if side == Side::Upper { known.max(bound) } else { known.min(bound) })
+        })
+    }
+
+    /// The statistical variance of the estimate at `x` (a's time), ns².
+    pub(crate) fn variance(&self, x: i64) -> f64 {
+        self.piece_at(x).curve.variance(x)
+    }
+
+    /// Half the least round trip around `x`, ns.
+    pub(crate) fn margin(&self, x: i64) -> f64 {
+        self.piece_at(x).curve.margin
+    }
+
+    /// Whether every piece has the messages that a statistical error needs.
+    pub(crate) fn is_statistical(&self) -> bool {
+        self.pieces.iter().all(|p| p.curve.is_statistical)
+    }
+
+    /// Whether the relation is one straight line.
+    pub(crate) fn is_line(&self) -> bool {
+        matches!(&self.pieces[..], [only] if only.curve.as_line().is_some())
+    }
+
+    /// Bounds are proven rather than a least violation.
+    pub(crate) fn is_guaranteed(&self) -> bool {
+        self.relaxed_by == 0
+    }
+
+    /// The most that the rate may wander in any piece.
+    pub(crate) fn wander(&self) -> crate::wander::Wander {
+        self.pieces.iter().map(|p| p.forward.wander()).max().unwrap_or_default()
+    }
+
+    fn piece_at(&self, x: i64) -> &Piece {
+        let right = self.pieces.partition_point(|p| p.x.begin <= x);
+        &self.pieces[right.saturating_sub(1)]
+    }
+
+    /// What happened to the clocks, by time: steps between pieces, changes of the rate inside of them.
+    pub(crate) fn breaks(&self) -> Vec<Break> {
+        let change = |piece: &Piece, change: &Change| {
+            let y = |x: i64| piece.curve.map.apply(x);
+            Break {
+                kind: BreakKind::Slew,
+                x: change.x,
+                y: Span { begin: y(change.x.begin), end: y(change.x.end) },
+                size_ns: 0,
+                size_ppm: change.rate * 1e6,
+            }
+        };
+        let slews = self.pieces.iter().flat_map(|p| p.changes.iter().map(move |c| change(p, c)));
+        let mut breaks: Vec<Break> = self.steps().into_iter().chain(slews).collect();
+        breaks.sort_by_key(|b| (b.x.begin, b.x.end));
+        breaks
+    }
+
+    /// The spans between pieces.
+    fn steps(&self) -> Vec<Break> {
+        let between = |pair: &[Piece]| {
+            let [before, after] = pair else { return None };
+            let x = Span { begin: before.x.end, end: after.x.begin };
+            let y = Span { begin: before.y.end.min(after.y.begin), end: before.y.end.max(after.y.begin) };
+            let middle = x.begin.midpoint(x.end);
+            let size_ns = after.curve.map.apply(middle).saturating_sub(before.curve.map.apply(middle));
+            let size_ppm = after.curve.map.rate_before().ppm() - before.curve.map.rate_after().ppm();
+            Some(Break { kind: BreakKind::Step, x, y, size_ns, size_ppm })
+        };
+        self.pieces.windows(2).filter_map(between).collect()
+    }
+}
+
+impl Piece {
+    fn span(&self, way: Way) -> Span {
+        match way {
+            Way::Forward => self.x,
+            Way::Backward => self.y,
+        }
+    }
+}
+
+/// One map through the maps of all pieces, straight across the breaks.
+fn joined(pieces: &[Piece]) -> Option<Correction> {
+    let [first, .., last] = pieces else { return pieces.first().map(|only| only.curve.map.clone()) };
+    let mut knots: Vec<(i64, i64)> = Vec::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        let (begin, end) = (piece.x.begin, piece.x.end);
+        let (is_first, is_last) = (index == 0, index + 1 == pieces.len());
+        let within = |x: i64| (is_first || begin <= x) && (is_last || x <= end);
+        let map = &piece.curve.map;
+        let inner = map.knots().iter().copied().filter(|k| within(k.0));
+        let mut own: Vec<_> = inner.chain([begin, end].map(|x| (x, map.apply(x)))).collect();
+        own.sort_unstable();
+        knots.extend(own);
+    }
+    knots.dedup_by(|later, earlier| later.0 <= earlier.0);
+    for i in 1..knots.len() {
+        // A clock that stood still may seem to go back by the error of the estimates.
+        knots[i].1 = knots[i].1.max(knots[i - 1].1);
+    }
+    Correction::new(knots, first.curve.map.rate_before(), last.curve.map.rate_after()).ok()
+}

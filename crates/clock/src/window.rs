@@ -1,0 +1,227 @@
+//! Messages of a link by time: a bounded number of windows, each with the half hulls of its own messages.
+//!
+//! One pair of hulls would do for clocks that are straight lines. Clocks wander, are slewed and set, estimates
+//! are made with parts of the messages left out, and so it matters *when* a message that can matter was seen.
+//! The time axis of clock a is cut on a dyadic grid; when more than [`MAX_WINDOWS`] windows hold messages,
+//! the grid becomes twice as coarse and neighbours are merged. Which grid that is depends on the messages
+//! alone, so that any order of insertion, and any bracketing of merges, gives the same windows.
+//!
+//! [`crate::corridor`] is the only user.
+
+use crate::hull::{HalfHull, Side};
+use crate::point::Point;
+
+/// Most windows of a link. Enough that a window is short against all that happens to a clock during a trace,
+/// few enough that five thousand links fit into memory.
+pub const MAX_WINDOWS: usize = 128;
+
+/// The first grid has cells of 2^10 ns: about a microsecond, in which no host sends twice.
+const FIRST_SHIFT: u32 = 10;
+
+/// The messages of one direction in one window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flow {
+    /// The messages that a line can touch.
+    pub hull: HalfHull,
+    /// All messages.
+    pub count: u64,
+    /// Sum of their x, raw ns.
+    pub sum_x: i128,
+    /// Sum of their y, raw ns.
+    pub sum_y: i128,
+}
+
+impl Flow {
+    pub(crate) const fn new(side: Side) -> Self {
+        Self { hull: HalfHull::new(side), count: 0, sum_x: 0, sum_y: 0 }
+    }
+
+    fn insert(&mut self, point: Point) {
+        self.hull.insert(point);
+        self.count += 1;
+        self.sum_x += point.x() as i128;
+        self.sum_y += point.y() as i128;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.hull.merge(&other.hull);
+        self.count += other.count;
+        self.sum_x += other.sum_x;
+        self.sum_y += other.sum_y;
+    }
+}
+
+/// The messages of one cell of the grid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    cell: i64,
+    /// From a to b.
+    pub upper: Flow,
+    /// From b to a.
+    pub lower: Flow,
+}
+
+impl Window {
+    const fn new(cell: i64) -> Self {
+        Self { cell, upper: Flow::new(Side::Upper), lower: Flow::new(Side::Lower) }
+    }
+
+    /// When its first message was sent or received, a's time.
+    pub fn begin(&self) -> i64 {
+        let first = |flow: &Flow| flow.hull.vertices().first().map_or(i64::MAX, |p| p.x());
+        first(&self.upper).min(first(&self.lower))
+    }
+
+    /// The messages of one direction.
+    pub fn flow(&self, side: Side) -> &Flow {
+        match side {
+            Side::Upper => &self.upper,
+            Side::Lower => &self.lower,
+        }
+    }
+
+    fn flow_mut(&mut self, side: Side) -> &mut Flow {
+        match side {
+            Side::Upper => &mut self.upper,
+            Side::Lower => &mut self.lower,
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.upper.merge(&other.upper);
+        self.lower.merge(&other.lower);
+    }
+}
+
+/// All windows that hold messages, by time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Windows {
+    shift: u32,
+    list: Vec<Window>,
+}
+
+impl Windows {
+    pub(crate) const fn new() -> Self {
+        Self { shift: FIRST_SHIFT, list: Vec::new() }
+    }
+
+    pub(crate) fn list(&self) -> &[Window] {
+        &self.list
+    }
+
+    /// The windows whose first message lies in `from..=to`.
+    pub(crate) fn during(&self, from: i64, to: i64) -> Self {
+        let begins = |w: &&Window| (from..=to).contains(&w.begin());
+        Self { shift: self.shift, list: self.list.iter().filter(begins).cloned().collect() }
+    }
+
+    /// O(log w + log h), and O(w) on the rare occasions when a window is new or the grid gets coarser.
+    pub(crate) fn insert(&mut self, side: Side, point: Point) {
+        self.at(point.x() >> self.shift).flow_mut(side).insert(point);
+        self.settle();
+    }
+
+    /// Adds a flow whose vertices all lie in one cell of this grid or of a finer one.
+    pub(crate) fn insert_flow(&mut self, side: Side, flow: &Flow) {
+        let Some(first) = flow.hull.vertices().first() else { return };
+        self.at(first.x() >> self.shift).flow_mut(side).merge(flow);
+        self.settle();
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let mut other = other.clone();
+        while self.shift < other.shift {
+            self.coarsen();
+        }
+        while other.shift < self.shift {
+            other.coarsen();
+        }
+        for window in &other.list {
+            self.at(window.cell).merge(window);
+        }
+        self.settle();
+    }
+
+    fn at(&mut self, cell: i64) -> &mut Window {
+        // Messages mostly come in the order of time.
+        let at = match self.list.last() {
+            Some(last) if last.cell < cell => self.list.len(),
+            Some(last) if last.cell == cell => self.list.len() - 1,
+            _ => self.list.partition_point(|w| w.cell < cell),
+        };
+        if self.list.get(at).is_none_or(|w| w.cell != cell) {
+            self.list.insert(at, Window::new(cell));
+        }
+        &mut self.list[at]
+    }
+
+    fn settle(&mut self) {
+        while self.list.len() > MAX_WINDOWS {
+            self.coarsen();
+        }
+    }
+
+    fn coarsen(&mut self) {
+        self.shift += 1;
+        self.list.dedup_by(|later, earlier| {
+            let same = later.cell >> 1 == earlier.cell >> 1;
+            if same {
+                earlier.merge(later);
+            }
+            same
+        });
+        self.list.iter_mut().for_each(|w| w.cell >>= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn windows(points: &[(i64, i64, bool)]) -> Windows {
+        let mut windows = Windows::new();
+        for &(x, y, upper) in points {
+            let side = if upper { Side::Upper } else { Side::Lower };
+            windows.insert(side, Point::new(x, y).unwrap());
+        }
+        windows
+    }
+
+    #[test]
+    fn the_grid_follows_the_messages() {
+        let second = 1_000_000_000;
+        let many: Vec<_> = (0..1000).map(|i| (i * second, i * second, i % 2 == 0)).collect();
+        let w = windows(&many);
+        assert!((MAX_WINDOWS / 2..=MAX_WINDOWS).contains(&w.list.len()), "{}", w.list.len());
+        assert_eq!(w.list.iter().map(|w| w.upper.count + w.lower.count).sum::<u64>(), 1000);
+        let sum: i128 = w.list.iter().map(|w| w.upper.sum_x + w.lower.sum_x).sum();
+        assert_eq!(sum, i128::from(second) * 999 * 500);
+        assert!(w.list.is_sorted_by(|a, b| a.cell < b.cell));
+    }
+
+    #[test]
+    fn extremes_do_not_overflow() {
+        let m = crate::MAX_ABS_NS;
+        let w = windows(&[(-m, m, true), (m, -m, false), (0, 0, true)]);
+        assert_eq!(w.list.len(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn neither_order_nor_bracketing_matters(
+            points in prop::collection::vec((-1i64 << 40..1 << 40, -1000i64..1000, any::<bool>()), 0..400),
+            cut in 0usize..400,
+            turn in 0usize..400,
+        ) {
+            let whole = windows(&points);
+            let mut turned = points.clone();
+            turned.rotate_left(turn.min(points.len()));
+            prop_assert_eq!(&windows(&turned), &whole);
+            let (left, right) = points.split_at(cut.min(points.len()));
+            let mut merged = windows(right);
+            merged.merge(&windows(left));
+            prop_assert_eq!(merged, whole);
+        }
+    }
+}
