@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use crate::Progress;
 use crate::facts::{StreamFacts, Tally, TraceFacts};
 use crate::record::{Direction, Sighting};
+use crate::tracer::pending::{self, Half};
 use crate::tracer::{self, Extractor, Seen};
 use crate::traffic::Traffic;
 
@@ -32,12 +33,22 @@ pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction
         traffic: vec![Traffic::default(); traces.len()],
         sightings: Vec::new(),
     };
+    // By trace: the event that completes a reception may lie in another stream.
+    let mut halves: Vec<Vec<(i64, Half)>> = vec![Vec::new(); traces.len()];
     for (index, facts, look) in read(&only, look, progress) {
         extraction.facts[index].streams.push(facts);
         if let Some(look) = look {
             extraction.traffic[index].join(look.traffic);
             extraction.sightings.extend(look.sightings);
+            halves[index].extend(look.halves);
         }
+    }
+    let direction = Direction::Received;
+    for (index, (halves, &(_, clock))) in halves.into_iter().zip(traces).enumerate() {
+        let joined = pending::join(halves);
+        extraction.traffic[index].of_mut(direction).unstamped += joined.lost;
+        let sighting = |(time, packet)| Sighting { clock, time, direction, packet };
+        extraction.sightings.extend(joined.received.into_iter().map(sighting));
     }
     extraction
 }
@@ -61,6 +72,7 @@ struct NetworkLook<'t> {
     extractors: Vec<Option<Box<dyn Extractor>>>,
     traffic: Traffic,
     sightings: Vec<Sighting>,
+    halves: Vec<(i64, Half)>,
 }
 
 impl<'t> NetworkLook<'t> {
@@ -75,7 +87,8 @@ impl<'t> NetworkLook<'t> {
                 (None, None) => {}
             }
         }
-        Self { clock, stamps: trace.clock(stream), extractors, traffic, sightings: Vec::new() }
+        let stamps = trace.clock(stream);
+        Self { clock, stamps, extractors, traffic, sightings: Vec::new(), halves: Vec::new() }
     }
 
     #[inline]
@@ -90,14 +103,22 @@ impl<'t> NetworkLook<'t> {
     /// Apart, so that the loop over all events stays small.
     #[inline(never)]
     fn keep(&mut self, event: &Event<'_>, direction: Direction, seen: Seen) {
+        let stamp = self.stamps.zip(event.cycles());
+        let time = stamp.and_then(|(stamps, cycles)| time(stamps, cycles, direction));
         let passed = self.traffic.of_mut(direction);
         match seen {
             Seen::Packet(packet) => {
                 passed.packets += 1;
-                let stamp = self.stamps.zip(event.cycles());
-                if let Some(time) = stamp.and_then(|(stamps, cycles)| time(stamps, cycles, direction)) {
-                    self.sightings.push(Sighting { clock: self.clock, time, direction, packet });
+                let sighting = |time| Sighting { clock: self.clock, time, direction, packet };
+                self.sightings.extend(time.map(sighting));
+            }
+            Seen::Half(half) => {
+                match &half {
+                    Half::Pending { .. } => {}
+                    Half::Completes { packet: Some(_), .. } => passed.packets += 1,
+                    Half::Completes { packet: None, .. } => passed.other += 1,
                 }
+                self.halves.extend(time.map(|time| (time, half)));
             }
             Seen::OtherProtocol => passed.other += 1,
             Seen::NoHeader => passed.bare += 1,

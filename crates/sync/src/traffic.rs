@@ -22,6 +22,8 @@ pub struct Passed {
     pub other: u64,
     /// Packets that were recorded without their headers.
     pub bare: u64,
+    /// Packets whose headers were recorded, but not when they came: the tracer lost that event.
+    pub unstamped: u64,
     /// Whether the metadata declare an event with packet headers.
     pub declared: bool,
     /// Whether they declare such an event without headers, as tracers before LTTng-modules 2.9 do.
@@ -56,6 +58,7 @@ impl Passed {
         self.packets += other.packets;
         self.other += other.other;
         self.bare += other.bare;
+        self.unstamped += other.unstamped;
         self.declared |= other.declared;
         self.headerless |= other.headerless;
     }

@@ -12,6 +12,8 @@ use crate::net;
 pub enum NetLayout {
     /// 2.9 and 2.10: the transport header is chosen by `protocol` or `nexthdr` themselves.
     V2_9,
+    /// 2.11 and 2.12: a field of its own chooses it; only TCP is known.
+    V2_11,
     /// 2.13: a field of its own chooses it; UDP and ICMP are known.
     #[default]
     V2_13,

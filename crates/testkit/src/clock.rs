@@ -25,8 +25,18 @@ pub struct SimClock {
     offset_ns: i64,
     rate_ppb: i64,
     changes: Vec<Change>,
+    stops: Vec<Stop>,
     sine: Option<Sine>,
     unix_error_ns: i64,
+}
+
+/// A time for which the whole host stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stop {
+    /// True time, ns.
+    begin: i64,
+    /// ns.
+    length: i64,
 }
 
 /// What happens to a clock at an instant.
@@ -38,14 +48,17 @@ enum Change {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sine {
-    amplitude_ns: u32,
-    period_ns: u64,
+    /// All in ns.
+    amplitude: u32,
+    period: u64,
+    /// How much of the period has passed at time zero.
+    phase: u64,
 }
 
 impl SimClock {
     /// A clock that shows `offset_ns` at true time zero and runs `rate_ppb` parts per billion too fast.
     pub fn new(offset_ns: i64, rate_ppb: i64) -> Self {
-        Self { offset_ns, rate_ppb, changes: Vec::new(), sine: None, unix_error_ns: 0 }
+        Self { offset_ns, rate_ppb, changes: Vec::new(), stops: Vec::new(), sine: None, unix_error_ns: 0 }
     }
 
     /// From this true time on it shows `by_ns` more. A step back makes stamps go back: traces refuse those.
@@ -65,8 +78,39 @@ impl SimClock {
     /// Wanders about its line: `amplitude_ns · sin(2π t / period_ns)` is added.
     #[must_use]
     pub fn sine(mut self, amplitude_ns: u32, period_ns: u64) -> Self {
-        self.sine = Some(Sine { amplitude_ns, period_ns: period_ns.max(1) });
+        self.sine = Some(Sine { amplitude: amplitude_ns, period: period_ns.max(1), phase: 0 });
         self
+    }
+
+    /// Wanders as a crystal whose temperature goes up and down: its rate is off by `amplitude_ppb · cos(2π t / period_ns)`,
+    /// rounded down to what whole nanoseconds of [`Self::sine`] can do. `phase_ns` of the period have passed at time zero.
+    #[must_use]
+    pub fn rate_sine(mut self, amplitude_ppb: u32, period_ns: u64, phase_ns: u64) -> Self {
+        let turn = f64::from(amplitude_ppb) / 1e9 * period_ns as f64;
+        let amplitude = (turn / std::f64::consts::TAU) as u32;
+        self.sine = Some(Sine { amplitude, period: period_ns.max(1), phase: phase_ns });
+        self
+    }
+
+    /// At this true time the host stands still for so long, as a virtual machine that is paused: its clock shows one time,
+    /// and nothing is sent or taken in. Stops do not overlap.
+    #[must_use]
+    pub fn stop(mut self, at_ns: i64, for_ns: i64) -> Self {
+        self.stops.push(Stop { begin: at_ns, length: for_ns.max(0) });
+        self
+    }
+
+    /// The first instant from a true time on at which the host does not stand still.
+    pub fn awake(&self, true_ns: i64) -> i64 {
+        let stop =
+            self.stops.iter().find(|stop| (0..stop.length).contains(&true_ns.saturating_sub(stop.begin)));
+        stop.map_or(true_ns, |stop| stop.begin.saturating_add(stop.length))
+    }
+
+    /// How long the host has not stood still, counted from true time zero.
+    fn run(&self, true_ns: i64) -> i128 {
+        let stood = |stop: &Stop| i128::from(true_ns.saturating_sub(stop.begin).clamp(0, stop.length));
+        i128::from(true_ns) - self.stops.iter().map(stood).sum::<i128>()
     }
 
     /// The host's idea of Unix time is wrong by so much.
@@ -78,7 +122,7 @@ impl SimClock {
 
     /// What the clock shows at a true time.
     pub fn raw(&self, true_ns: i64) -> i64 {
-        let t = i128::from(true_ns);
+        let t = self.run(true_ns);
         let mut shown = i128::from(self.offset_ns) + t;
         // In ns · ppb: divided once, at the end.
         let mut drift = t * i128::from(self.rate_ppb);
@@ -86,7 +130,7 @@ impl SimClock {
             match *change {
                 Change::Step { at_ns, by_ns } if true_ns >= at_ns => shown += i128::from(by_ns),
                 Change::Slew { from_ns, rate_ppb } if true_ns >= from_ns => {
-                    drift += (t - i128::from(from_ns)) * i128::from(rate_ppb);
+                    drift += (t - self.run(from_ns)) * i128::from(rate_ppb);
                 }
                 _ => {}
             }
@@ -96,9 +140,9 @@ impl SimClock {
     }
 
     fn wander(&self, t: i128) -> i128 {
-        let Some(Sine { amplitude_ns, period_ns }) = self.sine else { return 0 };
-        let turns = t.rem_euclid(i128::from(period_ns)) as f64 / period_ns as f64;
-        (sine_of_turns(turns) * f64::from(amplitude_ns)).round() as i128
+        let Some(Sine { amplitude, period, phase }) = self.sine else { return 0 };
+        let turns = (t + i128::from(phase)).rem_euclid(i128::from(period)) as f64 / period as f64;
+        (sine_of_turns(turns) * f64::from(amplitude)).round() as i128
     }
 
     /// The first true time at which the clock shows at least `raw_ns`: within a nanosecond the inverse of
@@ -157,11 +201,33 @@ mod tests {
     }
 
     #[test]
+    fn the_rate_wanders_within_its_amplitude() {
+        // 1 ppm, a period of 100 s: 15.9 µs to either side, and steepest where the sine is zero.
+        let clock = SimClock::new(0, 0).rate_sine(1000, 100_000_000_000, 25_000_000_000);
+        let wander = |t: i64| clock.raw(t) - t;
+        assert_eq!([wander(0), wander(50_000_000_000)], [15_915, -15_915]);
+        let steps = (0..100).map(|n| wander((n + 1) * 1_000_000_000) - wander(n * 1_000_000_000));
+        let steepest = steps.map(i64::abs).max();
+        assert!((995..=1001).contains(&steepest.unwrap()), "{steepest:?}");
+    }
+
+    #[test]
+    fn a_stopped_clock_shows_one_time_and_goes_on() {
+        let clock = SimClock::new(7, 3_000_000_000).stop(1_000, 500).slew(2_000, 1_000_000_000);
+        assert_eq!(
+            [999, 1_000, 1_250, 1_500, 1_501, 2_001].map(|t| clock.raw(t)),
+            [4003, 4007, 4007, 4007, 4011, 6012]
+        );
+        assert_eq!([999, 1_000, 1_499, 1_500].map(|t| clock.awake(t)), [999, 1_500, 1_500, 1_500]);
+    }
+
+    #[test]
     fn true_time_is_found_again() {
         let clocks = [
             SimClock::new(5_000_000_000_000, 50_000),
             SimClock::new(-3, -400_000).step(1_000_000, 10_000_000).slew(5_000_000_000, -50_000),
             SimClock::new(0, 123).sine(95_000, 600_000_000_000),
+            SimClock::new(4_000_000_000_000, 3_000_000_000),
         ];
         for clock in clocks {
             for t in [-1_000_000_000, 0, 1, 999_999, 1_000_000, 6_000_000_001, 3_600_000_000_000] {

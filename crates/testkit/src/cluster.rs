@@ -18,9 +18,27 @@ pub struct SimHost {
     pub frequency: u64,
     /// Number of CPUs; each link is handled by one of them.
     pub cpus: u32,
+    /// Whether it sends through a virtual network: its tracer sees each packet leave through `eth0.42` and some
+    /// microseconds later through `eth0`, and its frames have a tag.
+    pub vlan: bool,
+    /// Whether its tracer sees packets arrive without their headers, as it does where the kernel does not merge what it
+    /// receives, or where tags are not taken off by the device.
+    pub headerless: bool,
 }
 
-/// A link between two hosts: one TCP connection.
+/// What a link carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// A TCP connection.
+    #[default]
+    Tcp,
+    /// UDP datagrams between two ports; what is sent again is a datagram of the same content.
+    Udp,
+    /// Echo requests of the first host, and the replies of the second: ICMP of either version. Nothing is sent again.
+    Echo,
+}
+
+/// A link between two hosts: one connection. A host that is linked to itself talks to itself over its loopback device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SimLink {
     /// Index of the one host.
@@ -43,6 +61,15 @@ pub struct SimLink {
     pub retransmitted_permille: u32,
     /// Whether only a sends.
     pub one_way: bool,
+    /// How many of a thousand packets b sends, where both do.
+    pub back_permille: u32,
+    /// What it carries.
+    pub protocol: Protocol,
+    /// Whether TCP leaves segmentation to the devices: half of the departures are of up to 64 KiB, and arrive in segments,
+    /// some of them merged again.
+    pub offload: bool,
+    /// Whether a is behind a translator of addresses: b knows it by another address and another port.
+    pub translated: bool,
 }
 
 /// Hosts, links, and how long they are watched. True time begins at 0.
@@ -74,6 +101,10 @@ impl SimLink {
             lost_permille: 0,
             retransmitted_permille: 0,
             one_way: false,
+            back_permille: 500,
+            protocol: Protocol::Tcp,
+            offload: false,
+            translated: false,
         }
     }
 }
@@ -85,7 +116,14 @@ impl SimHost {
         let mut within = |limit: i64| random.below(2 * limit as u64 + 1) as i64 - limit;
         let offset = 10_000_000_000_000 + within(9_900_000_000_000);
         let clock = SimClock::new(offset, within(50_000)).unix_error(within(10_000_000));
-        Self { name: format!("h{number}"), clock, frequency: 1_000_000_000, cpus: 1 }
+        Self {
+            name: format!("h{number}"),
+            clock,
+            frequency: 1_000_000_000,
+            cpus: 1,
+            vlan: false,
+            headerless: false,
+        }
     }
 }
 

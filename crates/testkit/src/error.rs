@@ -83,6 +83,9 @@ pub enum Misuse {
         /// What the clock shows.
         raw_ns: i64,
     },
+    /// A packet that cannot be put into a frame.
+    #[error("a frame cannot be made: {0}")]
+    Frame(String),
     /// The layout was changed after the first event.
     #[error("the trace must be described before its first event")]
     Late,

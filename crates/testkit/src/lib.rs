@@ -17,31 +17,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod addresses;
 mod assign;
 mod bulk;
+mod capture;
 mod classes;
 mod clock;
 mod cluster;
 mod compiled;
+mod connection;
 mod error;
+mod events;
+mod frames;
 mod lttng;
 mod metadata;
 mod net;
 mod packets;
 mod random;
+mod random_cluster;
 mod stream;
 mod traffic;
 mod value;
 
+pub use addresses::Endpoints;
 pub use bulk::Bulk;
 pub use classes::{KERNEL_CLASSES, NetLayout};
 pub use clock::{SimClock, UNIX_EPOCH_NS};
-pub use cluster::{Cluster, SimHost, SimLink};
+pub use cluster::{Cluster, Protocol, SimHost, SimLink};
 pub use error::{Misuse, TestkitError};
+pub use frames::CaptureLink;
 pub use isochrone_ctf::schema::ByteOrder;
 pub use lttng::LttngTrace;
 pub use metadata::{ClockSpec, EventHeader};
 pub use packets::{Family, IpVersion};
 pub use random::Random;
-pub use traffic::{Segment, SimPacket, Simulation};
+pub use random_cluster::Behaviour;
+pub use traffic::{Arrival, Piece, Segment, SimPacket, Simulation};
 pub use value::FieldValue;

@@ -134,6 +134,11 @@ impl LttngTrace {
         self.describe(|this| this.description.byte_order = byte_order)
     }
 
+    /// The byte order that the metadata will declare.
+    pub(crate) fn declared_byte_order(&self) -> ByteOrder {
+        self.description.byte_order
+    }
+
     /// Whether numbers are aligned to their size, as tracers on ARM do, or packed.
     pub fn aligned(&mut self, aligned: bool) -> &mut Self {
         self.describe(|this| this.description.aligned = aligned)
@@ -166,6 +171,7 @@ impl LttngTrace {
         });
         let minor = match layout {
             NetLayout::V2_9 => 9,
+            NetLayout::V2_11 => 11,
             NetLayout::V2_13 => 13,
         };
         self.environment("tracer_minor", minor.into())

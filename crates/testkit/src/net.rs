@@ -58,7 +58,9 @@ fn ipv6(layout: NetLayout) -> String {
 /// The protocol number, with names for the protocols whose headers the version records.
 fn protocol(layout: NetLayout, name: &str) -> String {
     let labels: &[(&str, &str)] = match layout {
-        NetLayout::V2_9 => &[("_unknown", "0 ... 5"), ("_tcp", "6"), ("_unknown", "7 ... 255")],
+        NetLayout::V2_9 | NetLayout::V2_11 => {
+            &[("_unknown", "0 ... 5"), ("_tcp", "6"), ("_unknown", "7 ... 255")]
+        }
         NetLayout::V2_13 => &[
             ("_unknown", "0"),
             ("_icmp", "1"),
@@ -80,6 +82,14 @@ fn transport(layout: NetLayout) -> impl Fn(&str) -> String {
         NetLayout::V2_9 => {
             Fields::default()
                 .line(&format!("\t\tvariant <{protocol}> {{"))
+                .line(&unknown_and_tcp.concat())
+                .line("\t\t} _transport_header;")
+                .text
+        }
+        NetLayout::V2_11 => {
+            Fields::default()
+                .line(&enumeration("", &[("_unknown", "0"), ("_tcp", "1")], "transport_header_type"))
+                .line("\t\tvariant <_transport_header_type> {")
                 .line(&unknown_and_tcp.concat())
                 .line("\t\t} _transport_header;")
                 .text

@@ -33,7 +33,7 @@ fn each_layout(mut check: impl FnMut(&dyn Fn(&mut LttngTrace), NetLayout, &str))
     for byte_order in [ByteOrder::Little, ByteOrder::Big] {
         for header in [EventHeader::Compact, EventHeader::Large] {
             for aligned in [false, true] {
-                for layout in [NetLayout::V2_9, NetLayout::V2_13] {
+                for layout in [NetLayout::V2_9, NetLayout::V2_11, NetLayout::V2_13] {
                     let describe = |trace: &mut LttngTrace| {
                         trace.byte_order(byte_order).header(header).aligned(aligned).net_layout(layout);
                         trace.metadata_in_packets(layout == NetLayout::V2_13);
@@ -139,7 +139,7 @@ fn ipv4_fields(net: NetLayout) -> Vec<(&'static str, FieldValue)> {
         ("network_header.ipv4.transport_header.tcp.flags", 0x112.into()),
         ("network_header.ipv4.transport_header.tcp.window_size", 501.into()),
     ];
-    if net == NetLayout::V2_13 {
+    if net != NetLayout::V2_9 {
         fields.push(("network_header.ipv4.transport_header_type", 1.into()));
     }
     fields
@@ -156,7 +156,7 @@ fn ipv6_fields(net: NetLayout) -> Vec<(&'static str, FieldValue)> {
         ("network_header.ipv6.saddr", [0xfd00_u16, 0, 0, 0, 0, 0, 0, 1].into()),
         ("network_header.ipv6.transport_header.tcp.ack_seq", 77.into()),
     ];
-    if net == NetLayout::V2_13 {
+    if net != NetLayout::V2_9 {
         fields.push(("network_header.ipv6.transport_header_type", "tcp".into()));
     }
     fields

@@ -12,6 +12,15 @@ pub(super) const OUT: &str = "inet_sock_local_out";
 /// A segment enters it.
 pub(super) const IN: &str = "inet_sock_local_in";
 
+/// The direction of an event by its name.
+pub(super) fn direction(event: &str) -> Option<Direction> {
+    match event {
+        OUT => Some(Direction::Sent),
+        IN => Some(Direction::Received),
+        _ => None,
+    }
+}
+
 struct SocketEvent {
     direction: Direction,
     seq: FieldRef,
@@ -20,11 +29,7 @@ struct SocketEvent {
 }
 
 pub(super) fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dyn Extractor>> {
-    let direction = match class.name.as_deref()? {
-        OUT => Direction::Sent,
-        IN => Direction::Received,
-        _ => return None,
-    };
+    let direction = direction(class.name.as_deref()?)?;
     let field = |name: &str| class.payload_field(stream, &[name]);
     Some(Box::new(SocketEvent {
         direction,

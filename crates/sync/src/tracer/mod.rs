@@ -1,19 +1,27 @@
 //! Tracer families: which events tell of packets, and how. One file a family.
 
+mod headers;
 mod lttng_addons;
+mod lttng_experimental;
 mod lttng_net;
+mod lttv;
+pub mod pending;
+mod shapes;
 
 use isochrone_ctf::Event;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
 use crate::record::{Direction, Packet};
+use pending::Half;
 
 /// What an event tells of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
     /// A packet that can be told from all others.
     Packet(Packet),
-    /// A packet of a protocol that is not matched.
+    /// A part of what two events tell of an arrival: [`pending::join`] makes packets of them.
+    Half(Half),
+    /// A packet of a protocol that is not matched, a broadcast, or a later fragment of a packet.
     OtherProtocol,
     /// A packet without its headers.
     NoHeader,
@@ -31,10 +39,12 @@ pub trait Extractor: Send + Sync {
 
 /// The extractor for an event class, if it is one that tells of packets and holds their headers.
 pub fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dyn Extractor>> {
-    lttng_net::extractor(stream, class).or_else(|| lttng_addons::extractor(stream, class))
+    let families =
+        [lttng_net::extractor, lttng_experimental::extractor, lttng_addons::extractor, lttv::extractor];
+    families.into_iter().find_map(|family| family(stream, class))
 }
 
-/// Names of the events that any family takes packets from, for telling users what is missing.
+/// Names of the events of today's tracers that packets are taken from, for telling users what is missing.
 pub fn event_names(direction: Direction) -> &'static [&'static str] {
     match direction {
         Direction::Sent => &[lttng_net::QUEUE, lttng_addons::OUT],
@@ -42,9 +52,8 @@ pub fn event_names(direction: Direction) -> &'static [&'static str] {
     }
 }
 
-/// The direction of an event that some family takes packets from, by its name.
+/// The direction of an event that some family takes packets with their headers from, by its name.
 pub fn direction_of(event: &str) -> Option<Direction> {
-    [Direction::Sent, Direction::Received]
-        .into_iter()
-        .find(|&direction| event_names(direction).contains(&event))
+    let families = [lttng_net::direction, lttng_addons::direction, lttv::direction];
+    families.into_iter().find_map(|family| family(event))
 }

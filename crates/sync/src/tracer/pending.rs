@@ -1,0 +1,154 @@
+//! Receptions that two events tell of: one when the packet comes from its device, with nothing but the address of its
+//! buffer, and a later one with its headers.
+//!
+//! The time is that of the first event. The second may come on another CPU, so that the events of all streams of a trace
+//! are put in the order of time before they are joined: [`join`] does both.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::record::Packet;
+
+/// A buffer is forgotten after so many later receptions: those that wait between device and transport at one time are far
+/// fewer, and packets whose headers no event tells would else wait for ever.
+const CAPACITY: usize = 65_536;
+
+/// What one event tells of such a reception.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Half {
+    /// A packet has come, in the buffer at this address.
+    Pending {
+        /// Address of the buffer.
+        skb: u64,
+    },
+    /// The packet that came in this buffer before is this one.
+    Completes {
+        /// Address of the buffer.
+        skb: u64,
+        /// The packet; `None` where it is one that is not matched.
+        packet: Option<Packet>,
+    },
+}
+
+/// The receptions of one trace.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// Raw time of reception, ns, and packet, in the order of completion.
+    pub received: Vec<(i64, Packet)>,
+    /// Packets whose reception was not recorded: the tracer lost events.
+    pub lost: u64,
+}
+
+/// The packets of one host that have come from a device and wait for their headers.
+#[derive(Debug)]
+pub struct Receptions {
+    /// By the address of the buffer: when it came, and the how many-th it was.
+    waiting: HashMap<u64, (i64, u64)>,
+    /// The latest receptions: number and buffer.
+    latest: VecDeque<(u64, u64)>,
+    count: u64,
+    capacity: usize,
+}
+
+impl Default for Receptions {
+    fn default() -> Self {
+        Self::with_capacity(CAPACITY)
+    }
+}
+
+impl Receptions {
+    fn with_capacity(capacity: usize) -> Self {
+        Self { waiting: HashMap::new(), latest: VecDeque::new(), count: 0, capacity }
+    }
+
+    /// A packet has come in a buffer. If one is waiting in that buffer, it was never completed, and is forgotten: the kernel
+    /// uses its buffers again. `O(1)`.
+    pub fn received(&mut self, skb: u64, time: i64) {
+        if self.latest.len() >= self.capacity
+            && let Some((number, oldest)) = self.latest.pop_front()
+            && self.waiting.get(&oldest).is_some_and(|&(_, known)| known == number)
+        {
+            self.waiting.remove(&oldest);
+        }
+        self.waiting.insert(skb, (time, self.count));
+        self.latest.push_back((self.count, skb));
+        self.count += 1;
+    }
+
+    /// The headers of the packet in a buffer are known: when it came. `None` where nothing waits in the buffer. `O(1)`.
+    pub fn completed(&mut self, skb: u64) -> Option<i64> {
+        self.waiting.remove(&skb).map(|(time, _)| time)
+    }
+}
+
+/// Joins what the streams of one trace tell, each with its raw time in ns; streams one after the other, each in its order.
+/// `O(n log n)`.
+pub fn join(mut halves: Vec<(i64, Half)>) -> Joined {
+    // Stable: what one CPU recorded at one time stays in its order.
+    halves.sort_by_key(|&(time, _)| time);
+    let (mut receptions, mut joined) = (Receptions::default(), Joined::default());
+    for (time, half) in halves {
+        match half {
+            Half::Pending { skb } => receptions.received(skb, time),
+            Half::Completes { skb, packet } => match (receptions.completed(skb), packet) {
+                (Some(time), Some(packet)) => joined.received.push((time, packet)),
+                (None, Some(_)) => joined.lost += 1,
+                (_, None) => {}
+            },
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Segment, Transport};
+
+    fn packet(seq: u32) -> Packet {
+        let segment = Segment { ports: None, seq, ack: 0, flags: 0, known_flags: 0, payload: None };
+        Packet { addresses: None, transport: Transport::Tcp(segment), ip_id: None }
+    }
+
+    /// Halves as `(time, buffer, sequence number)`: none for a packet that comes, 0 for one that is not matched.
+    fn check(halves: &[(i64, u64, Option<u32>)], received: &[(i64, u32)], lost: u64) {
+        let half = |&(time, skb, seq): &(i64, u64, Option<u32>)| match seq {
+            None => (time, Half::Pending { skb }),
+            Some(seq) => (time, Half::Completes { skb, packet: (seq > 0).then(|| packet(seq)) }),
+        };
+        let expect = received.iter().map(|&(time, seq)| (time, packet(seq))).collect();
+        assert_eq!(join(halves.iter().map(half).collect()), Joined { received: expect, lost });
+    }
+
+    #[test]
+    fn the_time_is_that_of_the_device() {
+        check(&[(10, 1, None), (12, 2, None), (15, 2, Some(7)), (19, 1, Some(8))], &[(12, 7), (10, 8)], 0);
+    }
+
+    #[test]
+    fn another_cpu_may_complete() {
+        // The first stream holds the completion, the second the reception.
+        check(&[(15, 1, Some(7)), (10, 1, None)], &[(10, 7)], 0);
+        // At one time, what the first stream says comes first.
+        check(&[(10, 1, None), (10, 1, Some(7))], &[(10, 7)], 0);
+    }
+
+    #[test]
+    fn the_latest_packet_in_a_buffer_counts() {
+        check(&[(10, 1, None), (20, 1, None), (25, 1, Some(7)), (26, 1, Some(8))], &[(20, 7)], 1);
+    }
+
+    #[test]
+    fn what_is_not_matched_frees_its_buffer() {
+        check(&[(10, 1, None), (11, 1, Some(0)), (12, 1, Some(7)), (13, 2, Some(0))], &[], 1);
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten() {
+        let mut receptions = Receptions::with_capacity(3);
+        for skb in [1, 2, 1, 3, 4] {
+            receptions.received(skb, skb as i64 * 10);
+        }
+        assert_eq!(receptions.waiting.len(), 3);
+        assert_eq!([1, 2, 3, 4].map(|skb| receptions.completed(skb)), [Some(10), None, Some(30), Some(40)]);
+    }
+}
