@@ -392,7 +392,7 @@ mod tests {
             corridor.b_to_a(local(t + SECOND), t + SECOND + 50_000 + noise % 77_000).unwrap();
         }
         let straight = Model { wander_ppm: 0.0, ..Model::default() };
-        Link::judge((a, spans[a]), (b, spans[b]), corridor, &straight)
+        Link::judge(a, b, corridor, &straight).over([spans[a], spans[b]])
     }
 
     #[test]

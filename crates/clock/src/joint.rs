@@ -9,21 +9,17 @@
 //! [`LinkData`] of the same pair, nor on the orientation of these (but for messages that only a decreasing
 //! relation could touch, see [`Corridor::mirrored`]).
 
-use std::collections::BTreeMap;
-
-use rayon::prelude::*;
-
-use crate::MAX_ABS_NS;
 use crate::breaks::ClockBreak;
 use crate::correction::Correction;
 use crate::corridor::Corridor;
-use crate::error::{ClockError, checked_time};
+use crate::error::ClockError;
 use crate::interval::Interval;
 use crate::island::IslandSolver;
 use crate::link::{Link, LinkReport, Refusal};
 use crate::model::Model;
 use crate::paths::{Edge, Graph};
 use crate::span::Span;
+use crate::stream::Synchronizer;
 
 /// The messages between two clocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,17 +118,22 @@ impl Network {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn solve(network: &Network) -> Result<Solution, ClockError> {
-    let model = network.model.checked()?;
-    let corridors = merged(network)?;
-    let spans = widened(&network.clocks, &corridors)?;
-    let links = corridors
-        .into_par_iter()
-        .map(|((a, b), corridor)| Link::judge((a, spans[a]), (b, spans[b]), corridor, &model))
-        .collect();
-    solve_judged(links, &spans, &model, network.reference)
+    let mut clocks = Synchronizer::new(network.clocks.len(), network.model)?;
+    for (clock, span) in network.clocks.iter().enumerate() {
+        if span.end < span.begin {
+            return Err(ClockError::BadSpan { clock });
+        }
+        clocks.see(clock, span.begin)?;
+        clocks.see(clock, span.end)?;
+    }
+    for link in &network.links {
+        clocks.messages(link.a, link.b, &link.corridor)?;
+    }
+    clocks.set_reference(network.reference)?;
+    clocks.solution().cloned()
 }
 
-/// The rest of [`solve`], for links that are judged already.
+/// All of [`solve`] for links that are judged already.
 pub(crate) fn solve_judged(
     mut links: Vec<Link>,
     spans: &[Span],
@@ -205,51 +206,6 @@ fn try_solve(
 
 fn width(link: &Link) -> i64 {
     link.relation.as_ref().map_or(i64::MAX, |r| r.half_width)
-}
-
-/// One corridor per pair, oriented from the lower to the higher clock.
-fn merged(network: &Network) -> Result<BTreeMap<(usize, usize), Corridor>, ClockError> {
-    let clocks = network.clocks.len();
-    if let Some(clock) = network.reference.filter(|&r| r >= clocks) {
-        return Err(ClockError::BadClock { clock });
-    }
-    let mut corridors: BTreeMap<(usize, usize), Corridor> = BTreeMap::new();
-    for link in &network.links {
-        if link.a >= link.b || link.b >= clocks {
-            return Err(ClockError::BadClock { clock: link.b });
-        }
-        corridors.entry((link.a, link.b)).or_default().merge(&link.corridor);
-    }
-    Ok(corridors)
-}
-
-/// The spans, checked, wide enough for all messages, and at least a nanosecond long.
-fn widened(clocks: &[Span], corridors: &BTreeMap<(usize, usize), Corridor>) -> Result<Vec<Span>, ClockError> {
-    let mut spans = Vec::with_capacity(clocks.len());
-    for (clock, &span) in clocks.iter().enumerate() {
-        checked_time(span.begin)?;
-        checked_time(span.end)?;
-        if span.end < span.begin {
-            return Err(ClockError::BadSpan { clock });
-        }
-        spans.push(span);
-    }
-    for (&(a, b), corridor) in corridors {
-        for (clock, range) in [(a, corridor.x_range()), (b, corridor.y_range())] {
-            if let Some((first, last)) = range {
-                spans[clock].begin = spans[clock].begin.min(first);
-                spans[clock].end = spans[clock].end.max(last);
-            }
-        }
-    }
-    for span in spans.iter_mut().filter(|s| s.begin == s.end) {
-        if span.end < MAX_ABS_NS {
-            span.end += 1;
-        } else {
-            span.begin -= 1;
-        }
-    }
-    Ok(spans)
 }
 
 fn edges(links: &[Link]) -> Vec<Edge> {

@@ -109,13 +109,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Judges the messages of a link; the spans say over which times its width matters.
-    pub(crate) fn judge(
-        (a, span_a): (usize, Span),
-        (b, span_b): (usize, Span),
-        corridor: Corridor,
-        model: &Model,
-    ) -> Self {
+    /// Judges the messages of a link.
+    pub(crate) fn judge(a: usize, b: usize, corridor: Corridor, model: &Model) -> Self {
         let mut link = Self {
             a,
             b,
@@ -140,12 +135,12 @@ impl Link {
                 link.corridor = pieces.used;
                 link.suspects = pieces.suspects;
                 link.quality = quality(&link.corridor);
-                link.relation = Relation::new(pieces.list, 0, [span_a, span_b]);
+                link.relation = Relation::new(pieces.list, 0);
             }
             Err(why) => match least_violation(&link.corridor, model, &why) {
                 Some((quality, piece, relaxed_by)) => {
                     link.quality = quality;
-                    link.relation = Relation::new(vec![piece], relaxed_by, [span_a, span_b]);
+                    link.relation = Relation::new(vec![piece], relaxed_by);
                 }
                 None => {
                     // What the messages say as a whole, rather than a part of them.
@@ -159,6 +154,17 @@ impl Link {
             link.quality = LinkQuality::Refused { why: Refusal::OutOfRange };
         }
         link
+    }
+
+    /// The link with its width over the spans of its clocks.
+    pub(crate) fn over(mut self, spans: [Span; 2]) -> Self {
+        if let Some(relation) = self.relation.take() {
+            self.relation = relation.over(spans);
+            if self.relation.is_none() {
+                self.refuse(Refusal::OutOfRange);
+            }
+        }
+        self
     }
 
     /// The highest (`Side::Upper`) or lowest time that the other clock can show when one shows `t`; `None` where the

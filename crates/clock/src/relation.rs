@@ -72,18 +72,22 @@ pub struct Break {
 }
 
 impl Relation {
-    /// Joins pieces; `None` when there is none, or when the bounds over the spans of the clocks are out of range.
-    pub(crate) fn new(pieces: Vec<Piece>, relaxed_by: i64, spans: [Span; 2]) -> Option<Self> {
+    /// Joins pieces; `None` when there is none.
+    pub(crate) fn new(pieces: Vec<Piece>, relaxed_by: i64) -> Option<Self> {
         let map = joined(&pieces)?;
-        let mut relation = Self { pieces, map, half_width: 0, relaxed_by };
+        Some(Self { pieces, map, half_width: 0, relaxed_by })
+    }
+
+    /// The same with its width over the spans of both clocks; `None` when the bounds there are out of range.
+    pub(crate) fn over(mut self, spans: [Span; 2]) -> Option<Self> {
         for (way, span) in [(Way::Forward, spans[0]), (Way::Backward, spans[1])] {
-            for t in relation.ends(way, span) {
-                let (lo, hi) = (relation.bound(way, Side::Lower, t)?, relation.bound(way, Side::Upper, t)?);
+            for t in self.ends(way, span) {
+                let (lo, hi) = (self.bound(way, Side::Lower, t)?, self.bound(way, Side::Upper, t)?);
                 let half = crate::exact::ceil_div(hi as i128 - lo as i128, 2);
-                relation.half_width = relation.half_width.max(i64::try_from(half).ok()?);
+                self.half_width = self.half_width.max(i64::try_from(half).ok()?);
             }
         }
-        Some(relation)
+        Some(self)
     }
 
     /// Where bounds are widest: both ends of the span and of every piece.
