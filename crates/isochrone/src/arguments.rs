@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use isochrone_sync::capture::Taken;
 
 /// Puts the traces of many Linux hosts on one clock, with proven error bounds.
 #[derive(Debug, Parser)]
@@ -11,7 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     version,
     max_term_width = 100,
     after_help = "A TRACE is a CTF trace directory (one with a `metadata` file), or a directory that holds some: LTTng \
-                  session directories, rotation archives, a directory per host.\n\n\
+                  session directories, rotation archives, a directory per host. For `sync` and `info` it may also be a packet \
+                  capture (pcap, pcapng).\n\n\
                   Exit status: 0 done; 1 done in part (something was refused, or hosts fall into islands); 2 wrong \
                   usage, or nothing could be read."
 )]
@@ -29,9 +31,17 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         isochrone sync web/ app/ db/                     report on the terminal\n  \
         isochrone sync web/ app/ db/ -o sync.json        and keep the corrections for other commands\n  \
-        isochrone sync web/ app/ db/ --write together/   and write copies that any CTF viewer shows on one clock\n\n\
+        isochrone sync web/ app/ db/ --write together/   and write copies that any CTF viewer shows on one clock\n  \
+        isochrone sync web/ app/ switch.pcap             with what a switch between them saw\n  \
+        isochrone sync web1.pcap web2.pcapng             from captures alone\n  \
+        isochrone sync --messages list.txt               from a list of messages\n\n\
         Hosts are tied together by TCP packets that both of them traced. Record on every host:\n  \
-        lttng enable-event --kernel net_dev_queue,net_if_receive_skb")]
+        lttng enable-event --kernel net_dev_queue,net_if_receive_skb\n\n\
+        A capture (pcap, pcapng; not compressed) is a host of its own, called like the file without its extension, and \
+        stamped by the wall clock of where it was taken: `web1.pcap` beside an LTTng trace of web1 is the clock `web1#2`. \
+        Packet types, directions and addresses in it tell whether it was taken on an end host or on the way (a switch, a \
+        mirror port); a note says which, and --captured corrects it. The first 96 bytes of each packet are enough: tcpdump -s 96 -w web1.pcap. \
+        Below a directory, files called *.pcap, *.pcapng and *.cap are found.")]
     Sync(Sync),
     /// Show events of one or more traces in the order of time
     #[command(after_help = "Examples:\n  \
@@ -56,15 +66,24 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Sync {
-    /// Traces of two or more hosts
-    #[arg(required = true, value_name = "TRACE")]
+    /// Traces or captures of two or more hosts
+    #[arg(required_unless_present = "messages", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
+    /// Read messages from this text instead of traces: first the number of hosts, then a line for each message, `sender
+    /// receiver send_time recv_time`. Hosts are numbered from 0; times are seconds with a decimal point, ns without;
+    /// further columns and `#` comments are passed over
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["traces", "write"])]
+    pub(crate) messages: Option<PathBuf>,
     /// Write the corrections to this file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Write synchronized copies of the traces below this directory: each argument's last path component followed by `_`
     #[arg(long, value_name = "DIR")]
     pub(crate) write: Option<PathBuf>,
+    /// Where the capture NAME was taken, if the note on it is wrong: `way` (at a switch or a mirror port), or an Ethernet or
+    /// IP address of the end host; may be repeated
+    #[arg(long, value_name = "NAME=PLACE", value_parser = taken, conflicts_with = "messages")]
+    pub(crate) captured: Vec<(String, Taken)>,
     /// Host whose clock all others are put on [default: the one that keeps the worst uncertainty least]
     #[arg(long, value_name = "HOST")]
     pub(crate) reference: Option<String>,
@@ -103,7 +122,7 @@ pub(crate) struct Events {
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    /// Traces, of one host or many
+    /// Traces and captures, of one host or many
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// What to print
@@ -138,6 +157,12 @@ pub(crate) struct Convert {
     /// Times: Unix seconds with a decimal point, Unix nanoseconds without, or RFC 3339
     #[arg(required = true, value_name = "TIME", allow_negative_numbers = true)]
     pub(crate) times: Vec<String>,
+}
+
+/// The name of a capture and where it was taken.
+fn taken(text: &str) -> Result<(String, Taken), String> {
+    let (name, place) = text.rsplit_once('=').ok_or("it is no NAME=PLACE")?;
+    Ok((name.to_owned(), place.parse()?))
 }
 
 /// What a command prints.

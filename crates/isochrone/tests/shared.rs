@@ -73,6 +73,42 @@ fn the_truth_lies_inside_on_real_clusters() {
     }
 }
 
+/// A host against the capture of the switch, whose stamps are of the clock that the truth is known by. The switch is
+/// taken for the host's peer: then each packet was seen by two.
+#[test]
+fn the_truth_lies_inside_against_a_switch() {
+    let Some(shared) = shared() else { return };
+    if !have("python3") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (capture, output) = (directory.path().join("switch.pcap"), directory.path().join("sync.json"));
+    for (name, host, peer, max_half_us) in
+        [("web2", "h1", 2, 90), ("web2", "h2", 1, 140), ("chain3", "h1", 2, 200), ("lossy2", "h1", 2, 120)]
+    {
+        let scenario = shared.join("data/vm").join(name);
+        let packed = std::fs::File::open(scenario.join("switch.pcap.zst")).unwrap();
+        std::fs::write(&capture, zstd::decode_all(packed).unwrap()).unwrap();
+        let taken = format!("switch=52:54:00:12:34:0{peer}");
+        let traced = scenario.join(host);
+        let [traced, captured, written] = [&traced, &capture, &output].map(|path| path.to_str().unwrap());
+        let options = ["-q", "--reference", "switch", "--captured", &taken, "-o", written];
+        isochrone(&[&["sync"][..], &options, &[traced, captured]].concat());
+        let judged = Command::new("python3")
+            .arg(shared.join("tools/check_truth.py"))
+            .args([&output, &scenario])
+            .output()
+            .unwrap();
+        let judged = String::from_utf8(judged.stdout).unwrap();
+        assert!(judged.contains("'truth_inside': True"), "{name}, {host}: {judged}");
+        let sync: Value = serde_json::from_str(&std::fs::read_to_string(&output).unwrap()).unwrap();
+        let rows = sync["clocks"][0]["interval"].as_array().unwrap();
+        let widest =
+            rows.iter().map(|row| row[2].as_i64().unwrap() - row[1].as_i64().unwrap()).max().unwrap();
+        assert!(widest <= 2 * max_half_us * 1000, "{name}, {host}: {widest} ns");
+    }
+}
+
 #[test]
 fn the_public_pair_has_its_known_bounds() {
     let Some(shared) = shared() else { return };

@@ -22,6 +22,10 @@ pub fn for_hosts(clocks: &[HostClock], traffic: &[Traffic]) -> Vec<Advice> {
 }
 
 fn for_host(clock: &HostClock, traffic: &[Traffic]) -> Option<Advice> {
+    // What a capture lacks, no tracer can be told to record.
+    if clock.traces.is_empty() {
+        return None;
+    }
     let mut total = Traffic::default();
     clock.traces.iter().for_each(|&trace| total.join(traffic[trace]));
     let sides = [

@@ -81,13 +81,17 @@ fn clock_entry(
         let offset_ns = trace.schema().single_clock().and_then(hosts::offset_ns).unwrap_or(clock.offset_ns);
         TraceEntry { path: trace.path().display().to_string(), offset_ns }
     });
+    let captures = clock.captures.iter().map(|&capture| {
+        let path = inputs.captures[capture].path.display().to_string();
+        TraceEntry { path, offset_ns: clock.offset_ns }
+    });
     ClockEntry {
         id: clock.id.clone(),
         host: clock.host.clone(),
         hostnames: clock.hostnames.clone(),
         island,
         clock_offset_ns: clock.offset_ns,
-        traces: traces.collect(),
+        traces: traces.chain(captures).collect(),
         knots: correction.knots().to_vec(),
         rate_before: correction.rate_before().to_string(),
         rate_after: correction.rate_after().to_string(),

@@ -41,7 +41,7 @@ pub enum CopyError {
     /// An argument without a last component (`/`).
     #[error("{} has no name to call a copy by", .0.display())]
     Nameless(PathBuf),
-    /// A trace that stamps with the reference's clock must be known.
+    /// A trace or a capture that is stamped by the reference's clock must be known.
     #[error("no trace of the reference host {0} is among those to copy: its clock is needed")]
     NoReference(String),
 }
@@ -65,7 +65,7 @@ pub fn check(inputs: &Inputs, directory: &Path) -> Result<(), CopyError> {
     targets(inputs, directory).map(drop)
 }
 
-/// Writes copies of all traces that a correction is known for into `directory`: each argument's last path component
+/// Writes copies of all traces that a correction is known for (of captures there are none) into `directory`: each argument's last path component
 /// followed by `_`, its inner tree kept. Nothing is overwritten.
 ///
 /// # Errors
@@ -139,6 +139,17 @@ fn name_of(argument: &Path) -> Result<String, CopyError> {
     Ok(format!("{}_", named.to_string_lossy()))
 }
 
+/// The clock of a capture, in the words of CTF: ns since the epoch.
+fn of_capture(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Option<ClockClass> {
+    let entry = &clocks.of_host(reference)?.entry;
+    let is_its = |path: &Path| entry.traces.iter().any(|trace| Path::new(&trace.path) == path);
+    inputs
+        .captures
+        .iter()
+        .any(|capture| is_its(&capture.path))
+        .then(|| ClockClass { absolute: true, ..ClockClass::monotonic("realtime") })
+}
+
 /// The clock of the copies of an island: the reference's, with a zero so early that no time is negative.
 fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<ClockClass, CopyError> {
     let of_reference = |input: &&InputTrace| {
@@ -149,6 +160,8 @@ fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<Cloc
         .iter()
         .find(of_reference)
         .and_then(|input| input.trace.schema().single_clock())
+        .cloned()
+        .or_else(|| of_capture(inputs, clocks, reference))
         .ok_or_else(|| CopyError::NoReference(reference.to_owned()))?;
     let earliest = inputs
         .traces

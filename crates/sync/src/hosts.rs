@@ -1,18 +1,21 @@
 //! Hosts and their clocks: which traces share a time line, and what a user may call it.
 //!
 //! Corrections belong to clocks. A clock is known by the uuid in the CTF metadata (LTTng puts the boot id there), so that
-//! the kernel and user-space traces of one boot, its rotation archives and its containers share one.
+//! the kernel and user-space traces of one boot, its rotation archives and its containers share one. Captures are stamped
+//! by the wall clock: each has a clock of its own.
 
 use std::collections::BTreeSet;
 
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Packet, Trace};
 
+use crate::capture::InputCapture;
+
 /// Offsets of one clock that differ by more than this show that the wall clock was set: LTTng samples the offset anew for
 /// each domain, which differs by some microseconds.
 pub const OFFSET_STEP_NS: i64 = 100_000;
 
-/// A clock and the traces it stamps.
+/// A clock and the traces or captures it stamps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostClock {
     /// The clock's uuid; else the host's name; else the path of the only trace. Unlike that of any other clock.
@@ -25,6 +28,8 @@ pub struct HostClock {
     pub offset_ns: i64,
     /// Indices of its traces, the earliest first.
     pub traces: Vec<usize>,
+    /// Indices of its captures.
+    pub captures: Vec<usize>,
     /// Whether `id` is the clock's uuid.
     pub has_uuid: bool,
 }
@@ -78,7 +83,15 @@ pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
             clock.hostnames.push(name);
         } else {
             let (host, hostnames) = (String::new(), vec![name]);
-            clocks.push(HostClock { id, host, hostnames, offset_ns, traces: vec![index], has_uuid });
+            clocks.push(HostClock {
+                id,
+                host,
+                hostnames,
+                offset_ns,
+                traces: vec![index],
+                captures: Vec::new(),
+                has_uuid,
+            });
         }
     }
     for clock in &mut clocks {
@@ -91,6 +104,29 @@ pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
     tell_apart(&mut clocks, |clock| &mut clock.id);
     clocks.sort_by(|a, b| a.host.cmp(&b.host));
     clocks
+}
+
+/// Adds a clock for each capture, named like its host. Where another clock has that name, the capture's is numbered. The
+/// result does not depend on the order of the captures.
+pub fn add_captures(clocks: &mut Vec<HostClock>, captures: &[InputCapture]) {
+    let mut order: Vec<usize> = (0..captures.len()).collect();
+    order.sort_by_cached_key(|&index| (captures[index].host(), captures[index].path.clone()));
+    clocks.extend(order.into_iter().map(|index| HostClock::named(captures[index].host(), vec![index])));
+    tell_apart(clocks, |clock| &mut clock.host);
+    // Known by the same name throughout: that of the host may be the id of another clock.
+    for clock in clocks.iter_mut().filter(|clock| !clock.captures.is_empty()) {
+        clock.id.clone_from(&clock.host);
+    }
+    tell_apart(clocks, |clock| &mut clock.id);
+    clocks.sort_by(|a, b| a.host.cmp(&b.host));
+}
+
+impl HostClock {
+    /// A clock that counts from the epoch and is known by the host's name alone.
+    pub(crate) fn named(host: String, captures: Vec<usize>) -> Self {
+        let (id, hostnames) = (host.clone(), vec![host.clone()]);
+        Self { id, host, hostnames, offset_ns: 0, traces: Vec::new(), captures, has_uuid: false }
+    }
 }
 
 /// When a trace begins on its own clock, raw ns; a trace without packets begins last.

@@ -1,16 +1,22 @@
-//! From the paths a user names to open traces, each once.
+//! From the paths a user names to open traces and to captures, each once.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use isochrone_capture::Capture;
 use isochrone_ctf::{Reason, Trace, find_traces};
 use rayon::prelude::*;
 
-/// The traces to work on, and what could not be used.
+use crate::capture::InputCapture;
+use crate::capture::find::find_captures;
+
+/// The traces and captures to work on, and what could not be used.
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// Open traces in the order they were named, inner ones by path.
     pub traces: Vec<InputTrace>,
+    /// Captures in the order they were named, those below a directory by path.
+    pub captures: Vec<InputCapture>,
     /// Paths that are no traces, or broken beyond use.
     pub refused: Vec<Refused>,
     /// What was done differently from what was asked, in words.
@@ -49,11 +55,18 @@ impl InputTrace {
 impl Inputs {
     /// Finds and opens the traces at or below some paths, several at a time. A trace that is reached twice, or that is
     /// a copy of another one, is used once.
+    ///
+    /// A path that is a file is a capture, whatever its name. Below a directory that is no trace, captures are found by
+    /// their extensions (`.pcap`, `.pcapng`, `.cap`) and by how they begin; only their first bytes are read here.
     pub fn open(arguments: &[PathBuf]) -> Self {
         let mut inputs = Self::default();
         let mut seen = HashSet::new();
         let mut found = Vec::new();
         for argument in arguments {
+            if argument.is_file() {
+                inputs.add_captures(argument, vec![argument.clone()], &mut seen);
+                continue;
+            }
             let below = match find_traces(argument) {
                 Ok(below) => below,
                 Err(error) => {
@@ -64,12 +77,14 @@ impl Inputs {
             for error in &below.unreadable {
                 inputs.refuse_error(error);
             }
-            if below.traces.is_empty() && below.unreadable.is_empty() {
+            let captures = find_captures(argument);
+            if below.traces.is_empty() && captures.is_empty() && below.unreadable.is_empty() {
                 inputs.refuse(
                     argument,
                     "no CTF trace is in it: no directory at or below it holds a metadata file",
                 );
             }
+            inputs.add_captures(argument, captures, &mut seen);
             for path in below.traces {
                 if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
                     found.push((argument, path));
@@ -89,6 +104,19 @@ impl Inputs {
             }
         }
         inputs
+    }
+
+    /// Adds the captures that an argument led to.
+    fn add_captures(&mut self, argument: &Path, paths: Vec<PathBuf>, seen: &mut HashSet<PathBuf>) {
+        for path in paths {
+            if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                self.notes.push(format!("{} was named twice and is used once", path.display()));
+            } else if let Err(error) = Capture::open(&path) {
+                self.refuse(&path, &error.reason().to_string());
+            } else {
+                self.captures.push(InputCapture { argument: argument.to_owned(), path });
+            }
+        }
     }
 
     fn refuse(&mut self, path: &Path, why: &str) {

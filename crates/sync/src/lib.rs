@@ -1,10 +1,10 @@
 //! Which trace events are messages between hosts, and what the messages say of the hosts' clocks.
 //!
 //! The way through this crate: [`Inputs`] finds and opens traces; [`hosts`] says which clock stamps them; [`tracer`]
-//! turns events into [`record::Sighting`]s of packets; [`matching`] pairs them to messages; [`synchronize()`] hands the
+//! turns events into [`record::Sighting`]s of packets, [`mod@capture`] does so with captures; [`matching`] pairs them to messages; [`synchronize()`] hands the
 //! messages to `isochrone-clock` and puts the answer into an [`artefact::Artefact`], the `sync.json`. [`apply`] reads
 //! events and times through an artefact, [`copies`] writes synchronized copies of traces. [`survey`] tells what traces
-//! hold without a look into their events.
+//! hold without a look into their events. [`text_messages`] reads lists of messages, for which nothing has to be matched.
 //!
 //! Nothing is printed here: what a person should know comes back as values.
 
@@ -12,6 +12,7 @@ pub mod advice;
 pub mod apply;
 pub mod artefact;
 mod assemble;
+pub mod capture;
 pub mod copies;
 mod extract;
 mod facts;
@@ -23,14 +24,16 @@ mod notes;
 mod options;
 pub mod record;
 mod synchronize;
+pub mod text_messages;
 pub mod tracer;
 pub mod traffic;
 
+pub use capture::{CaptureFacts, InputCapture};
 pub use extract::{Extraction, extract, survey};
 pub use facts::{StreamFacts, Tally, TraceFacts};
 pub use input::{InputTrace, Inputs, Refused};
 pub use options::Options;
-pub use synchronize::{Outcome, SyncError, synchronize};
+pub use synchronize::{Outcome, SyncError, synchronize, synchronize_messages};
 
 /// Told how many bytes of the traces have been read since the last call; called from several threads.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);

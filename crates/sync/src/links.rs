@@ -7,7 +7,7 @@ use isochrone_clock::{Corridor, Infeasible, LinkData, LinkQuality, Point, Refusa
 use crate::artefact::MessageCounts;
 use crate::hosts::HostClock;
 use crate::input::Refused;
-use crate::matching::Matches;
+use crate::matching::{Matches, Message};
 
 /// Pairs of clocks `(a, b)`, `a < b`, and what their messages say.
 #[derive(Debug, Default)]
@@ -24,20 +24,29 @@ struct Pair {
 impl Links {
     pub(crate) fn new(matches: &Matches) -> Self {
         let mut links = Self::default();
-        for message in &matches.messages {
-            let (a, b) = pair_of(message.sender, message.receiver);
-            let Pair { corridor, counts } = links.pairs.entry((a, b)).or_default();
-            let (inserted, count) = if message.sender == a {
-                (corridor.a_to_b(message.sent, message.received), &mut counts.a_to_b)
-            } else {
-                (corridor.b_to_a(message.sent, message.received), &mut counts.b_to_a)
-            };
-            *(if inserted.is_ok() { count } else { &mut counts.dropped }) += 1;
-        }
+        matches.messages.iter().for_each(|message| links.add(message));
         for (&(sender, receiver), &count) in &matches.ambiguous {
             links.pairs.entry(pair_of(sender, receiver)).or_default().counts.ambiguous += count;
         }
         links
+    }
+
+    /// Adds a message.
+    pub(crate) fn add(&mut self, message: &Message) {
+        let (a, b) = pair_of(message.sender, message.receiver);
+        let Pair { corridor, counts } = self.pairs.entry((a, b)).or_default();
+        let (inserted, count) = if message.sender == a {
+            (corridor.a_to_b(message.sent, message.received), &mut counts.a_to_b)
+        } else {
+            (corridor.b_to_a(message.sent, message.received), &mut counts.b_to_a)
+        };
+        *(if inserted.is_ok() { count } else { &mut counts.dropped }) += 1;
+    }
+
+    /// The same messages under other numbers of the clocks, in the same order.
+    pub(crate) fn renumbered(self, numbers: &[usize]) -> Self {
+        let pairs = self.pairs.into_iter();
+        Self { pairs: pairs.map(|((a, b), pair)| ((numbers[a], numbers[b]), pair)).collect() }
     }
 
     pub(crate) fn corridors(&self) -> Vec<LinkData> {

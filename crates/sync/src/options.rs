@@ -2,6 +2,8 @@
 
 use isochrone_clock::Model;
 
+use crate::capture::Taken;
+
 /// What to do differently.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -9,4 +11,6 @@ pub struct Options {
     pub reference: Option<String>,
     /// What is believed of clocks and links.
     pub model: Model,
+    /// Where captures were taken, by the names of their hosts, instead of what the captures show.
+    pub taken: Vec<(String, Taken)>,
 }

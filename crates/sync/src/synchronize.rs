@@ -1,4 +1,6 @@
-//! The main job: traces in, artefact out.
+//! The main job: traces, captures or a list of messages in, artefact out.
+
+use std::path::Path;
 
 use isochrone_clock::{ClockError, Network, Span, solve};
 use isochrone_ctf::{Diagnostic, Trace};
@@ -7,16 +9,21 @@ use crate::Progress;
 use crate::advice::{self, Advice};
 use crate::artefact::Artefact;
 use crate::assemble::assemble;
+use crate::capture::{self, CaptureFacts, Captured};
 use crate::extract::{Extraction, extract};
 use crate::facts::TraceFacts;
 use crate::hosts::{self, HostClock};
 use crate::input::{Inputs, Refused};
 use crate::links::{self, Links};
-use crate::matching::Matcher;
+use crate::matching::{Matcher, Message};
 use crate::notes;
 use crate::options::Options;
 use crate::record::Sighting;
+use crate::text_messages::{Fault, TextError, TextMessages};
 use crate::traffic::Traffic;
+
+/// Progress over a list of messages is told in pieces of so many bytes.
+const TELL_AFTER: u64 = 1 << 20;
 
 /// The artefact and what a report says beside it.
 #[derive(Debug)]
@@ -25,6 +32,8 @@ pub struct Outcome {
     pub artefact: Artefact,
     /// What each trace gave, by input trace; traces without a clock gave nothing.
     pub facts: Vec<TraceFacts>,
+    /// What each capture gave, by input capture.
+    pub captures: Vec<CaptureFacts>,
     /// Packets that no other host saw.
     pub unmatched: u64,
     /// Hosts that lack something, and how to record it.
@@ -54,6 +63,12 @@ pub enum SyncError {
         /// The names there are.
         known: String,
     },
+    /// Something is said of a capture that is not there.
+    #[error("no capture is called `{0}`: its name is that of the file without the extension")]
+    UnknownCapture(String),
+    /// A list of messages that cannot be read.
+    #[error(transparent)]
+    Messages(#[from] TextError),
     /// Times beyond what can be computed with.
     #[error(transparent)]
     Clock(#[from] ClockError),
@@ -65,21 +80,30 @@ fn listed(refused: &[Refused]) -> String {
     lines.concat()
 }
 
-/// Reads all traces once, matches their packets, and puts their clocks on one.
+/// Reads all traces and captures, matches their packets, and puts their clocks on one.
 ///
 /// # Errors
 /// There is nothing to work on, or the reference is unknown. Everything that costs only a part comes back as a value.
 pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -> Result<Outcome, SyncError> {
+    if let Some((name, _)) =
+        options.taken.iter().find(|(name, _)| inputs.captures.iter().all(|capture| capture.host() != *name))
+    {
+        return Err(SyncError::UnknownCapture(name.clone()));
+    }
     let traces: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
-    let stamped = hosts::group(&traces);
+    let mut stamped = hosts::group(&traces);
+    hosts::add_captures(&mut stamped, &inputs.captures);
     let mut refused = unclocked(inputs, &stamped);
     let Extraction { facts, traffic, sightings } = read(inputs, &stamped, progress);
+    let Captured { facts: captures, sightings: captured } =
+        capture::read(&inputs.captures, &stamped, &options.taken, progress);
+    refused.extend(capture::refused(&inputs.captures, &captures));
 
     let (mut clocks, mut spans) = (Vec::new(), Vec::new());
     let numbers: Vec<Option<usize>> = stamped
         .into_iter()
         .map(|clock| {
-            let Some(span) = span(inputs, &clock, &facts) else {
+            let Some(span) = span(inputs, &clock, &facts, &captures) else {
                 refused.extend(eventless(inputs, &clock, &facts));
                 return None;
             };
@@ -88,30 +112,128 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
             Some(clocks.len() - 1)
         })
         .collect();
-    if clocks.is_empty() {
-        return Err(SyncError::NothingToDo { refused });
-    }
-    let reference = find_reference(&clocks, options.reference.as_deref())?;
     let mut matcher = Matcher::default();
-    for sighting in sightings {
+    for sighting in sightings.into_iter().chain(captured) {
         if let Some(clock) = numbers[sighting.clock] {
             matcher.add(Sighting { clock, ..sighting });
         }
     }
     let matches = matcher.finish();
-    let messages = Links::new(&matches);
-    let network = Network { clocks: spans, links: messages.corridors(), model: options.model, reference };
-    let solution = solve(&network)?;
-    refused.extend(links::refused(&clocks, &solution));
+    let evidence = Evidence { links: Links::new(&matches), clocks, spans, refused };
+    let Settled { mut artefact, clocks, refused, notes } = settle(inputs, &facts, evidence, options)?;
 
-    let notes = notes::about(inputs, &clocks, &facts, &solution, options);
-    let mut artefact = assemble(inputs, &clocks, &solution, &messages, reference, options);
+    let noted = capture::notes(&inputs.captures, &clocks, &captures);
+    let notes = noted.into_iter().chain(notes).collect();
     artefact.refused = inputs.refused.iter().chain(&refused).map(Into::into).collect();
     let opened = inputs.traces.iter().flat_map(|input| input.trace.diagnostics());
-    let damaged = opened.chain(facts.iter().flat_map(TraceFacts::diagnostics)).any(Diagnostic::is_loss);
+    let of_captures = captures.iter().flat_map(|facts| &facts.diagnostics);
+    let read = facts.iter().flat_map(TraceFacts::diagnostics).chain(of_captures);
+    let damaged = opened.chain(read).any(Diagnostic::is_loss);
     let partial = damaged || !artefact.refused.is_empty() || artefact.islands.len() > 1;
     let advice = advice::for_hosts(&clocks, &traffic);
-    Ok(Outcome { artefact, facts, unmatched: matches.unmatched, advice, refused, notes, partial })
+    Ok(Outcome { artefact, facts, captures, unmatched: matches.unmatched, advice, refused, notes, partial })
+}
+
+/// Reads a list of messages and puts the clocks of its hosts on one. Each host `N` is a clock that is called `N`, counts
+/// from the epoch, and spans the times of its messages. Memory does not depend on the length of the list.
+///
+/// # Errors
+/// The list cannot be read, there is no message in it, or the reference is unknown.
+pub fn synchronize_messages(
+    path: &Path,
+    options: &Options,
+    progress: Progress<'_>,
+) -> Result<Outcome, SyncError> {
+    let mut list = TextMessages::open(path)?;
+    // Pairs of clocks are ordered as their names are.
+    let mut names: Vec<(String, usize)> = (0..list.hosts()).map(|host| (host.to_string(), host)).collect();
+    names.sort_unstable();
+    let mut places = vec![0; names.len()];
+    names.iter().enumerate().for_each(|(place, &(_, host))| places[host] = place);
+    let (mut spans, mut links) = (vec![None; names.len()], Links::default());
+    let mut told = 0;
+    while let Some(message) = list.next() {
+        let message = renumbered(message?, &places);
+        for (place, time) in [(message.sender, message.sent), (message.receiver, message.received)] {
+            let span = spans[place].get_or_insert(Span { begin: time, end: time });
+            *span = Span { begin: span.begin.min(time), end: span.end.max(time) };
+        }
+        links.add(&message);
+        if list.position() - told > TELL_AFTER {
+            progress(list.position() - told);
+            told = list.position();
+        }
+    }
+    // Hosts without messages are no clocks.
+    let mut evidence = Evidence::default();
+    let mut numbers = vec![0; names.len()];
+    for ((name, _), (span, number)) in names.into_iter().zip(spans.into_iter().zip(&mut numbers)) {
+        *number = evidence.clocks.len();
+        match span {
+            Some(span) => {
+                evidence.clocks.push(HostClock::named(name, Vec::new()));
+                evidence.spans.push(span);
+            }
+            None => {
+                let why = "no message is from it or for it".to_owned();
+                evidence.refused.push(Refused { what: "host", name, why });
+            }
+        }
+    }
+    if evidence.clocks.is_empty() {
+        return Err(TextError { path: path.to_owned(), line: None, why: Fault::NoMessages }.into());
+    }
+    evidence.links = links.renumbered(&numbers);
+    let Settled { mut artefact, refused, notes, .. } = settle(&Inputs::default(), &[], evidence, options)?;
+    artefact.refused = refused.iter().map(Into::into).collect();
+    let partial = !artefact.refused.is_empty() || artefact.islands.len() > 1;
+    let (facts, captures, advice) = (Vec::new(), Vec::new(), Vec::new());
+    Ok(Outcome { artefact, facts, captures, unmatched: 0, advice, refused, notes, partial })
+}
+
+fn renumbered(message: Message, numbers: &[usize]) -> Message {
+    let Message { sender, receiver, .. } = message;
+    Message { sender: numbers[sender], receiver: numbers[receiver], ..message }
+}
+
+/// What is known before the clocks are solved.
+#[derive(Default)]
+struct Evidence {
+    clocks: Vec<HostClock>,
+    /// By clock.
+    spans: Vec<Span>,
+    links: Links,
+    /// What was found useless so far.
+    refused: Vec<Refused>,
+}
+
+/// What is known behind that.
+struct Settled {
+    /// All but what was refused.
+    artefact: Artefact,
+    clocks: Vec<HostClock>,
+    refused: Vec<Refused>,
+    notes: Vec<String>,
+}
+
+/// From messages to the artefact: the same, wherever they come from.
+fn settle(
+    inputs: &Inputs,
+    facts: &[TraceFacts],
+    evidence: Evidence,
+    options: &Options,
+) -> Result<Settled, SyncError> {
+    let Evidence { clocks, spans, links, mut refused } = evidence;
+    if clocks.is_empty() {
+        return Err(SyncError::NothingToDo { refused });
+    }
+    let reference = find_reference(&clocks, options.reference.as_deref())?;
+    let network = Network { clocks: spans, links: links.corridors(), model: options.model, reference };
+    let solution = solve(&network)?;
+    refused.extend(links::refused(&clocks, &solution));
+    let notes = notes::about(inputs, &clocks, facts, &solution, options);
+    let artefact = assemble(inputs, &clocks, &solution, &links, reference, options);
+    Ok(Settled { artefact, clocks, refused, notes })
 }
 
 /// Traces that no clock stamps, or none that can be used.
@@ -149,15 +271,18 @@ fn read(inputs: &Inputs, clocks: &[HostClock], progress: Progress<'_>) -> Extrac
     Extraction { facts, traffic, sightings: found.sightings }
 }
 
-/// First and last event of a clock over all its traces, raw ns.
-fn span(inputs: &Inputs, clock: &HostClock, facts: &[TraceFacts]) -> Option<Span> {
+/// First and last event of a clock over all its traces and captures, raw ns.
+fn span(inputs: &Inputs, clock: &HostClock, facts: &[TraceFacts], captures: &[CaptureFacts]) -> Option<Span> {
+    let captured = clock.captures.iter().filter_map(|&capture| captures[capture].span);
     let of = |pick: fn(&TraceFacts) -> Option<u64>| {
         clock.traces.iter().filter_map(move |&trace| {
             let stamps = inputs.traces[trace].trace.schema().single_clock()?;
             i64::try_from(stamps.raw_ns(pick(&facts[trace])?)).ok()
         })
     };
-    Some(Span { begin: of(TraceFacts::first).min()?, end: of(TraceFacts::last).max()? })
+    let traced = of(TraceFacts::first).min().zip(of(TraceFacts::last).max());
+    let traced = traced.map(|(begin, end)| Span { begin, end });
+    captured.chain(traced).reduce(|a, b| Span { begin: a.begin.min(b.begin), end: a.end.max(b.end) })
 }
 
 /// The traces of a clock without a usable time.

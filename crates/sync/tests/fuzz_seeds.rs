@@ -7,6 +7,8 @@ use std::path::Path;
 
 use isochrone_ctf::index;
 
+#[path = "../../../fuzz/fuzz_targets/frames.rs"]
+mod frames;
 #[path = "../../../fuzz/fuzz_targets/schema.rs"]
 mod schema;
 #[path = "../../../fuzz/fuzz_targets/trace.rs"]
@@ -53,4 +55,9 @@ fn indexes() {
             assert_eq!(index::read(&index::write(&entries)).as_deref(), Ok(entries.as_slice()));
         }
     });
+}
+
+#[test]
+fn captures() {
+    each_seed("capture", 7, frames::exercise);
 }

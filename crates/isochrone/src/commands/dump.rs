@@ -4,11 +4,13 @@ use std::io;
 
 use isochrone_ctf::{Trace, dump};
 
+use super::refuse_capture;
 use crate::Ending;
 use crate::arguments::Dump;
 use crate::render::complaints;
 
 pub(crate) fn run(arguments: &Dump, quiet: bool) -> anyhow::Result<Ending> {
+    refuse_capture(&arguments.trace)?;
     let trace = Trace::open(&arguments.trace)?;
     let opened = complaints::show(trace.diagnostics(), quiet);
     let lost = dump::dump(&trace, &mut io::stdout().lock())?;

@@ -2,12 +2,13 @@
 
 use std::io::{self, BufWriter, Write};
 
-use isochrone_sync::{Inputs, survey};
+use isochrone_sync::{Inputs, capture, survey};
 
 use crate::Ending;
 use crate::arguments::{Info, ReportFormat};
 use crate::progress::Progress;
 use crate::render::complaints;
+use crate::render::info::captured::{self, CaptureInfo};
 use crate::render::info::summary::{Document, TraceInfo};
 use crate::render::info::text;
 
@@ -17,13 +18,20 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
     let traces: Vec<_> = inputs.traces.iter().map(|input| &input.trace).collect();
     let bar = Progress::over_bytes(&inputs, "reading", quiet);
     let facts = survey(&traces, &|bytes| bar.add(bytes));
+    let captured = capture::survey(&inputs.captures, &|bytes| bar.add(bytes));
     bar.finish();
     for facts in &facts {
         ending = ending.max(complaints::show(facts.diagnostics(), quiet));
     }
+    for facts in &captured {
+        ending = ending.max(complaints::show(&facts.diagnostics, quiet));
+        ending = ending.max(Ending::partly_if(facts.error.is_some()));
+    }
     let traces =
         inputs.traces.iter().zip(&facts).map(|(input, facts)| TraceInfo::new(input, facts)).collect();
-    let document = Document { traces };
+    let captures = inputs.captures.iter().zip(&captured);
+    let captures = captures.map(|(input, facts)| CaptureInfo::new(input, facts)).collect();
+    let document = Document { traces, captures };
     let mut stdout = BufWriter::new(io::stdout().lock());
     match arguments.format {
         ReportFormat::Json => {
@@ -36,6 +44,12 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
                     writeln!(stdout)?;
                 }
                 text::print(info, &mut stdout)?;
+            }
+            for (index, info) in document.captures.iter().enumerate() {
+                if index + document.traces.len() > 0 {
+                    writeln!(stdout)?;
+                }
+                captured::print(info, &mut stdout)?;
             }
         }
     }

@@ -5,12 +5,23 @@ use std::path::Path;
 use anyhow::Context;
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::Artefact;
+use isochrone_sync::capture::is_capture;
 
 pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod events;
 pub(crate) mod info;
 pub(crate) mod sync;
+
+/// Captures have packets, and no events to show.
+fn refuse_capture(path: &Path) -> anyhow::Result<()> {
+    let is_one = path.is_file() && is_capture(path);
+    anyhow::ensure!(!is_one, "{}: {}", path.display(), NO_EVENTS);
+    Ok(())
+}
+
+/// Why a capture is of no use to a command.
+const NO_EVENTS: &str = "it is a capture: it holds packets for `isochrone sync`, and no events";
 
 /// Reads the corrections of a `sync.json`.
 fn read_clocks(path: &Path) -> anyhow::Result<Clocks> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use isochrone_ctf::Diagnostic;
 use isochrone_sync::apply::Clocks;
-use isochrone_sync::{Inputs, Options, Outcome, copies, synchronize};
+use isochrone_sync::{Inputs, Options, Outcome, copies, synchronize, synchronize_messages};
 
 use crate::Ending;
 use crate::arguments::{ReportFormat, Sync};
@@ -14,22 +14,42 @@ use crate::progress::Progress;
 use crate::render::{complaints, figures, report};
 
 pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
-    let inputs = Inputs::open(&arguments.traces);
-    let mut ending = complaints::of_inputs(&inputs, quiet)?;
-    // What cannot be written is better said before hours of reading than after.
-    if let Some(directory) = &arguments.write {
-        copies::check(&inputs, directory)?;
-    }
     if let Some(parent) = arguments.output.as_deref().and_then(Path::parent) {
         let exists = parent.as_os_str().is_empty() || parent.is_dir();
         anyhow::ensure!(exists, "cannot write there: {} is no directory", parent.display());
     }
-    let options = Options { reference: arguments.reference.clone(), ..Options::default() };
+    let options = Options {
+        reference: arguments.reference.clone(),
+        taken: arguments.captured.clone(),
+        ..Options::default()
+    };
+    if let Some(path) = &arguments.messages {
+        let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let bar = Progress::over(bytes, "reading messages", quiet);
+        let outcome = synchronize_messages(path, &options, &|bytes| bar.add(bytes))?;
+        bar.finish();
+        return Ok(show(arguments, &outcome, quiet)?.0);
+    }
+    let inputs = Inputs::open(&arguments.traces);
+    let opened = complaints::of_inputs(&inputs, quiet)?;
+    // What cannot be written is better said before hours of reading than after.
+    if let Some(directory) = &arguments.write {
+        copies::check(&inputs, directory)?;
+    }
     let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
     let outcome = synchronize(&inputs, &options, &|bytes| bar.add(bytes))?;
     bar.finish();
-    show_complaints(&outcome, quiet);
-    ending = ending.max(Ending::partly_if(outcome.partial));
+    let (ending, clocks) = show(arguments, &outcome, quiet)?;
+    let ending = ending.max(opened);
+    match &arguments.write {
+        Some(directory) => Ok(ending.max(write_copies(&inputs, &clocks, directory, quiet)?)),
+        None => Ok(ending),
+    }
+}
+
+/// Shows the result and writes it down.
+fn show(arguments: &Sync, outcome: &Outcome, quiet: bool) -> anyhow::Result<(Ending, Clocks)> {
+    show_complaints(outcome, quiet);
     let clocks = Clocks::new(&outcome.artefact)?;
     let json = outcome.artefact.to_json()?;
     let mut stdout = io::stdout().lock();
@@ -41,16 +61,16 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
     if let Some(path) = &arguments.output {
         std::fs::write(path, &json).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    if let Some(directory) = &arguments.write {
-        ending = ending.max(write_copies(&inputs, &clocks, directory, quiet)?);
-    }
-    Ok(ending)
+    Ok((Ending::partly_if(outcome.partial), clocks))
 }
 
 /// What was lost, refused, odd or missing: on stderr, before the result.
 fn show_complaints(outcome: &Outcome, quiet: bool) {
     for facts in &outcome.facts {
         complaints::show(facts.diagnostics(), quiet);
+    }
+    for facts in &outcome.captures {
+        complaints::show(&facts.diagnostics, quiet);
     }
     complaints::show_refused(&outcome.refused, "warning");
     if quiet {
@@ -71,6 +91,11 @@ fn show_complaints(outcome: &Outcome, quiet: bool) {
 }
 
 fn write_copies(inputs: &Inputs, clocks: &Clocks, directory: &Path, quiet: bool) -> anyhow::Result<Ending> {
+    if !quiet {
+        for capture in &inputs.captures {
+            eprintln!("note: {}: no copy of a capture is written", capture.path.display());
+        }
+    }
     let copied = copies::write(inputs, clocks, directory)?;
     // What could not be decoded has been told when the traces were read.
     let lost = copied.iter().flat_map(|copy| &copy.summary.lost).any(Diagnostic::is_loss);

@@ -13,7 +13,7 @@ const MAX_SHOWN: usize = 10;
 /// # Errors
 /// Nothing could be opened: there is no work.
 pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<Ending> {
-    if inputs.traces.is_empty() {
+    if inputs.traces.is_empty() && inputs.captures.is_empty() {
         match inputs.refused.as_slice() {
             [only] => anyhow::bail!("{}: {}", only.name, only.why),
             several => show_refused(several, "isochrone"),

@@ -11,10 +11,13 @@ use isochrone_sync::traffic::packet_events;
 use isochrone_sync::{InputTrace, StreamFacts, Tally, TraceFacts, hosts};
 use serde::{Serialize, Serializer};
 
-/// All traces.
+use super::captured::CaptureInfo;
+
+/// All traces and captures.
 #[derive(Debug, Serialize)]
 pub(crate) struct Document<'t> {
     pub(crate) traces: Vec<TraceInfo<'t>>,
+    pub(crate) captures: Vec<CaptureInfo>,
 }
 
 /// One trace. What is not known is `None`.

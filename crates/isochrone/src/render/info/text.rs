@@ -65,12 +65,12 @@ pub(crate) fn print(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()
 }
 
 /// A line of the head.
-fn line(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
+pub(super) fn line(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {label:<12} {text}")
 }
 
 /// Text of a trace, which may hold anything, on one line of a terminal.
-fn plain(text: &str) -> Cow<'_, str> {
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }
@@ -188,7 +188,7 @@ fn totals(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     line(out, "for sync", &network)
 }
 
-fn duration(ns: i128) -> String {
+pub(super) fn duration(ns: i128) -> String {
     figures::duration(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 

@@ -1,0 +1,104 @@
+//! The records of pcap files: one byte order, one link type, one resolution for the whole file.
+
+use std::io::{self, Read};
+
+use pcap_parser::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header};
+
+use crate::complaints::Complaints;
+use crate::error::Reason;
+use crate::input::{ByteOrder, Input, MAX_RECORD};
+use crate::sections::{Interface, Raw, Step};
+use crate::stamp::Ticks;
+
+/// Length of the header of a file.
+const HEADER: usize = 24;
+/// Fractions of a second that a record counts in, and how many make one.
+const MICROSECONDS: u32 = 1_000_000;
+const NANOSECONDS: u32 = 1_000_000_000;
+
+/// A pcap file.
+#[derive(Debug)]
+pub(crate) struct Legacy {
+    order: ByteOrder,
+    /// Whether records have eight bytes more, as a kernel patch of old writes them.
+    modified: bool,
+    fractions_per_s: u32,
+    pub(crate) interface: Interface,
+}
+
+/// Whether a file that begins so is a pcap file.
+pub(crate) fn is_legacy(head: [u8; 4]) -> bool {
+    matches!(u32::from_le_bytes(head), 0xa1b2_c3d4 | 0xa1b2_3c4d | 0xa1b2_cd34 | 0xd4c3_b2a1 | 0x4d3c_b2a1)
+}
+
+impl Legacy {
+    /// Reads the header of a file.
+    pub(crate) fn open<R: Read>(input: &mut Input<R>) -> Result<Self, Reason> {
+        if input.fill(HEADER)? < HEADER {
+            return Err(Reason::Short);
+        }
+        let (_, header) = parse_pcap_header(input.record()).map_err(|_| Reason::NotACapture)?;
+        let order = if header.is_bigendian() { ByteOrder::Big } else { ByteOrder::Little };
+        let (ticks, fractions_per_s) = match header.is_nanosecond_precision() {
+            true => (Ticks::NANOSECONDS, NANOSECONDS),
+            false => (Ticks::MICROSECONDS, MICROSECONDS),
+        };
+        // The upper half says whether frames end with a check sequence: lengths are taken from the IP header anyway.
+        let interface = Interface::of_type((header.network.0 as u32 & 0xffff) as u16, ticks);
+        let modified = header.is_modified_format();
+        input.first_record();
+        Ok(Self { order, modified, fractions_per_s, interface })
+    }
+
+    /// Goes to the next record.
+    pub(crate) fn step<R: Read>(
+        &mut self,
+        input: &mut Input<R>,
+        complaints: &mut Complaints,
+    ) -> io::Result<Step> {
+        let head = if self.modified { 24 } else { 16 };
+        let place = (input.number(), input.begin());
+        match input.fill(head)? {
+            0 => return Ok(Step::End),
+            read if read < head => {
+                complaints.loss(place, format!("the file ends within the header of a record ({read} bytes)"));
+                return Ok(Step::End);
+            }
+            _ => {}
+        }
+        let captured = self.order.u32(input.record(), 8);
+        if captured as usize > MAX_RECORD {
+            let whole = input.skip(u64::from(captured))?;
+            let rest = if whole { "" } else { ", more than the file has left" };
+            complaints.loss(place, format!("a record of {captured} bytes{rest}: it is left out"));
+            return Ok(if whole { Step::Skipped } else { Step::End });
+        }
+        let whole = head + captured as usize;
+        let read = input.fill(whole)?;
+        if read < whole {
+            complaints
+                .loss(place, format!("the file ends within a record: {read} of its {whole} bytes are there"));
+            return Ok(Step::End);
+        }
+        let parse = match (self.modified, self.order) {
+            (true, _) => parse_pcap_frame_modified,
+            (false, ByteOrder::Little) => parse_pcap_frame,
+            (false, ByteOrder::Big) => parse_pcap_frame_be,
+        };
+        let Ok((_, block)) = parse(input.record()) else {
+            complaints.loss(place, "the record cannot be read: it is left out".to_owned());
+            return Ok(Step::Skipped);
+        };
+        if block.ts_usec >= self.fractions_per_s {
+            let (fraction, per_s) = (block.ts_usec, self.fractions_per_s);
+            complaints.loss(
+                place,
+                format!("its time has {fraction} parts of which {per_s} make a second: it is left out"),
+            );
+            return Ok(Step::Skipped);
+        }
+        let ticks = u64::from(block.ts_sec) * u64::from(self.fractions_per_s) + u64::from(block.ts_usec);
+        let raw = Raw { interface: 0, ticks, data: head..whole, wire: block.origlen, passed: None };
+        Ok(Step::Frame(raw))
+    }
+}

@@ -1,0 +1,151 @@
+//! The binary on captures and on lists of messages.
+#![allow(clippy::unwrap_used)] // A test may panic.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Numbers of a TCP segment, made by hand: Ethernet, IPv4, TCP and ten bytes.
+fn segment(from: u8, to: u8, seq: u32) -> Vec<u8> {
+    let mac = |host: u8| [2, 0, 0, 0, 0, host];
+    let ip = [0x45, 0, 0, 50, 0, seq as u8, 0, 0, 64, 6, 0, 0, 10, 0, 0, from, 10, 0, 0, to];
+    let tcp = [&[4, 0, 0, 80][..], &seq.to_be_bytes(), &[0, 0, 0, 1, 0x50, 0x10, 1, 0, 0, 0, 0, 0]].concat();
+    [&mac(to)[..], &mac(from), &[8, 0], &ip, &tcp, &[7; 10]].concat()
+}
+
+/// A capture of `host` (1 or 2) of an exchange between two; the clock of the second is half a second ahead.
+fn capture(directory: &Path, name: &str, host: u8) -> PathBuf {
+    let mut file = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
+    let mut record = |at: u32, frame: &[u8]| {
+        let at = at + if host == 2 { 500_000_000 } else { 0 };
+        let length = frame.len() as u32;
+        file.extend([1_795_154_041, at, length, length].map(u32::to_le_bytes).concat());
+        file.extend(frame);
+    };
+    for count in 0..100 {
+        let (from, to) = if count % 2 == 0 { (1, 2) } else { (2, 1) };
+        let delay = if host == to { 20_000 } else { 0 };
+        record(count * 1_000_000 + delay, &segment(from, to, count));
+    }
+    record(200_000_000, &segment(host, 9, 0));
+    let path = directory.join(name);
+    fs::write(&path, file).unwrap();
+    path
+}
+
+struct Run {
+    code: i32,
+    out: String,
+    said: String,
+}
+
+fn run(arguments: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_isochrone")).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Run { code: output.status.code().unwrap(), out: text(output.stdout), said: text(output.stderr) }
+}
+
+fn shop(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop").join(name).display().to_string()
+}
+
+#[test]
+fn captures_alone_are_synchronized_and_described() {
+    let directory = TempDir::new().unwrap();
+    let paths = [capture(directory.path(), "web1.pcap", 1), capture(directory.path(), "web2.pcap", 2)];
+    let [a, b] = paths.each_ref().map(|path| path.to_str().unwrap());
+    let found = run(&["sync", "--reference", "web1", a, b]);
+    assert_eq!(found.code, 0, "{}", found.said);
+    assert!(
+        found.out.starts_with("2 hosts are on one clock, that of web1: 100 messages prove"),
+        "{}",
+        found.out
+    );
+    assert!(found.out.contains("500.0 ms ahead"), "{}", found.out);
+    let note = "captured on an end host, whose address is 02:00:00:00:00:01";
+    assert!(found.said.contains(note), "{}", found.said);
+    // What the user says counts.
+    let other = run(&["sync", "--captured", "web1=way", a, b]);
+    assert!(other.said.contains("counts as received and as sent on (as you say)"), "{}", other.said);
+    let wrong = run(&["sync", "--captured", "web1=somewhere", a, b]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.said.contains("neither `way` nor an Ethernet or IP address"), "{}", wrong.said);
+
+    let text = run(&["info", a]);
+    assert_eq!(text.code, 0);
+    let lines: Vec<&str> = text.out.lines().collect();
+    assert_eq!(lines[0], format!("{a}: web1, capture"));
+    assert!(lines[2].ends_with("101 packets, 8,104 bytes"), "{}", text.out);
+    let json: Value =
+        serde_json::from_str(&run(&["info", "--format", "json", a, &shop("client")]).out).unwrap();
+    let captured = &json["captures"][0];
+    assert_eq!((&captured["kind"], &captured["host"]), (&"capture".into(), &"web1".into()));
+    assert_eq!((&captured["packets"], &captured["bytes"]), (&101.into(), &8104.into()));
+    assert_eq!(captured["begin_ns"], 1_795_154_041_000_000_000_i64);
+    assert_eq!(captured["end_ns"], 1_795_154_041_200_000_000_i64);
+    assert_eq!(json["traces"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn captures_have_no_events() {
+    let directory = TempDir::new().unwrap();
+    let path = capture(directory.path(), "web1.pcap", 1);
+    let path = path.to_str().unwrap();
+    for command in ["events", "dump"] {
+        let found = run(&[command, path]);
+        assert_eq!((found.code, found.out.as_str()), (2, ""));
+        let expect = format!(
+            "isochrone: {path}: it is a capture: it holds packets for `isochrone sync`, and no events\n"
+        );
+        assert_eq!(found.said, expect);
+    }
+    let both = run(&["events", "--event", "no_such_event", path, &shop("client")]);
+    assert_eq!((both.code, both.out.as_str()), (0, ""), "{}", both.said);
+    assert!(both.said.ends_with("and no events; left out\n"), "{}", both.said);
+}
+
+#[test]
+fn no_copies_of_captures_are_written() {
+    let directory = TempDir::new().unwrap();
+    let path = capture(directory.path(), "web1.pcap", 1);
+    let copies = directory.path().join("copies");
+    let shown = |path: &Path| path.to_str().unwrap().to_owned();
+    // Even where a capture is the reference of an island.
+    let arguments = ["sync", &shop("client"), &shop("app"), &shown(&path), "--write", &shown(&copies)];
+    let found = run(&arguments);
+    assert_eq!(found.code, 1, "{}", found.said);
+    assert!(found.said.contains("no copy of a capture is written"), "{}", found.said);
+    let mut names: Vec<_> = fs::read_dir(&copies).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["app_", "client_"]);
+}
+
+#[test]
+fn lists_of_messages() {
+    let directory = TempDir::new().unwrap();
+    let list = directory.path().join("list.txt");
+    fs::write(
+        &list,
+        "# two hosts\n2\n0 1 0.000010 0.500030\n1 0 500040000 60000\n0 1 1.0 1.50002\n1 0 1.6 1.10002\n",
+    )
+    .unwrap();
+    let list = list.to_str().unwrap();
+    let found = run(&["sync", "--messages", list, "--reference", "0", "--format", "json"]);
+    assert_eq!((found.code, found.said.as_str()), (0, ""));
+    let json: Value = serde_json::from_str(&found.out).unwrap();
+    assert_eq!((&json["clocks"][1]["id"], &json["clocks"][1]["host"]), (&"1".into(), &"1".into()));
+    assert_eq!(json["links"][0]["messages"]["a_to_b"], 2);
+    let text = run(&["sync", "--messages", list]);
+    assert!(text.out.starts_with("2 hosts are on one clock"), "{}", text.out);
+    for wrong in
+        [&["sync"][..], &["sync", "--messages", list, "web/"], &["sync", "--messages", list, "--write", "x"]]
+    {
+        assert_eq!(run(wrong).code, 2, "{wrong:?}");
+    }
+    let absent = run(&["sync", "--messages", "absent.txt"]);
+    assert_eq!(absent.code, 2);
+    assert!(absent.said.starts_with("isochrone: absent.txt: it cannot be read: "), "{}", absent.said);
+}

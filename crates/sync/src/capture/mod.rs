@@ -1,0 +1,199 @@
+//! Captures (pcap, pcapng) as what hosts and switches saw of the network.
+//!
+//! A capture has a clock of its own: its stamps are of the host's wall clock (`CLOCK_REALTIME`), not of the clock that
+//! LTTng stamps with, so that even a capture and a trace of one host are two clocks. `place` says from which side a
+//! capture looks at each packet, `reader` gives its sightings. Files are found by `find` and read by
+//! `isochrone-capture`.
+
+pub(crate) mod find;
+mod place;
+mod reader;
+
+use std::path::{Path, PathBuf};
+
+use isochrone_capture::Capture;
+use isochrone_clock::Span;
+use isochrone_ctf::{Diagnostic, Severity};
+use rayon::prelude::*;
+
+use crate::Progress;
+use crate::hosts::HostClock;
+use crate::input::Refused;
+use crate::record::Sighting;
+use place::Observer;
+pub use place::{Place, Places, Taken};
+pub use reader::CaptureReader;
+
+/// A capture and how it was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputCapture {
+    /// The argument that led to it.
+    pub argument: PathBuf,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// Whether a file begins as a capture does; one that cannot be read does not.
+pub fn is_capture(path: &Path) -> bool {
+    isochrone_capture::is_capture(path).unwrap_or(false)
+}
+
+/// What one look over a capture gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CaptureFacts {
+    /// Frames that could be read, whatever is in them.
+    pub packets: u64,
+    /// Bytes of the file that were read.
+    pub bytes: u64,
+    /// The earliest and the latest instant that any stamp can mean, raw ns.
+    pub span: Option<Span>,
+    /// From which side it looks at packets.
+    pub places: Places,
+    /// What could not be read, or is odd.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Why it could not be read again or at all.
+    pub error: Option<String>,
+}
+
+impl InputCapture {
+    /// What the host (or switch) is called: the name of the file without its extension.
+    pub fn host(&self) -> String {
+        let stem = self.path.file_stem().or(self.path.file_name());
+        stem.map_or_else(|| self.path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// Length of the file, bytes; 0 where the system does not tell.
+    pub fn file_bytes(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+}
+
+/// Looks over captures, several at a time. Linear in their size; memory does not depend on it.
+pub fn survey(captures: &[InputCapture], progress: Progress<'_>) -> Vec<CaptureFacts> {
+    captures.par_iter().map(|capture| look_over(&capture.path, progress)).collect()
+}
+
+fn look_over(path: &Path, progress: Progress<'_>) -> CaptureFacts {
+    let mut facts = CaptureFacts::default();
+    let mut capture = match Capture::open(path) {
+        Ok(capture) => capture,
+        Err(error) => return CaptureFacts { error: Some(error.reason().to_string()), ..facts },
+    };
+    let mut observer = Observer::default();
+    while let Some(frame) = capture.next() {
+        let (begin, end) = (frame.stamp.earliest_ns, frame.stamp.latest_ns);
+        let span = facts.span.get_or_insert(Span { begin, end });
+        *span = Span { begin: span.begin.min(begin), end: span.end.max(end) };
+        facts.packets += 1;
+        observer.add(&frame);
+        reader::tell(&mut facts.bytes, capture.position(), progress);
+    }
+    progress(capture.position() - facts.bytes);
+    facts.bytes = capture.position();
+    facts.places = observer.decide();
+    facts.diagnostics = capture.diagnostics().iter().map(diagnostic).collect();
+    facts
+}
+
+/// As those of traces are shown.
+fn diagnostic(found: &isochrone_capture::Diagnostic) -> Diagnostic {
+    Diagnostic {
+        severity: if found.is_loss { Severity::Loss } else { Severity::Note },
+        path: found.path.clone(),
+        packet: found.record,
+        offset: found.offset,
+        message: found.message.clone(),
+    }
+}
+
+/// What all captures show.
+#[derive(Debug, Default)]
+pub(crate) struct Captured {
+    /// By capture.
+    pub(crate) facts: Vec<CaptureFacts>,
+    /// All sightings, by clock; those of a capture in the order of its file.
+    pub(crate) sightings: Vec<Sighting>,
+}
+
+/// Reads the captures of all clocks, sightings with the numbers of their clocks.
+/// `taken` says of captures, by the names of their hosts, where they were taken.
+pub(crate) fn read(
+    captures: &[InputCapture],
+    clocks: &[HostClock],
+    taken: &[(String, Taken)],
+    progress: Progress<'_>,
+) -> Captured {
+    let mut facts = survey(captures, &|_| {});
+    for (capture, facts) in captures.iter().zip(&mut facts) {
+        let host = capture.host();
+        taken.iter().filter(|(name, _)| *name == host).for_each(|&(_, taken)| facts.places.say(taken));
+    }
+    let order: Vec<(usize, usize)> = clocks
+        .iter()
+        .enumerate()
+        .flat_map(|(clock, of)| of.captures.iter().map(move |&capture| (capture, clock)))
+        .collect();
+    let read: Vec<_> = order
+        .par_iter()
+        .map(|&(capture, clock)| sightings(&captures[capture], &facts[capture], clock, progress))
+        .collect();
+    let mut sightings = Vec::new();
+    for (&(capture, _), read) in order.iter().zip(read) {
+        match read {
+            Ok(found) => sightings.extend(found),
+            Err(why) => facts[capture].error = Some(why),
+        }
+    }
+    Captured { facts, sightings }
+}
+
+fn sightings(
+    capture: &InputCapture,
+    facts: &CaptureFacts,
+    clock: usize,
+    progress: Progress<'_>,
+) -> Result<Vec<Sighting>, String> {
+    if facts.packets == 0 {
+        return Ok(Vec::new());
+    }
+    let mut reader = CaptureReader::open(&capture.path, facts.places.clone(), clock)
+        .map_err(|error| error.reason().to_string())?;
+    let mut found = Vec::new();
+    while reader.read_until(i64::MAX, &mut found, progress) {}
+    Ok(found)
+}
+
+/// The captures of a clock without a usable packet.
+pub(crate) fn refused<'i>(
+    captures: &'i [InputCapture],
+    facts: &'i [CaptureFacts],
+) -> impl Iterator<Item = Refused> + 'i {
+    captures.iter().zip(facts).filter_map(|(capture, facts)| {
+        let why = match (&facts.error, facts.packets) {
+            (Some(error), _) => error.clone(),
+            (None, 0) => "it holds no packets with times".to_owned(),
+            (None, _) => return None,
+        };
+        Some(Refused { what: "trace", name: capture.path.display().to_string(), why })
+    })
+}
+
+/// What a user should know of captures: where each was taken, and which have a host's name and not its clock.
+pub(crate) fn notes(captures: &[InputCapture], clocks: &[HostClock], facts: &[CaptureFacts]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for clock in clocks {
+        for &index in &clock.captures {
+            let path = captures[index].path.display();
+            notes.push(format!("{path}: {}", facts[index].places));
+            let name = captures[index].host();
+            if clock.host != name {
+                notes.push(format!(
+                    "{path} is taken for a clock of its own, called {}, beside the one called {name}: captures are stamped by \
+                     the wall clock",
+                    clock.host
+                ));
+            }
+        }
+    }
+    notes
+}

@@ -1,0 +1,139 @@
+//! The sightings of one capture, in the order of its file, as many at a time as are asked for.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use isochrone_capture::{Capture, Content, Frame, IpPacket};
+
+use super::Places;
+use crate::Progress;
+use crate::record::{Datagram, Direction, Echo, Packet, Segment, Sighting, Transport, flags};
+use crate::traffic::Traffic;
+
+/// Progress is told in pieces of so many bytes.
+const TELL_AFTER: u64 = 1 << 20;
+
+/// Reads a capture and stops wherever it is told to.
+#[derive(Debug)]
+pub struct CaptureReader {
+    capture: Capture<BufReader<File>>,
+    places: Places,
+    clock: usize,
+    /// A frame that was read and lies behind the last limit.
+    waiting: Option<Frame>,
+    traffic: Traffic,
+    told: u64,
+}
+
+impl CaptureReader {
+    /// Opens a capture of which is known from which side it looks at packets. Its sightings get the number `clock`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn open(path: &Path, places: Places, clock: usize) -> Result<Self, isochrone_capture::Error> {
+        let capture = Capture::open(path)?;
+        Ok(Self { capture, places, clock, waiting: None, traffic: Traffic::default(), told: 0 })
+    }
+
+    /// Number of its clock.
+    pub fn clock(&self) -> usize {
+        self.clock
+    }
+
+    /// What has passed so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Appends the sightings of all frames up to the first that is stamped later than `raw_limit` ns. Returns whether
+    /// there may be more. Linear in the frames; memory beyond `out` does not depend on their number.
+    pub fn read_until(&mut self, raw_limit: i64, out: &mut Vec<Sighting>, progress: Progress<'_>) -> bool {
+        while let Some(frame) = self.waiting.take().or_else(|| self.capture.next()) {
+            if frame.stamp.earliest_ns > raw_limit {
+                self.waiting = Some(frame);
+                return true;
+            }
+            self.sight(&frame, out);
+            tell(&mut self.told, self.capture.position(), progress);
+        }
+        progress(self.capture.position() - self.told);
+        self.told = self.capture.position();
+        false
+    }
+
+    fn sight(&mut self, frame: &Frame, out: &mut Vec<Sighting>) {
+        if frame.link.is_loopback {
+            return;
+        }
+        let (sent, received) = self.places.directions(frame);
+        let directions = [(Direction::Received, received), (Direction::Sent, sent)];
+        for (direction, _) in directions.into_iter().filter(|(_, passed)| *passed) {
+            let passed = self.traffic.of_mut(direction);
+            passed.declared = true;
+            let Content::Ip(found) = &frame.content else {
+                passed.other += u64::from(frame.content == Content::Other);
+                passed.bare += u64::from(frame.content == Content::Cut);
+                continue;
+            };
+            match packet(found) {
+                Seen::Packet(packet) => {
+                    passed.packets += 1;
+                    let stamp = frame.stamp;
+                    let time = match direction {
+                        Direction::Sent => stamp.earliest_ns,
+                        Direction::Received => stamp.latest_ns,
+                    };
+                    out.push(Sighting { clock: self.clock, time, direction, packet });
+                }
+                Seen::Other => passed.other += 1,
+                Seen::Cut => passed.bare += 1,
+                Seen::Loopback => {}
+            }
+        }
+    }
+}
+
+/// Tells of bytes that were read since the last time, when they are many.
+pub(super) fn tell(told: &mut u64, position: u64, progress: Progress<'_>) {
+    if position - *told >= TELL_AFTER {
+        progress(position - *told);
+        *told = position;
+    }
+}
+
+enum Seen {
+    Packet(Packet),
+    Other,
+    Cut,
+    Loopback,
+}
+
+/// A packet as it is compared.
+fn packet(found: &IpPacket) -> Seen {
+    use isochrone_capture::Transport as Captured;
+    // A tunnel or a loopback device without a link layer.
+    if found.source == found.destination || found.source.is_loopback() {
+        return Seen::Loopback;
+    }
+    let transport = match found.transport {
+        Captured::Tcp { ports, seq, ack, flags, payload: Some(payload) } => Transport::Tcp(Segment {
+            ports: Some(ports),
+            seq,
+            ack,
+            flags,
+            known_flags: flags::ALL,
+            payload: Some(payload),
+        }),
+        Captured::Udp { ports, length, data } => {
+            Transport::Udp(Datagram { ports: Some(ports), length: Some(length), data })
+        }
+        Captured::Echo { reply, identifier, sequence } => {
+            Transport::Echo(Echo { reply, identifier, sequence })
+        }
+        Captured::Other => return Seen::Other,
+        Captured::Tcp { payload: None, .. } | Captured::Cut => return Seen::Cut,
+    };
+    let addresses = Some((found.source, found.destination));
+    Seen::Packet(Packet { addresses, transport, ip_id: found.id })
+}

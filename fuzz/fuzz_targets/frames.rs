@@ -1,0 +1,30 @@
+//! What is done with a capture of any bytes: read from memory, looked over, and turned into sightings in two goes.
+
+use std::path::Path;
+
+use isochrone_capture::Capture;
+use isochrone_sync::InputCapture;
+use isochrone_sync::capture::{CaptureReader, survey};
+
+pub fn exercise(bytes: &[u8]) {
+    let Ok(mut capture) = Capture::new(bytes, Path::new("capture")) else { return };
+    let frames: Vec<_> = capture.by_ref().collect();
+    // A record takes 16 bytes at least.
+    assert!(frames.len() * 16 <= bytes.len());
+    let Ok(directory) = tempfile::tempdir() else { return };
+    let path = directory.path().join("x.pcap");
+    if std::fs::write(&path, bytes).is_err() {
+        return;
+    }
+    let facts = survey(&[InputCapture { argument: path.clone(), path: path.clone() }], &|_| {}).remove(0);
+    assert_eq!(facts.packets, frames.len() as u64);
+    let Some(span) = facts.span else { return };
+    let middle = span.begin.midpoint(span.end);
+    let Ok(mut reader) = CaptureReader::open(&path, facts.places, 0) else { return };
+    let mut sightings = Vec::new();
+    if reader.read_until(middle, &mut sightings, &|_| {}) {
+        assert!(!reader.read_until(i64::MAX, &mut sightings, &|_| {}));
+    }
+    assert!(sightings.len() <= 2 * frames.len());
+    assert!(sightings.iter().all(|sighting| (span.begin..=span.end).contains(&sighting.time)));
+}
