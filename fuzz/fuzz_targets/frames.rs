@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use isochrone_capture::Capture;
+use isochrone_clock::Span;
 use isochrone_sync::InputCapture;
+use isochrone_sync::Source;
 use isochrone_sync::capture::{CaptureReader, survey};
 
 pub fn exercise(bytes: &[u8]) {
@@ -20,10 +22,11 @@ pub fn exercise(bytes: &[u8]) {
     assert_eq!(facts.packets, frames.len() as u64);
     let Some(span) = facts.span else { return };
     let middle = span.begin.midpoint(span.end);
-    let Ok(mut reader) = CaptureReader::open(&path, facts.places, 0) else { return };
+    let span = facts.span.unwrap_or(Span { begin: 0, end: 0 });
+    let Ok(mut reader) = CaptureReader::open(&path, facts.places, (0, span), &|_| {}) else { return };
     let mut sightings = Vec::new();
-    if reader.read_until(middle, &mut sightings, &|_| {}) {
-        assert!(!reader.read_until(i64::MAX, &mut sightings, &|_| {}));
+    if reader.read_until(middle, 8, &mut sightings).is_some() {
+        assert_eq!(reader.read_until(i64::MAX, usize::MAX, &mut sightings), None);
     }
     assert!(sightings.len() <= 2 * frames.len());
     assert!(sightings.iter().all(|sighting| (span.begin..=span.end).contains(&sighting.time)));

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// Numbers of a TCP segment, made by hand: Ethernet, IPv4, TCP and ten bytes.
 fn segment(from: u8, to: u8, seq: u32) -> Vec<u8> {
     let mac = |host: u8| [2, 0, 0, 0, 0, host];
-    let ip = [0x45, 0, 0, 50, 0, seq as u8, 0, 0, 64, 6, 0, 0, 10, 0, 0, from, 10, 0, 0, to];
+    let ip = [0x45, 0, 0, 50, 1, (seq / 10) as u8, 0, 0, 64, 6, 0, 0, 10, 0, 0, from, 10, 0, 0, to];
     let tcp = [&[4, 0, 0, 80][..], &seq.to_be_bytes(), &[0, 0, 0, 1, 0x50, 0x10, 1, 0, 0, 0, 0, 0]].concat();
     [&mac(to)[..], &mac(from), &[8, 0], &ip, &tcp, &[7; 10]].concat()
 }
@@ -28,7 +28,7 @@ fn capture(directory: &Path, name: &str, host: u8) -> PathBuf {
     for count in 0..100 {
         let (from, to) = if count % 2 == 0 { (1, 2) } else { (2, 1) };
         let delay = if host == to { 20_000 } else { 0 };
-        record(count * 1_000_000 + delay, &segment(from, to, count));
+        record(count * 1_000_000 + delay, &segment(from, to, count * 10));
     }
     record(200_000_000, &segment(host, 9, 0));
     let path = directory.join(name);

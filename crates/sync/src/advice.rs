@@ -98,7 +98,10 @@ impl Side {
         match passed.other {
             0 => format!("no packet {verb} in the time it was traced"),
             other => {
-                format!("of what {verb}, {other} packets were traced and none is TCP: only TCP is matched")
+                format!(
+                    "of what {verb}, {other} packets were traced and none is TCP, UDP or an ICMP echo: only these are \
+                     matched"
+                )
             }
         }
     }

@@ -169,6 +169,12 @@ pub struct MessageCounts {
     pub a_to_b: u64,
     /// Sent by b, received by a.
     pub b_to_a: u64,
+    /// Of these messages, segments that were cut up or put together on their way.
+    #[serde(default)]
+    pub offloaded: u64,
+    /// Of these messages, packets whose addresses or ports were translated on their way.
+    #[serde(default)]
+    pub translated: u64,
     /// Packets seen at both hosts that could not be paired with certainty.
     pub ambiguous: u64,
     /// Left out because they look wrong.

@@ -1,14 +1,16 @@
 //! One pass over traces. [`survey`] gathers what each of them holds and lacks; [`extract`] also looks into the packets of
-//! the network, and keeps those that can be matched.
+//! the network. A [`StreamSource`] does either for one stream, at once or a stretch of time after the other; a
+//! [`TraceSource`] joins the streams that tell of one arrival together.
 
 use isochrone_ctf::schema::ClockClass;
-use isochrone_ctf::{Event, Trace};
+use isochrone_ctf::{Event, Loss, Packet, StreamEvents, Trace};
 use rayon::prelude::*;
 
 use crate::Progress;
 use crate::facts::{StreamFacts, Tally, TraceFacts};
 use crate::record::{Direction, Sighting};
-use crate::tracer::pending::{self, Half};
+use crate::rounds::Source;
+use crate::tracer::pending::{Half, Joiner};
 use crate::tracer::{self, Extractor, Seen};
 use crate::traffic::Traffic;
 
@@ -23,60 +25,253 @@ pub struct Extraction {
     pub sightings: Vec<Sighting>,
 }
 
-/// Reads traces, several streams at a time; each comes with the index of its clock. Linear in the events; memory is
-/// proportional to the sightings.
+/// Reads traces to their ends, several streams at a time; each comes with the index of its clock. Linear in the events;
+/// memory is proportional to the sightings ([`crate::match_sources`] reads without keeping them).
 pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction {
-    let only: Vec<&Trace> = traces.iter().map(|(trace, _)| *trace).collect();
-    let look = |index: usize, stream| Some(NetworkLook::new(only[index], stream, traces[index].1));
-    let mut extraction = Extraction {
-        facts: vec![TraceFacts::default(); traces.len()],
-        traffic: vec![Traffic::default(); traces.len()],
-        sightings: Vec::new(),
+    let mut sources = sources(traces, true, progress);
+    let read = |source: &mut TraceSource<'_>| {
+        let mut out = Vec::new();
+        source.read_until(i64::MAX, usize::MAX, &mut out);
+        out
     };
-    // By trace: the event that completes a reception may lie in another stream.
-    let mut halves: Vec<Vec<(i64, Half)>> = vec![Vec::new(); traces.len()];
-    for (index, facts, look) in read(&only, look, progress) {
-        extraction.facts[index].streams.push(facts);
-        if let Some(look) = look {
-            extraction.traffic[index].join(look.traffic);
-            extraction.sightings.extend(look.sightings);
-            halves[index].extend(look.halves);
-        }
-    }
-    let direction = Direction::Received;
-    for (index, (halves, &(_, clock))) in halves.into_iter().zip(traces).enumerate() {
-        let joined = pending::join(halves);
-        extraction.traffic[index].of_mut(direction).unstamped += joined.lost;
-        let sighting = |(time, packet)| Sighting { clock, time, direction, packet };
-        extraction.sightings.extend(joined.received.into_iter().map(sighting));
-    }
-    extraction
+    let sightings: Vec<Vec<Sighting>> = sources.par_iter_mut().map(read).collect();
+    let (facts, traffic) = told(sources, traces.len());
+    Extraction { facts, traffic, sightings: sightings.into_iter().flatten().collect() }
 }
 
 /// Reads traces as [`extract`] does, but no event's fields: what can be told without a look into the packets of the
 /// network, which takes longer than all the rest on a host that talks much. Linear in the events; memory does not depend
 /// on their number.
 pub fn survey(traces: &[&Trace], progress: Progress<'_>) -> Vec<TraceFacts> {
-    let mut facts = vec![TraceFacts::default(); traces.len()];
-    for (index, stream, _) in read(traces, |_, _| None, progress) {
-        facts[index].streams.push(stream);
+    let traces: Vec<_> = traces.iter().map(|trace| (*trace, 0)).collect();
+    let mut sources = sources(&traces, false, progress);
+    sources.par_iter_mut().for_each(|source| {
+        source.read_until(i64::MAX, usize::MAX, &mut Vec::new());
+    });
+    told(sources, traces.len()).0
+}
+
+/// Sources for the streams of some traces, by trace and stream. Each trace comes with the index of its clock; `look`: whether
+/// the packets of the network are looked into.
+pub(crate) fn sources<'t>(
+    traces: &[(&'t Trace, usize)],
+    look: bool,
+    progress: Progress<'t>,
+) -> Vec<TraceSource<'t>> {
+    // Streams that tell of one arrival together are read as one source, all others each by itself.
+    let together = |trace: &Trace, streams: &mut Vec<Vec<usize>>| {
+        let (whole, single): (Vec<usize>, Vec<usize>) = (0..trace.streams().len())
+            .partition(|&stream| look && tracer::has_halves(trace.stream_plan(stream)));
+        streams.extend(single.into_iter().map(|stream| vec![stream]));
+        streams.extend((!whole.is_empty()).then_some(whole));
+    };
+    let mut parts: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (index, (trace, _)) in traces.iter().enumerate() {
+        let mut streams = Vec::new();
+        together(trace, &mut streams);
+        parts.extend(streams.into_iter().map(|streams| (index, streams)));
     }
-    facts
+    let open = |(index, streams): &(usize, Vec<usize>)| {
+        let (trace, clock) = traces[*index];
+        let open = |&stream: &usize| StreamSource::new(trace, stream, clock, look, progress);
+        TraceSource { index: *index, streams: streams.iter().map(open).collect(), joiner: Joiner::default() }
+    };
+    parts.par_iter().map(open).collect()
+}
+
+/// What sources told of their traces, by trace.
+pub(crate) fn told(sources: Vec<TraceSource<'_>>, traces: usize) -> (Vec<TraceFacts>, Vec<Traffic>) {
+    let mut traffic = vec![Traffic::default(); traces];
+    let mut streams: Vec<Vec<(usize, StreamFacts)>> = vec![Vec::new(); traces];
+    for source in sources {
+        traffic[source.index].of_mut(Direction::Received).unstamped += source.joiner.lost();
+        for stream in source.streams {
+            if let Some(look) = &stream.look {
+                traffic[source.index].join(look.traffic);
+            }
+            streams[source.index].push((stream.stream, stream.into_facts()));
+        }
+    }
+    let in_order = |mut streams: Vec<(usize, StreamFacts)>| {
+        streams.sort_by_key(|&(stream, _)| stream);
+        TraceFacts { streams: streams.into_iter().map(|(_, facts)| facts).collect() }
+    };
+    (streams.into_iter().map(in_order).collect(), traffic)
+}
+
+/// One stream of a trace, or those of its streams that tell of arrivals together.
+pub(crate) struct TraceSource<'t> {
+    /// Index of the trace.
+    index: usize,
+    /// Not empty.
+    streams: Vec<StreamSource<'t>>,
+    joiner: Joiner,
+}
+
+impl Source for TraceSource<'_> {
+    fn clock(&self) -> usize {
+        self.streams[0].clock
+    }
+
+    fn span(&self) -> Option<(i64, i64)> {
+        let spans = self.streams.iter().filter_map(StreamSource::span);
+        spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    fn losses(&self) -> Vec<(i64, i64)> {
+        self.streams.iter().flat_map(StreamSource::losses).collect()
+    }
+
+    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
+        if let [only] = &mut self.streams[..]
+            && only.look.as_ref().is_none_or(|look| !look.has_halves)
+        {
+            return only.read_until(limit, most, out);
+        }
+        let mut next = None;
+        for stream in &mut self.streams {
+            let later = stream.read_until(limit, most, out);
+            next = match (next, later) {
+                (Some(a), Some(b)) => Some(i64::min(a, b)),
+                (one, other) => one.or(other),
+            };
+            if let Some(look) = &mut stream.look {
+                self.joiner.add(look.halves.drain(..));
+            }
+        }
+        let (clock, direction) = (self.clock(), Direction::Received);
+        let received = self.joiner.before(next.unwrap_or(i64::MAX));
+        out.extend(received.into_iter().map(|(time, packet)| Sighting { clock, time, direction, packet }));
+        next
+    }
+}
+
+/// A stream of a trace.
+pub(crate) struct StreamSource<'t> {
+    trace: &'t Trace,
+    stream: usize,
+    clock: usize,
+    stamps: Option<&'t ClockClass>,
+    events: StreamEvents<'t>,
+    /// The event at which it will go on.
+    next: Option<Event<'t>>,
+    begin: Option<i64>,
+    packet: Option<&'t Packet>,
+    classes: Vec<Tally>,
+    first: Option<u64>,
+    last: Option<u64>,
+    look: Option<NetworkLook>,
+    progress: Progress<'t>,
+}
+
+impl<'t> StreamSource<'t> {
+    fn new(trace: &'t Trace, stream: usize, clock: usize, look: bool, progress: Progress<'t>) -> Self {
+        let mut source = Self {
+            trace,
+            stream,
+            clock,
+            stamps: trace.clock(stream),
+            events: trace.events(stream),
+            next: None,
+            begin: None,
+            packet: None,
+            classes: vec![Tally::default(); trace.stream_plan(stream).events.len()],
+            first: None,
+            last: None,
+            look: look.then(|| NetworkLook::new(trace, stream)),
+            progress,
+        };
+        source.read(0, 0, &mut Vec::new());
+        source.begin = source.next.map(|event| source.time(&event));
+        source
+    }
+
+    /// Reads on to the first event behind `last` cycles, or until there are enough sightings. One function for all who
+    /// read, not one each: the compiler makes the decoder a part of the only loop that there is.
+    #[inline(never)]
+    fn read(&mut self, last: u64, most: usize, out: &mut Vec<Sighting>) {
+        loop {
+            let Some(event) = self.next.take().or_else(|| self.events.next()) else { return };
+            let cycles = event.cycles();
+            if cycles > Some(last) || out.len() >= most {
+                self.next = Some(event);
+                return;
+            }
+            if self.packet.is_none_or(|packet| !std::ptr::eq(packet, event.packet())) {
+                self.packet = Some(event.packet());
+                (self.progress)(event.packet().total_bits / 8);
+            }
+            let tally = &mut self.classes[event.class().index];
+            tally.count += 1;
+            tally.bytes += event.size();
+            self.first = self.first.or(cycles).min(cycles);
+            self.last = self.last.max(cycles);
+            if let Some(look) = &mut self.look
+                && let Some(extractor) = &look.extractors[event.class().index]
+            {
+                let direction = extractor.direction();
+                let seen = extractor.seen(&event);
+                let time =
+                    self.stamps.zip(cycles).and_then(|(stamps, cycles)| time(stamps, cycles, direction));
+                look.keep(seen, direction, time.map(|time| (self.clock, time)), out);
+            }
+        }
+    }
+
+    /// Raw time of an event in what 64 bits can tell.
+    fn time(&self, event: &Event<'_>) -> i64 {
+        let raw = self.stamps.zip(event.cycles()).map_or(0, |(stamps, cycles)| stamps.raw_ns(cycles));
+        i64::try_from(raw).unwrap_or(i64::MAX - 1).min(i64::MAX - 1)
+    }
+
+    fn raw(&self, cycles: u64) -> Option<i64> {
+        i64::try_from(self.stamps?.raw_ns(cycles)).ok()
+    }
+
+    fn into_facts(self) -> StreamFacts {
+        let Self { classes, first, last, .. } = self;
+        let diagnostics = self.events.diagnostics().to_vec();
+        StreamFacts { classes, first, last, losses: self.trace.losses(self.stream), diagnostics }
+    }
+
+    /// See [`Source::span`].
+    fn span(&self) -> Option<(i64, i64)> {
+        let begin = self.begin?;
+        let ends = self.trace.streams()[self.stream].packets.iter().filter_map(Packet::end);
+        Some((begin, ends.max().and_then(|end| self.raw(end)).map_or(begin, |end| end.max(begin))))
+    }
+
+    fn losses(&self) -> Vec<(i64, i64)> {
+        let between = |loss: &Loss| Some((self.raw(loss.begin?)?, self.raw(loss.end?)?));
+        self.trace.losses(self.stream).iter().filter_map(between).collect()
+    }
+
+    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
+        match (limit, self.stamps) {
+            (i64::MAX, _) | (_, None) => self.read(u64::MAX, most, out),
+            (..0, Some(_)) => {}
+            (limit, Some(stamps)) => {
+                let behind = stamps.cycles(i128::from(limit) + 1);
+                self.read(behind.map_or(u64::MAX, |behind| behind.saturating_sub(1)), most, out);
+            }
+        }
+        self.next.map(|event| self.time(&event))
+    }
 }
 
 /// Takes packets of the network out of the events of one stream.
-struct NetworkLook<'t> {
-    clock: usize,
-    stamps: Option<&'t ClockClass>,
+struct NetworkLook {
     /// By event class.
     extractors: Vec<Option<Box<dyn Extractor>>>,
     traffic: Traffic,
-    sightings: Vec<Sighting>,
+    /// Parts of what two events tell of an arrival, since they were last taken.
     halves: Vec<(i64, Half)>,
+    /// Whether there can be any.
+    has_halves: bool,
 }
 
-impl<'t> NetworkLook<'t> {
-    fn new(trace: &'t Trace, stream: usize, clock: usize) -> Self {
+impl NetworkLook {
+    fn new(trace: &Trace, stream: usize) -> Self {
         let plan = trace.stream_plan(stream);
         let extractors: Vec<_> = plan.events.iter().map(|class| tracer::extractor(plan, class)).collect();
         let mut traffic = Traffic::default();
@@ -87,30 +282,25 @@ impl<'t> NetworkLook<'t> {
                 (None, None) => {}
             }
         }
-        let stamps = trace.clock(stream);
-        Self { clock, stamps, extractors, traffic, sightings: Vec::new(), halves: Vec::new() }
-    }
-
-    #[inline]
-    fn at(&mut self, event: &Event<'_>) {
-        if let Some(extractor) = &self.extractors[event.class().index] {
-            let direction = extractor.direction();
-            let seen = extractor.seen(event);
-            self.keep(event, direction, seen);
-        }
+        Self { extractors, traffic, halves: Vec::new(), has_halves: tracer::has_halves(plan) }
     }
 
     /// Apart, so that the loop over all events stays small.
     #[inline(never)]
-    fn keep(&mut self, event: &Event<'_>, direction: Direction, seen: Seen) {
-        let stamp = self.stamps.zip(event.cycles());
-        let time = stamp.and_then(|(stamps, cycles)| time(stamps, cycles, direction));
+    fn keep(
+        &mut self,
+        seen: Seen,
+        direction: Direction,
+        stamp: Option<(usize, i64)>,
+        out: &mut Vec<Sighting>,
+    ) {
         let passed = self.traffic.of_mut(direction);
         match seen {
             Seen::Packet(packet) => {
                 passed.packets += 1;
-                let sighting = |time| Sighting { clock: self.clock, time, direction, packet };
-                self.sightings.extend(time.map(sighting));
+                if let Some((clock, time)) = stamp {
+                    out.push(Sighting { clock, time, direction, packet });
+                }
             }
             Seen::Half(half) => {
                 match &half {
@@ -118,7 +308,7 @@ impl<'t> NetworkLook<'t> {
                     Half::Completes { packet: Some(_), .. } => passed.packets += 1,
                     Half::Completes { packet: None, .. } => passed.other += 1,
                 }
-                self.halves.extend(time.map(|time| (time, half)));
+                self.halves.extend(stamp.map(|(_, time)| (time, half)));
             }
             Seen::OtherProtocol => passed.other += 1,
             Seen::NoHeader => passed.bare += 1,
@@ -135,58 +325,4 @@ fn time(stamps: &ClockClass, cycles: u64, direction: Direction) -> Option<i64> {
         Direction::Received => stamps.latest_raw_ns(cycles),
     };
     i64::try_from(raw).ok()
-}
-
-/// The index of a trace, and what one of its streams gave.
-type Read<'t> = (usize, StreamFacts, Option<NetworkLook<'t>>);
-
-/// Reads all streams, by trace and stream. `look` is asked, for the index of a trace and that of a stream in it, how to
-/// look at the stream's events beyond counting them.
-fn read<'t>(
-    traces: &[&'t Trace],
-    look: impl Fn(usize, usize) -> Option<NetworkLook<'t>> + Sync,
-    progress: Progress<'_>,
-) -> Vec<Read<'t>> {
-    let streams: Vec<(usize, usize)> = traces
-        .iter()
-        .enumerate()
-        .flat_map(|(index, trace)| (0..trace.streams().len()).map(move |stream| (index, stream)))
-        .collect();
-    streams
-        .par_iter()
-        .map(|&(index, stream)| {
-            let mut look = look(index, stream);
-            (index, read_stream(traces[index], stream, look.as_mut(), progress), look)
-        })
-        .collect()
-}
-
-/// One function for all who read, not one each: the compiler makes the decoder a part of the only loop that there is.
-fn read_stream(
-    trace: &Trace,
-    stream: usize,
-    mut look: Option<&mut NetworkLook<'_>>,
-    progress: Progress<'_>,
-) -> StreamFacts {
-    let mut classes = vec![Tally::default(); trace.stream_plan(stream).events.len()];
-    let (mut first, mut last) = (None, None);
-    let mut events = trace.events(stream);
-    let mut last_packet = None;
-    for event in events.by_ref() {
-        if last_packet.is_none_or(|packet| !std::ptr::eq(packet, event.packet())) {
-            last_packet = Some(event.packet());
-            progress(event.packet().total_bits / 8);
-        }
-        let tally = &mut classes[event.class().index];
-        tally.count += 1;
-        tally.bytes += event.size();
-        let cycles = event.cycles();
-        first = first.or(cycles).min(cycles);
-        last = last.max(cycles);
-        if let Some(look) = &mut look {
-            look.at(&event);
-        }
-    }
-    let diagnostics = events.diagnostics().to_vec();
-    StreamFacts { classes, first, last, losses: trace.losses(stream), diagnostics }
 }

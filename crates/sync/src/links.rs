@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_clock::{Corridor, Infeasible, LinkData, LinkQuality, Point, Refusal, Solution};
+use isochrone_clock::{Corridor, Infeasible, LinkData, LinkQuality, LinkReport, Point, Refusal, Solution};
 
 use crate::artefact::MessageCounts;
 use crate::hosts::HostClock;
 use crate::input::Refused;
-use crate::matching::{Matches, Message};
+use crate::matching::{Message, Summary};
 
 /// Pairs of clocks `(a, b)`, `a < b`, and what their messages say.
 #[derive(Debug, Default)]
@@ -22,17 +22,8 @@ struct Pair {
 }
 
 impl Links {
-    pub(crate) fn new(matches: &Matches) -> Self {
-        let mut links = Self::default();
-        matches.messages.iter().for_each(|message| links.add(message));
-        for (&(sender, receiver), &count) in &matches.ambiguous {
-            links.pairs.entry(pair_of(sender, receiver)).or_default().counts.ambiguous += count;
-        }
-        links
-    }
-
-    /// Adds a message.
-    pub(crate) fn add(&mut self, message: &Message) {
+    /// Adds a message; `O(log n)` almost always.
+    pub(crate) fn add(&mut self, message: Message) {
         let (a, b) = pair_of(message.sender, message.receiver);
         let Pair { corridor, counts } = self.pairs.entry((a, b)).or_default();
         let (inserted, count) = if message.sender == a {
@@ -41,6 +32,20 @@ impl Links {
             (corridor.b_to_a(message.sent, message.received), &mut counts.b_to_a)
         };
         *(if inserted.is_ok() { count } else { &mut counts.dropped }) += 1;
+    }
+
+    /// Adds what the matching counted beside the messages, and gives the clocks their final numbers: a clock without one
+    /// has no events. Numbers keep the order of the clocks.
+    pub(crate) fn finish(self, summary: &Summary, numbers: &[Option<usize>]) -> Self {
+        let Self { mut pairs } = self;
+        for (&(sender, receiver), found) in &summary.pairs {
+            let counts = &mut pairs.entry(pair_of(sender, receiver)).or_default().counts;
+            counts.ambiguous += found.ambiguous;
+            counts.offloaded += found.offloaded;
+            counts.translated += found.translated;
+        }
+        let number = |((a, b), pair)| Some(((numbers[a]?, numbers[b]?), pair));
+        Self { pairs: pairs.into_iter().filter_map(number).collect() }
     }
 
     /// The same messages under other numbers of the clocks, in the same order.
@@ -56,11 +61,17 @@ impl Links {
     pub(crate) fn counts(&self, a: usize, b: usize) -> MessageCounts {
         self.pairs.get(&(a, b)).map(|pair| pair.counts).unwrap_or_default()
     }
+
+    /// Pairs of clocks with packets that were translated on their way, and how many.
+    pub(crate) fn translated(&self) -> impl Iterator<Item = (usize, usize, u64)> + '_ {
+        let found = self.pairs.iter().map(|(&(a, b), pair)| (a, b, pair.counts.translated));
+        found.filter(|&(_, _, translated)| translated > 0)
+    }
 }
 
 /// The links that a solution does not use because their messages contradict each other, with the contradiction.
 pub(crate) fn refused(clocks: &[HostClock], solution: &Solution) -> Vec<Refused> {
-    let refuse = |link: &isochrone_clock::LinkReport| {
+    let refuse = |link: &LinkReport| {
         let LinkQuality::Refused { why } = &link.quality else { return None };
         let (a, b) = (&clocks[link.a].host, &clocks[link.b].host);
         let mut reason = why.to_string();

@@ -5,6 +5,8 @@ use isochrone_clock::{LinkQuality, LinkReport, Solution};
 use crate::facts::TraceFacts;
 use crate::hosts::{self, HostClock};
 use crate::input::Inputs;
+use crate::links::Links;
+use crate::matching::Summary;
 use crate::options::Options;
 
 /// All notes, about hosts first, then about links.
@@ -12,6 +14,7 @@ pub(crate) fn about(
     inputs: &Inputs,
     clocks: &[HostClock],
     facts: &[TraceFacts],
+    (links, summary): (&Links, &Summary),
     solution: &Solution,
     options: &Options,
 ) -> Vec<String> {
@@ -21,6 +24,8 @@ pub(crate) fn about(
         notes.extend(same_name(inputs, clock));
         notes.extend(losses(clock, facts));
     }
+    notes.extend(translated(clocks, links));
+    notes.extend(expired(summary));
     notes.extend(solution.links.iter().filter_map(|link| assumption(clocks, link, options)));
     if let [only] = clocks {
         let host = &only.host;
@@ -61,6 +66,30 @@ fn losses(clock: &HostClock, facts: &[TraceFacts]) -> Option<String> {
     let host = &clock.host;
     (events > 0 || packets > 0)
         .then(|| format!("{host}: the tracer lost {events} events and {packets} packets"))
+}
+
+/// Who talks through a translator of addresses.
+fn translated(clocks: &[HostClock], links: &Links) -> Option<String> {
+    let pair =
+        |(a, b, count): (usize, usize, u64)| format!("{} – {} ({count})", clocks[a].host, clocks[b].host);
+    let pairs: Vec<String> = links.translated().map(pair).collect();
+    (!pairs.is_empty()).then(|| {
+        format!(
+            "packets between these hosts changed their addresses or ports on the way and were matched by their other \
+             numbers: {}",
+            pairs.join(", ")
+        )
+    })
+}
+
+/// Packets that might have found their partners with more memory.
+fn expired(summary: &Summary) -> Option<String> {
+    (summary.expired > 0).then(|| {
+        format!(
+            "{} packets were given up early because too many waited for their partners: messages may be missing",
+            summary.expired
+        )
+    })
 }
 
 /// Bounds that rest on more than messages, and messages that contradict what is usual.

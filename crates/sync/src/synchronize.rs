@@ -9,16 +9,16 @@ use crate::Progress;
 use crate::advice::{self, Advice};
 use crate::artefact::Artefact;
 use crate::assemble::assemble;
-use crate::capture::{self, CaptureFacts, Captured};
-use crate::extract::{Extraction, extract};
+use crate::capture::{self, CaptureFacts};
+use crate::extract::{sources, told};
 use crate::facts::TraceFacts;
 use crate::hosts::{self, HostClock};
 use crate::input::{Inputs, Refused};
 use crate::links::{self, Links};
-use crate::matching::{Matcher, Message};
+use crate::matching::{Message, Summary};
 use crate::notes;
 use crate::options::Options;
-use crate::record::Sighting;
+use crate::rounds::{Source, match_sources};
 use crate::text_messages::{Fault, TextError, TextMessages};
 use crate::traffic::Traffic;
 
@@ -34,8 +34,8 @@ pub struct Outcome {
     pub facts: Vec<TraceFacts>,
     /// What each capture gave, by input capture.
     pub captures: Vec<CaptureFacts>,
-    /// Packets that no other host saw.
-    pub unmatched: u64,
+    /// What became of the packets, by the numbers of the clocks before those without events were left out.
+    pub packets: Summary,
     /// Hosts that lack something, and how to record it.
     pub advice: Vec<Advice>,
     /// What was found useless beyond [`Inputs::refused`]; the artefact names all of them.
@@ -94,9 +94,7 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let mut stamped = hosts::group(&traces);
     hosts::add_captures(&mut stamped, &inputs.captures);
     let mut refused = unclocked(inputs, &stamped);
-    let Extraction { facts, traffic, sightings } = read(inputs, &stamped, progress);
-    let Captured { facts: captures, sightings: captured } =
-        capture::read(&inputs.captures, &stamped, &options.taken, progress);
+    let Reading { facts, traffic, captures, messages, packets } = read(inputs, &stamped, options, progress);
     refused.extend(capture::refused(&inputs.captures, &captures));
 
     let (mut clocks, mut spans) = (Vec::new(), Vec::new());
@@ -112,15 +110,10 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
             Some(clocks.len() - 1)
         })
         .collect();
-    let mut matcher = Matcher::default();
-    for sighting in sightings.into_iter().chain(captured) {
-        if let Some(clock) = numbers[sighting.clock] {
-            matcher.add(Sighting { clock, ..sighting });
-        }
-    }
-    let matches = matcher.finish();
-    let evidence = Evidence { links: Links::new(&matches), clocks, spans, refused };
-    let Settled { mut artefact, clocks, refused, notes } = settle(inputs, &facts, evidence, options)?;
+    let links = messages.finish(&packets, &numbers);
+    let evidence = Evidence { clocks, spans, links, packets, refused };
+    let Settled { mut artefact, clocks, packets, refused, notes } =
+        settle(inputs, &facts, evidence, options)?;
 
     let noted = capture::notes(&inputs.captures, &clocks, &captures);
     let notes = noted.into_iter().chain(notes).collect();
@@ -131,7 +124,7 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let damaged = opened.chain(read).any(Diagnostic::is_loss);
     let partial = damaged || !artefact.refused.is_empty() || artefact.islands.len() > 1;
     let advice = advice::for_hosts(&clocks, &traffic);
-    Ok(Outcome { artefact, facts, captures, unmatched: matches.unmatched, advice, refused, notes, partial })
+    Ok(Outcome { artefact, facts, captures, packets, advice, refused, notes, partial })
 }
 
 /// Reads a list of messages and puts the clocks of its hosts on one. Each host `N` is a clock that is called `N`, counts
@@ -158,7 +151,7 @@ pub fn synchronize_messages(
             let span = spans[place].get_or_insert(Span { begin: time, end: time });
             *span = Span { begin: span.begin.min(time), end: span.end.max(time) };
         }
-        links.add(&message);
+        links.add(message);
         if list.position() - told > TELL_AFTER {
             progress(list.position() - told);
             told = list.position();
@@ -184,11 +177,12 @@ pub fn synchronize_messages(
         return Err(TextError { path: path.to_owned(), line: None, why: Fault::NoMessages }.into());
     }
     evidence.links = links.renumbered(&numbers);
-    let Settled { mut artefact, refused, notes, .. } = settle(&Inputs::default(), &[], evidence, options)?;
+    let Settled { mut artefact, packets, refused, notes, .. } =
+        settle(&Inputs::default(), &[], evidence, options)?;
     artefact.refused = refused.iter().map(Into::into).collect();
     let partial = !artefact.refused.is_empty() || artefact.islands.len() > 1;
     let (facts, captures, advice) = (Vec::new(), Vec::new(), Vec::new());
-    Ok(Outcome { artefact, facts, captures, unmatched: 0, advice, refused, notes, partial })
+    Ok(Outcome { artefact, facts, captures, packets, advice, refused, notes, partial })
 }
 
 fn renumbered(message: Message, numbers: &[usize]) -> Message {
@@ -203,6 +197,7 @@ struct Evidence {
     /// By clock.
     spans: Vec<Span>,
     links: Links,
+    packets: Summary,
     /// What was found useless so far.
     refused: Vec<Refused>,
 }
@@ -212,6 +207,7 @@ struct Settled {
     /// All but what was refused.
     artefact: Artefact,
     clocks: Vec<HostClock>,
+    packets: Summary,
     refused: Vec<Refused>,
     notes: Vec<String>,
 }
@@ -223,7 +219,7 @@ fn settle(
     evidence: Evidence,
     options: &Options,
 ) -> Result<Settled, SyncError> {
-    let Evidence { clocks, spans, links, mut refused } = evidence;
+    let Evidence { clocks, spans, links, packets, mut refused } = evidence;
     if clocks.is_empty() {
         return Err(SyncError::NothingToDo { refused });
     }
@@ -231,9 +227,9 @@ fn settle(
     let network = Network { clocks: spans, links: links.corridors(), model: options.model, reference };
     let solution = solve(&network)?;
     refused.extend(links::refused(&clocks, &solution));
-    let notes = notes::about(inputs, &clocks, facts, &solution, options);
+    let notes = notes::about(inputs, &clocks, facts, (&links, &packets), &solution, options);
     let artefact = assemble(inputs, &clocks, &solution, &links, reference, options);
-    Ok(Settled { artefact, clocks, refused, notes })
+    Ok(Settled { artefact, clocks, packets, refused, notes })
 }
 
 /// Traces that no clock stamps, or none that can be used.
@@ -254,21 +250,42 @@ fn unclocked(inputs: &Inputs, clocks: &[HostClock]) -> Vec<Refused> {
         .collect()
 }
 
-/// Reads the traces of all clocks: what they gave by input trace, sightings with the numbers of their clocks.
-fn read(inputs: &Inputs, clocks: &[HostClock], progress: Progress<'_>) -> Extraction {
+/// What one pass over all traces gives.
+struct Reading {
+    /// By input trace.
+    facts: Vec<TraceFacts>,
+    /// By input trace.
+    traffic: Vec<Traffic>,
+    /// By input capture.
+    captures: Vec<CaptureFacts>,
+    messages: Links,
+    packets: Summary,
+}
+
+/// Reads the traces and captures of all clocks side by side, and matches their packets.
+fn read(inputs: &Inputs, clocks: &[HostClock], options: &Options, progress: Progress<'_>) -> Reading {
     let mut order = Vec::new();
     for (number, clock) in clocks.iter().enumerate() {
         order.extend(clock.traces.iter().map(|&trace| (trace, number)));
     }
     let traces: Vec<_> = order.iter().map(|&(trace, clock)| (&inputs.traces[trace].trace, clock)).collect();
-    let found = extract(&traces, progress);
+    let mut streams = sources(&traces, true, progress);
+    let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
+    let mut captures = capture::look(&inputs.captures, &options.taken);
+    let mut readers = capture::readers(&inputs.captures, clocks, &mut captures, progress);
+    let mut messages = Links::default();
+    let streams_too = streams.iter_mut().map(|s| s as &mut dyn Source);
+    let mut sources: Vec<&mut dyn Source> =
+        streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn Source)).collect();
+    let packets = match_sources(&mut sources, &offsets, &mut |message| messages.add(message));
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
     let mut traffic = vec![Traffic::default(); inputs.traces.len()];
-    for (((trace, _), found), shown) in order.into_iter().zip(found.facts).zip(found.traffic) {
+    let (found, shown) = told(streams, order.len());
+    for (((trace, _), found), shown) in order.into_iter().zip(found).zip(shown) {
         facts[trace] = found;
         traffic[trace] = shown;
     }
-    Extraction { facts, traffic, sightings: found.sightings }
+    Reading { facts, traffic, captures, messages, packets }
 }
 
 /// First and last event of a clock over all its traces and captures, raw ns.

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use etherparse::PacketBuilder;
+use isochrone_clock::Span;
+use isochrone_sync::Source;
 use isochrone_sync::artefact::Quality;
 use isochrone_sync::capture::{CaptureReader, Places, survey};
 use isochrone_sync::record::{Direction, Packet, Sighting, Transport};
@@ -24,6 +26,8 @@ fn segment(from: [u8; 6], to: [u8; 6], seq: u32, payload: usize, hops: u8) -> Ve
     let builder = PacketBuilder::ethernet2(from, to).ipv4(address(from), address(to), hops);
     let mut frame = Vec::new();
     builder.tcp(1000, 80, seq, 512).ack(99).write(&mut frame, &vec![7; payload]).unwrap();
+    // An identification of its own for every packet.
+    frame[18..20].copy_from_slice(&(seq as u16).wrapping_add(1).to_be_bytes());
     frame
 }
 
@@ -48,11 +52,16 @@ fn places(path: &Path) -> Places {
     survey(&[capture(path)], &|_| {}).remove(0).places
 }
 
+fn reader(path: &Path, places: &Places, clock: usize) -> CaptureReader<'static> {
+    let span = survey(&[capture(path)], &|_| {})[0].span.unwrap_or(Span { begin: 0, end: 0 });
+    CaptureReader::open(path, places.clone(), (clock, span), &|_| {}).unwrap()
+}
+
 /// All sightings of a file.
 fn sightings(path: &Path, places: &Places) -> Vec<Sighting> {
     let mut found = Vec::new();
-    let mut reader = CaptureReader::open(path, places.clone(), 0).unwrap();
-    assert!(!reader.read_until(i64::MAX, &mut found, &|_| {}));
+    let mut reader = reader(path, places, 0);
+    assert_eq!(reader.read_until(i64::MAX, usize::MAX, &mut found), None);
     found
 }
 
@@ -150,16 +159,19 @@ fn a_stamp_means_all_instants_that_it_can() {
         assert_eq!(sent, [false, true, false], "{other}");
     }
     // A reader stops where it is told to and goes on.
-    let mut reader = CaptureReader::open(&path, host.clone(), 3).unwrap();
+    let mut reader = reader(&path, &host, 3);
+    assert_eq!(reader.span().map(|span| span.0), Some(1_000_005_000));
     let mut found = Vec::new();
-    for (limit, count, more) in [
-        (0, 0, true),
-        (1_000_004_999, 0, true),
-        (1_000_005_000, 1, true),
-        (1_500_000_000, 2, true),
-        (i64::MAX, 3, false),
+    for (limit, most, count, more) in [
+        (0, 9, 0, true),
+        (1_000_004_999, 9, 0, true),
+        (1_000_005_000, 9, 1, true),
+        (1_500_000_000, 9, 2, true),
+        (i64::MAX, 2, 2, true),
+        (i64::MAX, 9, 3, false),
     ] {
-        assert_eq!((reader.read_until(limit, &mut found, &|_| {}), found.len()), (more, count), "{limit}");
+        let next = reader.read_until(limit, most, &mut found);
+        assert_eq!((next.is_some(), found.len()), (more, count), "{limit}");
     }
     assert!(found.iter().all(|sighting| sighting.clock == reader.clock() && reader.clock() == 3));
     let traffic = reader.traffic();
@@ -195,7 +207,7 @@ fn exchange(directory: &TempDir, names: [&str; 2], offset: i64) -> [PathBuf; 2] 
     for count in 0..200 {
         let at = i64::from(count) * 10_000_000;
         let (from, to, delays) = if count % 2 == 0 { (A, B, (0, 50_000)) } else { (B, A, (50_000, 0)) };
-        let frame = segment(from, to, count, 100, 64);
+        let frame = segment(from, to, count * 100, 100, 64);
         of_a.extend(record(at + delays.0, &frame));
         of_b.extend(record(at + delays.1 + offset, &frame));
     }

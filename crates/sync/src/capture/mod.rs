@@ -19,7 +19,6 @@ use rayon::prelude::*;
 use crate::Progress;
 use crate::hosts::HostClock;
 use crate::input::Refused;
-use crate::record::Sighting;
 use place::Observer;
 pub use place::{Place, Places, Taken};
 pub use reader::CaptureReader;
@@ -106,61 +105,37 @@ fn diagnostic(found: &isochrone_capture::Diagnostic) -> Diagnostic {
     }
 }
 
-/// What all captures show.
-#[derive(Debug, Default)]
-pub(crate) struct Captured {
-    /// By capture.
-    pub(crate) facts: Vec<CaptureFacts>,
-    /// All sightings, by clock; those of a capture in the order of its file.
-    pub(crate) sightings: Vec<Sighting>,
-}
-
-/// Reads the captures of all clocks, sightings with the numbers of their clocks.
-/// `taken` says of captures, by the names of their hosts, where they were taken.
-pub(crate) fn read(
-    captures: &[InputCapture],
-    clocks: &[HostClock],
-    taken: &[(String, Taken)],
-    progress: Progress<'_>,
-) -> Captured {
+/// Looks over captures. `taken` says of them, by the names of their hosts, where they were taken.
+pub(crate) fn look(captures: &[InputCapture], taken: &[(String, Taken)]) -> Vec<CaptureFacts> {
     let mut facts = survey(captures, &|_| {});
     for (capture, facts) in captures.iter().zip(&mut facts) {
         let host = capture.host();
-        taken.iter().filter(|(name, _)| *name == host).for_each(|&(_, taken)| facts.places.say(taken));
-    }
-    let order: Vec<(usize, usize)> = clocks
-        .iter()
-        .enumerate()
-        .flat_map(|(clock, of)| of.captures.iter().map(move |&capture| (capture, clock)))
-        .collect();
-    let read: Vec<_> = order
-        .par_iter()
-        .map(|&(capture, clock)| sightings(&captures[capture], &facts[capture], clock, progress))
-        .collect();
-    let mut sightings = Vec::new();
-    for (&(capture, _), read) in order.iter().zip(read) {
-        match read {
-            Ok(found) => sightings.extend(found),
-            Err(why) => facts[capture].error = Some(why),
+        for (_, taken) in taken.iter().filter(|(name, _)| *name == host) {
+            facts.places.say(*taken);
         }
     }
-    Captured { facts, sightings }
+    facts
 }
 
-fn sightings(
-    capture: &InputCapture,
-    facts: &CaptureFacts,
-    clock: usize,
-    progress: Progress<'_>,
-) -> Result<Vec<Sighting>, String> {
-    if facts.packets == 0 {
-        return Ok(Vec::new());
+/// Readers of the captures of all clocks, for sightings with the numbers of their clocks.
+pub(crate) fn readers<'p>(
+    captures: &[InputCapture],
+    clocks: &[HostClock],
+    facts: &mut [CaptureFacts],
+    progress: Progress<'p>,
+) -> Vec<CaptureReader<'p>> {
+    let of_clocks = clocks.iter().enumerate();
+    let order = of_clocks.flat_map(|(clock, of)| of.captures.iter().map(move |&capture| (capture, clock)));
+    let mut readers = Vec::new();
+    for (capture, clock) in order {
+        let Some(span) = facts[capture].span else { continue };
+        let path = &captures[capture].path;
+        match CaptureReader::open(path, facts[capture].places.clone(), (clock, span), progress) {
+            Ok(reader) => readers.push(reader),
+            Err(error) => facts[capture].error = Some(error.reason().to_string()),
+        }
     }
-    let mut reader = CaptureReader::open(&capture.path, facts.places.clone(), clock)
-        .map_err(|error| error.reason().to_string())?;
-    let mut found = Vec::new();
-    while reader.read_until(i64::MAX, &mut found, progress) {}
-    Ok(found)
+    readers
 }
 
 /// The captures of a clock without a usable packet.

@@ -5,61 +5,58 @@ use std::io::BufReader;
 use std::path::Path;
 
 use isochrone_capture::{Capture, Content, Frame, IpPacket};
+use isochrone_clock::Span;
 
 use super::Places;
 use crate::Progress;
 use crate::record::{Datagram, Direction, Echo, Packet, Segment, Sighting, Transport, flags};
+use crate::rounds::Source;
 use crate::traffic::Traffic;
 
 /// Progress is told in pieces of so many bytes.
 const TELL_AFTER: u64 = 1 << 20;
 
 /// Reads a capture and stops wherever it is told to.
-#[derive(Debug)]
-pub struct CaptureReader {
+pub struct CaptureReader<'p> {
     capture: Capture<BufReader<File>>,
     places: Places,
     clock: usize,
+    span: Span,
+    progress: Progress<'p>,
     /// A frame that was read and lies behind the last limit.
     waiting: Option<Frame>,
     traffic: Traffic,
     told: u64,
 }
 
-impl CaptureReader {
-    /// Opens a capture of which is known from which side it looks at packets. Its sightings get the number `clock`.
+impl<'p> CaptureReader<'p> {
+    /// Opens a capture of which is known from which side it looks at packets, and what time it spans. Its sightings get the
+    /// number `clock`.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn open(path: &Path, places: Places, clock: usize) -> Result<Self, isochrone_capture::Error> {
+    pub fn open(
+        path: &Path,
+        places: Places,
+        (clock, span): (usize, Span),
+        progress: Progress<'p>,
+    ) -> Result<Self, isochrone_capture::Error> {
         let capture = Capture::open(path)?;
-        Ok(Self { capture, places, clock, waiting: None, traffic: Traffic::default(), told: 0 })
-    }
-
-    /// Number of its clock.
-    pub fn clock(&self) -> usize {
-        self.clock
+        Ok(Self {
+            capture,
+            places,
+            clock,
+            span,
+            progress,
+            waiting: None,
+            traffic: Traffic::default(),
+            told: 0,
+        })
     }
 
     /// What has passed so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic
-    }
-
-    /// Appends the sightings of all frames up to the first that is stamped later than `raw_limit` ns. Returns whether
-    /// there may be more. Linear in the frames; memory beyond `out` does not depend on their number.
-    pub fn read_until(&mut self, raw_limit: i64, out: &mut Vec<Sighting>, progress: Progress<'_>) -> bool {
-        while let Some(frame) = self.waiting.take().or_else(|| self.capture.next()) {
-            if frame.stamp.earliest_ns > raw_limit {
-                self.waiting = Some(frame);
-                return true;
-            }
-            self.sight(&frame, out);
-            tell(&mut self.told, self.capture.position(), progress);
-        }
-        progress(self.capture.position() - self.told);
-        self.told = self.capture.position();
-        false
     }
 
     fn sight(&mut self, frame: &Frame, out: &mut Vec<Sighting>) {
@@ -91,6 +88,31 @@ impl CaptureReader {
                 Seen::Loopback => {}
             }
         }
+    }
+}
+
+impl Source for CaptureReader<'_> {
+    fn clock(&self) -> usize {
+        self.clock
+    }
+
+    fn span(&self) -> Option<(i64, i64)> {
+        Some((self.span.begin, self.span.end))
+    }
+
+    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
+        while let Some(frame) = self.waiting.take().or_else(|| self.capture.next()) {
+            let time = frame.stamp.earliest_ns;
+            if time > limit || out.len() >= most {
+                self.waiting = Some(frame);
+                return Some(time);
+            }
+            self.sight(&frame, out);
+            tell(&mut self.told, self.capture.position(), self.progress);
+        }
+        (self.progress)(self.capture.position() - self.told);
+        self.told = self.capture.position();
+        None
     }
 }
 

@@ -40,6 +40,11 @@ pub(super) fn direction(event: &str) -> Option<Direction> {
     }
 }
 
+/// Whether an event is a half of what tells of an arrival.
+pub(super) fn is_half(event: &str) -> bool {
+    matches!(marker(event), ARRIVE | TCP | UDP)
+}
+
 /// The name of the marker without that of its channel, which converters may put before it.
 fn marker(event: &str) -> &str {
     event.strip_prefix("net").and_then(|rest| rest.strip_prefix(['_', '.'])).unwrap_or(event)

@@ -19,7 +19,7 @@ use pending::Half;
 pub enum Seen {
     /// A packet that can be told from all others.
     Packet(Packet),
-    /// A part of what two events tell of an arrival: [`pending::join`] makes packets of them.
+    /// A part of what two events tell of an arrival: [`pending::Joiner`] makes packets of them.
     Half(Half),
     /// A packet of a protocol that is not matched, a broadcast, or a later fragment of a packet.
     OtherProtocol,
@@ -42,6 +42,11 @@ pub fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dyn Extra
     let families =
         [lttng_net::extractor, lttng_experimental::extractor, lttng_addons::extractor, lttv::extractor];
     families.into_iter().find_map(|family| family(stream, class))
+}
+
+/// Whether a stream tells of arrivals by two events each, of which the second may lie in another stream.
+pub fn has_halves(stream: &StreamPlan) -> bool {
+    stream.events.iter().any(|class| class.name.as_deref().is_some_and(lttv::is_half))
 }
 
 /// Names of the events of today's tracers that packets are taken from, for telling users what is missing.

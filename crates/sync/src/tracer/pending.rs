@@ -2,7 +2,7 @@
 //! buffer, and a later one with its headers.
 //!
 //! The time is that of the first event. The second may come on another CPU, so that the events of all streams of a trace
-//! are put in the order of time before they are joined: [`join`] does both.
+//! are put in the order of time before they are joined: [`Joiner`] does both.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -27,15 +27,6 @@ pub enum Half {
         /// The packet; `None` where it is one that is not matched.
         packet: Option<Packet>,
     },
-}
-
-/// The receptions of one trace.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Joined {
-    /// Raw time of reception, ns, and packet, in the order of completion.
-    pub received: Vec<(i64, Packet)>,
-    /// Packets whose reception was not recorded: the tracer lost events.
-    pub lost: u64,
 }
 
 /// The packets of one host that have come from a device and wait for their headers.
@@ -80,23 +71,45 @@ impl Receptions {
     }
 }
 
-/// Joins what the streams of one trace tell, each with its raw time in ns; streams one after the other, each in its order.
-/// `O(n log n)`.
-pub fn join(mut halves: Vec<(i64, Half)>) -> Joined {
-    // Stable: what one CPU recorded at one time stays in its order.
-    halves.sort_by_key(|&(time, _)| time);
-    let (mut receptions, mut joined) = (Receptions::default(), Joined::default());
-    for (time, half) in halves {
-        match half {
-            Half::Pending { skb } => receptions.received(skb, time),
-            Half::Completes { skb, packet } => match (receptions.completed(skb), packet) {
-                (Some(time), Some(packet)) => joined.received.push((time, packet)),
-                (None, Some(_)) => joined.lost += 1,
-                (_, None) => {}
-            },
-        }
+/// Joins what the streams of one trace tell, a stretch of time after the other.
+#[derive(Debug, Default)]
+pub struct Joiner {
+    receptions: Receptions,
+    /// What was told of later times than have been joined, with its raw time in ns.
+    waiting: Vec<(i64, Half)>,
+    lost: u64,
+}
+
+impl Joiner {
+    /// Adds what a stream tells, in its order. Streams are added in the same order for every stretch of time.
+    pub fn add(&mut self, halves: impl IntoIterator<Item = (i64, Half)>) {
+        self.waiting.extend(halves);
     }
-    joined
+
+    /// Joins what happened before a raw time, up to which all streams have been added: raw time of reception and packet, in
+    /// the order of completion. `O(n log n)` in what waits.
+    pub fn before(&mut self, time: i64) -> Vec<(i64, Packet)> {
+        // Stable: what one CPU recorded at one time stays in its order.
+        self.waiting.sort_by_key(|&(time, _)| time);
+        let ready = self.waiting.partition_point(|&(at, _)| at < time);
+        let mut received = Vec::new();
+        for (time, half) in self.waiting.drain(..ready) {
+            match half {
+                Half::Pending { skb } => self.receptions.received(skb, time),
+                Half::Completes { skb, packet } => match (self.receptions.completed(skb), packet) {
+                    (Some(time), Some(packet)) => received.push((time, packet)),
+                    (None, Some(_)) => self.lost += 1,
+                    (_, None) => {}
+                },
+            }
+        }
+        received
+    }
+
+    /// Packets whose reception was not recorded: the tracer lost events.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
 }
 
 #[cfg(test)]
@@ -115,8 +128,17 @@ mod tests {
             None => (time, Half::Pending { skb }),
             Some(seq) => (time, Half::Completes { skb, packet: (seq > 0).then(|| packet(seq)) }),
         };
-        let expect = received.iter().map(|&(time, seq)| (time, packet(seq))).collect();
-        assert_eq!(join(halves.iter().map(half).collect()), Joined { received: expect, lost });
+        let expect: Vec<_> = received.iter().map(|&(time, seq)| (time, packet(seq))).collect();
+        let mut at_once = Joiner::default();
+        at_once.add(halves.iter().map(half));
+        assert_eq!((at_once.before(i64::MAX), at_once.lost()), (expect.clone(), lost));
+        // Instant by instant.
+        let (mut joiner, mut found) = (Joiner::default(), Vec::new());
+        for instant in 0..40 {
+            joiner.add(halves.iter().filter(|half| half.0 == instant).map(half));
+            found.extend(joiner.before(instant + 1));
+        }
+        assert_eq!((found, joiner.lost()), (expect, lost));
     }
 
     #[test]

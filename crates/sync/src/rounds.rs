@@ -1,0 +1,107 @@
+//! Reading many sources side by side, a stretch of time after the other, into the matcher.
+//!
+//! In a round all sources are read in parallel up to the same instant (roughly: each by its own clock). So what is
+//! kept of the packets is what a stretch of time holds, however long the traces are.
+
+use rayon::prelude::*;
+
+use crate::matching::{Matcher, Message, Summary, Traced};
+use crate::record::Sighting;
+
+/// Something that records packets: a stream of a trace, a capture.
+pub trait Source: Send {
+    /// Index of the clock that stamps it.
+    fn clock(&self) -> usize;
+    /// Raw times of its first record and, as far as known before reading, of its last, ns. `None` where it has none.
+    fn span(&self) -> Option<(i64, i64)>;
+    /// Raw times between which records were lost, ns, as far as known before reading.
+    fn losses(&self) -> Vec<(i64, i64)> {
+        Vec::new()
+    }
+    /// Reads on, to the first record behind a raw time or until it has given `most` sightings. Returns the raw time of the
+    /// record where it will go on, `None` at the end. Sightings come roughly in the order of time.
+    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64>;
+}
+
+/// How long the first round is that all sources read together. Each later one is twice as long as the one before, or half
+/// as long where that one held too much.
+const FIRST_ROUND_NS: i64 = 1_000_000_000;
+/// Sightings of a round at most, 104 bytes each: 26 MiB.
+const ROUND: usize = 1 << 18;
+/// Each source may give so many in a round, however many sources there are: else one would read for ever.
+const LEAST: usize = 256;
+
+/// Reads all sources to their ends and matches what they hold. `unix_offsets`: by clock, Unix time less raw time. The
+/// messages come in an order of their own, which depends on the rounds; what they are does not. Memory does not grow
+/// with the length of the sources.
+pub fn match_sources(
+    sources: &mut [&mut dyn Source],
+    unix_offsets: &[i64],
+    emit: &mut dyn FnMut(Message),
+) -> Summary {
+    let mut matcher = Matcher::new(&traced(sources, unix_offsets));
+    let mut next: Vec<Option<i64>> = sources.iter().map(|source| Some(source.span()?.0)).collect();
+    let most = (ROUND / sources.len().max(1)).max(LEAST);
+    let mut ahead = FIRST_ROUND_NS;
+    // First a look at where each source begins, whatever its clock says of the time: traces are mostly begun together, and
+    // what they have in common tells how the clocks stand to each other.
+    let mut limits = vec![i64::MAX; unix_offsets.len()];
+    while next.iter().any(Option::is_some) {
+        let found: Vec<(Option<i64>, Vec<Sighting>)> = sources
+            .par_iter_mut()
+            .zip(&next)
+            .map(|(source, &next)| {
+                let limit = limits[source.clock()];
+                let mut out = Vec::new();
+                let next = match next {
+                    Some(at) if at <= limit => source.read_until(limit, most, &mut out),
+                    waiting => waiting,
+                };
+                (next, out)
+            })
+            .collect();
+        let total: usize = found.iter().map(|(_, sightings)| sightings.len()).sum();
+        let stopped = found.iter().any(|(_, sightings)| sightings.len() >= most);
+        let (later, sightings): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        // Times that no common time can tell apart: everything at once.
+        let stuck = later == next;
+        next = later;
+        let read = read_to(sources, &next, unix_offsets.len());
+        matcher.round(sightings.into_iter().flatten(), &read, emit);
+        ahead = match total {
+            _ if stuck => i64::MAX,
+            total if stopped || total > ROUND / 2 => (ahead / 2).max(1),
+            total if total < ROUND / 4 => ahead.saturating_mul(2),
+            _ => ahead,
+        };
+        limits = matcher.limits(&read, ahead);
+    }
+    matcher.finish(emit)
+}
+
+/// By clock: the raw time up to which all its sources have been read.
+fn read_to(sources: &[&mut dyn Source], next: &[Option<i64>], clocks: usize) -> Vec<i64> {
+    let mut read = vec![i64::MAX; clocks];
+    for (source, next) in sources.iter().zip(next) {
+        if let Some(next) = next {
+            let read = &mut read[source.clock()];
+            *read = (*read).min(next.saturating_sub(1));
+        }
+    }
+    read
+}
+
+/// What is known of the clocks beforehand.
+fn traced(sources: &[&mut dyn Source], unix_offsets: &[i64]) -> Vec<Traced> {
+    let mut clocks: Vec<Option<Traced>> = vec![None; unix_offsets.len()];
+    for source in sources {
+        let Some((begin, end)) = source.span() else { continue };
+        let unix_offset = unix_offsets[source.clock()];
+        let clock =
+            clocks[source.clock()].get_or_insert(Traced { begin, end, unix_offset, losses: Vec::new() });
+        clock.begin = clock.begin.min(begin);
+        clock.end = clock.end.max(end);
+        clock.losses.extend(source.losses());
+    }
+    clocks.into_iter().map(Option::unwrap_or_default).collect()
+}

@@ -1,0 +1,81 @@
+//! What several tests of matching need: sightings as a source, all messages of some hosts, and the traces beside the
+//! project.
+#![allow(dead_code, clippy::print_stderr)] // Each test takes what it needs; a skipped test says so.
+
+use std::path::{Path, PathBuf};
+
+use isochrone_ctf::Trace;
+use isochrone_sync::matching::{Message, Summary};
+use isochrone_sync::record::Sighting;
+use isochrone_sync::{Inputs, Source, extract, hosts, match_sources};
+
+/// Where this part of the public data lies. Without it tests are skipped, loudly; with `ISOCHRONE_REQUIRE_SHARED` set it
+/// must be there.
+pub fn shared(part: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(part);
+    if path.is_dir() {
+        return Some(path);
+    }
+    assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{part} is required");
+    eprintln!("SKIPPED: {part} is not there");
+    None
+}
+
+/// Sightings of one clock in the order of time.
+pub struct Listed {
+    clock: usize,
+    sightings: Vec<Sighting>,
+    at: usize,
+}
+
+impl Source for Listed {
+    fn clock(&self) -> usize {
+        self.clock
+    }
+
+    fn span(&self) -> Option<(i64, i64)> {
+        Some((self.sightings.first()?.time, self.sightings.last()?.time))
+    }
+
+    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
+        while let Some(next) = self.sightings.get(self.at) {
+            if next.time > limit || out.len() >= most {
+                return Some(next.time);
+            }
+            out.push(next.clone());
+            self.at += 1;
+        }
+        None
+    }
+}
+
+/// The messages among some sightings, sorted, read in rounds as they come.
+pub fn messages(sightings: &[Sighting], unix_offsets: &[i64]) -> (Vec<Message>, Summary) {
+    let listed = |clock: usize| {
+        let mut sightings: Vec<_> = sightings.iter().filter(|s| s.clock == clock).cloned().collect();
+        sightings.sort_by_key(|sighting| sighting.time);
+        Listed { clock, sightings, at: 0 }
+    };
+    let mut listed: Vec<Listed> = (0..unix_offsets.len()).map(listed).collect();
+    let mut sources: Vec<&mut dyn Source> =
+        listed.iter_mut().map(|source| source as &mut dyn Source).collect();
+    let mut messages = Vec::new();
+    let summary = match_sources(&mut sources, unix_offsets, &mut |message| messages.push(message));
+    messages.sort_unstable();
+    (messages, summary)
+}
+
+/// The names of the hosts at or below some paths, by clock, and what their packets give.
+pub fn messages_of(arguments: &[PathBuf]) -> (Vec<String>, Vec<Message>, Summary) {
+    let inputs = Inputs::open(arguments);
+    let traces: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
+    let clocks = hosts::group(&traces);
+    let mut stamped = Vec::new();
+    for (number, clock) in clocks.iter().enumerate() {
+        stamped.extend(clock.traces.iter().map(|&trace| (traces[trace], number)));
+    }
+    let sightings = extract(&stamped, &|_| {}).sightings;
+    let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
+    let (messages, summary) = messages(&sightings, &offsets);
+    (clocks.into_iter().map(|clock| clock.host).collect(), messages, summary)
+}
