@@ -1,5 +1,7 @@
 //! The main job: traces, captures or a list of messages in, artefact out.
 
+use std::collections::HashSet;
+use std::net::IpAddr;
 use std::path::Path;
 
 use isochrone_clock::{ClockError, Network, Span, solve};
@@ -18,6 +20,7 @@ use crate::links::{self, Links};
 use crate::matching::{Message, Summary};
 use crate::notes;
 use crate::options::Options;
+use crate::record::Direction;
 use crate::rounds::{Source, match_sources};
 use crate::text_messages::{Fault, TextError, TextMessages};
 use crate::traffic::Traffic;
@@ -272,6 +275,11 @@ fn read(inputs: &Inputs, clocks: &[HostClock], options: &Options, progress: Prog
     let mut streams = sources(&traces, true, progress);
     let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
     let mut captures = capture::look(&inputs.captures, &options.taken);
+    if !captures.is_empty() {
+        let addresses = sent_from(&traces, clocks.len());
+        let traced: Vec<_> = clocks.iter().zip(addresses).collect();
+        capture::beside(&inputs.captures, &mut captures, &traced);
+    }
     let mut readers = capture::readers(&inputs.captures, clocks, &mut captures, progress);
     let mut messages = Links::default();
     let streams_too = streams.iter_mut().map(|s| s as &mut dyn Source);
@@ -286,6 +294,22 @@ fn read(inputs: &Inputs, clocks: &[HostClock], options: &Options, progress: Prog
         traffic[trace] = shown;
     }
     Reading { facts, traffic, captures, messages, packets }
+}
+
+/// How much of each trace is looked at for the addresses of its host: sightings of a stream, and raw ns.
+const LOOK_AHEAD: (usize, i64) = (64, 10_000_000_000);
+
+/// By clock: IP addresses that packets were sent from, as the begin of its traces shows.
+fn sent_from(traces: &[(&Trace, usize)], clocks: usize) -> Vec<HashSet<IpAddr>> {
+    let mut addresses = vec![HashSet::new(); clocks];
+    for mut source in sources(traces, true, &|_| {}) {
+        let Some((begin, _)) = source.span() else { continue };
+        let mut seen = Vec::new();
+        source.read_until(begin.saturating_add(LOOK_AHEAD.1), LOOK_AHEAD.0, &mut seen);
+        let sent = seen.iter().filter(|sighting| sighting.direction == Direction::Sent);
+        addresses[source.clock()].extend(sent.filter_map(|sighting| Some(sighting.packet.addresses?.0)));
+    }
+    addresses
 }
 
 /// First and last event of a clock over all its traces and captures, raw ns.

@@ -9,6 +9,8 @@ pub(crate) mod find;
 mod place;
 mod reader;
 
+use std::collections::HashSet;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use isochrone_capture::Capture;
@@ -115,6 +117,21 @@ pub(crate) fn look(captures: &[InputCapture], taken: &[(String, Taken)]) -> Vec<
         }
     }
     facts
+}
+
+/// Tells captures which IP addresses are those of hosts that record their packets themselves: by name of the host, as its traces
+/// show.
+pub(crate) fn beside(
+    captures: &[InputCapture],
+    facts: &mut [CaptureFacts],
+    traced: &[(&HostClock, HashSet<IpAddr>)],
+) {
+    for (capture, facts) in captures.iter().zip(facts) {
+        let name = capture.host();
+        let others = traced.iter().filter(|(clock, _)| !clock.hostnames.contains(&name));
+        let addresses = others.flat_map(|(_, addresses)| addresses.iter().copied()).collect();
+        facts.places.recorded_elsewhere(&addresses);
+    }
 }
 
 /// Readers of the captures of all clocks, for sightings with the numbers of their clocks.

@@ -10,7 +10,7 @@
 //! The view from the way is always true: a frame that is seen has left its sender and has not yet reached its receiver. It
 //! is what is left where nothing else is certain.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -75,6 +75,8 @@ impl FromStr for Taken {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     by_interface: Vec<Place>,
+    /// Where the place was guessed from a station's part in the traffic: an IP address of that station.
+    guessed: Vec<Option<IpAddr>>,
     /// What the user says of all of them.
     said: Option<Place>,
 }
@@ -83,6 +85,16 @@ impl Places {
     /// By interface.
     pub fn by_interface(&self) -> &[Place] {
         &self.by_interface
+    }
+
+    /// The stations with these IP addresses record their own packets elsewhere, under other names: what seemed to be taken on one of them
+    /// was taken beside it, on a switch that it is the centre of, say.
+    pub(super) fn recorded_elsewhere(&mut self, addresses: &HashSet<IpAddr>) {
+        for (place, guessed) in self.by_interface.iter_mut().zip(&self.guessed) {
+            if guessed.is_some_and(|station| addresses.contains(&station)) {
+                *place = Place::Way;
+            }
+        }
     }
 
     /// The user knows better.
@@ -181,6 +193,8 @@ struct Station {
     fresh: u64,
     /// Packets that a router has passed on.
     routed: u64,
+    /// Where the first packet that it sent came from.
+    source: Option<IpAddr>,
 }
 
 impl Observer {
@@ -195,7 +209,14 @@ impl Observer {
     }
 
     pub(super) fn decide(&self) -> Places {
-        Places { by_interface: self.interfaces.iter().map(Observed::decide).collect(), said: None }
+        let by_interface: Vec<Place> = self.interfaces.iter().map(Observed::decide).collect();
+        let guessed = self.interfaces.iter().zip(&by_interface).map(|(seen, place)| match *place {
+            // What the interface says of itself is no guess.
+            Place::Host(mac) if seen.own.is_none() => seen.stations.get(&mac)?.source,
+            Place::Address(address) => Some(address),
+            _ => None,
+        });
+        Places { guessed: guessed.collect(), by_interface, said: None }
     }
 }
 
@@ -216,9 +237,14 @@ impl Observed {
                     Content::Ip(packet) => (packet.length.saturating_add(HEADER), Some(packet.hops)),
                     _ => (LEAST_FRAME, None),
                 };
+                let address = match content {
+                    Content::Ip(packet) => Some(packet.source),
+                    _ => None,
+                };
                 let fresh = hops.map(|hops| FIRST_HOPS.contains(&hops));
                 bump(&mut self.stations, source, |station| {
                     station.frames += 1;
+                    station.source = station.source.or(address);
                     station.short += u64::from(frame.wire < LEAST_FRAME);
                     station.padded += u64::from(frame.wire >= LEAST_FRAME && needed < LEAST_FRAME);
                     station.fresh += u64::from(fresh == Some(true));

@@ -12,20 +12,23 @@ pub(super) struct Horizon {
     of_islands: Vec<i64>,
     /// Whether matches tie all clocks together.
     whole: bool,
+    /// Whether there is room to keep packets that have been answered for clocks that nothing ties so far: a switch, say, that
+    /// has seen them too.
+    patient: bool,
     /// What ends before is given up, whatever may come.
     forced: Option<i64>,
 }
 
 impl Horizon {
     /// `read`: by clock, the raw time up to which it has been read.
-    pub(super) fn new(alignment: &Alignment, read: &[i64]) -> Self {
+    pub(super) fn new(alignment: &Alignment, read: &[i64], patient: bool) -> Self {
         let mut of_islands = vec![i64::MAX; read.len()];
         for (clock, &time) in read.iter().enumerate() {
             let horizon = &mut of_islands[alignment.island(clock)];
             *horizon = (*horizon).min(alignment.common(clock, time));
         }
         let over_all = of_islands.iter().copied().min().unwrap_or(i64::MAX);
-        Self { over_all, of_islands, whole: alignment.is_whole(), forced: None }
+        Self { over_all, of_islands, whole: alignment.is_whole(), patient, forced: None }
     }
 
     /// Also gives up the older half of what is kept.
@@ -45,7 +48,7 @@ impl Horizon {
         let island = alignment.island(sightings[0].clock as usize);
         let tied = sightings.iter().all(|kept| alignment.island(kept.clock as usize) == island);
         let horizon = match tied {
-            true if is_answered(sightings) => self.of_islands[island],
+            true if is_answered(sightings) && (self.whole || !self.patient) => self.of_islands[island],
             // What may answer it on a clock that is not tied may be read at any time.
             true if !self.whole && self.over_all < i64::MAX => return false,
             _ => self.over_all,

@@ -109,6 +109,12 @@ pub struct Matcher {
     most_kept: usize,
 }
 
+/// Sightings of one packet that are still taken for one each of some hosts on its way.
+const MOST_TO_TIE: usize = 8;
+
+/// While not all clocks are tied, packets that have been answered wait for the others, too, up to this part of all room.
+const PATIENCE: usize = 8;
+
 /// The common time that lies some windows before another; the end of all time has none before it.
 fn windows_before(horizon: i64, windows: i64) -> i64 {
     match horizon {
@@ -227,8 +233,11 @@ impl Matcher {
                 [_] => {}
                 [a, b] => pair(a, b),
                 more => more.chunk_by(|a, b| a.identity() == b.identity()).for_each(|equal| {
-                    if let [a, b] = equal {
-                        pair(a, b);
+                    // One departure and one arrival, and perhaps somebody on the way.
+                    if equal.len() <= MOST_TO_TIE {
+                        for (at, a) in equal.iter().enumerate() {
+                            equal[at + 1..].iter().for_each(|b| pair(a, b));
+                        }
                     }
                 }),
             }
@@ -238,7 +247,7 @@ impl Matcher {
 
     /// Judges all that nothing can be added to, or where there is too much of it the older half, and forgets it.
     fn give_out(&mut self, read: &[i64], crowded: bool, emit: &mut dyn FnMut(Message)) {
-        let mut horizon = Horizon::new(&self.alignment, read);
+        let mut horizon = Horizon::new(&self.alignment, read, self.kept.len() < self.most_kept / PATIENCE);
         if crowded {
             horizon = horizon.crowded(&self.alignment, &self.kept);
         }
