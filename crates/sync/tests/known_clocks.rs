@@ -1,0 +1,240 @@
+//! Virtual machines whose clocks are known to a fraction of a microsecond: the truth lies inside the stated interval at
+//! every sample, alone and with the capture of the switch between them as one more host; how wide intervals and realistic
+//! errors are. Prints a line for each host: `cargo test -p isochrone-sync --test known_clocks -- --nocapture`.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic; the figures are wanted.
+
+mod common;
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use isochrone_clock::{Corridor, SlopeRange, Wander};
+use isochrone_sync::apply::{Clock, Clocks};
+use isochrone_sync::{Inputs, Options, Outcome, synchronize};
+use serde_json::Value;
+
+/// Scenarios, and whether all their clocks are straight. Those with a dot are packed.
+const SCENARIOS: [(&str, bool); 14] = [
+    ("chain3", true),
+    ("hog2", true),
+    ("ipv6_2", true),
+    ("lossy2", true),
+    ("mpi4", true),
+    ("pause2", false),
+    ("phases3", true),
+    ("ping5", true),
+    ("rot2", true),
+    ("slew3.tar.zst", false),
+    ("step2", false),
+    ("udp2", true),
+    ("web2", true),
+    ("web2gso", true),
+];
+
+/// Samples of one clock against the common one.
+struct Truth {
+    host: String,
+    /// (raw ns of the clock, common ns), by raw.
+    samples: Vec<(i64, i64)>,
+    /// How far a sample can be wrong, ns.
+    uncertainty: f64,
+}
+
+/// What came out for one host.
+struct Judged {
+    samples: u32,
+    inside: u32,
+    within_e95: u32,
+    worst_error: f64,
+    worst_half_width: f64,
+    middle_e95: f64,
+    middle_half_width: f64,
+}
+
+#[test]
+fn the_truth_is_inside() {
+    let Some(root) = common::shared("vm") else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let (mut samples, mut within, mut ratios) = (0, 0, Vec::new());
+    for (name, straight) in SCENARIOS {
+        let scenario = unpacked(&root.join(name), scratch.path());
+        let truths = truths(&scenario);
+        let hosts = hosts(&scenario);
+        let outcome = synchronized(&hosts, None);
+        assert!(!outcome.partial, "{name}: {:?}", outcome.artefact.refused);
+        let clocks = Clocks::new(&outcome.artefact).unwrap();
+        for (clock, judged) in judge(&clocks, &truths) {
+            let link = straight.then(|| direct_half_width(clock, &hosts)).flatten();
+            print_line(name, clock, &judged, link);
+            assert_eq!(judged.inside, judged.samples, "{name}: {}", clock.entry.host);
+            (samples, within) = (samples + judged.samples, within + judged.within_e95);
+            if let Some(direct) = link {
+                assert!(judged.worst_half_width <= 1.25 * direct, "{name}: {}", clock.entry.host);
+                ratios.push(judged.middle_e95 / judged.middle_half_width);
+            }
+        }
+    }
+    ratios.sort_by(f64::total_cmp);
+    let (share, median) = (f64::from(within) / f64::from(samples), ratios[ratios.len() / 2]);
+    println!(
+        "e95 covers {:.2} % of {samples} samples; its median is {median:.2} of the half width",
+        share * 100.0
+    );
+    assert!(share >= 0.95 && median <= 0.65, "{share} {median}");
+}
+
+#[test]
+fn a_switch_is_one_more_host() {
+    let Some(root) = common::shared("vm") else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    for (name, _) in SCENARIOS {
+        let scenario = unpacked(&root.join(name), scratch.path());
+        let capture = scratch.path().join(format!("{name}.switch")).join("switch.pcap");
+        std::fs::create_dir_all(capture.parent().unwrap()).unwrap();
+        std::fs::write(&capture, plain(&scenario.join("switch.pcap.zst"))).unwrap();
+        let mut paths = hosts(&scenario);
+        paths.push(capture);
+        let outcome = synchronized(&paths, Some("switch"));
+        assert!(!outcome.partial, "{name}: {:?}", outcome.artefact.refused);
+        let mut truths = truths(&scenario);
+        // The capture's stamps are on the clock that the samples are common on.
+        let (first, last) = (i64::MIN / 4, i64::MAX / 4);
+        let samples = vec![(first, first), (last, last)];
+        truths.push(Truth { host: "switch".to_owned(), samples, uncertainty: 0.0 });
+        let clocks = Clocks::new(&outcome.artefact).unwrap();
+        for (clock, judged) in judge(&clocks, &truths) {
+            print_line(name, clock, &judged, None);
+            assert_eq!(judged.inside, judged.samples, "{name}: {}", clock.entry.host);
+        }
+    }
+}
+
+fn synchronized(paths: &[PathBuf], reference: Option<&str>) -> Outcome {
+    let options = Options { reference: reference.map(str::to_owned), ..Options::default() };
+    synchronize(&Inputs::open(paths), &options, &|_| {}).unwrap()
+}
+
+/// Every clock but the references against the truth.
+fn judge<'c>(clocks: &'c Clocks, truths: &[Truth]) -> Vec<(&'c Clock, Judged)> {
+    let of = |host: &str| truths.iter().find(|truth| truth.host == host).unwrap();
+    let others = clocks.iter().filter(|clock| clock.entry.host != clock.reference);
+    others.map(|clock| (clock, against(clock, of(&clock.entry.host), of(&clock.reference)))).collect()
+}
+
+fn against(clock: &Clock, own: &Truth, reference: &Truth) -> Judged {
+    let mut judged = Judged {
+        samples: 0,
+        inside: 0,
+        within_e95: 0,
+        worst_error: 0.0,
+        worst_half_width: 0.0,
+        middle_e95: 0.0,
+        middle_half_width: 0.0,
+    };
+    let slack = own.uncertainty + reference.uncertainty;
+    for (index, &(raw, common)) in own.samples.iter().enumerate() {
+        let Some((lo, hi, e95)) = clock.interval.at(raw) else { continue };
+        let Some(truth) = shown(reference, common) else { continue };
+        let error = (clock.correction.apply(raw) - truth) as f64;
+        judged.samples += 1;
+        judged.inside += u32::from(lo as f64 - slack <= truth as f64 && truth as f64 <= hi as f64 + slack);
+        judged.within_e95 += u32::from(error.abs() <= e95 as f64 + slack);
+        judged.worst_error = judged.worst_error.max(error.abs());
+        let half = (hi - lo) as f64 / 2.0;
+        judged.worst_half_width = judged.worst_half_width.max(half);
+        if index <= own.samples.len() / 2 {
+            (judged.middle_e95, judged.middle_half_width) = (e95 as f64, half);
+        }
+    }
+    assert!(judged.samples > 0, "{}", own.host);
+    judged
+}
+
+/// What a clock shows at a common instant; `None` outside of its samples, and where it does not run between two of them.
+fn shown(truth: &Truth, common: i64) -> Option<i64> {
+    let right = truth.samples.partition_point(|sample| sample.1 <= common);
+    let (from, to) = (truth.samples.get(right.checked_sub(1)?)?, truth.samples.get(right)?);
+    let (run, whole) = (i128::from(common - from.1), i128::from(to.1 - from.1));
+    let rise = i128::from(to.0) - i128::from(from.0);
+    ((rise - whole).abs() * 200 < whole).then(|| (i128::from(from.0) + rise * run / whole) as i64)
+}
+
+/// The largest half width over the span of a clock that its own link with the reference proves for straight clocks;
+/// `None` where there is no such link.
+fn direct_half_width(clock: &Clock, hosts: &[PathBuf]) -> Option<f64> {
+    let (names, messages, _) = common::messages_of(hosts);
+    let number = |name: &str| names.iter().position(|host| host == name);
+    let (own, reference) = (number(&clock.entry.host)?, number(&clock.reference)?);
+    let mut corridor = Corridor::new();
+    for message in messages {
+        if (message.sender, message.receiver) == (own, reference) {
+            corridor.a_to_b(message.sent, message.received).unwrap();
+        } else if (message.sender, message.receiver) == (reference, own) {
+            corridor.b_to_a(message.sent, message.received).unwrap();
+        }
+    }
+    let bounded = corridor.within(SlopeRange::prior(500), Wander::NONE).ok()?;
+    let rows = clock.interval.rows();
+    let half = |raw: i64| Some((bounded.hi(raw)? - bounded.lo(raw)?) as f64 / 2.0);
+    Some(half(rows.first()?.raw)?.max(half(rows.last()?.raw)?))
+}
+
+fn print_line(scenario: &str, clock: &Clock, judged: &Judged, direct: Option<f64>) {
+    let us = |ns: f64| format!("{:.1} µs", ns / 1e3);
+    println!(
+        "{scenario:14} {:3} against {:7} error ≤ {:>12}, half width ≤ {:>12} (direct {:>10}), e95 in the middle {:>10}, covers {:.3}",
+        clock.entry.host,
+        clock.reference,
+        us(judged.worst_error),
+        us(judged.worst_half_width),
+        direct.map_or("–".to_owned(), us),
+        us(judged.middle_e95),
+        f64::from(judged.within_e95) / f64::from(judged.samples),
+    );
+}
+
+/// Directories of the hosts, by name.
+fn hosts(scenario: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(scenario).unwrap().map(|entry| entry.unwrap().path());
+    let mut hosts: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    hosts.sort();
+    hosts
+}
+
+fn truths(scenario: &Path) -> Vec<Truth> {
+    let text = std::fs::read_to_string(scenario.join("truth.json")).unwrap();
+    let all: Value = serde_json::from_str(&text).unwrap();
+    let truth = |(host, of): (&String, &Value)| {
+        let run = of["run"].as_array().unwrap().iter().map(|sample| {
+            let [before, raw, after] = [0, 1, 2].map(|i| sample[i].as_i64().unwrap());
+            (raw, before.midpoint(after), after - before)
+        });
+        let width = run.clone().map(|sample| sample.2).max().unwrap();
+        let mut samples: Vec<(i64, i64)> = run.map(|(raw, common, _)| (raw, common)).collect();
+        samples.sort_unstable();
+        let uncertainty = of["clock_uncertainty_ns"].as_f64().unwrap() + width as f64 / 2.0 + 1.0;
+        Truth { host: host.clone(), samples, uncertainty }
+    };
+    all["hosts"].as_object().unwrap().iter().map(truth).collect()
+}
+
+/// A scenario as a directory.
+fn unpacked(path: &Path, scratch: &Path) -> PathBuf {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let Some(plain_name) = name.strip_suffix(".tar.zst") else { return path.to_owned() };
+    if !scratch.join(plain_name).is_dir() {
+        let mut tar =
+            Command::new("tar").arg("-xf-").current_dir(scratch).stdin(Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut tar.stdin.take().unwrap(), &plain(path)).unwrap();
+        assert!(tar.wait().unwrap().success());
+    }
+    scratch.join(plain_name)
+}
+
+fn plain(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    zstd::Decoder::new(std::fs::File::open(path).unwrap()).unwrap().read_to_end(&mut bytes).unwrap();
+    bytes
+}
