@@ -41,8 +41,20 @@ pub struct Bounded {
 enum Points {
     /// For rates that are constant.
     Hull(HalfHull),
-    /// For rates that wander, by x.
-    Near(Side, Vec<Point>),
+    /// For rates that wander.
+    Near(Near),
+}
+
+/// The messages of one direction by x, each with the next of the convex chain of all before it, and of all behind it: from
+/// any instant, the chains of either side can be walked away from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Near {
+    side: Side,
+    points: Vec<Point>,
+    /// Index of the neighbour in the chain of the points up to this one; its own where it is the first.
+    before: Vec<u32>,
+    /// The same for the points from this one on.
+    behind: Vec<u32>,
 }
 
 impl Bounded {
@@ -52,7 +64,10 @@ impl Bounded {
         wander: Wander,
         prior_contradicted: bool,
     ) -> Self {
-        let points = |side| Points::of(corridor.hull(side), corridor.points(side), wander, band);
+        let points = |side| match wander {
+            Wander::NONE => Points::Hull(corridor.hull(side)),
+            _ => Points::Near(Near::of(side, corridor.points(side).collect())),
+        };
         Self { upper: points(Side::Upper), lower: points(Side::Lower), band, wander, prior_contradicted }
     }
 
@@ -75,7 +90,8 @@ impl Bounded {
     /// The highest time of b, over all relations of the corridor, when a shows `x`, rounded up. Increasing in x; where
     /// rates are constant also **convex**. `None` without messages from a to b, or when the value does not fit.
     ///
-    /// O(log h) for constant rates, else linear in the messages that matter; exact before rounding.
+    /// O(log h) for constant rates, else O(h); exact before rounding, but for a nanosecond outward where rates
+    /// wander.
     pub fn hi(&self, x: i64) -> Option<i64> {
         self.upper.extreme(in_range(x)?, self.band, self.wander)?.ceil()
     }
@@ -96,12 +112,7 @@ impl Bounded {
     #[must_use]
     pub fn mirrored(&self) -> Self {
         let band = self.band.recip();
-        Self {
-            upper: self.lower.swapped(self.wander, band),
-            lower: self.upper.swapped(self.wander, band),
-            band,
-            ..*self
-        }
+        Self { upper: self.lower.swapped(), lower: self.upper.swapped(), band, ..*self }
     }
 
     /// The same when every message may be wrong by `ns` against us; `None` when that leaves the range of times.
@@ -112,66 +123,26 @@ impl Bounded {
 }
 
 impl Points {
-    fn of(hull: HalfHull, all: impl Iterator<Item = Point>, wander: Wander, band: SlopeBand) -> Self {
-        if wander == Wander::NONE {
-            return Self::Hull(hull);
-        }
-        let rate = band.max().dy() as f64 / band.max().dx() as f64 * wander.rate();
-        let side = hull.side();
-        let chain = hull.vertices();
-        let mut right = 0;
-        // Whether the point lies so far behind the chain that no wander between its neighbours there brings it
-        // forward. Keeping too few points would only widen the bounds: floating point does no harm here.
-        let hidden = |p: &Point| {
-            while right < chain.len() && chain[right].x() < p.x() {
-                right += 1;
-            }
-            let (Some(a), Some(b)) = (right.checked_sub(1).map(|left| chain[left]), chain.get(right)) else {
-                return false;
-            };
-            if b.x() == p.x() {
-                return b.y() != p.y();
-            }
-            let (from_a, to_b) = ((p.x() - a.x()) as f64, (b.x() - p.x()) as f64);
-            let chord = (b.y() - a.y()) as f64 * (from_a / (from_a + to_b));
-            let behind = match side {
-                Side::Upper => (p.y() - a.y()) as f64 - chord,
-                Side::Lower => chord - (p.y() - a.y()) as f64,
-            };
-            behind > 2.0 * rate * from_a * to_b / (from_a + to_b) + 2.0
-        };
-        let mut hidden = hidden;
-        Self::Near(side, all.filter(|p| !hidden(p)).collect())
-    }
-
     fn extreme(&self, x: i64, band: SlopeBand, wander: Wander) -> Option<Fraction> {
         match self {
             Self::Hull(hull) => hull.extreme(x, band),
-            Self::Near(side, points) => {
-                let mut hull = HalfHull::new(*side);
-                for p in points {
-                    // Both within ±2⁶¹.
-                    let by = wander.over_at(x - p.x(), band.max());
-                    let y = if *side == Side::Upper { p.y() + by } else { p.y() - by };
-                    hull.append(Point { x: p.x(), y });
-                }
-                hull.extreme(x, band)
-            }
+            Self::Near(near) => near.extreme(x, band, wander),
         }
     }
 
-    fn swapped(&self, wander: Wander, band: SlopeBand) -> Self {
-        let (side, points) = match self {
-            Self::Hull(hull) => (hull.side(), hull.vertices()),
-            Self::Near(side, points) => (*side, &points[..]),
-        };
-        let mut points: Vec<Point> = points.iter().map(|p| p.swapped()).collect();
-        points.sort_unstable();
-        let mut hull = HalfHull::new(side.other());
-        for &p in &points {
-            hull.append(p);
+    fn swapped(&self) -> Self {
+        match self {
+            Self::Hull(hull) => {
+                let mut swapped = HalfHull::new(hull.side().other());
+                for vertex in hull.vertices() {
+                    swapped.insert(vertex.swapped());
+                }
+                Self::Hull(swapped)
+            }
+            Self::Near(near) => {
+                Self::Near(Near::of(near.side.other(), near.points.iter().map(|p| p.swapped()).collect()))
+            }
         }
-        Self::of(hull, points.into_iter(), wander, band)
     }
 
     fn shifted(&self, by: i64) -> Option<Self> {
@@ -184,9 +155,66 @@ impl Points {
                 }
                 Self::Hull(shifted)
             }
-            Self::Near(side, points) => Self::Near(*side, points.iter().map(moved).collect::<Option<_>>()?),
+            Self::Near(near) => {
+                Self::Near(Near::of(near.side, near.points.iter().map(moved).collect::<Option<_>>()?))
+            }
         })
     }
+}
+
+impl Near {
+    fn of(side: Side, mut points: Vec<Point>) -> Self {
+        // Of two at one instant the tighter counts.
+        points.sort_unstable_by_key(|p| (p.x(), if side == Side::Upper { p.y() } else { -p.y() }));
+        points.dedup_by_key(|p| p.x());
+        let before = chain(side, &points);
+        let turned: Vec<Point> = points.iter().rev().map(|p| Point { x: -p.x(), y: p.y() }).collect();
+        let last = points.len().saturating_sub(1) as u32;
+        let behind = chain(side, &turned).into_iter().rev().map(|neighbour| last - neighbour).collect();
+        Self { side, points, before, behind }
+    }
+
+    /// The tangent at `x` of all points, each relaxed by what the rate can wander between it and `x`.
+    ///
+    /// To the left of `x`, relaxing turns the plane by the wander, to the right by its opposite: only points of the convex
+    /// chain of either side can touch, but for the rounding of each by a nanosecond, outward. O(h).
+    fn extreme(&self, x: i64, band: SlopeBand, wander: Wander) -> Option<Fraction> {
+        let relaxed = |p: Point| {
+            let by = wander.over_at(x - p.x(), band.max());
+            Point { x: p.x(), y: if self.side == Side::Upper { p.y() + by } else { p.y() - by } }
+        };
+        let right = self.points.partition_point(|p| p.x() <= x);
+        let mut hull = HalfHull::new(self.side);
+        let left: Vec<Point> = self.walk(&self.before, right.checked_sub(1)).collect();
+        left.into_iter().rev().for_each(|p| hull.append(relaxed(p)));
+        self.walk(&self.behind, Some(right)).for_each(|p| hull.append(relaxed(p)));
+        hull.extreme(x, band)
+    }
+
+    fn walk<'n>(&'n self, links: &'n [u32], from: Option<usize>) -> impl Iterator<Item = Point> + 'n {
+        let next = |&at: &usize| {
+            let next = links[at] as usize;
+            (next != at).then_some(next)
+        };
+        let first = from.filter(|&at| at < self.points.len());
+        std::iter::successors(first, next).map(|at| self.points[at])
+    }
+}
+
+/// For each of some points by x, the neighbour in the convex chain of those up to it; its own index for the first.
+fn chain(side: Side, points: &[Point]) -> Vec<u32> {
+    let mut before: Vec<u32> = Vec::with_capacity(points.len());
+    for (at, &point) in points.iter().enumerate() {
+        let mut neighbour = at.saturating_sub(1);
+        while let Some(&next) = before.get(neighbour)
+            && next as usize != neighbour
+            && !side.bends(points[next as usize], points[neighbour], point)
+        {
+            neighbour = next as usize;
+        }
+        before.push(neighbour as u32);
+    }
+    before
 }
 
 /// Beyond the range of times the arithmetic is no longer exact, and no clock is there either.
@@ -282,6 +310,25 @@ mod tests {
                 if let (Some(p), Some(q), Some(r)) = (b.lo(a), b.lo(a + w), b.lo(a + 2 * w)) {
                     prop_assert!(p <= q && q <= r && 2 * q >= p + r - 2);
                 }
+            }
+        }
+
+        #[test]
+        fn wander_relaxes_every_message_by_its_distance(
+            upper in messages(), lower in messages(), x in -200_000i64..200_000, ppm in prop_oneof![Just(10.0), Just(2_000.0)],
+        ) {
+            let spread = |m: &Messages, lift: i64| -> Messages { m.iter().map(|&(x, y)| (x * 1000, y * 1000 + lift)).collect() };
+            let (upper, lower) = (spread(&upper, 140_000), spread(&lower, 0));
+            let wander = Wander::of_pair_ppm(ppm).unwrap();
+            if let Ok(b) = corridor(&upper, &lower).within(SlopeRange::prior(300_000), wander) {
+                // All points, relaxed one by one.
+                let relaxed = |points: &Messages, sign: i64| -> Messages {
+                    let by = |px: i64| sign * wander.over_at(x - px, b.band().max());
+                    points.iter().map(|&(px, py)| (px, py + by(px))).collect()
+                };
+                let near = |a: Option<i64>, b: Option<i64>| a.zip(b).is_none_or(|(a, b)| (a - b).abs() <= 2) && a.is_some() == b.is_some();
+                let (hi, lo) = (brute_hi(&relaxed(&upper, 1), x, b.band()), brute_lo(&relaxed(&lower, -1), x, b.band()));
+                prop_assert!(near(b.hi(x), hi) && near(b.lo(x), lo), "{:?} {:?} {:?} {:?}", b.hi(x), hi, b.lo(x), lo);
             }
         }
 

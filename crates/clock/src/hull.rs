@@ -30,6 +30,19 @@ impl Side {
             Self::Lower => Self::Upper,
         }
     }
+
+    /// Whether `middle` lies strictly on the relation's side of the chord from `left` to `right`.
+    ///
+    /// Differences of times are below 2⁶², their products below 2¹²⁴: exact.
+    pub(crate) fn bends(self, left: Point, middle: Point, right: Point) -> bool {
+        let (ax, ay) = ((middle.x - left.x) as i128, (middle.y - left.y) as i128);
+        let (bx, by) = ((right.x - left.x) as i128, (right.y - left.y) as i128);
+        let turn = ax * by - ay * bx;
+        match self {
+            Self::Upper => turn > 0,
+            Self::Lower => turn < 0,
+        }
+    }
 }
 
 /// The convex chain of one side, sorted by x, strictly convex: equal sets of points give equal chains.
@@ -195,17 +208,8 @@ impl HalfHull {
         }
     }
 
-    /// Whether `middle` lies strictly on the relation's side of the chord from `left` to `right`.
-    ///
-    /// Exact: each difference is below 2⁶², each product below 2¹²⁴.
     fn bends(&self, left: Point, middle: Point, right: Point) -> bool {
-        let (ax, ay) = ((middle.x - left.x) as i128, (middle.y - left.y) as i128);
-        let (bx, by) = ((right.x - left.x) as i128, (right.y - left.y) as i128);
-        let turn = ax * by - ay * bx;
-        match self.side {
-            Side::Upper => turn > 0,
-            Side::Lower => turn < 0,
-        }
+        self.side.bends(left, middle, right)
     }
 }
 

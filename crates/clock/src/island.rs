@@ -4,6 +4,8 @@
 //! of the other. Here the estimate is held against the guarantee and against every message that matters, exactly, and
 //! repaired where it fails.
 
+use rayon::prelude::*;
+
 use crate::breaks::{ClockBreak, of_clocks};
 use crate::correction::Correction;
 use crate::error::ClockError;
@@ -157,10 +159,15 @@ impl<'a> IslandSolver<'a> {
         let clocks = self.spans.len();
         let reach = Reach::new(clocks, self.island.links, |l| asked[l]);
         let reference = self.island.reference;
-        let mut known: Vec<Vec<Known>> = vec![Vec::new(); clocks];
-        for &instant in &self.instants {
+        let at = |&instant: &i64| {
             let earliest = reach.from(reference, instant, Side::Lower)?;
-            let latest = reach.from(reference, instant, Side::Upper)?;
+            Ok((instant, earliest, reach.from(reference, instant, Side::Upper)?))
+        };
+        // In the order of the instants, so that it is always the same loop that is found first.
+        let found: Vec<Result<_, Contradiction>> = self.instants.par_iter().map(at).collect();
+        let mut known: Vec<Vec<Known>> = vec![Vec::new(); clocks];
+        for found in found {
+            let (instant, earliest, latest) = found?;
             for clock in self.members() {
                 known[clock].push((instant, earliest[clock], latest[clock]));
             }

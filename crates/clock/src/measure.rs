@@ -89,7 +89,11 @@ fn half_range(fits: &[Stretch]) -> f64 {
 
 /// Whether the clocks moved against each other by more than a line allows and errors or delays explain.
 pub(crate) fn has_moved(corridor: &Corridor, band: SlopeBand, line: &PairEstimate) -> bool {
-    by_length(corridor, band).iter().filter(|fits| fits.len() >= MIN_SCATTERED).any(|fits| {
+    // Stretches that do not overlap: every link is asked, and nearly none has moved.
+    [8, 16, 32].into_iter().map(|part| stretches(corridor, band, part, 1)).any(|fits| {
+        if fits.len() < MIN_SCATTERED {
+            return false;
+        }
         let moved = |f: &Stretch| f.line.at(f.middle) as f64 - line.at(f.middle) as f64;
         let variance = |f: &Stretch| VARIANCE_FACTOR * f.line.offset_variance(f.middle) + 1.0;
         let mean = |of: &dyn Fn(&Stretch) -> f64| fits.iter().map(of).sum::<f64>() / fits.len() as f64;
@@ -100,14 +104,15 @@ pub(crate) fn has_moved(corridor: &Corridor, band: SlopeBand, line: &PairEstimat
     })
 }
 
+/// Fits to stretches that overlap by half, by length.
 fn by_length(corridor: &Corridor, band: SlopeBand) -> Vec<Vec<Stretch>> {
+    let parts = std::iter::successors(Some(2), |part| Some(part * 2)).take_while(|&part| part <= SHORTEST);
+    parts.map(|part| stretches(corridor, band, part, 2)).take_while(|fits| fits.len() >= MIN_FITS).collect()
+}
+
+/// Fits to stretches of a part of the time of all messages; as many as `overlap` of them hold every instant.
+fn stretches(corridor: &Corridor, band: SlopeBand, part: i64, overlap: i64) -> Vec<Stretch> {
     let Some((begin, end)) = corridor.x_range() else { return Vec::new() };
-    let lengths = std::iter::successors(Some(2), |part| Some(part * 2)).take_while(|&part| part <= SHORTEST);
-    lengths
-        .map(|part| {
-            let length = ((end - begin) / part).max(1);
-            fits(corridor, band, length, (length / 2).max(1))
-        })
-        .take_while(|fits| fits.len() >= MIN_FITS)
-        .collect()
+    let length = ((end - begin) / part).max(1);
+    fits(corridor, band, length, (length / overlap).max(1))
 }
