@@ -28,28 +28,28 @@ struct Seen {
 }
 
 /// The breaks of every clock, by time; where two clocks may be meant, both have it, unless one is the reference.
-pub(crate) fn of_clocks(links: &[Link], clocks: usize, reference: usize) -> Vec<Vec<ClockBreak>> {
+pub(crate) fn of_clocks(links: &[Link], clocks: usize, reference: Option<usize>) -> Vec<Vec<ClockBreak>> {
     let relations = || links.iter().filter_map(|l| Some((l, l.relation.as_ref()?)));
-    let mut degree = vec![0_u32; clocks];
-    for (link, _) in relations() {
-        degree[link.a] += 1;
-        degree[link.b] += 1;
-    }
     let seen: Vec<Seen> = relations().flat_map(|(l, r)| on_link(l, r)).collect();
-    // The share of a clock's links that show a break about then.
+    // Of the links of a clock with messages before and behind, the share that shows a break about then.
     let share = |(clock, at): (usize, Span)| {
         let same = |s: &&Seen| s.ends.iter().any(|&(c, span)| c == clock && overlap(span, at));
-        seen.iter().filter(same).count() as f64 / f64::from(degree[clock].max(1))
+        let could = |(link, _): &(&Link, &Relation)| {
+            let range = if link.a == clock { link.corridor.x_range() } else { link.corridor.y_range() };
+            (link.a == clock || link.b == clock)
+                && range.is_some_and(|(first, last)| first <= at.begin && at.end <= last)
+        };
+        seen.iter().filter(same).count() as f64 / relations().filter(could).count().max(1) as f64
     };
     let mut found: Vec<Vec<ClockBreak>> = vec![Vec::new(); clocks];
     for s in &seen {
         let shares = s.ends.map(share);
         for (end, sign) in [(0, -1), (1, 1)] {
             let (clock, raw) = s.ends[end];
-            let other = s.ends[1 - end].0;
-            let guilty =
-                shares[end] > shares[1 - end] || (shares[end] >= shares[1 - end] && clock != reference);
-            if !guilty || (shares[end] <= shares[1 - end] && clock == reference && other != reference) {
+            let is_reference = Some(clock) == reference;
+            // The reference is meant only where nobody else can be.
+            let guilty = shares[end] > shares[1 - end] || (shares[end] >= shares[1 - end] && !is_reference);
+            if !guilty {
                 continue;
             }
             let new = ClockBreak {
@@ -61,8 +61,11 @@ pub(crate) fn of_clocks(links: &[Link], clocks: usize, reference: usize) -> Vec<
             // Several links show one break: it lies where all of them say.
             match found[clock].iter_mut().find(|known| known.kind == s.kind && overlap(known.raw, raw)) {
                 Some(known) => {
-                    known.raw =
+                    let both =
                         Span { begin: known.raw.begin.max(raw.begin), end: known.raw.end.min(raw.end) };
+                    if both.begin <= both.end {
+                        known.raw = both;
+                    }
                 }
                 None => found[clock].push(new),
             }

@@ -65,7 +65,7 @@ impl<'a> IslandSolver<'a> {
     ) -> Self {
         let island = placement::Island { reference, tree, links, model };
         let mut solver = Self {
-            breaks: of_clocks(links, spans.len(), reference),
+            breaks: of_clocks(links, spans.len(), Some(reference)),
             zones: vec![Vec::new(); spans.len()],
             instants: Vec::new(),
             island,

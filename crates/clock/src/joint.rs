@@ -18,6 +18,7 @@ use crate::island::IslandSolver;
 use crate::link::{Link, LinkReport, Refusal};
 use crate::model::Model;
 use crate::paths::{Edge, Graph};
+use crate::shared::among_links;
 use crate::span::Span;
 use crate::stream::Synchronizer;
 
@@ -135,11 +136,19 @@ pub fn solve(network: &Network) -> Result<Solution, ClockError> {
 
 /// All of [`solve`] for links that are judged already.
 pub(crate) fn solve_judged(
-    mut links: Vec<Link>,
+    links: Vec<Link>,
     spans: &[Span],
     model: &Model,
     reference: Option<usize>,
 ) -> Result<Solution, ClockError> {
+    let links = among_links(links, spans.len(), model);
+    let mut links: Vec<Link> = links
+        .into_iter()
+        .map(|l| {
+            let ends = [spans[l.a], spans[l.b]];
+            l.over(ends)
+        })
+        .collect();
     let identities = || spans.iter().map(|s| Correction::identity(s.begin, s.end));
     let mut solution = Solution {
         islands: Vec::new(),
@@ -210,7 +219,7 @@ fn width(link: &Link) -> i64 {
 
 fn edges(links: &[Link]) -> Vec<Edge> {
     let edge = |(link, l): (usize, &Link)| {
-        let relation = l.relation.as_ref()?;
+        let relation = l.relation.as_ref().filter(|r| r.reaches_all())?;
         let cost = (u32::from(!relation.is_guaranteed()), relation.half_width.max(0) as u64);
         Some(Edge { a: l.a, b: l.b, link, cost })
     };

@@ -73,6 +73,7 @@ mod least_squares;
 mod paths;
 mod placement;
 mod reach;
+mod shared;
 mod uncertainty;
 
 pub use bounded::Bounded;

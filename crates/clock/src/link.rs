@@ -9,11 +9,12 @@ use crate::corridor::{Corridor, Infeasible};
 use crate::hull::Side;
 use crate::margin::MarginLine;
 use crate::model::Model;
-use crate::pieces::Pieces;
+use crate::pieces::{self, Pieces};
 use crate::relation::{Break, Relation, Way};
 use crate::slope::SlopeRange;
 use crate::span::Span;
 use crate::suspect::Suspect;
+use crate::wander::Wander;
 
 /// With at least this many messages in both directions, a contradiction is no accident: the link is refused.
 /// With fewer, the line of least violation is used, and marked as such.
@@ -154,6 +155,21 @@ impl Link {
             link.quality = LinkQuality::Refused { why: Refusal::OutOfRange };
         }
         link
+    }
+
+    /// The link when rates may wander that far and one of its clocks was set in each of these spans of a's time.
+    pub(crate) fn allowing(mut self, wander: Wander, cuts: &[Span], model: &Model) -> Self {
+        if let Some(relation) = self.relation.take() {
+            self.relation = pieces::allowing(&relation, &self.corridor, wander, cuts, model.prior());
+            if self.relation.is_none() {
+                self.quality = LinkQuality::Incomplete;
+            }
+        }
+        if self.one_way.take().is_some() && cuts.is_empty() {
+            let bounded = self.corridor.within(model.prior(), wander);
+            self.one_way = bounded.ok().map(|forward| [forward.clone(), forward.mirrored()]);
+        }
+        self
     }
 
     /// The link with its width over the spans of its clocks.

@@ -11,7 +11,7 @@ use crate::hull::Side;
 use crate::link::MIN_MESSAGES_TO_REFUSE;
 use crate::measure::{changes, has_moved, rate_change};
 use crate::model::Model;
-use crate::relation::Piece;
+use crate::relation::{Piece, Relation};
 use crate::slope::{Slope, SlopeBand, SlopeRange};
 use crate::span::Span;
 use crate::suspect::{MAX_CONTRADICTIONS, Reason, Suspect, clean};
@@ -125,6 +125,36 @@ fn changing(
         piece(messages, bounded, true).ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED })?;
     piece.changes = changes(messages, band);
     Ok(piece)
+}
+
+/// A relation when rates may wander that far and a clock was set in each of some spans (a's time) that the messages of the
+/// link do not show: no piece reaches across them. `None` where no part has messages both ways.
+pub(crate) fn allowing(
+    relation: &Relation,
+    messages: &Corridor,
+    wander: Wander,
+    cuts: &[Span],
+    prior: SlopeRange,
+) -> Option<Relation> {
+    let mut list = Vec::new();
+    let mut cuts: Vec<Span> = cuts.to_vec();
+    cuts.sort_unstable_by_key(|cut| (cut.begin, cut.end));
+    // What lies between the cuts; inside of one, nothing can be said.
+    let ends = cuts.iter().map(|cut| cut.begin).chain([i64::MAX]);
+    let begins = [i64::MIN].into_iter().chain(cuts.iter().map(|cut| cut.end));
+    let between: Vec<(i64, i64)> = begins.zip(ends).collect();
+    for old in relation.pieces() {
+        let wander = wander.max(old.forward.wander());
+        let bent = old.curve.as_line().is_none() || wander > old.forward.wander();
+        for &(from, to) in &between {
+            let (from, to) = (from.max(old.x.begin), to.min(old.x.end));
+            let part = messages.filtered(|_, p| (from..=to).contains(&p.x()));
+            let bounded = part.within(prior, wander).ok();
+            let found = bounded.and_then(|bounded| piece(&part, bounded, bent));
+            list.extend(found.map(|new| Piece { changes: old.changes.clone(), ..new }));
+        }
+    }
+    Some(Relation::new(list, relation.relaxed_by)?.severed(cuts))
 }
 
 /// A piece from its messages and bounds; `None` without messages both ways.

@@ -72,10 +72,15 @@ impl Island<'_> {
         map.map_or(time, |map| if from == link.a { map.apply(time) } else { map.invert(time) })
     }
 
-    /// The relations of the island.
+    /// The relations of the island that hold at every instant.
     pub(crate) fn relations(&self) -> impl Iterator<Item = (&Link, &Relation)> + Clone {
         let here = |l: &&Link| self.tree.order.contains(&l.a);
-        self.links.iter().filter(here).filter_map(|l| Some((l, l.relation.as_ref()?)))
+        let whole = |l: &'_ Link| l.relation.as_ref().is_some_and(Relation::reaches_all);
+        self.links
+            .iter()
+            .filter(here)
+            .filter(move |l| whole(l))
+            .filter_map(|l| Some((l, l.relation.as_ref()?)))
     }
 
     pub(crate) fn is_straight(&self) -> bool {

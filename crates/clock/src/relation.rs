@@ -29,6 +29,8 @@ pub(crate) struct Relation {
     pub(crate) map: Correction,
     /// Largest half width over the spans of both clocks, outside of breaks, ns.
     pub(crate) half_width: i64,
+    /// Where a clock was set though the messages of the link do not show it, a's time: no piece reaches across.
+    cuts: Vec<Span>,
     /// By how much the messages were relaxed to make the relation possible, ns; 0 where they do not contradict.
     pub(crate) relaxed_by: i64,
 }
@@ -75,14 +77,40 @@ impl Relation {
     /// Joins pieces; `None` when there is none.
     pub(crate) fn new(pieces: Vec<Piece>, relaxed_by: i64) -> Option<Self> {
         let map = joined(&pieces)?;
-        Some(Self { pieces, map, half_width: 0, relaxed_by })
+        Some(Self { pieces, map, half_width: 0, cuts: Vec::new(), relaxed_by })
+    }
+
+    /// The same with spans of a's time across which nothing is known.
+    pub(crate) fn severed(self, cuts: Vec<Span>) -> Self {
+        Self { cuts, ..self }
+    }
+
+    /// Whether something is known at every instant.
+    pub(crate) fn reaches_all(&self) -> bool {
+        self.cuts.is_empty()
+    }
+
+    /// Whether a cut lies between a piece and an instant.
+    fn is_severed(&self, piece: &Piece, way: Way, t: i64) -> bool {
+        let x = match way {
+            Way::Forward => t,
+            Way::Backward => self.map.invert(t),
+        };
+        let between = |cut: &Span| {
+            (piece.x.end <= cut.begin && x > cut.begin) || (piece.x.begin >= cut.end && x < cut.end)
+        };
+        self.cuts.iter().any(between)
     }
 
     /// The same with its width over the spans of both clocks; `None` when the bounds there are out of range.
     pub(crate) fn over(mut self, spans: [Span; 2]) -> Option<Self> {
         for (way, span) in [(Way::Forward, spans[0]), (Way::Backward, spans[1])] {
             for t in self.ends(way, span) {
-                let (lo, hi) = (self.bound(way, Side::Lower, t)?, self.bound(way, Side::Upper, t)?);
+                let bounds = self.bound(way, Side::Lower, t).zip(self.bound(way, Side::Upper, t));
+                let (lo, hi) = match bounds {
+                    None if !self.cuts.is_empty() => continue,
+                    bounds => bounds?,
+                };
                 let half = crate::exact::ceil_div(hi as i128 - lo as i128, 2);
                 self.half_width = self.half_width.max(i64::try_from(half).ok()?);
             }
@@ -109,6 +137,9 @@ impl Relation {
     /// nothing is known.
     pub(crate) fn bound(&self, way: Way, side: Side, t: i64) -> Option<i64> {
         let of = |piece: &Piece| {
+            if self.is_severed(piece, way, t) {
+                return None;
+            }
             let bounded = match way {
                 Way::Forward => &piece.forward,
                 Way::Backward => &piece.backward,

@@ -172,7 +172,7 @@ impl Synchronizer {
             .par_iter_mut()
             .map(|(pair, known)| {
                 let judge = || Link::judge(pair.0, pair.1, known.corridor.clone(), &model);
-                known.judged.get_or_insert_with(judge).clone().over([spans[pair.0], spans[pair.1]])
+                known.judged.get_or_insert_with(judge).clone()
             })
             .collect();
         solve_judged(judged, &spans, &model, self.reference)

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Cluster, Lcg};
 use isochrone_clock::{
-    Corridor, LinkData, LinkQuality, Network, Point, Refusal, Side, Solution, Span, solve,
+    BreakKind, Corridor, LinkData, LinkQuality, Network, Point, Refusal, Side, Solution, Span, solve,
 };
 
 /// Largest error and largest half width over the run; panics where the truth is outside the interval.
@@ -255,4 +255,68 @@ fn extreme_times_do_not_panic() {
         let solution = solve(&network).expect("in range");
         assert_eq!(solution.corrections.len(), 3);
     }
+}
+
+/// Links between three clocks over 100 s, of which the third shows what `third` says: a link with the first all the time, with
+/// the second for the first `seconds` only.
+fn third_clock_misbehaves(third: impl Fn(i64) -> i64, seconds: i64) -> (Network, Vec<Span>) {
+    const S: i64 = 1_000_000_000;
+    let local = |clock: usize, t: i64| match clock {
+        0 => t,
+        1 => t + t / 40_000 + 5 * S,
+        _ => third(t),
+    };
+    let mut rng = Lcg(11);
+    let mut talk = |a: usize, b: usize, until: i64, count: usize| {
+        let mut corridor = Corridor::new();
+        for _ in 0..count {
+            let t = rng.below((until * S) as u64) as i64;
+            let mut delay = || 50_000 + rng.below(200_000) as i64;
+            let there = t + delay();
+            let back = there + delay();
+            corridor.a_to_b(local(a, t), local(b, there)).expect("in range");
+            corridor.b_to_a(local(b, there), local(a, back)).expect("in range");
+        }
+        LinkData { a, b, corridor }
+    };
+    let spans: Vec<Span> =
+        (0..3).map(|c| Span { begin: local(c, 0), end: local(c, 100 * S + 1_000_000) }).collect();
+    let mut network = Network::new(spans.clone());
+    network.links = vec![talk(0, 1, 100, 2000), talk(0, 2, 100, 2000), talk(1, 2, seconds, 12)];
+    network.reference = Some(1);
+    let solution = solve(&network).expect("a network");
+    assert_eq!((solution.islands.len(), &solution.contradictions), (1, &Vec::new()));
+    for clock in [0, 2] {
+        for step in 0..=200 {
+            let t = 100 * S / 200 * step;
+            let (raw, truth) = (local(clock, t), local(1, t));
+            let (lo, hi, _) = solution.intervals[clock].at(raw).expect("inside the span");
+            assert!(lo - 1 <= truth && truth <= hi + 1, "clock {clock} at {t}: {lo} {truth} {hi}");
+            let far = (t - 50 * S).abs() > S;
+            assert!(!far || hi - lo < 400_000, "clock {clock} at {t}: {lo} … {hi}");
+        }
+    }
+    (network, spans)
+}
+
+#[test]
+fn what_one_link_shows_of_a_clock_holds_for_its_others() {
+    const S: i64 = 1_000_000_000;
+    // Set by 3 ms after 50 s: the few messages with the second clock, all before, do not show it.
+    let stepped = |t: i64| t - t / 30_000 + 9 * S + if t > 50 * S { 3_000_000 } else { 0 };
+    let (network, _) = third_clock_misbehaves(stepped, 40);
+    let solution = solve(&network).expect("a network");
+    let [found] = &solution.breaks[2][..] else { panic!("{:?}", solution.breaks) };
+    assert!(found.kind == BreakKind::Step && (found.size_ns - 3_000_000).abs() < 20_000, "{found:?}");
+    assert!(found.raw.begin <= stepped(50 * S) && stepped(50 * S) <= found.raw.end);
+    assert!(solution.breaks[..2].iter().all(Vec::is_empty));
+    // Slewed by 20 ppm from 50 s on.
+    let slewed = |t: i64| t - t / 30_000 + 9 * S + (t - 50 * S).max(0) / 50_000;
+    let (network, _) = third_clock_misbehaves(slewed, 100);
+    let solution = solve(&network).expect("a network");
+    let of = |a: usize, b: usize| solution.links.iter().find(|l| (l.a, l.b) == (a, b)).expect("a link");
+    assert!(of(0, 2).wander_ppm > 5.0 && of(0, 1).wander_ppm < 0.2);
+    assert_eq!(of(1, 2).wander_ppm.to_bits(), of(0, 2).wander_ppm.to_bits());
+    let slews: Vec<_> = solution.breaks[2].iter().filter(|b| b.kind == BreakKind::Slew).collect();
+    assert!(!slews.is_empty() && slews.iter().map(|b| b.size_ppm).sum::<f64>() > 15.0, "{slews:?}");
 }
