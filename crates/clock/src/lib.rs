@@ -4,7 +4,8 @@
 //! received at local time `y` of another proves one inequality between the two, and nothing else does. This
 //! crate keeps those inequalities exactly and turns them into
 //!
-//! * a **guarantee**: the interval that must contain the other clock's time ([`Bounded`], [`Interval`]),
+//! * a **guarantee**: the interval that must contain the other clock's time ([`Bounded`], [`Interval`]), under a stated
+//!   [`Model`] of clocks,
 //! * an **estimate** inside it: an exact, monotone, invertible map ([`Correction`]).
 //!
 //! The two are separate on purpose: a better estimator never has to touch the proof.
@@ -13,20 +14,28 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`slope`] | exact rates: a ratio of two integers, ranges of them |
-//! | [`point`], [`hull`] | the messages of one direction that can still matter: a half hull |
+//! | [`slope`], [`wander`] | exact rates: a ratio of two integers, ranges of them; how far a rate may be from constant |
+//! | [`point`], [`hull`], [`window`] | the messages of one direction that can still matter, by time: half hulls in windows |
 //! | [`corridor`] | both directions of a link; what rates and offsets they allow |
 //! | [`bounded`] | a corridor within a range of rates: lowest and highest time at any instant |
 //! | [`margin`] | the line that stays farthest from all messages |
-//! | [`correction`], [`rate`] | applying and inverting a piecewise-affine map in integers |
-//! | [`interval`] | uncertainty over time, rounded outward |
+//! | [`posterior`], [`folds`], `curve` | the likeliest line of a link, averaged over parts of the messages; bent where no line will do |
+//! | [`suspect`], `zone`, `measure` | messages that look wrong; where a clock was set; how much a rate was seen to change |
+//! | `pieces`, `relation` | a link as pieces between breaks, each with bounds and estimate |
 //! | [`link`] | what a link is worth: accurate, incomplete, approximate, refused |
-//! | [`joint`] | many clocks: islands, references, paths, one linear program |
+//! | [`breaks`], `paths` | which clock was set; islands, references, the best paths |
+//! | `placement`, `least_squares`, `interior` | the estimate of all clocks by all links, and its repair |
+//! | `reach`, `uncertainty` | the guarantee of all clocks by all links: bounds at instants, and intervals made of them |
+//! | `island`, [`joint`], [`stream`] | one island; many clocks at once; the same message by message |
+//! | [`model`], [`span`] | what is believed of clocks and links; when a clock was seen |
+//! | [`correction`], [`rate`], [`interval`] | applying and inverting a piecewise-affine map in integers; uncertainty over time, rounded outward |
+//! | [`error`], `exact` | what is not accepted; division with a chosen rounding |
 //!
 //! The crate is pure: no I/O, no events, no packets. All times are *raw nanoseconds* (`i64`, absolute value
-//! at most [`MAX_ABS_NS`]), for which every predicate below is exact in 128-bit integers. Floating point
-//! appears in two places only: figures meant for people (parts per million), and the linear program, whose
-//! answer is checked exactly before use.
+//! at most [`MAX_ABS_NS`]), for which every predicate on messages is exact in 128-bit integers. Floating point is used for
+//! estimates, which are checked exactly before use, for choices that are safe either way (which messages to leave out, where to
+//! cut), for errors that are called statistical, and for figures meant for people; never for a bound. What is
+//! proven under which conditions is written in `docs/SYNC.md`.
 //!
 //! ```
 //! use isochrone_clock::{Corridor, SlopeRange, Wander};
