@@ -112,7 +112,10 @@ impl Bounded {
     #[must_use]
     pub fn mirrored(&self) -> Self {
         let band = self.band.recip();
-        Self { upper: self.lower.swapped(), lower: self.upper.swapped(), band, ..*self }
+        // 1 / (1 − w) is a little more than 1 + w.
+        let rate = self.wander.rate();
+        let wander = if rate > 0.0 { Wander::of_rate(rate / (1.0 - rate)) } else { Wander::NONE };
+        Self { upper: self.lower.swapped(), lower: self.upper.swapped(), band, wander, ..*self }
     }
 
     /// The same when every message may be wrong by `ns` against us; `None` when that leaves the range of times.

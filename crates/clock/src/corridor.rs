@@ -300,17 +300,38 @@ impl Corridor {
     }
 
     /// The constants about which the rate (db/da) may wander by what the messages allow.
+    ///
+    /// A function whose rate stays within ± w of a constant passes between all messages exactly if every pair of them
+    /// leaves room for the constant (`McShane` 1934). For messages that a line satisfies, the pairs of the half hulls are the
+    /// extreme ones; else all that are kept are asked, O(k²).
     fn constants(&self, wander: Wander) -> Feasible {
         match self.rates() {
-            // A function whose rate stays within ± w of a constant passes between all messages exactly if every
-            // pair of them leaves room for the constant (McShane 1934); the extreme pairs decide.
-            Err(Infeasible::Crossed { min, max, .. })
-                if !(SlopeRange { min: Some(min), max: Some(max) }).widened(wander).is_empty() =>
-            {
-                Ok(SlopeRange { min: Some(min), max: Some(max) }.widened(wander))
+            Err(Infeasible::Crossed { min, max, min_pair, max_pair }) if wander != Wander::NONE => {
+                let rates = self.all_pairs()?;
+                let constants = rates.widened(wander);
+                let (min, max) = (rates.min.unwrap_or(min), rates.max.unwrap_or(max));
+                let crossed = Infeasible::Crossed { min, max, min_pair, max_pair };
+                if constants.is_empty() { Err(crossed) } else { Ok(constants) }
             }
             rates => rates.map(|rates| rates.widened(wander)),
         }
+    }
+
+    /// The extreme slopes between a lower and an upper point, of all that are kept.
+    fn all_pairs(&self) -> Feasible {
+        let mut rates = SlopeRange::UNBOUNDED;
+        for lower in self.points(Side::Lower) {
+            for upper in self.points(Side::Upper) {
+                if let Some(most) = Slope::between(lower, upper) {
+                    rates.max = Some(rates.max.map_or(most, |known| known.min(most)));
+                } else if let Some(least) = Slope::between(upper, lower) {
+                    rates.min = Some(rates.min.map_or(least, |known| known.max(least)));
+                } else if lower.y() > upper.y() {
+                    return Err(Infeasible::SameInstant { pair: (lower, upper) });
+                }
+            }
+        }
+        Ok(rates)
     }
 
     fn see(&mut self, point: Point) {

@@ -53,6 +53,10 @@ pub(crate) struct IslandSolver<'a> {
     /// Instants of the reference around a break, by clock.
     zones: Vec<Vec<Span>>,
     instants: Vec<i64>,
+    /// Per clock: how fast the reference runs against it, about.
+    rates: Vec<f64>,
+    /// Per clock: half the least round trip of its links, ns.
+    margins: Vec<f64>,
 }
 
 impl<'a> IslandSolver<'a> {
@@ -62,18 +66,38 @@ impl<'a> IslandSolver<'a> {
         links: &'a [Link],
         spans: &'a [Span],
         model: &'a Model,
+        members: &'a [bool],
     ) -> Self {
-        let island = placement::Island { reference, tree, links, model };
+        let island = placement::Island { reference, tree, links, model, members };
         let mut solver = Self {
             breaks: of_clocks(links, spans.len(), Some(reference)),
             zones: vec![Vec::new(); spans.len()],
             instants: Vec::new(),
+            rates: vec![1.0; spans.len()],
+            margins: vec![f64::INFINITY; spans.len()],
             island,
             spans,
         };
         solver.zones = solver.zones();
         solver.instants = solver.instants();
+        solver.look_at_links();
         solver
+    }
+
+    fn look_at_links(&mut self) {
+        if let [first, .., last] = self.instants[..] {
+            let [early, late] = [first, last].map(|t| self.island.along_the_tree(self.spans.len(), t));
+            for (rate, (early, late)) in self.rates.iter_mut().zip(early.into_iter().zip(late)) {
+                let shown = (late as i128 - early as i128).max(1) as f64;
+                *rate = (last as i128 - first as i128) as f64 / shown;
+            }
+        }
+        for (link, relation) in self.island.relations() {
+            let middle = link.corridor.x_range().map_or(0, |(a, b)| a.midpoint(b));
+            for clock in [link.a, link.b] {
+                self.margins[clock] = self.margins[clock].min(relation.margin(middle));
+            }
+        }
     }
 
     /// Corrections and intervals of all clocks of the island, or a loop that contradicts itself.
@@ -101,7 +125,8 @@ impl<'a> IslandSolver<'a> {
 
     /// Per clock the instants of the reference between which its breaks show.
     fn zones(&self) -> Vec<Vec<Span>> {
-        let slack = self.island.tree.worst.1.min(i64::MAX as u64 / 8) as i64;
+        // Estimate and truth can be apart by the whole width.
+        let slack = self.island.tree.worst.1.min(i64::MAX as u64 / 16) as i64 * 2;
         let zone = |clock: usize| {
             move |b: &ClockBreak| Span {
                 begin: self.island.to_reference(clock, b.raw.begin).saturating_sub(slack + 1),
@@ -177,7 +202,9 @@ impl<'a> IslandSolver<'a> {
             if clock != reference {
                 zones.extend(&self.zones[reference]);
             }
-            Bounds::new(known.into_iter(), zones, self.wander(clock))
+            // In units of the reference, which may run faster.
+            let rate = self.rates[clock].max(1.0) * (1.0 + f64::EPSILON);
+            Bounds::new(known.into_iter(), zones, Wander::of_rate(self.wander(clock).rate() * rate))
         };
         Ok(known.into_iter().enumerate().map(of).collect())
     }
@@ -273,13 +300,8 @@ impl<'a> IslandSolver<'a> {
         if clock == self.island.reference {
             return Some(0.0);
         }
-        let margin = |clock: usize| {
-            let of = self.island.relations().filter(|(l, _)| l.a == clock || l.b == clock);
-            let middle = |l: &Link| l.corridor.x_range().map_or(0, |(a, b)| a.midpoint(b));
-            of.map(|(l, r)| r.margin(middle(l))).fold(f64::INFINITY, f64::min)
-        };
         // What belongs to a host, a slow way to interrupt it, cancels around loops: no loop can see it.
-        let (own, reference) = (margin(clock), margin(self.island.reference));
+        let (own, reference) = (self.margins[clock], self.margins[self.island.reference]);
         let hosts = self.island.model.asymmetry.powi(2) / 4.0 * (own * own + reference * reference);
         let error = 2.0 * (placement.variance(clock, instant) + hosts).sqrt();
         error.is_finite().then_some(error)

@@ -161,8 +161,8 @@ pub(crate) fn solve_judged(
     };
     let mut intervals = vec![None; spans.len()];
     while let Some(loop_of) = try_solve(&links, spans, model, reference, &mut solution, &mut intervals)? {
-        let widest = loop_of.links.iter().copied().max_by_key(|&l| (width(&links[l]), l));
-        let Some(widest) = widest else { break };
+        // A loop has links.
+        let widest = loop_of.links.iter().copied().max_by_key(|&l| (width(&links[l]), l)).unwrap_or(0);
         links[widest].refuse(Refusal::Loop { clocks: loop_of.clocks.clone() });
         solution.contradictions.push(loop_of.clocks);
     }
@@ -196,7 +196,11 @@ fn try_solve(
         let asked = reference.filter(|r| clocks.contains(r)).map(|r| (r, graph.tree(r)));
         let Some((reference, tree)) = asked.or_else(|| graph.best_tree(&clocks)) else { continue };
         if clocks.len() > 1 {
-            let solver = IslandSolver::new(reference, &tree, links, spans, model);
+            let mut members = vec![false; spans.len()];
+            for &clock in &clocks {
+                members[clock] = true;
+            }
+            let solver = IslandSolver::new(reference, &tree, links, spans, model, &members);
             let solved = match solver.solve()? {
                 Ok(solved) => solved,
                 Err(contradiction) => return Ok(Some(contradiction)),

@@ -11,7 +11,6 @@ use crate::margin::MarginLine;
 use crate::model::Model;
 use crate::pieces::{self, Pieces};
 use crate::relation::{Break, Relation, Way};
-use crate::slope::SlopeRange;
 use crate::span::Span;
 use crate::suspect::Suspect;
 use crate::wander::Wander;
@@ -135,7 +134,10 @@ impl Link {
             Ok(pieces) => {
                 link.corridor = pieces.used;
                 link.suspects = pieces.suspects;
-                link.quality = quality(&link.corridor);
+                link.quality = match pieces.list.iter().all(|p| p.is_closed) {
+                    true => LinkQuality::Accurate,
+                    false => LinkQuality::Incomplete,
+                };
                 link.relation = Relation::new(pieces.list, 0);
             }
             Err(why) => match least_violation(&link.corridor, model, &why) {
@@ -241,13 +243,6 @@ impl Link {
                 corrections[sender].apply(sent) > corrections[receiver].apply(received)
             })
             .count()
-    }
-}
-
-fn quality(corridor: &Corridor) -> LinkQuality {
-    match corridor.rates() {
-        Ok(SlopeRange { min: Some(_), max: Some(_) }) | Err(_) => LinkQuality::Accurate,
-        Ok(_) => LinkQuality::Incomplete,
     }
 }
 

@@ -69,6 +69,16 @@ pub(crate) fn changes(corridor: &Corridor, band: SlopeBand) -> Vec<Change> {
     found
 }
 
+/// Half of the range of rates that a series of changes leads through.
+pub(crate) fn range(changes: &[Change]) -> f64 {
+    let (mut rate, mut lowest, mut highest) = (0.0, 0.0_f64, 0.0_f64);
+    for change in changes {
+        rate += change.rate;
+        (lowest, highest) = (lowest.min(rate), highest.max(rate));
+    }
+    SAFETY * (highest - lowest) / 2.0
+}
+
 /// Rate of a fit, less 1.
 fn rate(fit: &Stretch) -> f64 {
     fit.line.rate_ppm() * 1e-6

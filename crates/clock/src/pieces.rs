@@ -9,7 +9,7 @@ use crate::corridor::{Corridor, Infeasible};
 use crate::curve::Curve;
 use crate::hull::Side;
 use crate::link::MIN_MESSAGES_TO_REFUSE;
-use crate::measure::{changes, has_moved, rate_change};
+use crate::measure::{changes, has_moved, range, rate_change};
 use crate::model::Model;
 use crate::relation::{Piece, Relation};
 use crate::slope::{Slope, SlopeBand, SlopeRange};
@@ -118,12 +118,13 @@ fn changing(
     band: SlopeBand,
     forced: f64,
 ) -> Result<Piece, Infeasible> {
-    let seen = rate_change(messages, band).max(BEYOND_FORCED * forced);
+    let changes = changes(messages, band);
+    let seen = rate_change(messages, band).max(range(&changes)).max(BEYOND_FORCED * forced);
     let wander = wander.plus(Wander::of_rate(seen));
     let bounded = messages.within(prior, wander)?;
     let mut piece =
         piece(messages, bounded, true).ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED })?;
-    piece.changes = changes(messages, band);
+    piece.changes = changes;
     Ok(piece)
 }
 
@@ -163,11 +164,13 @@ pub(crate) fn piece(messages: &Corridor, forward: Bounded, bent: bool) -> Option
     let (x, y) = (messages.x_range().map(span)?, messages.y_range().map(span)?);
     let ends = (x.begin, x.end.max(x.begin + 1));
     let band = forward.band();
+    // Messages that contradict a line bound its rate from both sides.
+    let is_closed = messages.rates().map_or(true, |r| r.min.is_some() && r.max.is_some());
     let curve = match bent {
         true => Curve::bent(messages, band, forward.wander(), ends)?,
         false => Curve::line(messages, band, ends)?,
     };
-    Some(Piece { x, y, backward: forward.mirrored(), forward, curve, changes: Vec::new() })
+    Some(Piece { x, y, backward: forward.mirrored(), forward, curve, is_closed, changes: Vec::new() })
 }
 
 /// Cuts the first part that contradicts itself around its steepest change; whether there was one.
@@ -205,7 +208,8 @@ fn swallow(
             .flat_map(|side| small.messages.points(side).map(move |point| (side, point)))
             .collect();
         let few = points.len() <= MAX_CONTRADICTIONS as usize;
-        let fits = (at > 0 && at < parts.len()).then(|| {
+        // More than wrong matches would be are no wrong matches: something happened meanwhile.
+        let fits = (few && at > 0 && at < parts.len()).then(|| {
             let mut both = parts[at - 1].messages.clone();
             both.merge(&parts[at].messages);
             Part::new(both, prior, wander)

@@ -41,6 +41,8 @@ pub(crate) struct Island<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) links: &'a [Link],
     pub(crate) model: &'a Model,
+    /// Per clock of the network, whether it is one of the island.
+    pub(crate) members: &'a [bool],
 }
 
 impl Island<'_> {
@@ -74,7 +76,7 @@ impl Island<'_> {
 
     /// The relations of the island that hold at every instant.
     pub(crate) fn relations(&self) -> impl Iterator<Item = (&Link, &Relation)> + Clone {
-        let here = |l: &&Link| self.tree.order.contains(&l.a);
+        let here = |l: &&Link| self.members[l.a];
         let whole = |l: &'_ Link| l.relation.as_ref().is_some_and(Relation::reaches_all);
         self.links
             .iter()

@@ -49,7 +49,7 @@ impl<'l> Reach<'l> {
         let clocks = self.at.len();
         let mut best: Vec<Option<i64>> = vec![None; clocks];
         let mut before: Vec<Option<(usize, usize)>> = vec![None; clocks];
-        let (mut times_improved, mut queued) = (vec![0; clocks], vec![false; clocks]);
+        let (mut passes, mut queued) = (vec![0; clocks], vec![false; clocks]);
         best[from] = Some(time);
         let mut queue = VecDeque::from([from]);
         while let Some(clock) = queue.pop_front() {
@@ -68,22 +68,24 @@ impl<'l> Reach<'l> {
                 }
                 best[other] = Some(bound);
                 before[other] = Some((clock, index));
-                times_improved[other] += 1;
-                // A way that improves its own start, or a clock improved more often than there are clocks: a loop.
-                if other == from || times_improved[other] > clocks {
-                    return Err(around(&before, other));
+                if std::mem::replace(&mut queued[other], true) {
+                    continue;
                 }
-                if !std::mem::replace(&mut queued[other], true) {
-                    queue.push_back(other);
+                passes[other] += 1;
+                // A way that improves its own start, or a clock that is asked more often than there are clocks: a loop.
+                if other == from || passes[other] > clocks {
+                    // What was found so far is proven; more would come of going around for ever.
+                    return around(&before, other).map_or(Ok(best), Err);
                 }
+                queue.push_back(other);
             }
         }
         Ok(best)
     }
 }
 
-/// The loop that `start` is on, or leads back to.
-fn around(before: &[Option<(usize, usize)>], start: usize) -> Contradiction {
+/// The loop that `start` is on, or leads back to; `None` when it leads to no loop.
+fn around(before: &[Option<(usize, usize)>], start: usize) -> Option<Contradiction> {
     let mut at = start;
     // After as many steps as there are clocks, one is on the loop for certain.
     for _ in 0..before.len() {
@@ -96,11 +98,14 @@ fn around(before: &[Option<(usize, usize)>], start: usize) -> Contradiction {
         clocks.push(at);
         links.push(link);
         at = previous;
-        if at == first || clocks.len() > before.len() {
+        if at == first {
+            clocks.reverse();
+            links.reverse();
+            return Some(Contradiction { clocks, links });
+        }
+        if clocks.len() > before.len() {
             break;
         }
     }
-    clocks.reverse();
-    links.reverse();
-    Contradiction { clocks, links }
+    None
 }

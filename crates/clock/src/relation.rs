@@ -40,11 +40,13 @@ pub(crate) struct Relation {
 pub(crate) struct Piece {
     /// First and last message, a's time.
     pub(crate) x: Span,
-    /// The same, b's time.
+    /// The same, b's time; next to a break, what is surely before or behind it.
     pub(crate) y: Span,
     pub(crate) forward: Bounded,
     pub(crate) backward: Bounded,
     pub(crate) curve: Curve,
+    /// Whether its messages alone bound the rate from both sides.
+    pub(crate) is_closed: bool,
     /// Where the rate changed, if it did by more than the model allows.
     pub(crate) changes: Vec<Change>,
 }
@@ -75,7 +77,13 @@ pub struct Break {
 
 impl Relation {
     /// Joins pieces; `None` when there is none.
-    pub(crate) fn new(pieces: Vec<Piece>, relaxed_by: i64) -> Option<Self> {
+    pub(crate) fn new(mut pieces: Vec<Piece>, relaxed_by: i64) -> Option<Self> {
+        for at in 1..pieces.len() {
+            // Messages in flight over a break say nothing of when it was on b's clock; the bounds there do.
+            let (before, behind) = (&pieces[at - 1], &pieces[at]);
+            let (end, begin) = (before.forward.lo(before.x.end)?, behind.forward.hi(behind.x.begin)?);
+            (pieces[at - 1].y.end, pieces[at].y.begin) = (end.min(begin), begin.max(end));
+        }
         let map = joined(&pieces)?;
         Some(Self { pieces, map, half_width: 0, cuts: Vec::new(), relaxed_by })
     }
@@ -153,19 +161,16 @@ impl Relation {
             return of(only);
         }
         let right = self.pieces.partition_point(|p| p.span(way).begin <= t);
-        let mut around = &self.pieces[right.saturating_sub(1)..(right + 1).min(self.pieces.len())];
-        // On the other clock, messages around a break may have crossed: then either piece is possible.
-        let inside: Vec<bool> = around.iter().map(|p| t <= p.span(way).end).collect();
-        if right == self.pieces.len() || (right > 0 && inside[0]) {
-            around = &around[..1];
+        let (before, behind) = (right.checked_sub(1).map(|at| &self.pieces[at]), self.pieces.get(right));
+        match (before, behind) {
+            (Some(piece), Some(_)) if t <= piece.span(way).end => of(piece),
+            // Between two pieces either is possible.
+            (Some(before), Some(behind)) => {
+                let (before, behind) = of(before).zip(of(behind))?;
+                Some(if side == Side::Upper { before.max(behind) } else { before.min(behind) })
+            }
+            (piece, other) => of(piece.or(other)?),
         }
-        let crossed = right >= 2 && t <= self.pieces[right - 2].span(way).end;
-        let earlier = crossed.then(|| &self.pieces[right - 2]);
-        let mut all = around.iter().chain(earlier).map(of);
-        let first = all.next()??;
-        all.try_fold(first, |known, bound| {
-            bound.map(|bound| if side == Side::Upper { known.max(bound) } else { known.min(bound) })
-        })
     }
 
     /// The statistical variance of the estimate at `x` (a's time), ns².
@@ -226,7 +231,7 @@ impl Relation {
         let between = |pair: &[Piece]| {
             let [before, after] = pair else { return None };
             let x = Span { begin: before.x.end, end: after.x.begin };
-            let y = Span { begin: before.y.end.min(after.y.begin), end: before.y.end.max(after.y.begin) };
+            let y = Span { begin: before.y.end, end: after.y.begin };
             let middle = x.begin.midpoint(x.end);
             let size_ns = after.curve.map.apply(middle).saturating_sub(before.curve.map.apply(middle));
             let size_ppm = after.curve.map.rate_before().ppm() - before.curve.map.rate_after().ppm();

@@ -46,6 +46,17 @@ impl Bounds {
             bounds.latest.extend(earliest_shown.map(|raw| (raw, instant)));
             bounds.earliest.extend(latest_shown.map(|raw| (raw, instant)));
         }
+        // Clocks do not go back: what was surely shown before is shown later too, and the other way round.
+        let mut most = i64::MIN;
+        for point in &mut bounds.latest {
+            most = most.max(point.0);
+            point.0 = most;
+        }
+        let mut least = i64::MAX;
+        for point in bounds.earliest.iter_mut().rev() {
+            least = least.min(point.0);
+            point.0 = least;
+        }
         bounds
     }
 

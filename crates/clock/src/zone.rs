@@ -23,6 +23,9 @@ pub(crate) fn steepest(corridor: &Corridor) -> Option<(i64, i64)> {
     for lower in corridor.points(Side::Lower) {
         for upper in corridor.points(Side::Upper) {
             let (dx, dy) = ((upper.x() - lower.x()) as f64, (upper.y() - lower.y()) as f64);
+            if dx == 0.0 && dy < 0.0 {
+                return Some((lower.x(), lower.x()));
+            }
             let rate = dy / dx;
             // Lower, then upper: the relation rises by at most dy. Upper, then lower: by at least dy.
             let beyond = if dx > 0.0 { usual - rate } else { rate - usual };
