@@ -11,9 +11,13 @@ use crate::curve::{Stretch, fits};
 use crate::folds::{PairEstimate, VARIANCE_FACTOR};
 use crate::slope::SlopeBand;
 use crate::span::Span;
+use crate::wander::Wander;
 
 /// A rate counts as seen within so many standard errors.
 const SURE: f64 = 3.0;
+/// That a rate wandered by more than the model allows counts as certain within so many: of a hundred short stretches some
+/// are off by [`SURE`].
+const CERTAIN: f64 = 5.0;
 /// Fits that differ from the line by more than this many standard errors on the average (root mean square) are no accident.
 const NO_ACCIDENT: f64 = 3.0;
 /// A clock has moved when the fits move by this many times more than the round trips do. Were it the delays of either
@@ -23,6 +27,8 @@ const MORE_THAN_DELAYS: f64 = 2.0;
 const MIN_SCATTERED: usize = 8;
 /// The rate changed by what is seen in stretches of some length, and in shorter ones it may have changed by more.
 const SAFETY: f64 = 1.5;
+/// A line through all messages has at least this part of the room of lines through halves of them.
+const PINCHED: f64 = 3.0;
 /// Stretches tried: from a half of the piece to this part of it.
 const SHORTEST: i64 = 32;
 /// Fewer fits say nothing of a range.
@@ -31,7 +37,12 @@ const MIN_FITS: usize = 3;
 /// By how much the rate was seen to leave its middle, as a rate (dimensionless), made larger for what was not seen;
 /// 0 where the fits do not differ by more than their errors.
 pub(crate) fn rate_change(corridor: &Corridor, band: SlopeBand) -> f64 {
-    SAFETY * by_length(corridor, band).iter().map(|fits| half_range(fits)).fold(0.0, f64::max)
+    SAFETY * by_length(corridor, band).iter().map(|fits| half_range(fits, SURE)).fold(0.0, f64::max)
+}
+
+/// Whether the rate was surely seen to leave its middle by more than it may wander.
+pub(crate) fn exceeds(corridor: &Corridor, band: SlopeBand, wander: Wander) -> bool {
+    by_length(corridor, band).iter().any(|fits| half_range(fits, CERTAIN) > wander.rate())
 }
 
 /// A change of rate.
@@ -46,7 +57,7 @@ pub(crate) struct Change {
 /// Where the rate changed, as far as fits to stretches of one length tell: the length that shows most.
 pub(crate) fn changes(corridor: &Corridor, band: SlopeBand) -> Vec<Change> {
     let all = by_length(corridor, band);
-    let Some(best) = all.iter().max_by(|a, b| half_range(a).total_cmp(&half_range(b))) else {
+    let Some(best) = all.iter().max_by(|a, b| half_range(a, SURE).total_cmp(&half_range(b, SURE))) else {
         return Vec::new();
     };
     let mut found = Vec::new();
@@ -89,10 +100,10 @@ fn error(fit: &Stretch) -> f64 {
     (VARIANCE_FACTOR * fit.line.covariance()[1][1]).sqrt()
 }
 
-/// Half of the range of rates that is seen beyond errors, relative to the rate.
-fn half_range(fits: &[Stretch]) -> f64 {
-    let highest = fits.iter().map(|f| rate(f) - SURE * error(f)).fold(f64::NEG_INFINITY, f64::max);
-    let lowest = fits.iter().map(|f| rate(f) + SURE * error(f)).fold(f64::INFINITY, f64::min);
+/// Half of the range of rates that is seen beyond so many standard errors, relative to the rate.
+fn half_range(fits: &[Stretch], sure: f64) -> f64 {
+    let highest = fits.iter().map(|f| rate(f) - sure * error(f)).fold(f64::NEG_INFINITY, f64::max);
+    let lowest = fits.iter().map(|f| rate(f) + sure * error(f)).fold(f64::INFINITY, f64::min);
     let typical: f64 = 1.0 + f64::midpoint(highest, lowest);
     (highest - lowest) / 2.0 / typical.max(f64::MIN_POSITIVE)
 }
@@ -112,6 +123,15 @@ pub(crate) fn has_moved(corridor: &Corridor, band: SlopeBand, line: &PairEstimat
         mean(&|f| moved(f).powi(2) / variance(f)) > NO_ACCIDENT.powi(2)
             && mean(&|f| moved(f).powi(2)) > MORE_THAN_DELAYS.powi(2) * delays
     })
+}
+
+/// Whether messages leave a line so little room, compared with what they leave lines through halves of them, that the line
+/// is not what they follow: a wrong message taken away gives back all of the room, a bent clock none.
+pub(crate) fn is_pinched(corridor: &Corridor, band: SlopeBand, line: &PairEstimate) -> bool {
+    let Some((begin, end)) = corridor.x_range() else { return false };
+    let half = ((end - begin) / 2).max(1);
+    let least = fits(corridor, band, half, half).iter().map(|f| f.line.margin_ns()).reduce(f64::min);
+    least.is_some_and(|least| line.margin_ns() * PINCHED < least)
 }
 
 /// Fits to stretches that overlap by half, by length.

@@ -9,19 +9,22 @@ use crate::corridor::{Corridor, Infeasible};
 use crate::curve::Curve;
 use crate::hull::Side;
 use crate::link::MIN_MESSAGES_TO_REFUSE;
-use crate::measure::{changes, has_moved, range, rate_change};
+use crate::measure::{changes, exceeds, has_moved, is_pinched, range, rate_change};
 use crate::model::Model;
+use crate::point::Point;
 use crate::relation::{Piece, Relation};
 use crate::slope::{Slope, SlopeBand, SlopeRange};
 use crate::span::Span;
 use crate::suspect::{MAX_CONTRADICTIONS, Reason, Suspect, clean};
 use crate::wander::Wander;
-use crate::zone::{ABRUPT, steepest};
+use crate::zone::{ABRUPT, Zone, steepest};
 
 /// A piece has at least this many messages each way: more than wrong matches would be.
 const MIN_MESSAGES: u64 = 4;
 /// A link with more breaks than this is refused: its clock is not one.
 const MAX_BREAKS: usize = 16;
+/// Where clocks are not straight, wrong messages are looked for in so many stretches, and between them.
+const STRETCHES: i64 = 8;
 /// What the messages force the rate to change by is the least that it did: it may have been more.
 const BEYOND_FORCED: f64 = 1.5;
 
@@ -54,14 +57,29 @@ impl Pieces {
             let list = vec![Part::new(corridor.clone(), prior, wander).possible()?];
             return Ok(Self { list, used: corridor.clone(), suspects: Vec::new() });
         }
-        let (cleaned, mut suspects) = without_suspects(corridor, prior);
+        let (mut cleaned, mut suspects) = without_suspects(corridor, prior);
+        if cleaned.within(prior, wander).is_err() {
+            let (rest, more) = without_local_suspects(&cleaned, prior);
+            cleaned = rest;
+            suspects.extend(more);
+        }
         let mut parts = vec![Part::new(cleaned, prior, wander)];
         while parts.len() <= MAX_BREAKS && cut_one(&mut parts, prior, wander) {}
         swallow(&mut parts, prior, wander, &mut suspects)?;
         let mut list = Vec::new();
         let mut used = Corridor::new();
-        for part in parts {
-            list.push(part.settled(prior, wander)?);
+        let is_cut = parts.len() > 1;
+        for mut part in parts {
+            if is_cut {
+                // A part is straight where the whole was not.
+                let (rest, more) = without_suspects(&part.messages, prior);
+                if !more.is_empty() {
+                    part = Part::new(rest, prior, wander);
+                    suspects.extend(more);
+                }
+            }
+            let piece = part.settled(prior, wander)?;
+            list.push(if is_cut { piece.surely_between(&part.messages) } else { piece });
             used.merge(&part.messages);
         }
         Ok(Self { list, used, suspects })
@@ -94,7 +112,11 @@ impl Part {
                 let piece = self.possible()?;
                 let moved =
                     piece.curve.as_line().is_some_and(|l| has_moved(&self.messages, bounded.band(), l));
-                if moved { changing(&self.messages, prior, wander, bounded.band(), 0.0) } else { Ok(piece) }
+                if moved && exceeds(&self.messages, bounded.band(), wander) {
+                    changing(&self.messages, prior, wander, bounded.band(), 0.0)
+                } else {
+                    Ok(piece)
+                }
             }
             Err(why @ Infeasible::Crossed { min, max, .. }) => {
                 let band = believable(&self.messages, prior).ok_or(*why)?;
@@ -173,22 +195,66 @@ pub(crate) fn piece(messages: &Corridor, forward: Bounded, bent: bool) -> Option
     Some(Piece { x, y, backward: forward.mirrored(), forward, curve, is_closed, changes: Vec::new() })
 }
 
+impl Piece {
+    /// The piece over no more than what surely lies between the breaks at its ends: what was received after the one, and
+    /// sent before the other.
+    fn surely_between(mut self, messages: &Corridor) -> Self {
+        let (forth, back) = (messages.points(Side::Upper), messages.points(Side::Lower));
+        let span = |received: Option<i64>, sent: Option<i64>, all: Span| {
+            let (begin, end) = (received.unwrap_or(all.begin), sent.unwrap_or(all.end));
+            // None, perhaps: then an instant.
+            if begin <= end {
+                Span { begin, end }
+            } else {
+                let middle = begin.midpoint(end);
+                Span { begin: middle, end: middle }
+            }
+        };
+        self.x = span(back.clone().map(Point::x).min(), forth.clone().map(Point::x).max(), self.x);
+        self.y = span(forth.map(Point::y).min(), back.map(Point::y).max(), self.y);
+        self
+    }
+}
+
 /// Cuts the first part that contradicts itself around its steepest change; whether there was one.
 fn cut_one(parts: &mut Vec<Part>, prior: SlopeRange, wander: Wander) -> bool {
     let contradicts =
         |p: &Part| matches!(p.bounded, Err(Infeasible::Crossed { .. } | Infeasible::SameInstant { .. }));
+    let cut = |p: &Part, zone: Zone| {
+        let halves = [
+            p.messages.filtered(|_, point| zone.follows(point)),
+            p.messages.filtered(|_, point| zone.precedes(point)),
+        ];
+        halves.map(|half| Part::new(half, prior, wander))
+    };
+    let abrupt = |p: &Part| Some(cut(p, steepest(&p.messages, ABRUPT)?));
+    // A small step in a long silence is no steeper than a slew: it is one if there is no other way between two straight
+    // lines.
+    let gentle = |p: &Part| {
+        let zone = steepest(&p.messages, 0.0).filter(|zone| zone.is_sudden(&p.messages))?;
+        let halves = cut(p, zone);
+        is_step(&halves, zone.middle()).then_some(halves)
+    };
     let mut cuts = parts.iter().enumerate().filter(|(_, p)| contradicts(p));
-    let Some((at, (from, to))) = cuts.find_map(|(at, p)| Some((at, steepest(&p.messages)?))) else {
+    let Some((at, halves)) = cuts.find_map(|(at, p)| Some((at, abrupt(p).or_else(|| gentle(p))?))) else {
         return false;
     };
-    let halves = [
-        parts[at].messages.filtered(|_, p| p.x() <= from),
-        parts[at].messages.filtered(|_, p| p.x() >= to && p.x() > from),
-    ];
-    let halves = halves.into_iter().filter(|half| half.x_range().is_some());
-    let halves: Vec<_> = halves.map(|half| Part::new(half, prior, wander)).collect();
-    parts.splice(at..=at, halves);
+    parts.splice(at..=at, halves.into_iter().filter(|half| half.messages.x_range().is_some()));
     true
+}
+
+/// Whether two parts, each straight for itself, prove that a clock was set between them: at `x` their bounds are apart.
+fn is_step(halves: &[Part; 2], x: i64) -> bool {
+    let [Ok(before), Ok(after)] = halves.each_ref().map(|half| half.bounded.as_ref()) else { return false };
+    let is_straight = |(part, bounded): (&Part, &Bounded)| {
+        !part.is_small()
+            && Curve::line(&part.messages, bounded.band(), (0, 1))
+                .as_ref()
+                .and_then(Curve::as_line)
+                .is_some_and(|line| !has_moved(&part.messages, bounded.band(), line))
+    };
+    let apart = |low: &Bounded, high: &Bounded| low.hi(x).zip(high.lo(x)).is_some_and(|(hi, lo)| hi < lo);
+    (apart(before, after) || apart(after, before)) && halves.iter().zip([before, after]).all(is_straight)
 }
 
 /// Parts with too few messages to stand for themselves: wrong matches, if their neighbours fit together without them,
@@ -246,8 +312,50 @@ fn without_suspects(corridor: &Corridor, prior: SlopeRange) -> (Corridor, Vec<Su
     }
     let rest = corridor.filtered(|side, p| !suspects.iter().any(|s| s.side == side && s.point == p));
     let line = Curve::line(&rest, band, (0, 1));
-    let moved = line.as_ref().and_then(Curve::as_line).is_none_or(|line| has_moved(&rest, band, line));
-    if moved { all } else { (rest, suspects) }
+    let line = line.as_ref().and_then(Curve::as_line);
+    let moved = line.is_none_or(|line| has_moved(&rest, band, line) || is_pinched(&rest, band, line));
+    if moved || is_end_lost(&rest, &suspects) { all } else { (rest, suspects) }
+}
+
+/// The messages without those that look wrong among their neighbours, for clocks that are straight for a while only: where
+/// stretches overlap, among the neighbours of either.
+fn without_local_suspects(corridor: &Corridor, prior: SlopeRange) -> (Corridor, Vec<Suspect>) {
+    let all = (corridor.clone(), Vec::new());
+    let Some((begin, end)) = corridor.x_range() else { return all };
+    let step = ((end - begin) / (2 * STRETCHES)).max(1);
+    let stretches = (0..2 * STRETCHES - 1).map(|i| (begin + i * step, begin + (i + 2) * step + 1));
+    let mut suspects: Vec<Suspect> = Vec::new();
+    let mut cleared: Vec<Point> = Vec::new();
+    for (from, to) in stretches {
+        let part = corridor.filtered(|_, p| (from..=to).contains(&p.x()));
+        let (forth, back) = part.messages();
+        if forth.min(back) < MIN_MESSAGES_TO_REFUSE {
+            continue;
+        }
+        let found = without_suspects(&part, prior).1;
+        let points = [Side::Upper, Side::Lower].into_iter().flat_map(|side| part.points(side));
+        cleared.extend(points.filter(|&p| found.iter().all(|s| s.point != p)));
+        suspects.extend(found);
+    }
+    suspects.retain(|s| !cleared.contains(&s.point));
+    suspects.dedup_by_key(|s| (s.side, s.point));
+    if suspects.is_empty() {
+        return all;
+    }
+    (corridor.filtered(|side, p| !suspects.iter().any(|s| s.side == side && s.point == p)), suspects)
+}
+
+/// Whether several suspects are all that a direction had before or after some time: wrong matches are not so close together,
+/// but what a clock shows after it was set is.
+fn is_end_lost(rest: &Corridor, suspects: &[Suspect]) -> bool {
+    [Side::Upper, Side::Lower].into_iter().any(|side| {
+        let times = || rest.points(side).map(Point::x);
+        let (Some(first), Some(last)) = (times().min(), times().max()) else { return true };
+        let of = |beyond: &dyn Fn(i64) -> bool| {
+            suspects.iter().filter(|s| s.side == side && beyond(s.point.x())).count()
+        };
+        of(&|x| x < first) > 1 || of(&|x| x > last) > 1
+    })
 }
 
 /// The rates in question: those of the prior, unless the clocks plainly run at others.

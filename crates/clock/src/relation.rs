@@ -77,13 +77,7 @@ pub struct Break {
 
 impl Relation {
     /// Joins pieces; `None` when there is none.
-    pub(crate) fn new(mut pieces: Vec<Piece>, relaxed_by: i64) -> Option<Self> {
-        for at in 1..pieces.len() {
-            // Messages in flight over a break say nothing of when it was on b's clock; the bounds there do.
-            let (before, behind) = (&pieces[at - 1], &pieces[at]);
-            let (end, begin) = (before.forward.lo(before.x.end)?, behind.forward.hi(behind.x.begin)?);
-            (pieces[at - 1].y.end, pieces[at].y.begin) = (end.min(begin), begin.max(end));
-        }
+    pub(crate) fn new(pieces: Vec<Piece>, relaxed_by: i64) -> Option<Self> {
         let map = joined(&pieces)?;
         Some(Self { pieces, map, half_width: 0, cuts: Vec::new(), relaxed_by })
     }
@@ -231,7 +225,7 @@ impl Relation {
         let between = |pair: &[Piece]| {
             let [before, after] = pair else { return None };
             let x = Span { begin: before.x.end, end: after.x.begin };
-            let y = Span { begin: before.y.end, end: after.y.begin };
+            let y = Span { begin: before.y.end.min(after.y.begin), end: before.y.end.max(after.y.begin) };
             let middle = x.begin.midpoint(x.end);
             let size_ns = after.curve.map.apply(middle).saturating_sub(before.curve.map.apply(middle));
             let size_ppm = after.curve.map.rate_before().ppm() - before.curve.map.rate_after().ppm();

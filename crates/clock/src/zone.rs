@@ -6,31 +6,67 @@
 
 use crate::corridor::Corridor;
 use crate::hull::Side;
+use crate::point::Point;
 
 /// A rate that differs by more than this from the link's own is no slew but a step, or a slew so fast that nothing can be
 /// said during it: NTP slews by up to 500 ppm.
 pub(crate) const ABRUPT: f64 = 1e-3;
 
-/// The span (a's time) around the most impossible rate of the messages; `None` if no rate is abrupt.
+/// So many messages may lie in the zone of a step.
+const MOST_INSIDE: usize = 10;
+
+/// Where something happened: between these times of a, if a was set, or between these times of b, if b was.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Zone {
+    x: (i64, i64),
+    y: (i64, i64),
+}
+
+impl Zone {
+    /// Whether a message says something about the time before: a break spoils a message only for what its own clock showed.
+    pub(crate) fn follows(&self, p: Point) -> bool {
+        p.x() <= self.x.0 && p.y() <= self.y.0
+    }
+
+    /// Whether a message says something about the time behind.
+    pub(crate) fn precedes(&self, p: Point) -> bool {
+        p.x() >= self.x.1 && p.y() >= self.y.1 && !self.follows(p)
+    }
+
+    /// Whether hardly a message lies in it: a slew shows after a while only, a step at once.
+    pub(crate) fn is_sudden(&self, corridor: &Corridor) -> bool {
+        let points = [Side::Upper, Side::Lower].into_iter().flat_map(|side| corridor.points(side));
+        points.filter(|&p| !self.follows(p) && !self.precedes(p)).count() <= MOST_INSIDE
+    }
+
+    /// The middle, a's time.
+    pub(crate) fn middle(&self) -> i64 {
+        self.x.0.midpoint(self.x.1)
+    }
+}
+
+/// The zone around the most impossible rate of the messages; `None` if no rate differs by more than `least`.
 ///
-/// O(k²) for k messages kept: only for links that contradict themselves. Which span is cut is a choice, so floating
+/// O(k²) for k messages kept: only for links that contradict themselves. Which zone is cut is a choice, so floating
 /// point decides; that the parts are free of contradiction is decided exactly.
-pub(crate) fn steepest(corridor: &Corridor) -> Option<(i64, i64)> {
+pub(crate) fn steepest(corridor: &Corridor, least: f64) -> Option<Zone> {
     let (begin, end) = corridor.x_range()?;
     let (first, last) = corridor.y_range()?;
     let usual = (last - first) as f64 / (end - begin).max(1) as f64;
-    let mut worst = (ABRUPT * usual, None);
+    let mut worst = (least * usual, None);
     for lower in corridor.points(Side::Lower) {
         for upper in corridor.points(Side::Upper) {
             let (dx, dy) = ((upper.x() - lower.x()) as f64, (upper.y() - lower.y()) as f64);
+            let ends = |a: i64, b: i64| (a.min(b), a.max(b));
+            let zone = Zone { x: ends(lower.x(), upper.x()), y: ends(lower.y(), upper.y()) };
             if dx == 0.0 && dy < 0.0 {
-                return Some((lower.x(), lower.x()));
+                return Some(zone);
             }
             let rate = dy / dx;
             // Lower, then upper: the relation rises by at most dy. Upper, then lower: by at least dy.
             let beyond = if dx > 0.0 { usual - rate } else { rate - usual };
             if beyond.is_finite() && beyond > worst.0 {
-                worst = (beyond, Some((lower.x().min(upper.x()), lower.x().max(upper.x()))));
+                worst = (beyond, Some(zone));
             }
         }
     }
