@@ -157,8 +157,13 @@ impl<'a> IslandSolver<'a> {
                 .iter()
                 .flat_map(move |b| [b.raw.begin, b.raw.end].map(|raw| self.island.to_reference(clock, raw)))
         });
+        let pieces = self.island.relations().filter(|(_, r)| r.pieces().len() > 1).flat_map(|(link, r)| {
+            let ends = r.pieces().iter().flat_map(|p| [p.messages.begin, p.messages.end]);
+            ends.map(|x| self.island.to_reference(link.a, x)).collect::<Vec<_>>()
+        });
         let mut instants: Vec<i64> = inner
             .chain(zones)
+            .chain(pieces)
             .chain(edges)
             .map(limit)
             .filter(|t| (from..=to).contains(t))

@@ -51,6 +51,11 @@ pub enum Refusal {
     /// The bounds over the clocks' spans are beyond the range of times.
     #[error("the bounds are beyond the range of times")]
     OutOfRange,
+    /// One of its clocks was set, as another link shows, and neither before nor behind are there messages both ways.
+    #[error(
+        "one of its clocks was set, as other links show, and its messages are too few before and behind that"
+    )]
+    Broken,
     /// By itself the link is possible, but not together with others.
     #[error("it contradicts the other links of a loop")]
     Loop {
@@ -85,6 +90,9 @@ pub struct LinkReport {
     /// Messages that matter and that the final corrections show as received before they were sent: no message of the link
     /// is inverted if there are none here. `None` when the two clocks are on different islands.
     pub inversions: Option<usize>,
+    /// One of its clocks was set, as other links show and this one does not: it bounds what is before or behind, and ties
+    /// nothing.
+    pub is_severed: bool,
     /// Where one of the clocks was set or stopped.
     pub breaks: Vec<Break>,
     /// Messages that look wrong and were left out.
@@ -164,7 +172,7 @@ impl Link {
         if let Some(relation) = self.relation.take() {
             self.relation = pieces::allowing(&relation, &self.corridor, wander, cuts, model.prior());
             if self.relation.is_none() {
-                self.quality = LinkQuality::Incomplete;
+                self.quality = LinkQuality::Refused { why: Refusal::Broken };
             }
         }
         if self.one_way.take().is_some() && cuts.is_empty() {
@@ -222,6 +230,7 @@ impl Link {
             half_width_ns: relation.map(|r| r.half_width),
             wander_ppm: relation.map_or(model.wander_ppm, |r| r.wander().clock_ppm()),
             breaks: relation.map(Relation::breaks).unwrap_or_default(),
+            is_severed: relation.is_some_and(|r| !r.reaches_all()),
             quality: self.quality,
             inversions,
             suspects: self.suspects,

@@ -192,7 +192,16 @@ pub(crate) fn piece(messages: &Corridor, forward: Bounded, bent: bool) -> Option
         true => Curve::bent(messages, band, forward.wander(), ends)?,
         false => Curve::line(messages, band, ends)?,
     };
-    Some(Piece { x, y, backward: forward.mirrored(), forward, curve, is_closed, changes: Vec::new() })
+    Some(Piece {
+        messages: x,
+        x,
+        y,
+        backward: forward.mirrored(),
+        forward,
+        curve,
+        is_closed,
+        changes: Vec::new(),
+    })
 }
 
 impl Piece {

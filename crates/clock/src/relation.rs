@@ -39,6 +39,8 @@ pub(crate) struct Relation {
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
     /// First and last message, a's time.
+    pub(crate) messages: Span,
+    /// What of that surely lies between the breaks at its ends, a's time.
     pub(crate) x: Span,
     /// The same, b's time; next to a break, what is surely before or behind it.
     pub(crate) y: Span,
@@ -249,7 +251,7 @@ fn joined(pieces: &[Piece]) -> Option<Correction> {
     let [first, .., last] = pieces else { return pieces.first().map(|only| only.curve.map.clone()) };
     let mut knots: Vec<(i64, i64)> = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
-        let (begin, end) = (piece.x.begin, piece.x.end);
+        let (begin, end) = (piece.messages.begin, piece.messages.end);
         let (is_first, is_last) = (index == 0, index + 1 == pieces.len());
         let within = |x: i64| (is_first || begin <= x) && (is_last || x <= end);
         let map = &piece.curve.map;

@@ -3,7 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use isochrone_clock::folds::ASYMMETRY;
+use isochrone_clock::wander::MAX_WANDER_PPM;
+use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
 use isochrone_sync::capture::Taken;
+
+/// A clock that is farther off stands still.
+const MAX_RATE_PRIOR_PPM: u32 = 999_999;
 
 /// Puts the traces of many Linux hosts on one clock, with proven error bounds.
 #[derive(Debug, Parser)]
@@ -34,9 +40,14 @@ pub(crate) enum Command {
         isochrone sync web/ app/ db/ --write together/   and write copies that any CTF viewer shows on one clock\n  \
         isochrone sync web/ app/ switch.pcap             with what a switch between them saw\n  \
         isochrone sync web1.pcap web2.pcapng             from captures alone\n  \
-        isochrone sync --messages list.txt               from a list of messages\n\n\
-        Hosts are tied together by TCP packets that both of them traced. Record on every host:\n  \
+        isochrone sync --messages list.txt               from a list of messages\n  \
+        isochrone sync --trust-clock app,db web/ app/ db/  app and db share a clock by PTP\n\n\
+        Hosts are tied together by packets that both of them traced: TCP, UDP, ICMP echo. Record on every host:\n  \
         lttng enable-event --kernel net_dev_queue,net_if_receive_skb\n\n\
+        Each message bounds the clocks of two hosts at its own instant; how far that reaches depends on how constant their \
+        rates are, which --wander says. Clocks that were set, stopped or slewed are noticed and reported as breaks. \
+        Hosts whose clocks are one already (PTP, or several tracers on one machine) are named with --trust-clock: \
+        then each of them profits from the messages of the others, and messages between them test the claim.\n\n\
         A capture (pcap, pcapng; not compressed) is a host of its own, called like the file without its extension, and \
         stamped by the wall clock of where it was taken: `web1.pcap` beside an LTTng trace of web1 is the clock `web1#2`. \
         Packet types, directions and addresses in it tell whether it was taken on an end host or on the way (a switch, a \
@@ -87,10 +98,31 @@ pub(crate) struct Sync {
     /// Host whose clock all others are put on [default: the one that keeps the worst uncertainty least]
     #[arg(long, value_name = "HOST")]
     pub(crate) reference: Option<String>,
+    /// How far the rate of a clock may be from constant, in parts per million, unless messages show more: all bounds are
+    /// guaranteed under this condition. 0.1 suits computers in rooms of a steady temperature; more gives wider bounds away from
+    /// messages; 0 takes clocks for straight lines
+    #[arg(long, value_name = "PPM", default_value_t = WANDER_PPM, value_parser = wander, allow_negative_numbers = true)]
+    pub(crate) wander: f64,
+    /// How far apart the rates of two clocks can be, in parts per million, where messages do not tell. Crystals stay within
+    /// 100; NTP slews by up to 500
+    #[arg(long, value_name = "PPM", default_value_t = RATE_PRIOR_PPM, value_parser = rate_prior, allow_negative_numbers = true)]
+    pub(crate) rate_prior: u32,
+    /// Share of the round trip by which the least delays of the two directions may differ: what the likely error (e95) allows
+    /// for. No guarantee depends on it. 0: both ways take equally long; 1: nothing is known of them
+    #[arg(long, value_name = "SHARE", default_value_t = ASYMMETRY, value_parser = share, allow_negative_numbers = true)]
+    pub(crate) asymmetry: f64,
+    /// Hosts that share a clock already, by PTP or because they are one machine: their Unix times are taken to be equal. May be
+    /// repeated for several groups; a note says how many messages contradict it
+    #[arg(long, value_name = "HOST,…", value_parser = group)]
+    pub(crate) trust_clock: Vec<Group>,
     /// What to print: a report for people, or the corrections themselves
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
 }
+
+/// Hosts that are named together.
+#[derive(Debug, Clone)]
+pub(crate) struct Group(pub(crate) Vec<String>);
 
 #[derive(Debug, Args)]
 pub(crate) struct Events {
@@ -163,6 +195,35 @@ pub(crate) struct Convert {
 fn taken(text: &str) -> Result<(String, Taken), String> {
     let (name, place) = text.rsplit_once('=').ok_or("it is no NAME=PLACE")?;
     Ok((name.to_owned(), place.parse()?))
+}
+
+/// How far a rate may be from constant, ppm.
+fn wander(text: &str) -> Result<f64, String> {
+    number(text, MAX_WANDER_PPM).ok_or_else(|| format!("it is no number of ppm from 0 to {MAX_WANDER_PPM}"))
+}
+
+/// A part of a whole.
+fn share(text: &str) -> Result<f64, String> {
+    number(text, 1.0).ok_or_else(|| "it is no share: a number from 0 to 1".to_owned())
+}
+
+fn number(text: &str, most: f64) -> Option<f64> {
+    text.parse().ok().filter(|number| (0.0..=most).contains(number))
+}
+
+/// How far two rates may be apart, whole ppm.
+fn rate_prior(text: &str) -> Result<u32, String> {
+    let known = text.parse().ok().filter(|ppm| (1..=MAX_RATE_PRIOR_PPM).contains(ppm));
+    known.ok_or_else(|| format!("it is no whole number of ppm from 1 to {MAX_RATE_PRIOR_PPM}"))
+}
+
+/// Names with commas between them.
+fn group(text: &str) -> Result<Group, String> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    match names.iter().any(String::is_empty) || names.len() < 2 {
+        true => Err("name two hosts or more, with commas between them: app,db".to_owned()),
+        false => Ok(Group(names)),
+    }
 }
 
 /// What a command prints.

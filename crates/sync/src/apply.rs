@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use isochrone_clock::{Correction, Interval};
 use isochrone_ctf::Trace;
 
-use crate::artefact::{Artefact, ArtefactError, ClockEntry, LinkEntry, Quality};
+use crate::artefact::{Artefact, ArtefactError, ClockEntry, LinkEntry, Quality, TRUSTED};
 use crate::hosts;
 
 /// The clocks of an artefact, ready to be applied.
@@ -177,8 +177,9 @@ impl Clock {
 /// Whether a chain of links without contradictions leads from one host to another.
 fn is_proven(artefact: &Artefact, from: &str, to: &str) -> bool {
     let sound = |link: &&LinkEntry| matches!(link.quality, Quality::Accurate | Quality::Incomplete);
-    let both_ways = |link: &&LinkEntry| link.messages.a_to_b > 0 && link.messages.b_to_a > 0;
-    let links: Vec<&LinkEntry> = artefact.links.iter().filter(sound).filter(both_ways).collect();
+    // Messages that all go one way tie nothing.
+    let ties = |link: &&LinkEntry| link.min_rtt_ns.is_some() || link.method == TRUSTED;
+    let links: Vec<&LinkEntry> = artefact.links.iter().filter(sound).filter(ties).collect();
     let mut reached = vec![from];
     let mut next = 0;
     while let Some(&host) = reached.get(next) {

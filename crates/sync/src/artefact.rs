@@ -11,6 +11,9 @@ use crate::input::Refused;
 /// The version written, and the only one read.
 pub const VERSION: u32 = 1;
 
+/// The method of a link between hosts that are trusted to share a clock.
+pub const TRUSTED: &str = "trusted";
+
 /// A whole `sync.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Artefact {
@@ -128,7 +131,7 @@ pub struct LinkEntry {
     pub b: String,
     /// What the link is worth.
     pub quality: Quality,
-    /// How the point inside the corridor was chosen.
+    /// How the point inside the corridor was chosen; [`TRUSTED`] where there is nothing to choose.
     pub method: String,
     /// Counts.
     pub messages: MessageCounts,
@@ -152,7 +155,8 @@ pub struct LinkEntry {
 pub enum Quality {
     /// Both half hulls bound the rate and no message is inverted.
     Accurate,
-    /// The messages contradict each other, and are few: the line that violates them least.
+    /// Messages contradict each other, or the corrections, or a trusted clock: the best that can be had, without a
+    /// guarantee.
     Approximate,
     /// Rate or offset is unbounded on a side.
     Incomplete,

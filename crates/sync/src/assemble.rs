@@ -5,7 +5,7 @@ use isochrone_clock::{BreakKind, ClockBreak, LinkQuality, LinkReport, Side, Solu
 
 use crate::artefact::{
     Artefact, BreakEntry, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model, Quality,
-    SuspectEntry, TraceEntry, VERSION,
+    SuspectEntry, TRUSTED, TraceEntry, VERSION,
 };
 use crate::hosts::{self, HostClock};
 use crate::input::Inputs;
@@ -40,7 +40,11 @@ pub(crate) fn assemble(
         for b in a + 1..clocks.len() {
             let report = solution.links.iter().find(|l| (l.a, l.b) == (a, b));
             let mut entry = link_entry(&clocks[a], &clocks[b], report, links.counts(a, b));
-            entry.inversions = report.and_then(|r| r.inversions).unwrap_or(0) as u64;
+            if let Some(found) = links.trust().between(a, b) {
+                (entry.method, entry.quality) = (TRUSTED.to_owned(), Quality::Accurate);
+                entry.inversions = found.messages;
+            }
+            entry.quality = held_against(entry.inversions, entry.quality);
             link_entries.push(entry);
         }
     }
@@ -120,6 +124,7 @@ fn link_entry(
         wander_ppm: 0.0,
     };
     let Some(report) = report else { return entry };
+    entry.inversions = report.inversions.unwrap_or(0) as u64;
     entry.rate_ppm = report.rate_ppm;
     entry.quality = match &report.quality {
         LinkQuality::Accurate => Quality::Accurate,
@@ -136,8 +141,17 @@ fn link_entry(
     let (lo, hi) = report.offset_at_middle_ns;
     entry.offset_at_middle_ns = (lo.and_then(with_offsets), hi.and_then(with_offsets));
     entry.min_rtt_ns = report.min_rtt_ns;
-    entry.wander_ppm = report.wander_ppm;
+    // As it was given: the mathematics counts in parts per trillion.
+    entry.wander_ppm = (report.wander_ppm * 1e6).round() / 1e6;
     entry
+}
+
+/// Whatever a solution thinks of a link: nothing is proven where a message arrives before it was sent.
+fn held_against(inversions: u64, quality: Quality) -> Quality {
+    match quality {
+        Quality::Accurate | Quality::Incomplete if inversions > 0 => Quality::Approximate,
+        quality => quality,
+    }
 }
 
 /// The messages of all links that were left out because they look wrong.
@@ -176,5 +190,23 @@ fn break_entry(found: &ClockBreak) -> BreakEntry {
         .to_owned(),
         size_ppm: found.size_ppm,
         size_ns: found.size_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_of_a_sound_link_is_inverted() {
+        let check = |quality, expect| {
+            assert_eq!(held_against(0, quality), quality);
+            assert_eq!(held_against(1, quality), expect);
+        };
+        check(Quality::Accurate, Quality::Approximate);
+        check(Quality::Incomplete, Quality::Approximate);
+        check(Quality::Approximate, Quality::Approximate);
+        check(Quality::Refused, Quality::Refused);
+        check(Quality::Absent, Quality::Absent);
     }
 }

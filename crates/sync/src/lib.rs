@@ -28,6 +28,7 @@ mod synchronize;
 pub mod text_messages;
 pub mod tracer;
 pub mod traffic;
+mod trusted;
 
 pub use capture::{CaptureFacts, InputCapture};
 pub use extract::{Extraction, extract, survey};

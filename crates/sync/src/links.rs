@@ -1,43 +1,59 @@
 //! The messages of every pair of clocks, on their way from matching to the mathematics and to the artefact.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use isochrone_clock::{Corridor, Infeasible, LinkData, LinkQuality, LinkReport, Point, Refusal, Solution};
+use isochrone_clock::{
+    Corridor, Infeasible, LinkData, LinkQuality, LinkReport, Point, Refusal, Side, Solution, Span,
+};
 
 use crate::artefact::MessageCounts;
 use crate::hosts::HostClock;
 use crate::input::Refused;
 use crate::matching::{Message, Summary};
+use crate::trusted::{HostLink, Trust};
 
 /// Pairs of clocks `(a, b)`, `a < b`, and what their messages say.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     pairs: BTreeMap<(usize, usize), Pair>,
+    trust: Trust,
 }
 
 #[derive(Debug, Default)]
 struct Pair {
+    /// In the times of the groups of the two clocks, and in the order of these groups.
     corridor: Corridor,
     counts: MessageCounts,
 }
 
 impl Links {
+    /// Of clocks that are one where they are trusted to be.
+    pub(crate) fn new(trust: Trust) -> Self {
+        Self { pairs: BTreeMap::new(), trust }
+    }
+
     /// Adds a message; `O(log n)` almost always.
     pub(crate) fn add(&mut self, message: Message) {
         let (a, b) = pair_of(message.sender, message.receiver);
         let Pair { corridor, counts } = self.pairs.entry((a, b)).or_default();
-        let (inserted, count) = if message.sender == a {
-            (corridor.a_to_b(message.sent, message.received), &mut counts.a_to_b)
-        } else {
-            (corridor.b_to_a(message.sent, message.received), &mut counts.b_to_a)
-        };
-        *(if inserted.is_ok() { count } else { &mut counts.dropped }) += 1;
+        let count = if message.sender == a { &mut counts.a_to_b } else { &mut counts.b_to_a };
+        let (sender, receiver) = (self.trust.group(message.sender), self.trust.group(message.receiver));
+        let inserted = self.trust.shifted(message).is_some_and(|message| match sender.cmp(&receiver) {
+            Ordering::Less => corridor.a_to_b(message.sent, message.received).is_ok(),
+            Ordering::Greater => corridor.b_to_a(message.sent, message.received).is_ok(),
+            Ordering::Equal => {
+                self.trust.check((a, b), &message);
+                true
+            }
+        });
+        *(if inserted { count } else { &mut counts.dropped }) += 1;
     }
 
     /// Adds what the matching counted beside the messages, and gives the clocks their final numbers: a clock without one
     /// has no events. Numbers keep the order of the clocks.
     pub(crate) fn finish(self, summary: &Summary, numbers: &[Option<usize>]) -> Self {
-        let Self { mut pairs } = self;
+        let Self { mut pairs, trust } = self;
         for (&(sender, receiver), found) in &summary.pairs {
             let counts = &mut pairs.entry(pair_of(sender, receiver)).or_default().counts;
             counts.ambiguous += found.ambiguous;
@@ -45,17 +61,39 @@ impl Links {
             counts.translated += found.translated;
         }
         let number = |((a, b), pair)| Some(((numbers[a]?, numbers[b]?), pair));
-        Self { pairs: pairs.into_iter().filter_map(number).collect() }
+        Self { pairs: pairs.into_iter().filter_map(number).collect(), trust: trust.kept(numbers) }
     }
 
-    /// The same messages under other numbers of the clocks, in the same order.
-    pub(crate) fn renumbered(self, numbers: &[usize]) -> Self {
-        let pairs = self.pairs.into_iter();
-        Self { pairs: pairs.map(|((a, b), pair)| ((numbers[a], numbers[b]), pair)).collect() }
+    /// Which clocks are one.
+    pub(crate) fn trust(&self) -> &Trust {
+        &self.trust
     }
 
+    /// What the messages say, by the groups of the clocks.
     pub(crate) fn corridors(&self) -> Vec<LinkData> {
-        self.pairs.iter().map(|(&(a, b), pair)| LinkData { a, b, corridor: pair.corridor.clone() }).collect()
+        let of_groups = |(&(a, b), pair): (&(usize, usize), &Pair)| {
+            let (a, b) = pair_of(self.trust.group(a), self.trust.group(b));
+            (a != b).then(|| LinkData { a, b, corridor: pair.corridor.clone() })
+        };
+        self.pairs.iter().filter_map(of_groups).collect()
+    }
+
+    /// The solution for the clocks from that for their groups.
+    pub(crate) fn expanded(&self, solution: Solution, spans: &[Span], reference: Option<usize>) -> Solution {
+        if self.trust.is_trivial() {
+            return solution;
+        }
+        let tied = |&(&(a, b), _): &(&(usize, usize), &Pair)| self.trust.between(a, b).is_none();
+        let pairs: Vec<_> = self.pairs.iter().filter(tied).collect();
+        let points: Vec<_> = pairs
+            .iter()
+            .map(|(_, pair)| |side: Side| -> Vec<Point> { pair.corridor.points(side).collect() })
+            .collect();
+        let with_points =
+            pairs.iter().zip(&points).filter(|((_, pair), _)| pair.corridor.messages() != (0, 0));
+        let links: Vec<HostLink<'_>> =
+            with_points.map(|((pair, _), points)| HostLink { a: pair.0, b: pair.1, points }).collect();
+        self.trust.expanded(&solution, spans, &links, reference)
     }
 
     pub(crate) fn counts(&self, a: usize, b: usize) -> MessageCounts {
@@ -69,14 +107,19 @@ impl Links {
     }
 }
 
-/// The links that a solution does not use because their messages contradict each other, with the contradiction.
-pub(crate) fn refused(clocks: &[HostClock], solution: &Solution) -> Vec<Refused> {
+/// The links that a solution, by the groups of the clocks, does not use because their messages contradict each other, with
+/// the contradiction.
+pub(crate) fn refused(clocks: &[HostClock], trust: &Trust, solution: &Solution) -> Vec<Refused> {
+    let name = |group: usize| -> String {
+        let members = clocks.iter().enumerate().filter(|(clock, _)| trust.group(*clock) == group);
+        members.map(|(_, clock)| clock.host.as_str()).collect::<Vec<_>>().join(" = ")
+    };
     let refuse = |link: &LinkReport| {
         let LinkQuality::Refused { why } = &link.quality else { return None };
-        let (a, b) = (&clocks[link.a].host, &clocks[link.b].host);
+        let (a, b) = (&name(link.a), &name(link.b));
         let mut reason = why.to_string();
         if let Refusal::Loop { clocks: around } = why {
-            let names: Vec<&str> = around.iter().map(|&clock| clocks[clock].host.as_str()).collect();
+            let names: Vec<String> = around.iter().map(|&group| name(group)).collect();
             reason += &format!(" {}", names.join(" – "));
         }
         if let Refusal::Contradiction(contradiction) = why {

@@ -8,6 +8,7 @@ use crate::input::Inputs;
 use crate::links::Links;
 use crate::matching::Summary;
 use crate::options::Options;
+use crate::trusted::Contradicted;
 
 /// All notes, about hosts first, then about links.
 pub(crate) fn about(
@@ -27,6 +28,8 @@ pub(crate) fn about(
     notes.extend(translated(clocks, links));
     notes.extend(expired(summary));
     notes.extend(solution.links.iter().filter_map(|link| assumption(clocks, link, options)));
+    notes.extend(solution.links.iter().filter_map(|link| inverted(clocks, link)));
+    notes.extend(links.trust().contradicted().map(|(pair, found)| mistrusted(clocks, pair, found)));
     if let [only] = clocks {
         let host = &only.host;
         notes.push(format!("all traces are of one clock, that of {host}: there is nothing to synchronize"));
@@ -105,4 +108,25 @@ fn assumption(clocks: &[HostClock], link: &LinkReport, options: &Options) -> Opt
     (link.quality == LinkQuality::Incomplete).then(|| {
         format!("{pair}: the messages leave the rates open; the bounds assume that they differ by at most {prior} ppm")
     })
+}
+
+/// A link that seems sound, and whose messages the corrections nevertheless do not obey.
+fn inverted(clocks: &[HostClock], link: &LinkReport) -> Option<String> {
+    let count = link.inversions.filter(|&count| count > 0)?;
+    matches!(link.quality, LinkQuality::Accurate | LinkQuality::Incomplete).then(|| {
+        format!(
+            "{} – {}: {count} of the messages that bound the corridor still arrive before they were sent; the link is \
+             taken for approximate",
+            clocks[link.a].host, clocks[link.b].host
+        )
+    })
+}
+
+/// Messages that a clock which two hosts are said to share has no place for.
+fn mistrusted(clocks: &[HostClock], (a, b): (usize, usize), found: Contradicted) -> String {
+    format!(
+        "{} – {}: {} messages contradict the trust in their common clock: by it they arrive up to {} ns before they were \
+         sent; nothing is proven of these hosts",
+        clocks[a].host, clocks[b].host, found.messages, found.by_ns
+    )
 }

@@ -11,6 +11,8 @@ pub struct Options {
     pub reference: Option<String>,
     /// What is believed of clocks and links.
     pub model: Model,
+    /// Groups of hosts that already share a clock: their Unix times are taken to be equal.
+    pub trusted: Vec<Vec<String>>,
     /// Where captures were taken, by the names of their hosts, instead of what the captures show.
     pub taken: Vec<(String, Taken)>,
 }

@@ -24,6 +24,7 @@ use crate::record::Direction;
 use crate::rounds::{Source, match_sources};
 use crate::text_messages::{Fault, TextError, TextMessages};
 use crate::traffic::Traffic;
+use crate::trusted::Trust;
 
 /// Progress over a list of messages is told in pieces of so many bytes.
 const TELL_AFTER: u64 = 1 << 20;
@@ -58,14 +59,17 @@ pub enum SyncError {
         /// Why each of them is of no use.
         refused: Vec<Refused>,
     },
-    /// `--reference` names no host.
+    /// The reference, or a host whose clock is to be trusted, is not there.
     #[error("no host is called `{name}`; there are {known}")]
-    UnknownReference {
+    UnknownHost {
         /// The name given.
         name: String,
         /// The names there are.
         known: String,
     },
+    /// Hosts that are trusted to share a clock say that its zero lies centuries apart.
+    #[error("the clock of {0} cannot be shared: its offset is too far from those of the others")]
+    TrustedApart(String),
     /// Something is said of a capture that is not there.
     #[error("no capture is called `{0}`: its name is that of the file without the extension")]
     UnknownCapture(String),
@@ -97,7 +101,9 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let mut stamped = hosts::group(&traces);
     hosts::add_captures(&mut stamped, &inputs.captures);
     let mut refused = unclocked(inputs, &stamped);
-    let Reading { facts, traffic, captures, messages, packets } = read(inputs, &stamped, options, progress);
+    let trust = Trust::new(&stamped, &options.trusted)?;
+    let Reading { facts, traffic, captures, messages, packets } =
+        read(inputs, &stamped, trust, options, progress);
     refused.extend(capture::refused(&inputs.captures, &captures));
 
     let (mut clocks, mut spans) = (Vec::new(), Vec::new());
@@ -125,7 +131,7 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let of_captures = captures.iter().flat_map(|facts| &facts.diagnostics);
     let read = facts.iter().flat_map(TraceFacts::diagnostics).chain(of_captures);
     let damaged = opened.chain(read).any(Diagnostic::is_loss);
-    let partial = damaged || !artefact.refused.is_empty() || artefact.islands.len() > 1;
+    let partial = damaged || is_partial(&artefact);
     let advice = advice::for_hosts(&clocks, &traffic);
     Ok(Outcome { artefact, facts, captures, packets, advice, refused, notes, partial })
 }
@@ -146,7 +152,10 @@ pub fn synchronize_messages(
     names.sort_unstable();
     let mut places = vec![0; names.len()];
     names.iter().enumerate().for_each(|(place, &(_, host))| places[host] = place);
-    let (mut spans, mut links) = (vec![None; names.len()], Links::default());
+    let named: Vec<HostClock> =
+        names.into_iter().map(|(name, _)| HostClock::named(name, Vec::new())).collect();
+    let mut links = Links::new(Trust::new(&named, &options.trusted)?);
+    let mut spans = vec![None; named.len()];
     let mut told = 0;
     while let Some(message) = list.next() {
         let message = renumbered(message?, &places);
@@ -162,30 +171,35 @@ pub fn synchronize_messages(
     }
     // Hosts without messages are no clocks.
     let mut evidence = Evidence::default();
-    let mut numbers = vec![0; names.len()];
-    for ((name, _), (span, number)) in names.into_iter().zip(spans.into_iter().zip(&mut numbers)) {
-        *number = evidence.clocks.len();
+    let mut numbers = Vec::with_capacity(named.len());
+    for (clock, span) in named.into_iter().zip(spans) {
+        numbers.push(span.map(|_| evidence.clocks.len()));
         match span {
             Some(span) => {
-                evidence.clocks.push(HostClock::named(name, Vec::new()));
+                evidence.clocks.push(clock);
                 evidence.spans.push(span);
             }
             None => {
                 let why = "no message is from it or for it".to_owned();
-                evidence.refused.push(Refused { what: "host", name, why });
+                evidence.refused.push(Refused { what: "host", name: clock.host, why });
             }
         }
     }
     if evidence.clocks.is_empty() {
         return Err(TextError { path: path.to_owned(), line: None, why: Fault::NoMessages }.into());
     }
-    evidence.links = links.renumbered(&numbers);
+    evidence.links = links.finish(&evidence.packets, &numbers);
     let Settled { mut artefact, packets, refused, notes, .. } =
         settle(&Inputs::default(), &[], evidence, options)?;
     artefact.refused = refused.iter().map(Into::into).collect();
-    let partial = !artefact.refused.is_empty() || artefact.islands.len() > 1;
+    let partial = is_partial(&artefact);
     let (facts, captures, advice) = (Vec::new(), Vec::new(), Vec::new());
     Ok(Outcome { artefact, facts, captures, packets, advice, refused, notes, partial })
+}
+
+/// Whether something was not used, or not all hosts are on one clock.
+fn is_partial(artefact: &Artefact) -> bool {
+    !artefact.refused.is_empty() || !artefact.contradictions.is_empty() || artefact.islands.len() > 1
 }
 
 fn renumbered(message: Message, numbers: &[usize]) -> Message {
@@ -227,9 +241,16 @@ fn settle(
         return Err(SyncError::NothingToDo { refused });
     }
     let reference = find_reference(&clocks, options.reference.as_deref())?;
-    let network = Network { clocks: spans, links: links.corridors(), model: options.model, reference };
+    let trust = links.trust();
+    let network = Network {
+        clocks: trust.spans(&spans),
+        links: links.corridors(),
+        model: options.model,
+        reference: reference.map(|clock| trust.group(clock)),
+    };
     let solution = solve(&network)?;
-    refused.extend(links::refused(&clocks, &solution));
+    refused.extend(links::refused(&clocks, trust, &solution));
+    let solution = links.expanded(solution, &spans, reference);
     let notes = notes::about(inputs, &clocks, facts, (&links, &packets), &solution, options);
     let artefact = assemble(inputs, &clocks, &solution, &links, reference, options);
     Ok(Settled { artefact, clocks, packets, refused, notes })
@@ -266,7 +287,13 @@ struct Reading {
 }
 
 /// Reads the traces and captures of all clocks side by side, and matches their packets.
-fn read(inputs: &Inputs, clocks: &[HostClock], options: &Options, progress: Progress<'_>) -> Reading {
+fn read(
+    inputs: &Inputs,
+    clocks: &[HostClock],
+    trust: Trust,
+    options: &Options,
+    progress: Progress<'_>,
+) -> Reading {
     let mut order = Vec::new();
     for (number, clock) in clocks.iter().enumerate() {
         order.extend(clock.traces.iter().map(|&trace| (trace, number)));
@@ -281,7 +308,7 @@ fn read(inputs: &Inputs, clocks: &[HostClock], options: &Options, progress: Prog
         capture::beside(&inputs.captures, &mut captures, &traced);
     }
     let mut readers = capture::readers(&inputs.captures, clocks, &mut captures, progress);
-    let mut messages = Links::default();
+    let mut messages = Links::new(trust);
     let streams_too = streams.iter_mut().map(|s| s as &mut dyn Source);
     let mut sources: Vec<&mut dyn Source> =
         streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn Source)).collect();
@@ -339,10 +366,14 @@ fn eventless(inputs: &Inputs, clock: &HostClock, facts: &[TraceFacts]) -> Vec<Re
 }
 
 fn find_reference(clocks: &[HostClock], name: Option<&str>) -> Result<Option<usize>, SyncError> {
-    let Some(name) = name else { return Ok(None) };
+    name.map(|name| find_host(clocks, name)).transpose()
+}
+
+/// The clock that a user means.
+pub(crate) fn find_host(clocks: &[HostClock], name: &str) -> Result<usize, SyncError> {
     let names =
         clocks.iter().map(|clock| (clock.host.as_str(), clock.id.as_str(), clock.hostnames.as_slice()));
-    hosts::find(names, name).map(Some).ok_or_else(|| SyncError::UnknownReference {
+    hosts::find(names, name).ok_or_else(|| SyncError::UnknownHost {
         name: name.to_owned(),
         known: clocks.iter().map(|clock| clock.host.as_str()).collect::<Vec<_>>().join(", "),
     })

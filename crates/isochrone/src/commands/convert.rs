@@ -137,9 +137,12 @@ impl Row<'_> {
             (Some(lo), Some(hi)) => {
                 writeln!(
                     out,
-                    "  surely between {} and +{} of it",
+                    "  surely between {} and +{} of it{}",
                     figures::duration(lo),
-                    figures::duration(hi)
+                    figures::duration(hi),
+                    self.e95_ns.map_or_else(String::new, |e95| {
+                        format!(", most likely within ± {}", figures::duration(e95))
+                    }),
                 )
             }
             (None, None) => writeln!(out, "  no bounds: the time lies outside what was traced"),

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use isochrone_clock::Model;
 use isochrone_ctf::Diagnostic;
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::{Inputs, Options, Outcome, copies, synchronize, synchronize_messages};
@@ -20,8 +21,13 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
     }
     let options = Options {
         reference: arguments.reference.clone(),
+        model: Model {
+            wander_ppm: arguments.wander,
+            prior_ppm: arguments.rate_prior,
+            asymmetry: arguments.asymmetry,
+        },
+        trusted: arguments.trust_clock.iter().map(|group| group.0.clone()).collect(),
         taken: arguments.captured.clone(),
-        ..Options::default()
     };
     if let Some(path) = &arguments.messages {
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());

@@ -18,6 +18,25 @@ pub(crate) fn duration(ns: i64) -> String {
     }
 }
 
+/// A duration with its sign; from a second on, to a microsecond: `−1.500921 s`.
+pub(crate) fn signed(ns: i64) -> String {
+    let sign = if ns < 0 { '−' } else { '+' };
+    let size = ns.saturating_abs();
+    match size {
+        0..1_000_000_000 => format!("{sign}{}", duration(size)),
+        _ => format!("{sign}{:.6} s", size as f64 / 1e9),
+    }
+}
+
+/// Parts per million as short as they can be said, and not more than three places: `0.1 ppm`.
+pub(crate) fn ppm(ppm: f64) -> String {
+    let shown = format!("{ppm:.3}");
+    match ppm > 0.0 && ppm < 0.001 {
+        true => format!("{ppm} ppm"),
+        false => format!("{} ppm", shown.trim_end_matches('0').trim_end_matches('.')),
+    }
+}
+
 /// A number in groups of three: `1,234,567`. For unsigned numbers of any width.
 pub(crate) fn count(number: impl TryInto<u128>) -> String {
     let digits = number.try_into().unwrap_or(u128::MAX).to_string();
@@ -67,6 +86,26 @@ mod tests {
         check(999_960, "1000 µs");
         check(-1_500_921_000, "-1.501 s");
         check(123_400_000, "123.4 ms");
+    }
+
+    #[test]
+    fn sizes_have_signs() {
+        let check = |ns, expect: &str| assert_eq!(signed(ns), expect);
+        check(-1_500_921_400, "−1.500921 s");
+        check(12_300, "+12.30 µs");
+        check(0, "+0 ns");
+        check(i64::MIN, "−9223372036.854776 s");
+    }
+
+    #[test]
+    fn rates_are_short() {
+        let check = |rate, expect: &str| assert_eq!(ppm(rate), expect);
+        check(0.1, "0.1 ppm");
+        check(20.0, "20 ppm");
+        check(100.0, "100 ppm");
+        check(0.000_02, "0.00002 ppm");
+        check(12.345_678, "12.346 ppm");
+        check(0.0, "0 ppm");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Rendering that several commands share.
 
+mod calm;
 pub(crate) mod complaints;
 pub(crate) mod events;
 pub(crate) mod figures;
+mod happenings;
 pub(crate) mod info;
 pub(crate) mod report;
 pub(crate) mod table;

@@ -1,15 +1,20 @@
-//! The report of a synchronization for people: verdict, hosts, links.
+//! The report of a synchronization for people: verdict, what it is conditional on, hosts, links, and what happened
+//! ([`super::happenings`]).
 
 use std::io::{self, Write};
 
 use comfy_table::Table;
 use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::{Artefact, Formula, IslandEntry, LinkEntry, Quality};
+use isochrone_sync::artefact::{Artefact, ClockEntry, IslandEntry, LinkEntry, Quality, TRUSTED};
 
-use super::{figures, table};
+use super::calm::Errors;
+use super::{figures, happenings, table};
 
 /// Pairs of hosts without messages are listed up to this many, then counted.
 const MAX_ABSENT: usize = 3;
+
+/// Pairs of hosts whose rates changed are listed up to this many, then counted.
+const MAX_RAISED: usize = 3;
 
 /// Prints the report.
 pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
@@ -25,7 +30,7 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
         writeln!(out, "{}", verdict(artefact, clocks, island))?;
     }
     if artefact.islands.iter().any(|island| island.hosts.len() > 1) {
-        writeln!(out, "This holds for clocks that ran at a constant rate while they were traced.")?;
+        writeln!(out, "{}", condition(artefact))?;
     }
     writeln!(out, "\n{}", clocks_table(clocks).trim_fmt())?;
     let (absent, present): (Vec<&LinkEntry>, Vec<&LinkEntry>) =
@@ -42,12 +47,39 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
         }
         many => writeln!(out, "{many} other pairs of hosts exchanged no packet that both traced.")?,
     }
-    Ok(())
+    happenings::print(artefact, clocks, out)
+}
+
+/// What the guarantee rests on.
+fn condition(artefact: &Artefact) -> String {
+    let usual = artefact.model.wander_ppm;
+    let rates = match usual {
+        0.0 => "are constant".to_owned(),
+        ppm => format!("are constant within ± {}", figures::ppm(ppm)),
+    };
+    let breaks = artefact.clocks.iter().any(|clock| !clock.breaks.is_empty());
+    let between = if breaks { " between breaks" } else { "" };
+    let mut raised: Vec<&LinkEntry> = artefact.links.iter().filter(|l| l.wander_ppm > usual).collect();
+    // The raised wander of a link is that of its worst stretch.
+    raised.sort_by(|a, b| b.wander_ppm.total_cmp(&a.wander_ppm));
+    let mut text = format!("This holds for clocks whose rates {rates}{between}");
+    if !raised.is_empty() {
+        let pair =
+            |link: &&LinkEntry| format!("± {} for {} – {}", figures::ppm(link.wander_ppm), link.a, link.b);
+        let shown: Vec<String> = raised.iter().take(MAX_RAISED).map(pair).collect();
+        let more = match raised.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and less for {more} more pairs"),
+        };
+        text +=
+            &format!("; where messages show that they changed, bounds allow for {}{more}", shown.join(", "));
+    }
+    text + "."
 }
 
 /// Whether two hosts saw nothing of each other, not even packets that could not be paired.
 fn is_absent(link: &LinkEntry) -> bool {
-    link.quality == Quality::Absent && link.messages.ambiguous == 0
+    link.quality == Quality::Absent && link.messages.ambiguous == 0 && link.method != TRUSTED
 }
 
 /// How good it is, in plain words.
@@ -64,23 +96,33 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
     let on_one_clock =
         format!("{} are on one clock, that of {reference}", figures::plural(hosts.len(), "host"));
     let order = match inversions {
-        0 => "none of them arrives before it was sent".to_owned(),
-        n => format!("{} of them still arrive before they were sent", figures::count(n)),
+        0 => "no message arrives before it was sent".to_owned(),
+        n => format!("{} messages still arrive before they were sent", figures::count(n)),
     };
     let (unproven, proven): (Vec<&Clock>, Vec<&Clock>) = members.into_iter().partition(|clock| !clock.proven);
     let messages = format!("{} messages", figures::count(messages));
-    let worst = proven.iter().map(|clock| (clock.error_range().1, clock.entry.host.as_str())).max();
+    let errors: Vec<(Errors, &str)> =
+        proven.iter().map(|clock| (Errors::of(clock, clocks), clock.entry.host.as_str())).collect();
+    let worst = errors.iter().map(|(errors, host)| (errors.worst, *host)).max();
+    let likely = errors.iter().map(|(errors, _)| errors.likely).max().unwrap_or(0);
+    let beside = match errors.iter().any(|(errors, _)| errors.at_steps.is_some()) {
+        true => "outside of steps ",
+        false => "",
+    };
     let mut text = match worst.filter(|_| proven.len() > 1) {
         Some((worst, host)) => format!(
-            "{on_one_clock}: {messages} prove that no time is off by more than ± {} (on {host}), and {order}.",
-            figures::duration(worst)
+            "{on_one_clock}: {messages} prove that {beside}no time is off by more than ± {} (on {host}), and most likely \
+             none by more than ± {} (e95); {order}.",
+            figures::duration(worst),
+            figures::duration(likely),
         ),
         None => format!("{on_one_clock}, by {messages}; {order}."),
     };
     if !unproven.is_empty() {
         let names: Vec<&str> = unproven.iter().map(|clock| clock.entry.host.as_str()).collect();
         text += &format!(
-            " Nothing is proven of {}: the few messages on the way to the reference contradict each other.",
+            " Nothing is proven of {}: messages on the way to the reference contradict each other, or a clock that was \
+             trusted.",
             names.join(", ")
         );
     }
@@ -117,6 +159,7 @@ fn clocks_table(clocks: &Clocks) -> Table {
         "reference time = rate · own time + offset",
         "off by at most",
         "at best",
+        "most likely",
         "its wall clock is",
     ];
     let mut table = table::new(&header);
@@ -126,16 +169,17 @@ fn clocks_table(clocks: &Clocks) -> Table {
             table.add_row([host, "the reference".to_owned()]);
             continue;
         };
-        let (best, worst) = clock.error_range();
+        let Errors { best, worst, likely, .. } = Errors::of(clock, clocks);
         let shown = |error: i64| match clock.proven {
             true => format!("± {}", figures::duration(error)),
             false => "not proven".to_owned(),
         };
         table.add_row([
             host,
-            formula(&clock.entry.formula),
+            formula(&clock.entry),
             shown(worst),
             shown(best),
+            format!("± {}", figures::duration(likely)),
             wall_clock(clock, reference),
         ]);
     }
@@ -143,11 +187,16 @@ fn clocks_table(clocks: &Clocks) -> Table {
     table
 }
 
-/// The line, its offset to three places: enough for ns.
-fn formula(Formula { slope, offset_ns }: &Formula) -> String {
+/// The line, or the first of several, its offset to three places: enough for ns.
+fn formula(entry: &ClockEntry) -> String {
+    let (slope, offset_ns) = (&entry.formula.slope, &entry.formula.offset_ns);
     let (sign, size) = offset_ns.strip_prefix('-').map_or(('+', offset_ns.as_str()), |size| ('−', size));
     let shown = size.find('.').and_then(|point| size.get(..point + 4)).unwrap_or(size);
-    format!("{slope} · t {sign} {shown} ns")
+    let more = match entry.knots.len() {
+        0..=2 => "",
+        _ => " at first",
+    };
+    format!("{slope} · t {sign} {shown} ns{more}")
 }
 
 /// How far the host's wall clock was from that of the reference, at the first instant.
@@ -168,33 +217,44 @@ fn links_table(links: &[&LinkEntry]) -> Table {
         "rate of b against a, ppm",
         "b − a at the middle",
         "least round trip",
-        "unsure",
+        "besides",
     ];
     let mut table = table::new(&header);
     for link in links {
         let (lo, hi) = link.offset_at_middle_ns;
-        let unsure = match (link.messages.ambiguous, link.inversions) {
-            (0, 0) => String::new(),
-            (ambiguous, 0) => format!("{ambiguous} ambiguous"),
-            (ambiguous, inversions) => format!("{ambiguous} ambiguous, {inversions} inverted"),
-        };
         table.add_row([
             format!("{} – {}", link.a, link.b),
-            quality(link.quality).to_owned(),
+            quality(link).to_owned(),
             figures::count(link.messages.a_to_b),
             figures::count(link.messages.b_to_a),
             figures::range(link.rate_ppm.0, link.rate_ppm.1, |ppm| format!("{ppm:+.2}")),
             figures::range(lo, hi, |ns| format!("{ns} ns")),
             link.min_rtt_ns.map_or_else(|| "?".to_owned(), figures::duration),
-            unsure,
+            besides(link),
         ]);
     }
     table::right_from(&mut table, 2);
     table
 }
 
-fn quality(quality: Quality) -> &'static str {
-    match quality {
+/// What became of messages that are not simply there; nothing where nothing did.
+fn besides(link: &LinkEntry) -> String {
+    let counts = &link.messages;
+    let told = [
+        (counts.offloaded, "offloaded"),
+        (counts.translated, "translated"),
+        (counts.ambiguous, "ambiguous"),
+        (counts.suspect, "suspect"),
+        (counts.dropped, "dropped"),
+        (link.inversions, "inverted"),
+    ];
+    let told = told.iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, what)| format!("{} {what}", figures::count(*count))).collect::<Vec<_>>().join(", ")
+}
+
+fn quality(link: &LinkEntry) -> &'static str {
+    match link.quality {
+        Quality::Accurate if link.method == TRUSTED => "trusted",
         Quality::Accurate => "accurate",
         Quality::Approximate => "approximate",
         Quality::Incomplete => "incomplete",
