@@ -1,7 +1,7 @@
 //! A corridor within a range of rates: the lowest and the highest time of the other clock at any instant.
 //!
-//! This is the guarantee of a link. [`crate::corridor::Corridor::within`] makes one; [`crate::relation`] joins them
-//! over the breaks of a clock, and [`crate::reach`] joins links.
+//! This is the guarantee of a link. [`crate::corridor::Corridor::within`] makes one; `relation` joins them
+//! over the breaks of a clock, and `reach` joins links.
 //!
 //! Where rates are constant, the highest relation at an instant is a tangent of the half hull. Where the rate may leave
 //! its constant by ± w, a message at x bounds the relation at t by its own half-plane relaxed by w·|t − x|: then the

@@ -1,6 +1,6 @@
 //! Which clock it was that was set or stopped: every link of it shows the break, its neighbours' other links do not.
 //!
-//! [`crate::island`] asks for the breaks of an island's clocks.
+//! `island` asks for the breaks of an island's clocks.
 
 use crate::link::Link;
 use crate::relation::{BreakKind, Relation};
