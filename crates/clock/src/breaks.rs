@@ -21,6 +21,8 @@ pub struct ClockBreak {
 
 /// Breaks of the two clocks of a link by themselves.
 struct Seen {
+    /// The clocks of its link.
+    link: (usize, usize),
     kind: BreakKind,
     ends: [(usize, Span); 2],
     size_ns: i64,
@@ -32,18 +34,29 @@ pub(crate) fn of_clocks(links: &[Link], clocks: usize, reference: Option<usize>)
     let relations = || links.iter().filter_map(|l| Some((l, l.relation.as_ref()?)));
     let seen: Vec<Seen> = relations().flat_map(|(l, r)| on_link(l, r)).collect();
     // Of the links of a clock with messages before and behind, the share that shows a break about then.
-    let share = |(clock, at): (usize, Span)| {
-        let same = |s: &&Seen| s.ends.iter().any(|&(c, span)| c == clock && overlap(span, at));
+    let share = |(clock, at): (usize, Span), of: &Seen| {
+        // What a clock did shows on all its links, by the same size.
+        let is_alike = |s: &Seen| {
+            let is_large = match of.kind {
+                BreakKind::Step => s.size_ns.unsigned_abs() >= of.size_ns.unsigned_abs() / 2,
+                BreakKind::Slew => s.size_ppm.abs() >= of.size_ppm.abs() / 2.0,
+            };
+            s.kind == of.kind && is_large
+        };
+        let same = |s: &&Seen| is_alike(s) && s.ends.iter().any(|&(c, span)| c == clock && overlap(span, at));
         let could = |(link, _): &(&Link, &Relation)| {
             let range = if link.a == clock { link.corridor.x_range() } else { link.corridor.y_range() };
             (link.a == clock || link.b == clock)
                 && range.is_some_and(|(first, last)| first <= at.begin && at.end <= last)
         };
-        seen.iter().filter(same).count() as f64 / relations().filter(could).count().max(1) as f64
+        // One link may show several at about one time.
+        let mut links: Vec<(usize, usize)> = seen.iter().filter(same).map(|s| s.link).collect();
+        links.dedup();
+        links.len() as f64 / relations().filter(could).count().max(1) as f64
     };
     let mut found: Vec<Vec<ClockBreak>> = vec![Vec::new(); clocks];
     for s in &seen {
-        let shares = s.ends.map(share);
+        let shares = s.ends.map(|end| share(end, s));
         for (end, sign) in [(0, -1), (1, 1)] {
             let (clock, raw) = s.ends[end];
             let is_reference = Some(clock) == reference;
@@ -79,6 +92,7 @@ pub(crate) fn of_clocks(links: &[Link], clocks: usize, reference: Option<usize>)
 
 fn on_link(link: &Link, relation: &Relation) -> Vec<Seen> {
     let seen = |b: crate::relation::Break| Seen {
+        link: (link.a, link.b),
         kind: b.kind,
         ends: [(link.a, b.x), (link.b, b.y)],
         size_ns: b.size_ns,

@@ -144,9 +144,10 @@ impl<'a> IslandSolver<'a> {
             [begin, end].map(|raw| self.island.to_reference(clock, raw))
         });
         let (first, last) = ends.fold((i64::MAX, i64::MIN), |(a, b), t| (a.min(t), b.max(t)));
+        let limit = |t: i64| t.clamp(-crate::MAX_ABS_NS, crate::MAX_ABS_NS);
+        let (first, last) = (limit(first), limit(last));
         // Far enough out for the bounds of the ends of all spans.
         let beyond = (self.island.tree.worst.1.min(1 << 60) as i64).saturating_mul(2).saturating_add(1000);
-        let limit = |t: i64| t.clamp(-crate::MAX_ABS_NS, crate::MAX_ABS_NS);
         let (from, to) = (limit(first.saturating_sub(beyond)), limit(last.saturating_add(beyond)));
         let steps = self.steps(first, last);
         let inner =
@@ -304,6 +305,11 @@ impl<'a> IslandSolver<'a> {
     fn realistic(&self, clock: usize, instant: i64, placement: &Placement) -> Option<f64> {
         if clock == self.island.reference {
             return Some(0.0);
+        }
+        // Around a break, anything that is possible is as likely.
+        let zones = self.zones[clock].iter().chain(&self.zones[self.island.reference]);
+        if zones.into_iter().any(|zone| (zone.begin..=zone.end).contains(&instant)) {
+            return None;
         }
         // What belongs to a host, a slow way to interrupt it, cancels around loops: no loop can see it.
         let (own, reference) = (self.margins[clock], self.margins[self.island.reference]);

@@ -40,18 +40,20 @@ fn wanders(links: &[Link], clocks: usize, model: &Model) -> Vec<Wander> {
         let (forth, back) = link.corridor.messages();
         forth.min(back)
     };
-    // Of the links of a clock with about as many messages, the share that shows that the rate changes.
-    let share = |clock: usize, least: u64| {
+    // Of the links of a clock with about as many messages, the share that shows that the rate changes by
+    // as much, about.
+    let share = |clock: usize, least: u64, wander: Wander| {
         let able = relations().filter(|(l, _)| (l.a == clock || l.b == clock) && messages(l) >= least);
-        let (all, raised) = able
-            .fold((0_u32, 0_u32), |(all, raised), (_, r)| (all + 1, raised + u32::from(r.wander() > usual)));
+        let (all, raised) = able.fold((0_u32, 0_u32), |(all, raised), (_, r)| {
+            (all + 1, raised + u32::from(r.wander() > usual && r.wander().rate() >= wander.rate() / 2.0))
+        });
         f64::from(raised) / f64::from(all.max(1))
     };
     let mut wanders = vec![usual; clocks];
     for (link, relation) in relations().filter(|(_, r)| r.wander() > usual) {
         let least = messages(link) / ABLE;
         for (clock, other) in [(link.a, link.b), (link.b, link.a)] {
-            if share(clock, least) >= share(other, least) {
+            if share(clock, least, relation.wander()) >= share(other, least, relation.wander()) {
                 wanders[clock] = wanders[clock].max(relation.wander());
             }
         }
