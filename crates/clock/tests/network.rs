@@ -320,3 +320,67 @@ fn what_one_link_shows_of_a_clock_holds_for_its_others() {
     let slews: Vec<_> = solution.breaks[2].iter().filter(|b| b.kind == BreakKind::Slew).collect();
     assert!(!slews.is_empty() && slews.iter().map(|b| b.size_ppm).sum::<f64>() > 15.0, "{slews:?}");
 }
+
+/// Links between all pairs of true clocks, by the least delay of each.
+fn all_pairs(clocks: usize, delay: impl Fn(usize, usize) -> i64) -> Network {
+    const S: i64 = 1_000_000_000;
+    let mut rng = Lcg(3);
+    let mut network = Network::new(vec![Span { begin: 0, end: 10 * S }; clocks]);
+    network.reference = Some(0);
+    for a in 0..clocks {
+        for b in a + 1..clocks {
+            let mut corridor = Corridor::new();
+            for _ in 0..30 {
+                let t = rng.below(9 * S as u64) as i64;
+                let mut way = || delay(a, b) + rng.below(1000) as i64;
+                let there = t + way();
+                corridor.a_to_b(t, there).expect("in range");
+                corridor.b_to_a(there, there + way()).expect("in range");
+            }
+            network.links.push(LinkData { a, b, corridor });
+        }
+    }
+    network
+}
+
+#[test]
+fn many_improvements_are_no_contradiction() {
+    // The more links a way has, the tighter it is: every clock is improved again and again.
+    for clocks in [5, 8, 12] {
+        let network = all_pairs(clocks, |a, b| ((b - a) * (b - a)) as i64 * 50_000);
+        let solution = solve(&network).expect("a sound network");
+        assert_eq!((solution.islands.len(), &solution.contradictions), (1, &Vec::new()));
+        for clock in 1..clocks {
+            for t in (0..=10_000_000_000).step_by(500_000_000) {
+                let (lo, hi, _) = solution.intervals[clock].at(t).expect("inside the span");
+                assert!(lo <= t && t <= hi, "clock {clock}: {lo} {t} {hi}");
+                // Along the chain of neighbours, of which each way takes 50 µs and up to 1 µs more; wider at the ends, where
+                // no message is.
+                let inside = (1_000_000_000..8_000_000_000).contains(&t);
+                assert!(!inside || hi - lo < 110_000 * clock as i64, "clock {clock}: {}", hi - lo);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_contradicts_itself_is_named() {
+    let mut network = all_pairs(3, |_, _| 20_000);
+    // Each link is possible by itself; around the triangle the offsets do not add up.
+    let mut shifted = Corridor::new();
+    for p in network.links[2].corridor.points(Side::Upper) {
+        shifted.a_to_b(p.x(), p.y() + 1_000_000).expect("in range");
+    }
+    for p in network.links[2].corridor.points(Side::Lower) {
+        shifted.b_to_a(p.y() + 1_000_000, p.x()).expect("in range");
+    }
+    network.links[2].corridor = shifted;
+    let solution = solve(&network).expect("a network");
+    let mut named = solution.contradictions.clone();
+    for clocks in &mut named {
+        clocks.sort_unstable();
+    }
+    assert_eq!(named, [vec![0, 1, 2]]);
+    let refused = solution.links.iter().filter(|l| matches!(l.quality, LinkQuality::Refused { .. }));
+    assert_eq!((refused.count(), solution.islands.len()), (1, 1));
+}
