@@ -131,7 +131,7 @@ pub fn solve(network: &Network) -> Result<Solution, ClockError> {
         clocks.messages(link.a, link.b, &link.corridor)?;
     }
     clocks.set_reference(network.reference)?;
-    clocks.solution().cloned()
+    clocks.into_solution()
 }
 
 /// All of [`solve`] for links that are judged already.

@@ -164,6 +164,23 @@ impl Synchronizer {
         Ok(self.solution.insert(solution))
     }
 
+    /// As [`Self::solution`], for the last time: nothing is kept for messages to come, so that less memory is needed.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn into_solution(self) -> Result<Solution, ClockError> {
+        if let Some(solution) = self.solution {
+            return Ok(solution);
+        }
+        let spans: Vec<Span> = self.spans.iter().map(|span| at_least_a_nanosecond(*span)).collect();
+        let model = self.model;
+        let links: Vec<((usize, usize), Known)> = self.links.into_iter().collect();
+        let judge = |((a, b), known): ((usize, usize), Known)| {
+            known.judged.unwrap_or_else(|| Link::judge(a, b, known.corridor, &model))
+        };
+        solve_judged(links.into_par_iter().map(judge).collect(), &spans, &model, self.reference)
+    }
+
     fn solved(&mut self) -> Result<Solution, ClockError> {
         let spans: Vec<Span> = self.spans.iter().map(|span| at_least_a_nanosecond(*span)).collect();
         let model = self.model;

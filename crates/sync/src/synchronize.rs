@@ -236,15 +236,16 @@ fn settle(
     evidence: Evidence,
     options: &Options,
 ) -> Result<Settled, SyncError> {
-    let Evidence { clocks, spans, links, packets, mut refused } = evidence;
+    let Evidence { clocks, spans, mut links, packets, mut refused } = evidence;
     if clocks.is_empty() {
         return Err(SyncError::NothingToDo { refused });
     }
     let reference = find_reference(&clocks, options.reference.as_deref())?;
+    let corridors = links.corridors();
     let trust = links.trust();
     let network = Network {
         clocks: trust.spans(&spans),
-        links: links.corridors(),
+        links: corridors,
         model: options.model,
         reference: reference.map(|clock| trust.group(clock)),
     };
