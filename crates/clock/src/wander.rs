@@ -25,9 +25,10 @@ pub struct Wander {
 
 /// Default ρ of one clock, ppm.
 ///
-/// Crystals of computers at rest keep a constant rate within 0.1 ppm at all time scales up to a day, where the
-/// temperature of the room is about constant (Veitch, Ridoux and Korada, "Robust synchronization of absolute and
-/// difference clocks over networks", IEEE/ACM Transactions on Networking 17(2), 2009, who build their clock on this bound).
+/// The sources of `RADclock`, a clock daemon for common computers, take 0.1 ppm as the bound on a rate's error where the
+/// temperature is excellently stable, 0.5 ppm where it is good and 1 ppm where it is poor (after Veitch, Ridoux and Korada,
+/// "Robust synchronization of absolute and difference clocks over networks", IEEE/ACM Transactions on Networking 17(2),
+/// 2009). The default is the first: a trace is short against what heats a room. Where that is not so, say more.
 pub const WANDER_PPM: f64 = 0.1;
 
 /// Largest ρ accepted, ppm: beyond, a rate says nothing.
