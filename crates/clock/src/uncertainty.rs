@@ -93,6 +93,10 @@ impl Bounds {
         for i in (1..rows.len()).rev() {
             rows[i - 1].hi = rows[i - 1].hi.min(rows[i].hi);
         }
+        // Bounds that have crossed contradict the model, though no loop showed it: then either may be wrong.
+        for row in &mut rows {
+            (row.lo, row.hi) = (row.lo.min(row.hi), row.hi.max(row.lo));
+        }
         rows
     }
 
