@@ -102,12 +102,6 @@ impl Bounded {
         self.lower.extreme(in_range(x)?, self.band, self.wander)?.floor()
     }
 
-    /// Bounds of b − a at the instant when a shows `x`: (`lo(x)` − x, `hi(x)` − x).
-    pub fn offset_bounds_at(&self, x: i64) -> (Option<i64>, Option<i64>) {
-        let offset = |bound: Option<i64>| bound.and_then(|y| y.checked_sub(x));
-        (offset(self.lo(x)), offset(self.hi(x)))
-    }
-
     /// The same with the clocks in the other order: all relations inverted.
     #[must_use]
     pub fn mirrored(&self) -> Self {

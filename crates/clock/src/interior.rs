@@ -12,7 +12,7 @@
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Variable};
 
 use crate::correction::Correction;
-use crate::link::Link;
+use crate::link::{Link, narrowest};
 use crate::placement;
 use crate::rate::Rate;
 use crate::slope::Slope;
@@ -202,21 +202,7 @@ fn rows(island: &Island<'_>) -> Vec<Row> {
 /// well placed.
 fn to_widen(island: &Island<'_>) -> Vec<bool> {
     let per_clock = (LINKS_TO_WIDEN / island.clocks.len().max(1)).max(LINKS_PER_CLOCK);
-    let width = |i: usize| island.links[i].relation.as_ref().map_or(i64::MAX, |r| r.half_width);
-    let mut by_width: Vec<usize> = (0..island.links.len()).collect();
-    by_width.sort_by_key(|&i| (width(i), i));
-    let mut taken = vec![0; island.spans.len()];
-    let mut widened = vec![false; island.links.len()];
-    for i in by_width {
-        let ends = [island.links[i].a, island.links[i].b];
-        widened[i] = ends.iter().any(|&c| taken[c] < per_clock);
-        if widened[i] {
-            for clock in ends {
-                taken[clock] += 1;
-            }
-        }
-    }
-    widened
+    narrowest(island.links, island.spans.len(), per_clock)
 }
 
 /// The bounds of the band that the messages do not imply.

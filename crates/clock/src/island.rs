@@ -12,7 +12,7 @@ use crate::error::ClockError;
 use crate::hull::Side;
 use crate::interior;
 use crate::interval::Interval;
-use crate::link::Link;
+use crate::link::{Link, narrowest};
 use crate::model::Model;
 use crate::paths::Tree;
 use crate::placement::{self, Placement};
@@ -93,9 +93,9 @@ impl<'a> IslandSolver<'a> {
             }
         }
         for (link, relation) in self.island.relations() {
-            let middle = link.corridor.x_range().map_or(0, |(a, b)| a.midpoint(b));
+            let margin = link.margin(relation);
             for clock in [link.a, link.b] {
-                self.margins[clock] = self.margins[clock].min(relation.margin(middle));
+                self.margins[clock] = self.margins[clock].min(margin);
             }
         }
     }
@@ -218,25 +218,13 @@ impl<'a> IslandSolver<'a> {
     /// Which links to ask: all of a small island, of a large one the tree's and the narrowest of every clock.
     fn asked(&self) -> Vec<bool> {
         let links = self.island.links;
-        let mut asked = vec![links.len() <= LINKS_TO_ASK; links.len()];
-        if links.len() > LINKS_TO_ASK {
-            let per_clock = (LINKS_TO_ASK / self.island.tree.order.len().max(1)).max(LINKS_PER_CLOCK);
-            let width = |l: usize| links[l].relation.as_ref().map_or(i64::MAX, |r| r.half_width);
-            let mut by_width: Vec<usize> = (0..links.len()).collect();
-            by_width.sort_by_key(|&l| (width(l), l));
-            let mut taken = vec![0; self.spans.len()];
-            for l in by_width {
-                let ends = [links[l].a, links[l].b];
-                asked[l] = ends.iter().any(|&c| taken[c] < per_clock);
-                if asked[l] {
-                    for clock in ends {
-                        taken[clock] += 1;
-                    }
-                }
-            }
-            for (_, l) in self.members().filter_map(|c| self.island.tree.next[c]) {
-                asked[l] = true;
-            }
+        if links.len() <= LINKS_TO_ASK {
+            return vec![true; links.len()];
+        }
+        let per_clock = (LINKS_TO_ASK / self.island.tree.order.len().max(1)).max(LINKS_PER_CLOCK);
+        let mut asked = narrowest(links, self.spans.len(), per_clock);
+        for (_, l) in self.members().filter_map(|c| self.island.tree.next[c]) {
+            asked[l] = true;
         }
         asked
     }

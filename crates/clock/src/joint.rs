@@ -162,7 +162,7 @@ pub(crate) fn solve_judged(
     let mut intervals = vec![None; spans.len()];
     while let Some(loop_of) = try_solve(&links, spans, model, reference, &mut solution, &mut intervals)? {
         // A loop has links.
-        let widest = loop_of.links.iter().copied().max_by_key(|&l| (width(&links[l]), l)).unwrap_or(0);
+        let widest = loop_of.links.iter().copied().max_by_key(|&l| (links[l].half_width(), l)).unwrap_or(0);
         links[widest].refuse(Refusal::Loop { clocks: loop_of.clocks.clone() });
         solution.contradictions.push(loop_of.clocks);
     }
@@ -215,10 +215,6 @@ fn try_solve(
         solution.islands.push(Island { reference, clocks });
     }
     Ok(None)
-}
-
-fn width(link: &Link) -> i64 {
-    link.relation.as_ref().map_or(i64::MAX, |r| r.half_width)
 }
 
 fn edges(links: &[Link]) -> Vec<Edge> {

@@ -3,6 +3,8 @@
 //! A link is judged once, here; which rule decides is the table in DESIGN.md. [`crate::joint`] asks for the verdicts, ties
 //! clocks with the usable links, and reports all of them.
 
+use std::borrow::Borrow;
+
 use crate::bounded::Bounded;
 use crate::correction::Correction;
 use crate::corridor::{Corridor, Infeasible};
@@ -210,10 +212,25 @@ impl Link {
         (self.relation, self.one_way) = (None, None);
     }
 
+    /// How far the relation's error may reach, ns; of a link without a relation, without end.
+    pub(crate) fn half_width(&self) -> i64 {
+        self.relation.as_ref().map_or(i64::MAX, |r| r.half_width)
+    }
+
+    /// Half the least round trip around the middle of the messages, ns, by the relation of this link.
+    pub(crate) fn margin(&self, relation: &Relation) -> f64 {
+        relation.margin(self.middle().unwrap_or(0))
+    }
+
+    /// The time of `a` in the middle of the messages.
+    fn middle(&self) -> Option<i64> {
+        self.corridor.x_range().map(|(first, last)| first.midpoint(last))
+    }
+
     /// The report, given the number of inverted messages under the final corrections.
     pub(crate) fn report(self, inversions: Option<usize>, model: &Model) -> LinkReport {
         let relation = self.relation.as_ref();
-        let middle = self.corridor.x_range().map(|(first, last)| first.midpoint(last));
+        let middle = self.middle();
         let bounds = |side| {
             let x = middle?;
             relation?.bound(Way::Forward, side, x)?.checked_sub(x)
@@ -253,6 +270,25 @@ impl Link {
             })
             .count()
     }
+}
+
+/// Per link whether it is among the `per_clock` narrowest of one of its clocks. O(l log l).
+pub(crate) fn narrowest<L: Borrow<Link>>(links: &[L], clocks: usize, per_clock: usize) -> Vec<bool> {
+    let link = |l: usize| links[l].borrow();
+    let mut by_width: Vec<usize> = (0..links.len()).collect();
+    by_width.sort_by_key(|&l| (link(l).half_width(), l));
+    let mut taken = vec![0; clocks];
+    let mut chosen = vec![false; links.len()];
+    for l in by_width {
+        let ends = [link(l).a, link(l).b];
+        chosen[l] = ends.iter().any(|&c| taken[c] < per_clock);
+        if chosen[l] {
+            for clock in ends {
+                taken[clock] += 1;
+            }
+        }
+    }
+    chosen
 }
 
 /// A contradictory corridor made possible: all messages relaxed by twice the violation of the best line, which

@@ -140,7 +140,7 @@ impl Island<'_> {
         let half_asymmetry = self.model.asymmetry * self.model.asymmetry / 2.0;
         let disagreement = |(link, relation): (&Link, &Relation)| {
             let mut found = of(relation, link);
-            let margin = relation.margin(link.corridor.x_range().map_or(0, |(a, b)| a.midpoint(b)));
+            let margin = link.margin(relation);
             // The asymmetry of a link is the same all the time; what little is known of few messages is not.
             let shared = half_asymmetry * margin * margin;
             let unsure = if relation.is_statistical() && relation.is_guaranteed() {
