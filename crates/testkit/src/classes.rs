@@ -109,7 +109,15 @@ impl Fields {
         self.line(&format!("\t\tstring _{name};"))
     }
 
-    fn integer(mut self, size: u32, signed: u32, encoding: &str, base: u32, rest: &str, name: &str) -> Self {
+    pub(crate) fn integer(
+        mut self,
+        size: u32,
+        signed: u32,
+        encoding: &str,
+        base: u32,
+        rest: &str,
+        name: &str,
+    ) -> Self {
         // Bit fields of the headers are aligned to themselves or not at all, all else to bytes.
         let align = match size {
             3 | 9 => 1,
