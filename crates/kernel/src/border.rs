@@ -1,0 +1,52 @@
+//! Where pieces of a trace begin and end, and what is missing from them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::Time;
+
+/// A border of a piece. They are ordered as they lie in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Border {
+    /// Before all events.
+    Begin,
+    /// Before the first event of this raw time, ns.
+    At(Time),
+    /// Behind all events.
+    End,
+}
+
+impl Border {
+    /// The first time behind it, as far as 64 bits can tell.
+    pub fn time(self) -> Time {
+        match self {
+            Self::Begin => Time::MIN,
+            Self::At(time) => time,
+            Self::End => Time::MAX,
+        }
+    }
+}
+
+/// Events of a CPU that the tracer recorded and could not write, or that are missing from the trace in hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loss {
+    /// The CPU.
+    pub cpu: u32,
+    /// Last instant before which nothing is missing, raw ns.
+    pub from: Time,
+    /// First instant from which nothing is missing, raw ns.
+    pub to: Time,
+    /// How many events, where that is known.
+    pub events: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn borders_are_ordered() {
+        let mut borders = [Border::End, Border::At(3), Border::Begin, Border::At(-3)];
+        borders.sort_unstable();
+        assert_eq!(borders, [Border::Begin, Border::At(-3), Border::At(3), Border::End]);
+    }
+}

@@ -1,0 +1,48 @@
+//! Addresses of sockets, as `connect` and `accept` tell them.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// The address of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Address {
+    /// Of IPv4 or IPv6.
+    Ip {
+        /// The host.
+        ip: IpAddr,
+        /// The port, in the order of this machine.
+        port: u16,
+    },
+    /// Of another family (`AF_UNIX` is 1), of which the tracer tells no more.
+    Family(u16),
+}
+
+/// `10.0.0.1:80`, `[::1]:80`, `AF_UNIX`.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Ip { ip: IpAddr::V4(ip), port } => write!(f, "{ip}:{port}"),
+            Self::Ip { ip: IpAddr::V6(ip), port } => write!(f, "[{ip}]:{port}"),
+            Self::Family(family) => match super::arguments::family_name(family.into()) {
+                Some(name) => f.write_str(name),
+                None => write!(f, "AF_{family}"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown() {
+        let check = |address: Address, expect: &str| assert_eq!(address.to_string(), expect);
+        check(Address::Ip { ip: [10, 0, 0, 1].into(), port: 80 }, "10.0.0.1:80");
+        check(Address::Ip { ip: [0, 0, 0, 0, 0, 0, 0, 1_u16].into(), port: 80 }, "[::1]:80");
+        check(Address::Family(1), "AF_UNIX");
+        check(Address::Family(777), "AF_777");
+    }
+}

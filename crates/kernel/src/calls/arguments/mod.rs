@@ -1,0 +1,96 @@
+//! Arguments as strace shows them: `AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC`.
+//!
+//! What `show` and `tables` know is shown by name; everything else as the class of its field says.
+
+mod show;
+mod tables;
+mod writer;
+
+use std::fmt::Write as _;
+
+use isochrone_ctf::Event;
+use isochrone_ctf::plan::{EventPlan, NodeKind};
+use isochrone_ctf::schema::Scope;
+
+use self::show::Show;
+use self::writer::Writer;
+
+/// How the arguments of a class are shown, each by its place.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    shows: Vec<Show>,
+    is_exit: bool,
+}
+
+impl Arguments {
+    /// Of an entry.
+    pub(super) fn of_entry(call: &str, class: &EventPlan) -> Self {
+        Self::new(call, class, show::of_entry, false)
+    }
+
+    /// Of an exit: what the call filled in.
+    pub(super) fn of_exit(call: &str, class: &EventPlan) -> Self {
+        Self::new(call, class, show::of_exit, true)
+    }
+
+    fn new(call: &str, class: &EventPlan, show: fn(&str, &str, bool) -> Show, is_exit: bool) -> Self {
+        let Some(NodeKind::Struct(members)) = class.payload.as_ref().map(|payload| &payload.kind) else {
+            return Self { shows: Vec::new(), is_exit };
+        };
+        let has_address = members.iter().any(|(name, _)| matches!(name.shown(), "sport" | "dport"));
+        let shows = members.iter().map(|(name, node)| {
+            let unsigned = matches!(&node.kind, NodeKind::Integer { class, .. } if !class.signed);
+            match name.shown() {
+                // It opens the address, which `Writer` puts together.
+                "family" if has_address => Show::Names(tables::FAMILY),
+                // The address itself is shown.
+                "uservaddr" | "addrlen" if has_address => Show::Skip,
+                name => show(call, name, unsigned),
+            }
+        });
+        Self { shows: shows.collect(), is_exit }
+    }
+
+    /// The arguments of an event.
+    pub(super) fn line(&self, event: &Event<'_>) -> Box<str> {
+        let mut writer = Writer::new(&self.shows, self.is_exit);
+        // Cannot fail: the event was walked when it was found.
+        event.visit(Scope::Payload, &mut writer).unwrap_or_default();
+        writer.finish()
+    }
+}
+
+/// Numbers whose meaning is not known.
+pub(super) fn hexadecimal(numbers: &[i64]) -> Box<str> {
+    let mut line = String::new();
+    for (index, number) in numbers.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        // A string takes every write.
+        write!(line, "{comma}{number:#x}").unwrap_or_default();
+    }
+    line.into()
+}
+
+/// Name of a family of addresses.
+pub(super) fn family_name(family: i64) -> Option<&'static str> {
+    tables::name(tables::FAMILY, family)
+}
+
+/// Name of a type of sockets.
+pub(crate) fn socket_type_name(kind: i64) -> Option<&'static str> {
+    tables::name(tables::SOCKET_TYPE, kind)
+}
+
+/// Bits of the machine's words, as the arguments of unknown calls tell.
+pub(super) fn word_bits(class: &EventPlan) -> Option<u32> {
+    let payload = class.payload.as_ref()?;
+    let (_, node) = payload.member("ret").or_else(|| payload.member("args"))?;
+    match &node.kind {
+        NodeKind::Integer { class, .. } => Some(class.size),
+        NodeKind::Array(_, element) => match &element.kind {
+            NodeKind::Integer { class, .. } => Some(class.size),
+            _ => None,
+        },
+        _ => None,
+    }
+}

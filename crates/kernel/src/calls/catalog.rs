@@ -1,0 +1,241 @@
+//! Which calls concern file descriptors, and where their arguments are.
+
+use super::effect::{Created, Opener, Use};
+
+/// What kind of effect a call has; the comments say which arguments it needs, in the order of [`Call::fields`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// Directory, path, flags.
+    Open,
+    /// Flags, and what more `New` needs.
+    Create(New, OnExec),
+    /// Family, type, protocol.
+    Socket,
+    /// Flags.
+    Pipe,
+    /// Family, type, protocol.
+    Socketpair,
+    /// Descriptor.
+    Close,
+    /// First, last, flags.
+    CloseRange,
+    /// Descriptor, new number, flags.
+    Duplicate,
+    /// Descriptor, command, argument.
+    Fcntl,
+    /// Descriptor, command.
+    Ioctl,
+    /// Descriptor; the address has fields of its own.
+    Connect,
+    /// Descriptor; the address has fields of its own.
+    Bind,
+    /// Descriptor.
+    Listen,
+    /// Descriptor, flags.
+    Accept,
+    /// Descriptor.
+    Use(Use),
+    /// Descriptor, flags.
+    Map,
+    /// From, to.
+    Transfer,
+    /// Flags.
+    Clone,
+    /// Nothing.
+    Fork,
+    /// Nothing.
+    Vfork,
+    /// Flags.
+    Unshare,
+    /// Nothing.
+    Exec,
+}
+
+/// What a call makes that has no path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum New {
+    Event,
+    Epoll,
+    Timer,
+    /// Needs the descriptor to change, or -1.
+    Signal,
+    Inotify,
+    Fanotify,
+    /// Needs the name.
+    Memory,
+    UserFault,
+    Perf,
+    /// Needs the process.
+    Process,
+    Ring,
+    /// Needs the name.
+    Queue,
+    Other,
+}
+
+impl New {
+    /// What is made where no argument is known.
+    pub(super) fn bare(self) -> Created {
+        match self {
+            Self::Event => Created::Event,
+            Self::Epoll => Created::Epoll,
+            Self::Timer => Created::Timer,
+            Self::Signal => Created::Signal,
+            Self::Inotify => Created::Inotify,
+            Self::Fanotify => Created::Fanotify,
+            Self::Memory => Created::Memory(crate::id::Name::default()),
+            Self::UserFault => Created::UserFault,
+            Self::Perf => Created::Perf,
+            Self::Process => Created::Process(0),
+            Self::Ring => Created::Ring,
+            Self::Queue => Created::Queue(crate::id::Name::default()),
+            Self::Other => Created::Other,
+        }
+    }
+}
+
+/// Whether a new descriptor goes with the next program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnExec {
+    /// If this bit of the flags is set.
+    Flag(u32),
+    /// It does.
+    Close,
+    /// It stays.
+    Keep,
+}
+
+/// A call that concerns file descriptors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    pub(super) what: What,
+    /// Names of the fields that hold the arguments, `-` for one that there is none of; tracers disagree: `a|b`.
+    pub(super) fields: &'static str,
+    /// Which of the call's arguments they are, by place, for calls without fields of their own.
+    pub(super) places: [usize; 3],
+}
+
+/// No such argument.
+const NO: usize = usize::MAX;
+/// `O_CLOEXEC`, which is also that of many other calls.
+const CLOEXEC: OnExec = OnExec::Flag(super::open_flag::CLOEXEC);
+/// Calls of the new mount interface and others have a flag of their own.
+const ONE: OnExec = OnExec::Flag(1);
+
+/// The call of a name, if it concerns file descriptors, threads or programs.
+pub(super) fn find(name: &str) -> Option<Call> {
+    let call = |what, fields, places| Some(Call { what, fields, places });
+    let create = |new, on_exec, fields, places| call(What::Create(new, on_exec), fields, places);
+    let first = [0, NO, NO];
+    let uses = |what, fields| call(What::Use(what), fields, first);
+    match name {
+        "open" => call(What::Open, "-, filename|pathname, flags", [NO, NO, 1]),
+        "openat" => call(What::Open, "dfd, filename|pathname, flags", [0, NO, 2]),
+        "openat2" => call(What::Open, "dfd, filename|pathname, -", [0, NO, NO]),
+        "creat" => call(What::Open, "-, pathname|filename, -", [NO; 3]),
+        "open_by_handle_at" => call(What::Open, "-, -, flags", [NO, NO, 2]),
+        "open_tree" => call(What::Open, "dfd, filename|path|pathname, flags", [0, NO, 2]),
+        "socket" => call(What::Socket, "family, type, protocol", [0, 1, 2]),
+        "socketpair" => call(What::Socketpair, "family, type, protocol", [0, 1, 2]),
+        "pipe" => call(What::Pipe, "-, -, -", [NO; 3]),
+        "pipe2" => call(What::Pipe, "flags, -, -", [1, NO, NO]),
+        "close" => call(What::Close, "fd, -, -", first),
+        "close_range" => call(What::CloseRange, "fd, max_fd, flags", [0, 1, 2]),
+        "dup" => call(What::Duplicate, "fildes|fd|oldfd, -, -", first),
+        "dup2" => call(What::Duplicate, "oldfd, newfd, -", [0, 1, NO]),
+        "dup3" => call(What::Duplicate, "oldfd, newfd, flags", [0, 1, 2]),
+        "fcntl" | "fcntl64" => call(What::Fcntl, "fd, cmd, arg", [0, 1, 2]),
+        "ioctl" => call(What::Ioctl, "fd, cmd, -", [0, 1, NO]),
+        "connect" => call(What::Connect, "fd, -, -", first),
+        "bind" => call(What::Bind, "fd, -, -", first),
+        "listen" => call(What::Listen, "fd, -, -", first),
+        "accept" => call(What::Accept, "fd, -, -", first),
+        "accept4" => call(What::Accept, "fd, flags, -", [0, 3, NO]),
+        "eventfd" => create(New::Event, OnExec::Keep, "-, -, -", [NO; 3]),
+        "eventfd2" => create(New::Event, CLOEXEC, "flags, -, -", [1, NO, NO]),
+        "epoll_create" => create(New::Epoll, OnExec::Keep, "-, -, -", [NO; 3]),
+        "epoll_create1" => create(New::Epoll, CLOEXEC, "flags, -, -", first),
+        "timerfd_create" => create(New::Timer, CLOEXEC, "flags, -, -", [1, NO, NO]),
+        "signalfd" => create(New::Signal, OnExec::Keep, "-, ufd, -", [NO, 0, NO]),
+        "signalfd4" => create(New::Signal, CLOEXEC, "flags, ufd, -", [3, 0, NO]),
+        "inotify_init" => create(New::Inotify, OnExec::Keep, "-, -, -", [NO; 3]),
+        "inotify_init1" => create(New::Inotify, CLOEXEC, "flags, -, -", first),
+        "fanotify_init" => create(New::Fanotify, ONE, "flags, -, -", first),
+        "memfd_create" => create(New::Memory, ONE, "flags, uname|uname_ptr, -", [1, NO, NO]),
+        "memfd_secret" => create(New::Memory, CLOEXEC, "flags, -, -", first),
+        "userfaultfd" => create(New::UserFault, CLOEXEC, "flags, -, -", first),
+        "perf_event_open" => create(New::Perf, OnExec::Flag(8), "flags, -, -", [4, NO, NO]),
+        "pidfd_open" => create(New::Process, OnExec::Close, "flags, pid, -", [1, 0, NO]),
+        "pidfd_getfd" => create(New::Other, OnExec::Close, "-, -, -", [NO; 3]),
+        "io_uring_setup" => create(New::Ring, OnExec::Close, "-, -, -", [NO; 3]),
+        "mq_open" => create(New::Queue, OnExec::Close, "-, u_name, -", [NO; 3]),
+        "fsopen" | "fsmount" => create(New::Other, ONE, "flags, -, -", [1, NO, NO]),
+        "fspick" => create(New::Other, ONE, "flags, -, -", [2, NO, NO]),
+        "clone" => call(What::Clone, "clone_flags|flags, -, -", first),
+        "clone3" => call(What::Clone, "-, -, -", [NO; 3]),
+        "fork" => call(What::Fork, "-, -, -", [NO; 3]),
+        "vfork" => call(What::Vfork, "-, -, -", [NO; 3]),
+        "unshare" => call(What::Unshare, "unshare_flags|flags, -, -", first),
+        "execve" | "execveat" => call(What::Exec, "-, -, -", [NO; 3]),
+        "sendfile" | "sendfile64" => call(What::Transfer, "in_fd, out_fd, -", [1, 0, NO]),
+        "splice" | "copy_file_range" => call(What::Transfer, "fd_in, fd_out, -", [0, 2, NO]),
+        "tee" => call(What::Transfer, "fdin, fdout, -", [0, 1, NO]),
+        "mmap" | "mmap2" | "mmap_pgoff" => call(What::Map, "fd, flags, -", [4, 3, NO]),
+        "read" | "pread64" | "readv" | "preadv" | "preadv2" | "recv" | "recvfrom" | "recvmsg" => {
+            uses(Use::Read, "fd, -, -")
+        }
+        "mq_timedreceive" => uses(Use::Read, "mqdes, -, -"),
+        "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" | "send" | "sendto" | "sendmsg" => {
+            uses(Use::Write, "fd, -, -")
+        }
+        "epoll_ctl" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => uses(Use::Other, "epfd, -, -"),
+        "timerfd_settime" | "timerfd_gettime" => uses(Use::Other, "ufd, -, -"),
+        "mq_timedsend" | "mq_notify" | "mq_getsetattr" => uses(Use::Other, "mqdes, -, -"),
+        "fanotify_mark" => uses(Use::Other, "fanotify_fd, -, -"),
+        "pidfd_send_signal" => uses(Use::Other, "pidfd, -, -"),
+        "fsync" | "fdatasync" | "sync_file_range" | "syncfs" | "fallocate" | "ftruncate" | "ftruncate64"
+        | "lseek" | "llseek" | "fstat" | "fstat64" | "newfstat" | "fstatfs" | "fstatfs64" | "getdents"
+        | "getdents64" | "fchmod" | "fchown" | "fchown16" | "flock" | "fchdir" | "fadvise64"
+        | "fadvise64_64" | "readahead" | "getsockopt" | "setsockopt" | "getsockname" | "getpeername"
+        | "shutdown" | "inotify_add_watch" | "inotify_rm_watch" | "fgetxattr" | "fsetxattr"
+        | "flistxattr" | "fremovexattr" | "finit_module" | "setns" | "recvmmsg" | "sendmmsg" | "vmsplice"
+        | "io_uring_enter" | "io_uring_register" => uses(Use::Other, "fd, -, -"),
+        _ => None,
+    }
+}
+
+/// Whether the exit of a call of this name may tell of file descriptors: then the model of files wants it even where its
+/// entry was not seen.
+pub fn is_about_files(call: &str) -> bool {
+    find(call).is_some_and(|call| !matches!(call.what, What::Clone | What::Fork | What::Vfork))
+}
+
+/// What a call of this name makes, if that has no path and is no socket: without its arguments.
+pub(crate) fn created_by(call: &str) -> Option<Created> {
+    match find(call)?.what {
+        What::Create(new, _) => Some(new.bare()),
+        _ => None,
+    }
+}
+
+/// What makes a descriptor, of a call of this name. Every call that does has one.
+pub(super) fn opener(name: &str) -> Opener {
+    Opener::find(name).unwrap_or(Opener::Open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_about_files_are_known() {
+        let check = |name: &str, expect| assert_eq!(is_about_files(name), expect, "{name}");
+        check("openat", true);
+        check("close_range", true);
+        check("execve", true);
+        check("read", true);
+        check("clone", false);
+        check("getpid", false);
+        check("", false);
+    }
+}

@@ -1,0 +1,310 @@
+//! What calls do to file descriptors, whatever the tracer calls their fields.
+//!
+//! The decoders make these; the machine of [`crate::files`] executes them.
+
+use serde::{Deserialize, Serialize};
+
+use super::Address;
+use crate::id::Name;
+
+/// Bits of `clone`'s and `unshare`'s flags.
+pub mod clone_flag {
+    /// The child has the parent's memory.
+    pub const VM: u64 = 0x100;
+    /// The child has the parent's table of file descriptors.
+    pub const FILES: u64 = 0x400;
+    /// The parent waits until the child has another program.
+    pub const VFORK: u64 = 0x4000;
+    /// The child is a further thread of the parent's process.
+    pub const THREAD: u64 = 0x1_0000;
+}
+
+/// Bits of `open`'s flags (those of x86; they are the same on most machines).
+pub mod open_flag {
+    /// Only a directory may be opened.
+    pub const DIRECTORY: u32 = 0o20_0000;
+    /// The descriptor goes with the next program.
+    pub const CLOEXEC: u32 = 0o200_0000;
+}
+
+/// What a call does to file descriptors if it succeeds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Effect {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Opens a file by its path.
+    Open {
+        /// Which call.
+        call: Opener,
+        /// The directory that a relative path begins at; `None`: the one that the thread is in.
+        dir: Option<i32>,
+        /// The path, empty where the tracer tells none.
+        path: Name,
+        /// Flags.
+        flags: u32,
+    },
+    /// Makes a descriptor of something that has no path.
+    Create {
+        /// Which call.
+        call: Opener,
+        /// Of what.
+        what: Created,
+        /// Whether it goes with the next program.
+        close_on_exec: bool,
+    },
+    /// Makes two descriptors that are connected; the exit tells their numbers.
+    Pair {
+        /// Which call.
+        call: Opener,
+        /// Of what.
+        what: Paired,
+        /// Whether they go with the next program.
+        close_on_exec: bool,
+    },
+    /// Closes one.
+    Close {
+        /// Which.
+        fd: i32,
+    },
+    /// Closes all of a range, or marks them.
+    CloseRange {
+        /// The first.
+        first: u32,
+        /// The last.
+        last: u32,
+        /// `CLOSE_RANGE_UNSHARE` (2), `CLOSE_RANGE_CLOEXEC` (4).
+        flags: u32,
+    },
+    /// Makes another one of the same file.
+    Duplicate {
+        /// Which call.
+        call: Opener,
+        /// Of which.
+        fd: i32,
+        /// The number that is wanted, of `dup2` and `dup3`: it is closed first.
+        to: Option<i32>,
+        /// Whether the new one goes with the next program.
+        close_on_exec: bool,
+    },
+    /// Says whether a descriptor goes with the next program.
+    CloseOnExec {
+        /// Which.
+        fd: i32,
+        /// Whether.
+        on: bool,
+    },
+    /// Connects a socket.
+    Connect {
+        /// Which.
+        fd: i32,
+        /// To whom.
+        peer: Option<Address>,
+    },
+    /// Gives a socket an address.
+    Bind {
+        /// Which.
+        fd: i32,
+        /// Which address, where told.
+        local: Option<Address>,
+    },
+    /// Makes a socket listen.
+    Listen {
+        /// Which.
+        fd: i32,
+    },
+    /// Takes a connection from a listening socket.
+    Accept {
+        /// Which call.
+        call: Opener,
+        /// The listening one.
+        fd: i32,
+        /// Whether the new one goes with the next program.
+        close_on_exec: bool,
+    },
+    /// Uses a descriptor.
+    Use {
+        /// Which.
+        fd: i32,
+        /// What for.
+        what: Use,
+    },
+    /// Moves bytes from one to another.
+    Transfer {
+        /// From.
+        from: i32,
+        /// To.
+        to: i32,
+    },
+    /// Makes a thread or a process.
+    Clone {
+        /// Its flags; `None` where they are in memory that the tracer does not show (`clone3`).
+        flags: Option<u64>,
+    },
+    /// Parts with what is shared with others.
+    Unshare {
+        /// With what: bits as of `clone`.
+        flags: u64,
+    },
+    /// Runs another program.
+    Exec,
+}
+
+impl Effect {
+    /// The flags of `clone`, `fork`, `vfork`; see [`clone_flag`]. `None` for other calls, and where nobody tells.
+    pub fn clone_flags(&self) -> Option<u64> {
+        match *self {
+            Self::Clone { flags } => flags,
+            _ => None,
+        }
+    }
+
+    /// Whether it concerns file descriptors in any way. New threads and processes do not: what they share is told by the
+    /// model, which knows who they are.
+    pub fn concerns_files(&self) -> bool {
+        !matches!(self, Self::Nothing | Self::Clone { .. })
+    }
+}
+
+/// What a descriptor is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Use {
+    /// The result is the number of bytes read or received.
+    Read,
+    /// The result is the number of bytes written or sent.
+    Write,
+    /// Something else.
+    Other,
+}
+
+/// What a descriptor without a path is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Created {
+    /// A socket.
+    Socket {
+        /// `AF_INET` is 2.
+        family: u16,
+        /// `SOCK_STREAM` is 1; without flags.
+        kind: u16,
+        /// Protocol in the family.
+        protocol: u16,
+    },
+    /// `eventfd`.
+    Event,
+    /// `epoll_create`.
+    Epoll,
+    /// `timerfd_create`.
+    Timer,
+    /// `signalfd`.
+    Signal,
+    /// `inotify_init`.
+    Inotify,
+    /// `fanotify_init`.
+    Fanotify,
+    /// `memfd_create` and its name, where told.
+    Memory(Name),
+    /// `userfaultfd`.
+    UserFault,
+    /// `perf_event_open`.
+    Perf,
+    /// `pidfd_open`, and the process.
+    Process(i32),
+    /// `io_uring_setup`.
+    Ring,
+    /// `mq_open`, and its name.
+    Queue(Name),
+    /// Something else.
+    Other,
+}
+
+/// What two connected descriptors are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Paired {
+    /// A pipe: the first is read from.
+    Pipe,
+    /// Two sockets.
+    Sockets {
+        /// `AF_UNIX` is 1.
+        family: u16,
+        /// `SOCK_STREAM` is 1; without flags.
+        kind: u16,
+        /// Protocol in the family.
+        protocol: u16,
+    },
+}
+
+/// What the exit of a call tells beside its result.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Made {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The two descriptors that it made.
+    Pair(i32, i32),
+    /// Who is at the other end.
+    Peer(Address),
+}
+
+/// Defines the calls that make descriptors, and their names.
+macro_rules! openers {
+    ($($variant:ident $name:literal,)*) => {
+        /// A call that makes a descriptor.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Opener {
+            $(#[doc = concat!("`", $name, "`.")] $variant,)*
+        }
+
+        impl Opener {
+            /// Name of the call.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The call of this name.
+            pub fn find(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+openers! {
+    Open "open",
+    Openat "openat",
+    Openat2 "openat2",
+    Creat "creat",
+    OpenByHandle "open_by_handle_at",
+    OpenTree "open_tree",
+    Fsopen "fsopen",
+    Fspick "fspick",
+    Fsmount "fsmount",
+    Dup "dup",
+    Dup2 "dup2",
+    Dup3 "dup3",
+    Fcntl "fcntl",
+    Fcntl64 "fcntl64",
+    PidfdGetfd "pidfd_getfd",
+    Socket "socket",
+    Socketpair "socketpair",
+    Accept "accept",
+    Accept4 "accept4",
+    Pipe "pipe",
+    Pipe2 "pipe2",
+    Eventfd "eventfd",
+    Eventfd2 "eventfd2",
+    EpollCreate "epoll_create",
+    EpollCreate1 "epoll_create1",
+    TimerfdCreate "timerfd_create",
+    Signalfd "signalfd",
+    Signalfd4 "signalfd4",
+    InotifyInit "inotify_init",
+    InotifyInit1 "inotify_init1",
+    FanotifyInit "fanotify_init",
+    MemfdCreate "memfd_create",
+    MemfdSecret "memfd_secret",
+    Userfaultfd "userfaultfd",
+    PerfEventOpen "perf_event_open",
+    PidfdOpen "pidfd_open",
+    IoUringSetup "io_uring_setup",
+    MqOpen "mq_open",
+}

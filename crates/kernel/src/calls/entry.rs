@@ -1,0 +1,220 @@
+//! Entries of system calls.
+
+use isochrone_ctf::plan::EventPlan;
+use isochrone_ctf::{Event, FieldRef, Trace};
+
+use super::arguments::{self, Arguments};
+use super::catalog::{self, Call, New, OnExec, What};
+use super::effect::{Created, Effect, Paired, Use, clone_flag, open_flag};
+use super::fields::{Fields, Numbers, Raw, Source, number};
+use super::{Entry, numbers};
+use crate::id::Name;
+
+/// `AT_FDCWD`: paths begin at the directory that the thread is in.
+const AT_FDCWD: i64 = -100;
+/// Flags of a socket's type.
+const SOCK_CLOEXEC: i64 = 0o200_0000;
+/// The type without its flags.
+const SOCK_TYPE: i64 = 0xf;
+/// `MAP_ANONYMOUS`: the descriptor says nothing.
+const MAP_ANONYMOUS: i64 = 0x20;
+
+/// Commands of `fcntl`.
+const F_DUPFD: i64 = 0;
+const F_SETFD: i64 = 2;
+const F_DUPFD_CLOEXEC: i64 = 1030;
+/// Commands of `ioctl`.
+const FIONCLEX: i64 = 0x5450;
+const FIOCLEX: i64 = 0x5451;
+
+/// Decodes the entries of one event class.
+#[derive(Debug)]
+pub struct EntryDecoder {
+    name: Name,
+    /// What the call does, if it concerns files or threads.
+    call: Option<(Call, Fields)>,
+    /// For calls that the tracer has no class for.
+    unknown: Option<Unknown>,
+    /// How to write the arguments, where lines are wanted.
+    arguments: Option<Arguments>,
+}
+
+/// The fields of `syscall_entry_unknown`.
+#[derive(Debug)]
+struct Unknown {
+    id: FieldRef,
+    arguments: Option<FieldRef>,
+    narrow: bool,
+}
+
+impl EntryDecoder {
+    /// A decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no entries of
+    /// calls. `lines`: whether [`Entry::line`] is wanted.
+    pub fn new(trace: &Trace, stream: usize, class: &EventPlan, lines: bool) -> Option<Self> {
+        let (name, compat) = call_name(class.name.as_deref()?)?;
+        let stream = trace.stream_plan(stream);
+        let unknown = if name == "unknown" {
+            let id = class.payload_field(stream, &["id"])?;
+            let narrow = compat || arguments::word_bits(class) == Some(32);
+            Some(Unknown { id, arguments: class.payload_field(stream, &["args"]), narrow })
+        } else {
+            None
+        };
+        let call = catalog::find(name).map(|call| {
+            let fields = Fields::find(stream, class, call.fields);
+            let tells_address = matches!(call.what, What::Connect | What::Bind);
+            (call, if tells_address { fields.with_address(stream, class) } else { fields })
+        });
+        let arguments = lines.then(|| Arguments::of_entry(name, class));
+        Some(Self { name: name.into(), call, unknown, arguments })
+    }
+
+    /// What an event of the class says.
+    #[inline]
+    pub fn decode(&self, event: &Event<'_>) -> Entry {
+        if let Some(unknown) = &self.unknown {
+            return unknown.decode(event, self.arguments.is_some());
+        }
+        let effect = match &self.call {
+            None => Effect::Nothing,
+            Some((call, fields)) => effect(*call, &self.name, &fields.of(event)),
+        };
+        let line = self.arguments.as_ref().map(|arguments| arguments.line(event));
+        Entry { name: self.name.clone(), effect, line }
+    }
+}
+
+impl Unknown {
+    #[cold]
+    fn decode(&self, event: &Event<'_>, lines: bool) -> Entry {
+        let id = number(event, &self.id).unwrap_or(-1) as i32;
+        let name = numbers::name(id, self.narrow);
+        let arguments = self.arguments.as_ref().map(|field| Numbers::read(event, field)).unwrap_or_default();
+        let effect = match catalog::find(&name) {
+            None => Effect::Nothing,
+            Some(call) => effect(call, &name, &Raw { arguments: &arguments, places: call.places }),
+        };
+        let line = lines
+            .then(|| arguments::hexadecimal(arguments.values.get(..arguments.count).unwrap_or_default()));
+        Entry { name, effect, line }
+    }
+}
+
+/// The name of the call whose entries a class is for, and whether 32-bit programs make it on a 64-bit machine.
+fn call_name(class: &str) -> Option<(&str, bool)> {
+    let (rest, compat) = match class.strip_prefix("compat_") {
+        Some(rest) => (rest, true),
+        None => (class, false),
+    };
+    let name = rest.strip_prefix("syscall_entry_").or_else(|| rest.strip_prefix("sys_"))?;
+    Some((name, compat))
+}
+
+/// What a call does, given its arguments.
+fn effect(call: Call, name: &str, from: &impl Source) -> Effect {
+    known_effect(call, name, from).unwrap_or_default()
+}
+
+/// As [`effect`]; `None` where the arguments that it needs are missing.
+#[inline]
+fn known_effect(call: Call, name: &str, from: &impl Source) -> Option<Effect> {
+    let opener = || catalog::opener(name);
+    let fd = |slot| from.number(slot).map(|fd| fd as i32).filter(|&fd| fd >= 0);
+    let flags = |slot| from.number(slot).unwrap_or_default();
+    Some(match call.what {
+        What::Use(what) => Effect::Use { fd: fd(0)?, what },
+        What::Map => {
+            if flags(1) & MAP_ANONYMOUS != 0 {
+                return None;
+            }
+            Effect::Use { fd: fd(0)?, what: Use::Other }
+        }
+        What::Close => Effect::Close { fd: fd(0)? },
+        What::Open => {
+            let dir = from.number(0).filter(|&dir| dir != AT_FDCWD).map(|dir| dir as i32);
+            Effect::Open { call: opener(), dir, path: from.text(1), flags: flags(2) as u32 }
+        }
+        What::Create(new, on_exec) => return Some(creation(new, on_exec, name, from)),
+        What::Socket => {
+            let close_on_exec = flags(1) & SOCK_CLOEXEC != 0;
+            let (family, kind, protocol) = socket(from);
+            Effect::Create { call: opener(), what: Created::Socket { family, kind, protocol }, close_on_exec }
+        }
+        What::Socketpair => {
+            let close_on_exec = flags(1) & SOCK_CLOEXEC != 0;
+            let (family, kind, protocol) = socket(from);
+            Effect::Pair { call: opener(), what: Paired::Sockets { family, kind, protocol }, close_on_exec }
+        }
+        What::Pipe => Effect::Pair {
+            call: opener(),
+            what: Paired::Pipe,
+            close_on_exec: flags(0) as u32 & open_flag::CLOEXEC != 0,
+        },
+        What::CloseRange => Effect::CloseRange {
+            first: from.number(0)? as u32,
+            last: from.number(1)? as u32,
+            flags: flags(2) as u32,
+        },
+        What::Duplicate => Effect::Duplicate {
+            call: opener(),
+            fd: fd(0)?,
+            to: fd(1),
+            close_on_exec: flags(2) as u32 & open_flag::CLOEXEC != 0,
+        },
+        What::Fcntl => match from.number(1)? {
+            command @ (F_DUPFD | F_DUPFD_CLOEXEC) => Effect::Duplicate {
+                call: opener(),
+                fd: fd(0)?,
+                to: None,
+                close_on_exec: command == F_DUPFD_CLOEXEC,
+            },
+            F_SETFD => Effect::CloseOnExec { fd: fd(0)?, on: flags(2) & 1 != 0 },
+            _ => Effect::Use { fd: fd(0)?, what: Use::Other },
+        },
+        What::Ioctl => match from.number(1)? {
+            command @ (FIOCLEX | FIONCLEX) => Effect::CloseOnExec { fd: fd(0)?, on: command == FIOCLEX },
+            _ => Effect::Use { fd: fd(0)?, what: Use::Other },
+        },
+        What::Connect => Effect::Connect { fd: fd(0)?, peer: from.address() },
+        What::Bind => Effect::Bind { fd: fd(0)?, local: from.address() },
+        What::Listen => Effect::Listen { fd: fd(0)? },
+        What::Accept => {
+            Effect::Accept { call: opener(), fd: fd(0)?, close_on_exec: flags(1) & SOCK_CLOEXEC != 0 }
+        }
+        What::Transfer => Effect::Transfer { from: fd(0)?, to: fd(1)? },
+        What::Clone => Effect::Clone { flags: from.number(0).map(|flags| flags as u64) },
+        What::Fork => Effect::Clone { flags: Some(0) },
+        What::Vfork => Effect::Clone { flags: Some(clone_flag::VM | clone_flag::VFORK) },
+        What::Unshare => Effect::Unshare { flags: from.number(0)? as u64 },
+        What::Exec => Effect::Exec,
+    })
+}
+
+/// Family, type and protocol of a socket.
+fn socket(from: &impl Source) -> (u16, u16, u16) {
+    let number = |slot| from.number(slot).unwrap_or_default();
+    (number(0) as u16, (number(1) & SOCK_TYPE) as u16, number(2) as u16)
+}
+
+/// A descriptor of something without a path.
+fn creation(new: New, on_exec: OnExec, name: &str, from: &impl Source) -> Effect {
+    let what = match new {
+        New::Signal => {
+            if let Some(fd) = from.number(1).map(|fd| fd as i32).filter(|&fd| fd >= 0) {
+                // It is told of other signals, but is none that is new.
+                return Effect::Use { fd, what: Use::Other };
+            }
+            Created::Signal
+        }
+        New::Memory => Created::Memory(from.text(1)),
+        New::Queue => Created::Queue(from.text(1)),
+        New::Process => Created::Process(from.number(1).unwrap_or_default() as i32),
+        new => new.bare(),
+    };
+    let close_on_exec = match on_exec {
+        OnExec::Flag(bit) => from.number(0).unwrap_or_default() as u32 & bit != 0,
+        OnExec::Close => true,
+        OnExec::Keep => false,
+    };
+    Effect::Create { call: catalog::opener(name), what, close_on_exec }
+}

@@ -1,0 +1,105 @@
+//! Exits of system calls.
+
+use isochrone_ctf::plan::{EventPlan, NodeKind};
+use isochrone_ctf::{Event, FieldRef, Trace};
+
+use super::arguments::{self, Arguments};
+use super::fields::{AddressFields, Numbers, number};
+use super::{Exit, Made, numbers};
+use crate::id::Name;
+
+/// Decodes the exits of one event class.
+#[derive(Debug)]
+pub struct ExitDecoder {
+    name: Option<Name>,
+    ret: Option<FieldRef>,
+    /// Whether the result is a number of 32 bits without a sign: errors are at its end.
+    narrow: bool,
+    made: Tells,
+    /// The number of a call that has no class of its own, and whether it is one of a 32-bit program.
+    unknown: Option<(FieldRef, bool)>,
+    arguments: Option<Arguments>,
+}
+
+/// What there is beside the result.
+#[derive(Debug)]
+enum Tells {
+    Nothing,
+    Pair(FieldRef),
+    Peer(AddressFields),
+}
+
+impl ExitDecoder {
+    /// A decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no exits of
+    /// calls. `lines`: whether [`Exit::line`] is wanted.
+    pub fn new(trace: &Trace, stream: usize, class: &EventPlan, lines: bool) -> Option<Self> {
+        let class_name = class.name.as_deref()?;
+        let (rest, compat) = match class_name.strip_prefix("compat_") {
+            Some(rest) => (rest, true),
+            None => (class_name, false),
+        };
+        let name = if rest == "exit_syscall" { None } else { Some(rest.strip_prefix("syscall_exit_")?) };
+        let stream = trace.stream_plan(stream);
+        let field = |name: &str| class.payload_field(stream, &[name]);
+        let unknown = match name {
+            Some("unknown") => {
+                let narrow = compat || arguments::word_bits(class) == Some(32);
+                field("id").map(|id| (id, narrow))
+            }
+            _ => None,
+        };
+        let made = match name {
+            Some("pipe" | "pipe2") => field("fildes").map(Tells::Pair),
+            Some("socketpair") => field("socket").map(Tells::Pair),
+            Some("accept" | "accept4") => AddressFields::find(stream, class).map(Tells::Peer),
+            _ => None,
+        };
+        Some(Self {
+            ret: field("ret"),
+            narrow: is_narrow(class),
+            made: made.unwrap_or(Tells::Nothing),
+            unknown,
+            arguments: name.filter(|_| lines).map(|name| Arguments::of_exit(name, class)),
+            name: name.map(Name::from),
+        })
+    }
+
+    /// What an event of the class says.
+    #[inline]
+    pub fn decode(&self, event: &Event<'_>) -> Exit {
+        let ret = self.ret.as_ref().and_then(|field| number(event, field)).unwrap_or_default();
+        let ret = if self.narrow && ret > i64::from(u32::MAX - 4095) { i64::from(ret as i32) } else { ret };
+        let made = match &self.made {
+            Tells::Nothing => Made::Nothing,
+            _ if ret < 0 => Made::Nothing,
+            Tells::Pair(field) => match Numbers::read(event, field) {
+                Numbers { values, count: 2, .. } => Made::Pair(values[0] as i32, values[1] as i32),
+                _ => Made::Nothing,
+            },
+            Tells::Peer(fields) => fields.read(event).map_or(Made::Nothing, Made::Peer),
+        };
+        let name = match &self.unknown {
+            None => self.name.clone(),
+            Some((field, narrow)) => {
+                let id = number(event, field).unwrap_or(-1) as i32;
+                Some(numbers::name(id, *narrow))
+            }
+        };
+        let line = match &self.arguments {
+            Some(arguments) if self.unknown.is_none() && !(-4095..0).contains(&ret) => {
+                Some(arguments.line(event)).filter(|line| !line.is_empty())
+            }
+            _ => None,
+        };
+        Exit { name, ret, made, line }
+    }
+}
+
+/// Whether the result is a number of 32 bits without a sign.
+fn is_narrow(class: &EventPlan) -> bool {
+    let node = class.payload.as_ref().and_then(|payload| payload.member("ret"));
+    match node.map(|(_, node)| &node.kind) {
+        Some(NodeKind::Integer { class, .. }) => class.size == 32 && !class.signed,
+        _ => false,
+    }
+}

@@ -1,0 +1,61 @@
+//! System calls: what they ask for and what came of it, as far as the model needs it, and as a line that people read.
+//!
+//! [`EntryDecoder`] and [`ExitDecoder`] are made once for an event class and then decode its events. `catalog` knows which
+//! calls concern file descriptors, `numbers` the names of calls that the tracer has no class for, `effect` what a call does,
+//! and `line` how it is written for people.
+
+mod address;
+mod arguments;
+mod catalog;
+mod effect;
+mod entry;
+mod exit;
+mod fields;
+mod line;
+mod numbers;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::Name;
+
+pub use address::Address;
+pub(crate) use arguments::socket_type_name;
+pub(crate) use catalog::created_by;
+pub use catalog::is_about_files;
+pub use effect::{Created, Effect, Made, Opener, Paired, Use, clone_flag, open_flag};
+pub use entry::EntryDecoder;
+pub use exit::ExitDecoder;
+pub use line::{error_name, error_text, line};
+
+/// The entry of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Name of the call: `openat`.
+    pub name: Name,
+    /// What it does to file descriptors if it succeeds.
+    pub effect: Effect,
+    /// Its arguments as strace shows them (`AT_FDCWD, "/etc/passwd", O_RDONLY`), where lines were asked for.
+    pub line: Option<Box<str>>,
+}
+
+/// The exit of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    /// Name of the call; `None` for `exit_syscall` of LTTng up to 2.2.
+    pub name: Option<Name>,
+    /// What it returned; -4095 … -1 are errors.
+    pub ret: i64,
+    /// What it tells beside.
+    pub made: Made,
+    /// What it filled in, as strace shows it, where lines were asked for.
+    pub line: Option<Box<str>>,
+}
+
+impl Exit {
+    /// The error that it returned (`ENOENT` is 2).
+    pub fn error(&self) -> Option<i64> {
+        (-4095..0).contains(&self.ret).then(|| -self.ret)
+    }
+}

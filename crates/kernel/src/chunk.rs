@@ -1,0 +1,487 @@
+//! The model of one piece of a host's trace, made from its events in one pass.
+//!
+//! `decode` feeds it; [`Spans`] hear at once of all that begins and ends within the piece. What reaches over its borders is kept
+//! until [`Chunk::merge`](crate::merge) joins it to the piece before or behind. Its size is that of what is open, of who was there,
+//! and of what the consumer keeps.
+
+use serde::{Deserialize, Serialize};
+
+use crate::border::{Border, Loss};
+use crate::brackets::Brackets;
+use crate::calls::{Exit, clone_flag, is_about_files};
+use crate::files::{DumpOwner, FileOp, Files};
+use crate::happening::{Happening, Left, Moment, Party};
+use crate::id::{Name, Renames, ThreadId, Time};
+use crate::interrupts::Interrupts;
+use crate::keyed::Keyed;
+use crate::lives::Lives;
+use crate::span::{BlockRequest, Migration, NetPacket, Pages, Phase, Spans};
+use crate::thread::{Ended, Epoch, Move, Thread, set_name};
+use crate::timeline::Timeline;
+
+/// Bytes of a thread's name that the kernel keeps.
+const COMM: usize = 15;
+
+/// The model of a piece of a host's trace, and what a consumer has heard of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chunk<S> {
+    pub(crate) begin: Border,
+    pub(crate) end: Border,
+    /// Times of the first and the last event of the kernel, raw ns.
+    pub(crate) range: Option<(Time, Time)>,
+    /// Events, those of programs included.
+    pub(crate) events: u64,
+    /// Losses so far, on all CPUs.
+    pub(crate) losses: Epoch,
+    /// Events lost, as far as that is known.
+    pub(crate) events_lost: u64,
+    /// Pieces that are missing in between: from, to.
+    pub(crate) gaps: Vec<(Time, Time)>,
+    pub(crate) cpus: Keyed<u32, Cpu>,
+    /// CPUs that events of others speak of.
+    pub(crate) mentioned: Vec<u32>,
+    pub(crate) threads: Keyed<ThreadId, Thread>,
+    pub(crate) lives: Lives,
+    pub(crate) files: Files,
+    pub(crate) requests: Brackets<(u32, u64), Request, Time>,
+    pub(crate) phases: Brackets<(ThreadId, Name), Time, Time>,
+    pub(crate) spans: S,
+}
+
+/// A CPU in one piece.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Cpu {
+    pub(crate) timeline: Timeline,
+    pub(crate) interrupts: Interrupts,
+}
+
+impl Cpu {
+    /// One of which all events are missing since `from`, to `to`.
+    pub(crate) fn missing((from, to): (Time, Time)) -> Self {
+        Self { timeline: Timeline::missing(from, to), interrupts: Interrupts::missing() }
+    }
+}
+
+/// A request to a disk that is not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub(crate) at: Time,
+    pub(crate) thread: ThreadId,
+    sectors: u32,
+    is_write: bool,
+}
+
+impl Request {
+    pub(crate) fn complete(self, &(device, sector): &(u32, u64), end: Time) -> BlockRequest {
+        let Self { at: begin, thread, sectors, is_write } = self;
+        BlockRequest { device, sector, sectors, is_write, thread, begin, end }
+    }
+}
+
+impl<S: Spans> Chunk<S> {
+    /// A piece that begins at a border, without events so far.
+    pub fn new(begin: Border, spans: S) -> Self {
+        Self {
+            begin,
+            end: begin,
+            range: None,
+            events: 0,
+            losses: 0,
+            events_lost: 0,
+            gaps: Vec::new(),
+            cpus: Keyed::default(),
+            mentioned: Vec::new(),
+            threads: Keyed::default(),
+            lives: Lives::default(),
+            files: Files::new(begin == Border::Begin),
+            requests: Brackets::default(),
+            phases: Brackets::default(),
+            spans,
+        }
+    }
+
+    /// A piece that is missing: whatever was open before is not known behind it.
+    pub fn gap(from: Time, to: Time, spans: S) -> Self {
+        let mut gap = Self::new(Border::At(from), spans);
+        gap.end = Border::At(to);
+        gap.losses = 1;
+        gap.gaps.push((from, to));
+        gap.files.note(FileOp::Lost { at: from }, &mut gap.spans);
+        gap
+    }
+
+    /// Where it begins.
+    pub fn begin(&self) -> Border {
+        self.begin
+    }
+
+    /// Where it ends.
+    pub fn end(&self) -> Border {
+        self.end
+    }
+
+    /// Its consumer, with what that has heard so far.
+    pub fn spans(&self) -> &S {
+        &self.spans
+    }
+
+    /// The same, to be changed: what it holds is its own affair.
+    pub fn spans_mut(&mut self) -> &mut S {
+        &mut self.spans
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Says that all events up to a border are there.
+    pub fn close(&mut self, end: Border) {
+        self.end = end;
+    }
+
+    /// Says that events of a CPU are missing: once, before the first event of that CPU behind them, in the piece that holds
+    /// the end of the loss.
+    pub fn lost(&mut self, loss: &Loss) {
+        let &Loss { cpu, from, to, events } = loss;
+        self.losses += 1;
+        self.events_lost = self.events_lost.saturating_add(events.unwrap_or(0));
+        let there = self.cpus.or_default(cpu);
+        there.timeline.lose(cpu, from, to, &mut self.spans);
+        there.interrupts.lose();
+        self.files.note(FileOp::Lost { at: to }, &mut self.spans);
+    }
+
+    /// Takes the next event. Those of one CPU come in the order of time, those of several as their clocks have it. Amortized
+    /// constant.
+    pub fn event(&mut self, moment: &Moment<'_>, what: Happening<'_>) {
+        self.events += 1;
+        let at = moment.time;
+        if moment.is_user {
+            self.program_event(moment, &what);
+            return;
+        }
+        self.range = Some(self.range.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
+        let cpu = moment.cpu;
+        match what {
+            Happening::Switch { prev, left, next } => self.switch(moment, prev, left, next),
+            Happening::Wakeup { who, target_cpu } => self.wakeup(moment, who, target_cpu),
+            Happening::Migrate { who, to } => {
+                self.mention(to);
+                if let Some(thread) = self.named(who, at) {
+                    self.spans.migration(&Migration { thread, at, to });
+                }
+            }
+            Happening::Priority { who } => {
+                if let Some(thread) = self.named(who, at) {
+                    self.threads.or_default(thread).facts.priority = Some(who.priority);
+                }
+            }
+            Happening::Fork { parent, parent_pid, child, child_pid, child_comm } => {
+                self.fork(at, parent, parent_pid, child, child_pid, child_comm);
+            }
+            Happening::Exec { filename, tid, old_tid } => self.exec(moment, filename, tid, old_tid),
+            Happening::Exit(who) => {
+                if let Some(thread) = self.named(who, at) {
+                    self.threads.or_default(thread).facts.exited = Some(at);
+                    self.files.note(FileOp::Exit { thread, at }, &mut self.spans);
+                }
+            }
+            Happening::IrqEntry { number, name } => {
+                self.cpus.or_default(cpu).interrupts.enter(number, name, at);
+            }
+            Happening::IrqExit { number, ret } => {
+                self.cpus.or_default(cpu).interrupts.exit(cpu, number, ret, at, &mut self.spans);
+            }
+            Happening::SoftirqRaise(vector) => self.cpus.or_default(cpu).interrupts.soft_raise(vector, at),
+            Happening::SoftirqEntry(vector) => self.cpus.or_default(cpu).interrupts.soft_enter(vector, at),
+            Happening::SoftirqExit(vector) => {
+                self.cpus.or_default(cpu).interrupts.soft_exit(cpu, vector, at, &mut self.spans);
+            }
+            Happening::SyscallEntry(entry) => {
+                let thread = self.current(moment);
+                let epoch = self.losses;
+                let there = self.present(thread, moment);
+                there.0.calls.enter(thread, entry, at, epoch, there.1);
+            }
+            Happening::SyscallExit(exit) => self.syscall_exit(moment, exit),
+            Happening::BlockIssue { device, sector, sectors, is_write } => {
+                let thread = self.current(moment);
+                self.requests.begin((device, sector), Request { at, thread, sectors, is_write });
+            }
+            Happening::BlockComplete { device, sector } => {
+                let key = (device, sector);
+                if let Some((request, end)) = self.requests.end(&key, at) {
+                    self.spans.block_request(&request.complete(&key, end));
+                }
+            }
+            Happening::Packet { device, bytes, is_sent } => {
+                let (thread, device) = (self.current(moment), Name::from_utf8_lossy(device));
+                self.spans.packet(&NetPacket { at, cpu, thread, device, bytes, is_sent });
+            }
+            Happening::Pages { pages, is_free } => {
+                let thread = self.current(moment);
+                self.spans.pages(&Pages { at, thread, pages, is_free });
+            }
+            Happening::DumpProcess { tid, pid, ppid, comm, is_kernel, file_table, inner } => {
+                let thread = self.numbered(tid, at);
+                let there = self.threads.or_default(thread);
+                set_name(&mut there.facts.comm, comm);
+                there.facts.parent = Some(ppid);
+                there.facts.is_kernel = Some(is_kernel);
+                if inner.is_some_and(|inner| inner.level > 0) {
+                    there.facts.inner = inner;
+                }
+                self.seat(thread, pid);
+                if let Some(table) = file_table {
+                    self.files.note(FileOp::DumpOwner { thread, table }, &mut self.spans);
+                }
+            }
+            Happening::DumpNamespace { tid, inner } => {
+                if inner.level > 0 {
+                    let thread = self.numbered(tid, at);
+                    self.threads.or_default(thread).facts.inner = Some(inner);
+                }
+            }
+            Happening::DumpFile { pid, file_table, fd, flags, filename } => {
+                self.dump_file(at, pid, file_table, fd, flags, filename);
+            }
+            Happening::PhaseBegin(_) | Happening::PhaseEnd(_) | Happening::Other => {
+                // The CPU is there, even if that is all that it shows.
+                self.cpus.or_default(cpu);
+            }
+        }
+    }
+
+    fn switch(&mut self, moment: &Moment<'_>, prev: Party<'_>, left: Left, next: Party<'_>) {
+        let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
+        let prev_thread = self.named_on(cpu, prev, at);
+        if let (Some(tid), Some(pid)) = (moment.tid, moment.pid)
+            && tid == prev.tid
+            && tid != 0
+        {
+            self.threads.or_default(prev_thread).facts.pid = Some(pid);
+        }
+        let current = self.cpus.or_default(cpu).timeline.current(cpu);
+        if let ThreadId::Running { .. } = current {
+            let mut renames = Renames::default();
+            renames.add(current, prev_thread);
+            self.rename(&renames);
+        }
+        if left == Left::Dead && !prev_thread.is_idle() {
+            self.lives.end(prev_thread);
+            self.threads.or_default(prev_thread).facts.dead = Some(at);
+            self.files.note(FileOp::Exit { thread: prev_thread, at }, &mut self.spans);
+        }
+        let next_thread = self.named_on(cpu, next, at);
+        self.cpus.or_default(cpu).timeline.switch(cpu, at, prev_thread, next_thread, &mut self.spans);
+        if !prev_thread.is_idle() {
+            let waits = &mut self.threads.or_default(prev_thread).waits;
+            waits.step(prev_thread, Move::Off { at, left }, epoch, &mut self.spans);
+        }
+        if !next_thread.is_idle() {
+            let priority = next.priority;
+            let there = self.threads.or_default(next_thread);
+            there.facts.priority = Some(priority);
+            there.waits.step(next_thread, Move::On { at, cpu, priority }, epoch, &mut self.spans);
+        }
+    }
+
+    fn wakeup(&mut self, moment: &Moment<'_>, who: Party<'_>, target_cpu: Option<u32>) {
+        if let Some(cpu) = target_cpu {
+            self.mention(cpu);
+        }
+        let waker = self.current(moment);
+        let (at, epoch) = (moment.time, self.losses);
+        if let Some(thread) = self.named(who, at) {
+            self.threads.or_default(thread).waits.wake(thread, at, Some(waker), epoch, &mut self.spans);
+        }
+    }
+
+    fn fork(
+        &mut self,
+        at: Time,
+        parent: i32,
+        parent_pid: Option<i32>,
+        child: i32,
+        child_pid: Option<i32>,
+        comm: &[u8],
+    ) {
+        let epoch = self.losses;
+        let parent = self.numbered(parent, at);
+        if let Some(pid) = parent_pid {
+            self.seat(parent, pid);
+        }
+        let thread = self.lives.begin(child, at);
+        let flags = self.threads.or_default(parent).calls.fork(thread, epoch);
+        let shares_table = match (flags, child_pid) {
+            (Some(flags), _) => flags & clone_flag::FILES != 0,
+            // Further threads of a process share all they can.
+            (None, Some(pid)) => pid != child,
+            (None, None) => false,
+        };
+        let there = self.threads.or_default(thread);
+        there.first = Some(at);
+        there.facts.was_forked = true;
+        there.waits.fork(epoch);
+        set_name(&mut there.facts.comm, comm);
+        if child_pid.is_none_or(|pid| pid == child) {
+            there.facts.parent = parent_pid.or(parent.tid());
+        }
+        self.files.note(FileOp::Fork { parent, child: thread, at, shares_table }, &mut self.spans);
+        if let Some(pid) = child_pid {
+            self.seat(thread, pid);
+        }
+    }
+
+    fn exec(&mut self, moment: &Moment<'_>, filename: &[u8], tid: Option<i32>, old_tid: Option<i32>) {
+        let at = moment.time;
+        let mut thread = match old_tid.or(tid) {
+            Some(tid) => self.numbered(tid, at),
+            None => self.current(moment),
+        };
+        if let (Some(tid), Some(old)) = (tid, old_tid)
+            && tid != old
+        {
+            thread = self.take_number_of_leader(moment, thread, tid);
+        }
+        self.files.note(FileOp::Exec { thread, at }, &mut self.spans);
+        let facts = &mut self.threads.or_default(thread).facts;
+        set_name(&mut facts.program, filename);
+        let base = filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        set_name(&mut facts.comm, &base[..base.len().min(COMM)]);
+    }
+
+    /// A thread that executes a program becomes the first thread of its process: all others are gone, and it has the number of
+    /// the process from now on.
+    fn take_number_of_leader(&mut self, moment: &Moment<'_>, thread: ThreadId, tid: i32) -> ThreadId {
+        let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
+        self.lives.end(thread);
+        let facts = self.threads.or_default(thread).facts.clone();
+        let leader = self.lives.begin(tid, at);
+        let there = self.threads.or_default(leader);
+        there.first = Some(at);
+        there.facts = facts;
+        there.facts.pid = Some(tid);
+        self.threads.or_default(thread).facts.dead = Some(at);
+        self.files
+            .note(FileOp::Fork { parent: thread, child: leader, at, shares_table: true }, &mut self.spans);
+        self.files.note(FileOp::Exit { thread, at }, &mut self.spans);
+        self.cpus.or_default(cpu).timeline.switch(cpu, at, thread, leader, &mut self.spans);
+        let Self { threads, spans, .. } = self;
+        threads.or_default(thread).waits.step(thread, Move::Off { at, left: Left::Dead }, epoch, spans);
+        threads.or_default(leader).waits.step(leader, Move::On { at, cpu, priority: 0 }, epoch, spans);
+        leader
+    }
+
+    fn syscall_exit(&mut self, moment: &Moment<'_>, exit: Exit) {
+        let thread = self.current(moment);
+        let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
+        let (name, ret, made) = (exit.name.clone(), exit.ret, exit.made.clone());
+        let there = self.present(thread, moment);
+        let entry = there.0.calls.exit(thread, Ended { exit, at, cpu }, epoch, there.1);
+        let (name, effect) = match entry {
+            Some(entry) if !entry.effect.concerns_files() => return,
+            Some(entry) => (Some(entry.name), Some(entry.effect)),
+            None if name.as_ref().is_some_and(|name| !is_about_files(name)) => return,
+            None => (name, None),
+        };
+        self.files.note(FileOp::Call { thread, at, effect, name, ret, made }, &mut self.spans);
+    }
+
+    fn dump_file(
+        &mut self,
+        at: Time,
+        pid: Option<i32>,
+        file_table: Option<u64>,
+        fd: i32,
+        flags: Option<u32>,
+        filename: &[u8],
+    ) {
+        let owner = match (file_table, pid) {
+            (Some(table), _) => DumpOwner::Table(table),
+            (None, Some(pid)) => DumpOwner::Thread(self.numbered(pid, at)),
+            (None, None) => return,
+        };
+        let name = Name::from_utf8_lossy(filename);
+        self.files.note(FileOp::DumpFile { owner, at, fd, flags, name }, &mut self.spans);
+    }
+
+    fn program_event(&mut self, moment: &Moment<'_>, what: &Happening<'_>) {
+        let (Happening::PhaseBegin(name) | Happening::PhaseEnd(name)) = what else { return };
+        let (thread, at) = (self.current(moment), moment.time);
+        if moment.tid.is_some() {
+            self.present(thread, moment);
+        }
+        let key = (thread, (*name).clone());
+        if let Happening::PhaseBegin(_) = what {
+            self.phases.begin(key, at);
+        } else if let Some((begin, end)) = self.phases.end(&key, at) {
+            self.spans.phase(&Phase { name: key.1, thread, begin, end });
+        }
+    }
+
+    /// Who ran on the CPU when an event was recorded: what its contexts say, else what the last switch said.
+    fn current(&mut self, moment: &Moment<'_>) -> ThreadId {
+        match moment.tid {
+            Some(0) => ThreadId::Idle(moment.cpu),
+            Some(tid) => self.numbered(tid, moment.time),
+            None => self.cpus.or_default(moment.cpu).timeline.current(moment.cpu),
+        }
+    }
+
+    /// A thread that runs, and what its contexts tell of it.
+    fn present(&mut self, thread: ThreadId, moment: &Moment<'_>) -> (&mut Thread, &mut S) {
+        if let (Some(pid), false) = (moment.pid, thread.is_idle()) {
+            self.seat(thread, pid);
+        }
+        let there = self.threads.or_default(thread);
+        there.sighted(Some(moment.time));
+        if let Some(comm) = moment.comm {
+            set_name(&mut there.facts.comm, comm);
+        }
+        (there, &mut self.spans)
+    }
+
+    /// A thread by its number: it is there at this time.
+    fn numbered(&mut self, tid: i32, at: Time) -> ThreadId {
+        let thread = self.lives.get(tid, at);
+        self.threads.or_default(thread).first.get_or_insert(at);
+        thread
+    }
+
+    /// A thread that an event names, unless it is an idle task.
+    fn named(&mut self, who: Party<'_>, at: Time) -> Option<ThreadId> {
+        if who.tid == 0 {
+            return None;
+        }
+        let thread = self.numbered(who.tid, at);
+        set_name(&mut self.threads.or_default(thread).facts.comm, who.comm);
+        Some(thread)
+    }
+
+    fn named_on(&mut self, cpu: u32, who: Party<'_>, at: Time) -> ThreadId {
+        self.named(who, at).unwrap_or(ThreadId::Idle(cpu))
+    }
+
+    /// Says of which process a thread is that runs.
+    fn seat(&mut self, thread: ThreadId, pid: i32) {
+        let there = self.threads.or_default(thread);
+        there.facts.pid = Some(pid);
+        if there.seat.replace(pid) != Some(pid) {
+            self.files.note(FileOp::Member { thread, pid }, &mut self.spans);
+        }
+    }
+
+    fn mention(&mut self, cpu: u32) {
+        // Not more than a few: the list is small, and bad input must not make it grow.
+        if let Err(place) = self.mentioned.binary_search(&cpu)
+            && cpu < MOST_CPUS
+        {
+            self.mentioned.insert(place, cpu);
+        }
+    }
+}
+
+/// More CPUs than any Linux can have.
+const MOST_CPUS: u32 = 8192;

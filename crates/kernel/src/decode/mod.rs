@@ -1,0 +1,254 @@
+//! CTF events of all generations of the tracer become [`Happening`]s.
+//!
+//! What differs between the generations is settled here, once for each event class: names of events and fields, what numbers
+//! mean. [`sched`], [`machine`] and [`program`] have a table each; system calls have their own module, [`crate::calls`].
+
+mod machine;
+mod program;
+mod sched;
+
+use isochrone_ctf::plan::{EventPlan, Name as FieldName, StreamPlan, Visitor};
+use isochrone_ctf::schema::{EnvironmentValue, IntegerClass, Scope};
+use isochrone_ctf::{Event, FieldRef, Packet, Trace};
+
+use crate::calls::{EntryDecoder, ExitDecoder};
+use crate::happening::{Happening, Moment};
+use crate::id::Time;
+
+/// Decodes the events of one trace, kernel or user space.
+#[derive(Debug)]
+pub struct Decoder<'t> {
+    trace: &'t Trace,
+    facts: Tracer,
+    /// By stream.
+    streams: Vec<StreamDecoder<'t>>,
+}
+
+/// What the trace says of its tracer, as far as events mean different things for it.
+#[derive(Debug, Clone, Copy)]
+struct Tracer {
+    /// Whether programs wrote it.
+    is_user: bool,
+    /// Whether the states of threads are numbered as in Linux before 4.14.
+    has_old_states: bool,
+    /// Whether lines of system calls are wanted.
+    lines: bool,
+}
+
+#[derive(Debug)]
+struct StreamDecoder<'t> {
+    scale: Option<&'t isochrone_ctf::schema::ClockClass>,
+    /// Where the packet lies that `cpu` is of.
+    packet: Option<usize>,
+    /// Unknown where packets do not tell it: then events may.
+    cpu: Option<u32>,
+    /// By index of the event class, made when the first event of it comes.
+    classes: Vec<Option<ClassDecoder>>,
+}
+
+/// How to read the events of one class.
+#[derive(Debug)]
+struct ClassDecoder {
+    contexts: Contexts,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // There is one for each event class, not for each event.
+enum Kind {
+    Sched(sched::Class),
+    Machine(machine::Class),
+    Program(program::Class),
+    Entry(EntryDecoder),
+    Exit(ExitDecoder),
+    /// Nothing of the model.
+    Other,
+}
+
+/// Where the contexts of a class are.
+#[derive(Debug)]
+struct Contexts {
+    /// Traces that other programs write have it as a field.
+    cpu: Option<FieldRef>,
+    tid: Option<FieldRef>,
+    pid: Option<FieldRef>,
+    comm: Option<FieldRef>,
+}
+
+impl<'t> Decoder<'t> {
+    /// For a trace; `lines`: whether system calls are to be shown as lines, which takes most of the time then.
+    pub fn new(trace: &'t Trace, lines: bool) -> Self {
+        let streams = (0..trace.streams().len()).map(|stream| StreamDecoder {
+            scale: trace.clock(stream),
+            packet: None,
+            cpu: None,
+            classes: Vec::new(),
+        });
+        Self { trace, facts: Tracer::of(trace, lines), streams: streams.collect() }
+    }
+
+    /// Whether programs wrote the trace, not the kernel's tracer.
+    pub fn is_user(&self) -> bool {
+        self.facts.is_user
+    }
+
+    /// What an event of the trace says. Amortized constant, and proportional to what the event holds.
+    #[inline]
+    pub fn decode<'e>(&'e mut self, event: &Event<'e>) -> (Moment<'e>, Happening<'e>) {
+        let Self { trace, facts, streams } = self;
+        let stream = &mut streams[event.stream()];
+        let packet = event.packet();
+        let place = std::ptr::from_ref(packet).addr();
+        if stream.packet != Some(place) {
+            stream.packet = Some(place);
+            stream.cpu = cpu_of(trace, event.stream(), packet);
+        }
+        let index = event.class().index;
+        if index >= stream.classes.len() {
+            stream.classes.resize_with(event.stream_plan().events.len().max(index + 1), || None);
+        }
+        let class = stream.classes[index].get_or_insert_with(|| {
+            ClassDecoder::new(trace, event.stream(), event.stream_plan(), event.class(), *facts)
+        });
+        let time = event.cycles().map_or(0, |cycles| raw_ns(stream.scale, cycles));
+        let cpu = stream.cpu.or_else(|| class.contexts.cpu(event)).unwrap_or(0);
+        let mut moment = Moment { time, cpu, tid: None, pid: None, comm: None, is_user: facts.is_user };
+        if let Kind::Other = class.kind {
+            return (moment, Happening::Other);
+        }
+        class.contexts.read(event, &mut moment);
+        let happening = match &class.kind {
+            Kind::Sched(class) => class.decode(event),
+            Kind::Machine(class) => class.decode(event),
+            Kind::Program(class) => Some(class.decode()),
+            Kind::Entry(decoder) => Some(Happening::SyscallEntry(decoder.decode(event))),
+            Kind::Exit(decoder) => Some(Happening::SyscallExit(decoder.decode(event))),
+            Kind::Other => None,
+        };
+        (moment, happening.unwrap_or(Happening::Other))
+    }
+}
+
+/// Raw ns of a clock's value: what it shows, without any offset. Saturates far beyond all real clocks.
+pub fn raw_ns(clock: Option<&isochrone_ctf::schema::ClockClass>, cycles: u64) -> Time {
+    match clock {
+        Some(clock) if clock.frequency != 1_000_000_000 => {
+            clock.raw_ns(cycles).clamp(i128::from(Time::MIN + 1), i128::from(Time::MAX)) as Time
+        }
+        _ => cycles.min(Time::MAX as u64) as Time,
+    }
+}
+
+impl Tracer {
+    fn of(trace: &Trace, lines: bool) -> Self {
+        let environment = &trace.schema().environment;
+        let text = |key: &str| match environment.get(key) {
+            Some(EnvironmentValue::Text(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        let release = text("kernel_release").and_then(|release| {
+            let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+            Some((numbers.next()?.parse::<u32>().ok()?, numbers.next()?.parse::<u32>().ok()?))
+        });
+        Self {
+            is_user: text("domain") == Some("ust"),
+            has_old_states: release.is_some_and(|release| release < (4, 14)),
+            lines,
+        }
+    }
+}
+
+impl ClassDecoder {
+    fn new(trace: &Trace, stream: usize, streams: &StreamPlan, class: &EventPlan, facts: Tracer) -> Self {
+        let fields = Fields { stream: streams, class };
+        let contexts = Contexts::of(&fields, facts);
+        let Some(name) = class.name.as_deref() else { return Self { contexts, kind: Kind::Other } };
+        let kind = if facts.is_user {
+            program::Class::new(&streams.events, name).map(Kind::Program)
+        } else {
+            let has = |name: &str| streams.events.iter().any(|class| class.name.as_deref() == Some(name));
+            sched::Class::new(&fields, name, facts)
+                .map(Kind::Sched)
+                .or_else(|| machine::Class::new(&fields, name, has).map(Kind::Machine))
+                .or_else(|| EntryDecoder::new(trace, stream, class, facts.lines).map(Kind::Entry))
+                .or_else(|| ExitDecoder::new(trace, stream, class, facts.lines).map(Kind::Exit))
+        };
+        Self { contexts, kind: kind.unwrap_or(Kind::Other) }
+    }
+}
+
+impl Contexts {
+    fn of(fields: &Fields<'_>, facts: Tracer) -> Self {
+        // A program's tracer knows itself only as its namespace does.
+        let [tid, pid] = if facts.is_user { ["vtid", "vpid"] } else { ["tid", "pid"] };
+        let cpu = fields.context("cpu_id").or_else(|| fields.get("cpu_id"));
+        Self { cpu, tid: fields.context(tid), pid: fields.context(pid), comm: fields.context("procname") }
+    }
+
+    fn cpu(&self, event: &Event<'_>) -> Option<u32> {
+        event.unsigned(self.cpu.as_ref()?).map(|cpu| cpu as u32)
+    }
+
+    #[inline]
+    fn read<'e>(&self, event: &Event<'e>, moment: &mut Moment<'e>) {
+        let number = |field: &Option<FieldRef>| field.as_ref().and_then(|field| int32(event, field));
+        moment.tid = number(&self.tid);
+        moment.pid = number(&self.pid);
+        moment.comm = self.comm.as_ref().and_then(|field| event.text(field));
+    }
+}
+
+/// Finds fields of a class by name.
+struct Fields<'c> {
+    stream: &'c StreamPlan,
+    class: &'c EventPlan,
+}
+
+impl Fields<'_> {
+    fn context(&self, name: &str) -> Option<FieldRef> {
+        let field = |scope| self.class.field(self.stream, scope, &[name]);
+        field(Scope::SpecificContext).or_else(|| field(Scope::CommonContext))
+    }
+
+    fn get(&self, name: &str) -> Option<FieldRef> {
+        self.class.payload_field(self.stream, &[name])
+    }
+}
+
+fn int32(event: &Event<'_>, field: &FieldRef) -> Option<i32> {
+    event.signed(field).map(|number| number as i32)
+}
+
+/// A text, empty where it cannot be read.
+fn text<'e>(event: &Event<'e>, field: &FieldRef) -> &'e [u8] {
+    event.text(field).unwrap_or_default()
+}
+
+/// The CPU that a packet is of, where packets tell it.
+pub fn cpu_of(trace: &Trace, stream: usize, packet: &Packet) -> Option<u32> {
+    let mut finder = FindCpu::default();
+    trace.visit_packet_context(stream, packet, &mut finder);
+    finder.cpu
+}
+
+#[derive(Default)]
+struct FindCpu {
+    is_next: bool,
+    cpu: Option<u32>,
+}
+
+impl Visitor for FindCpu {
+    fn member(&mut self, _: usize, name: &FieldName) {
+        self.is_next = name.shown() == "cpu_id";
+    }
+
+    fn unsigned(&mut self, _: &IntegerClass, value: u64) {
+        if self.is_next {
+            self.cpu = u32::try_from(value).ok();
+        }
+    }
+
+    fn signed(&mut self, class: &IntegerClass, value: i64) {
+        self.unsigned(class, value as u64);
+    }
+}

@@ -1,0 +1,45 @@
+//! Programs' own tracepoints: those that come in pairs are the begins and the ends of phases.
+
+use isochrone_ctf::plan::EventPlan;
+
+use crate::happening::Happening;
+use crate::id::Name;
+
+/// How the two tracepoints of a phase end: `shop:request_begin` and `shop:request_end`, `mpi:begin` and `mpi:end`.
+const PAIRS: [(&str, &str); 5] =
+    [("begin", "end"), ("entry", "exit"), ("enter", "exit"), ("start", "end"), ("start", "stop")];
+
+/// A tracepoint of a phase.
+#[derive(Debug)]
+pub(super) enum Class {
+    Begin(Name),
+    End(Name),
+}
+
+impl Class {
+    /// `classes`: all of the stream. A tracepoint whose partner the trace does not have is none of a phase: it would be
+    /// waited for in vain.
+    pub(super) fn new(classes: &[EventPlan], name: &str) -> Option<Self> {
+        let has = |name: String| classes.iter().any(|class| class.name.as_deref() == Some(&name));
+        PAIRS.iter().find_map(|(begin, end)| {
+            let phase = |head: &str| Name::from(head.trim_end_matches(['_', ':']));
+            if let Some(head) = stem(name, begin) {
+                return has(format!("{head}{end}")).then(|| Self::Begin(phase(head)));
+            }
+            let head = stem(name, end)?;
+            has(format!("{head}{begin}")).then(|| Self::End(phase(head)))
+        })
+    }
+
+    pub(super) fn decode(&self) -> Happening<'_> {
+        match self {
+            Self::Begin(name) => Happening::PhaseBegin(name),
+            Self::End(name) => Happening::PhaseEnd(name),
+        }
+    }
+}
+
+/// A name without the word that it ends with.
+fn stem<'n>(name: &'n str, word: &str) -> Option<&'n str> {
+    name.strip_suffix(word).filter(|head| head.ends_with(['_', ':']))
+}

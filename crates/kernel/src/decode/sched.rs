@@ -1,0 +1,270 @@
+//! Threads: who runs, who is woken, who begins and ends, who was there already.
+
+use isochrone_ctf::{Event, FieldRef};
+
+use super::{Fields, Tracer, int32, text};
+use crate::happening::{Happening, Left, Namespace, Party};
+use crate::span::Why;
+
+/// How to read an event of this family.
+#[derive(Debug)]
+pub(super) enum Class {
+    Switch {
+        prev: PartyFields,
+        state: FieldRef,
+        has_old_states: bool,
+        next: PartyFields,
+    },
+    Wakeup {
+        who: PartyFields,
+        target_cpu: Option<FieldRef>,
+    },
+    Migrate {
+        who: PartyFields,
+        to: FieldRef,
+    },
+    Priority {
+        who: PartyFields,
+    },
+    Fork {
+        parent: FieldRef,
+        parent_pid: Option<FieldRef>,
+        child: FieldRef,
+        child_pid: Option<FieldRef>,
+        comm: FieldRef,
+    },
+    Exec {
+        filename: FieldRef,
+        tid: Option<FieldRef>,
+        old_tid: Option<FieldRef>,
+    },
+    Exit {
+        who: PartyFields,
+    },
+    Process(Box<Process>),
+    PidNamespace {
+        tid: FieldRef,
+        inner: Inner,
+    },
+    File {
+        pid: Option<FieldRef>,
+        table: Option<FieldRef>,
+        fd: FieldRef,
+        flags: Option<FieldRef>,
+        filename: FieldRef,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct PartyFields {
+    tid: FieldRef,
+    comm: FieldRef,
+    priority: Option<FieldRef>,
+}
+
+/// `lttng_statedump_process_state`.
+#[derive(Debug)]
+pub(super) struct Process {
+    tid: FieldRef,
+    pid: FieldRef,
+    ppid: FieldRef,
+    name: FieldRef,
+    kind: Option<FieldRef>,
+    file_table: Option<FieldRef>,
+    inner: Option<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    vtid: FieldRef,
+    vpid: FieldRef,
+    level: Option<FieldRef>,
+    inode: Option<FieldRef>,
+}
+
+impl Class {
+    pub(super) fn new(fields: &Fields<'_>, name: &str, facts: Tracer) -> Option<Self> {
+        let get = |name: &str| fields.get(name);
+        let who = || PartyFields::new(fields, "tid", "comm", "prio");
+        Some(match name {
+            "sched_switch" => Self::Switch {
+                prev: PartyFields::new(fields, "prev_tid", "prev_comm", "prev_prio")?,
+                state: get("prev_state")?,
+                has_old_states: facts.has_old_states,
+                next: PartyFields::new(fields, "next_tid", "next_comm", "next_prio")?,
+            },
+            "sched_wakeup" | "sched_waking" | "sched_wakeup_new" => {
+                Self::Wakeup { who: who()?, target_cpu: get("target_cpu") }
+            }
+            "sched_migrate_task" => Self::Migrate { who: who()?, to: get("dest_cpu")? },
+            "sched_pi_setprio" => Self::Priority { who: PartyFields::new(fields, "tid", "comm", "newprio")? },
+            "sched_process_fork" => Self::Fork {
+                parent: get("parent_tid")?,
+                parent_pid: get("parent_pid"),
+                child: get("child_tid")?,
+                child_pid: get("child_pid"),
+                comm: get("child_comm")?,
+            },
+            "sched_process_exec" => {
+                Self::Exec { filename: get("filename")?, tid: get("tid"), old_tid: get("old_tid") }
+            }
+            "sched_process_exit" => Self::Exit { who: who()? },
+            "lttng_statedump_process_state" => Self::Process(Box::new(Process {
+                tid: get("tid")?,
+                pid: get("pid")?,
+                ppid: get("ppid")?,
+                name: get("name")?,
+                kind: get("type"),
+                file_table: get("file_table_address"),
+                inner: Inner::new(fields),
+            })),
+            "lttng_statedump_process_pid_ns" => {
+                Self::PidNamespace { tid: get("tid")?, inner: Inner::new(fields)? }
+            }
+            "lttng_statedump_file_descriptor" => Self::File {
+                pid: get("pid"),
+                table: get("file_table_address"),
+                fd: get("fd")?,
+                flags: get("flags"),
+                filename: get("filename")?,
+            },
+            _ => return None,
+        })
+    }
+
+    #[inline]
+    pub(super) fn decode<'e>(&self, event: &Event<'e>) -> Option<Happening<'e>> {
+        let optional = |field: &Option<FieldRef>| field.as_ref().and_then(|field| int32(event, field));
+        Some(match self {
+            Self::Switch { prev, state, has_old_states, next } => Happening::Switch {
+                prev: prev.read(event)?,
+                left: left(event.signed(state)?, *has_old_states),
+                next: next.read(event)?,
+            },
+            Self::Wakeup { who, target_cpu } => Happening::Wakeup {
+                who: who.read(event)?,
+                target_cpu: optional(target_cpu).and_then(|cpu| cpu.try_into().ok()),
+            },
+            Self::Migrate { who, to } => {
+                Happening::Migrate { who: who.read(event)?, to: int32(event, to)?.try_into().ok()? }
+            }
+            Self::Priority { who } => Happening::Priority { who: who.read(event)? },
+            Self::Fork { parent, parent_pid, child, child_pid, comm } => Happening::Fork {
+                parent: int32(event, parent)?,
+                parent_pid: optional(parent_pid),
+                child: int32(event, child)?,
+                child_pid: optional(child_pid),
+                child_comm: text(event, comm),
+            },
+            Self::Exec { filename, tid, old_tid } => Happening::Exec {
+                filename: text(event, filename),
+                tid: optional(tid),
+                old_tid: optional(old_tid),
+            },
+            Self::Exit { who } => Happening::Exit(who.read(event)?),
+            Self::Process(process) => process.read(event)?,
+            Self::PidNamespace { tid, inner } => {
+                Happening::DumpNamespace { tid: int32(event, tid)?, inner: inner.read(event)? }
+            }
+            Self::File { pid, table, fd, flags, filename } => Happening::DumpFile {
+                pid: optional(pid),
+                file_table: table.as_ref().and_then(|field| event.unsigned(field)),
+                fd: int32(event, fd)?,
+                flags: optional(flags).map(|flags| flags as u32),
+                filename: text(event, filename),
+            },
+        })
+    }
+}
+
+/// What the state of a thread that leaves its CPU means. Bits as the kernel reports them: 1 sleeps, 2 does so whatever
+/// signals come, 4 stopped, 8 traced, 16 and 32 ended. Linux before 4.14 shows its own bits: 64 is the end, 0 could go on. Since
+/// then 64 is parked, 128 idle, and 256 could go on (`include/linux/sched.h`, `TASK_REPORT`).
+fn left(state: i64, is_old: bool) -> Left {
+    let has = |bits: i64| state & bits != 0;
+    if has(0x30) || (is_old && has(0x40)) {
+        return Left::Dead;
+    }
+    Left::Off(if state == 0 || (!is_old && has(0x100)) {
+        Why::Preempted
+    } else if has(2) {
+        Why::Uninterruptible
+    } else if has(0xc) {
+        Why::Stopped
+    } else {
+        Why::Blocked
+    })
+}
+
+impl PartyFields {
+    fn new(fields: &Fields<'_>, tid: &str, comm: &str, priority: &str) -> Option<Self> {
+        Some(Self { tid: fields.get(tid)?, comm: fields.get(comm)?, priority: fields.get(priority) })
+    }
+
+    #[inline]
+    fn read<'e>(&self, event: &Event<'e>) -> Option<Party<'e>> {
+        Some(Party {
+            tid: int32(event, &self.tid)?,
+            comm: text(event, &self.comm),
+            priority: self.priority.as_ref().and_then(|field| int32(event, field)).unwrap_or(0),
+        })
+    }
+}
+
+impl Process {
+    fn read<'e>(&self, event: &Event<'e>) -> Option<Happening<'e>> {
+        Some(Happening::DumpProcess {
+            tid: int32(event, &self.tid)?,
+            pid: int32(event, &self.pid)?,
+            ppid: int32(event, &self.ppid)?,
+            comm: text(event, &self.name),
+            // 0: a user's, 1: the kernel's.
+            is_kernel: self.kind.as_ref().and_then(|field| event.signed(field)) == Some(1),
+            file_table: self.file_table.as_ref().and_then(|field| event.unsigned(field)),
+            inner: self.inner.as_ref().and_then(|inner| inner.read(event)),
+        })
+    }
+}
+
+impl Inner {
+    fn new(fields: &Fields<'_>) -> Option<Self> {
+        Some(Self {
+            vtid: fields.get("vtid")?,
+            vpid: fields.get("vpid")?,
+            level: fields.get("ns_level"),
+            inode: fields.get("ns_inum"),
+        })
+    }
+
+    fn read(&self, event: &Event<'_>) -> Option<Namespace> {
+        Some(Namespace {
+            vtid: int32(event, &self.vtid)?,
+            vpid: int32(event, &self.vpid)?,
+            level: self.level.as_ref().and_then(|field| int32(event, field)).unwrap_or(0).unsigned_abs(),
+            inode: self.inode.as_ref().and_then(|field| event.unsigned(field)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_mean_what_the_kernel_says() {
+        let check = |state, is_old, expect| assert_eq!(left(state, is_old), expect, "{state} {is_old}");
+        for is_old in [false, true] {
+            check(0, is_old, Left::Off(Why::Preempted));
+            check(1, is_old, Left::Off(Why::Blocked));
+            check(2, is_old, Left::Off(Why::Uninterruptible));
+            check(0x82, is_old, Left::Off(Why::Uninterruptible));
+            check(4, is_old, Left::Off(Why::Stopped));
+            check(16, is_old, Left::Dead);
+            check(32, is_old, Left::Dead);
+        }
+        check(64, true, Left::Dead);
+        check(64, false, Left::Off(Why::Blocked));
+        check(128, false, Left::Off(Why::Blocked));
+        check(256, false, Left::Off(Why::Preempted));
+    }
+}

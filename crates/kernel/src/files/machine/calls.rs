@@ -1,0 +1,232 @@
+//! System calls that succeeded.
+
+use super::super::open::Open;
+use super::super::span::{ClosedBy, FileKind, OpenedBy, Socket};
+use super::Machine;
+use crate::calls::{Created, Effect, Made, Opener, Paired, clone_flag, open_flag};
+use crate::id::{Name, ThreadId, Time};
+use crate::span::Spans;
+
+/// `CLOSE_RANGE_UNSHARE`.
+const RANGE_UNSHARE: u32 = 2;
+/// `CLOSE_RANGE_CLOEXEC`.
+const RANGE_CLOEXEC: u32 = 4;
+
+impl Machine {
+    /// A call returned and did what it does.
+    pub(super) fn call(
+        &mut self,
+        thread: ThreadId,
+        at: Time,
+        effect: Effect,
+        ret: i64,
+        made: &Made,
+        spans: &mut impl Spans,
+    ) {
+        match effect {
+            // Counted elsewhere, or nothing to count.
+            Effect::Nothing | Effect::Clone { .. } | Effect::Use { .. } | Effect::Transfer { .. } => {}
+            Effect::Open { call, dir, path, flags } => {
+                let name = self.resolved(thread, dir, &path);
+                let kind =
+                    if flags & open_flag::DIRECTORY != 0 { FileKind::Directory } else { FileKind::File };
+                let file = Open { name, ..self.new_file(thread, at, call, kind) };
+                self.open(thread, ret, file, flags & open_flag::CLOEXEC != 0, spans);
+            }
+            Effect::Create { call, what, close_on_exec } => {
+                let (kind, name) = created(what);
+                let file = Open { name, ..self.new_file(thread, at, call, kind) };
+                self.open(thread, ret, file, close_on_exec, spans);
+            }
+            Effect::Pair { call, what, close_on_exec } => {
+                if let Made::Pair(first, second) = *made {
+                    for (fd, kind) in ends(what, first, second) {
+                        let file = self.new_file(thread, at, call, kind);
+                        self.open(thread, fd.into(), file, close_on_exec, spans);
+                    }
+                }
+            }
+            Effect::Close { fd } => {
+                self.file(thread, fd, at);
+                let end = self.end(at, ClosedBy::Close, thread);
+                self.table(thread).close(fd, end, spans);
+            }
+            Effect::CloseRange { first, last, flags } => {
+                self.close_range(thread, at, [first, last], flags, spans);
+            }
+            Effect::Duplicate { call, fd, to, close_on_exec } => {
+                if to == Some(fd) {
+                    return self.touch(thread, fd, at);
+                }
+                let losses = self.losses;
+                let opened_by = OpenedBy::Call(call);
+                let Some(copy) = self.file(thread, fd, at).map(|file| {
+                    file.touch(thread, at);
+                    file.copy(thread, at, opened_by, losses)
+                }) else {
+                    return;
+                };
+                if let Some(to) = to {
+                    let end = self.end(at, ClosedBy::Replaced, thread);
+                    self.table(thread).close(to, end, spans);
+                }
+                self.open(thread, ret, copy, close_on_exec, spans);
+            }
+            Effect::CloseOnExec { fd, on } => {
+                self.touch(thread, fd, at);
+                if let Some(file) = self.file(thread, fd, at) {
+                    file.close_on_exec = on;
+                }
+            }
+            Effect::Connect { fd, peer } => self.socket(thread, fd, at, |socket| socket.peer = peer),
+            Effect::Bind { fd, local } => self.socket(thread, fd, at, |socket| socket.local = local),
+            Effect::Listen { fd } => self.socket(thread, fd, at, |socket| socket.is_listening = true),
+            Effect::Accept { call, fd, close_on_exec } => {
+                let mut like = Socket::default();
+                self.socket(thread, fd, at, |socket| {
+                    socket.is_listening = true;
+                    like = *socket;
+                });
+                let socket = Socket { peer: peer(made), is_listening: false, other: None, ..like };
+                let file = self.new_file(thread, at, call, FileKind::Socket(socket));
+                self.open(thread, ret, file, close_on_exec, spans);
+            }
+            Effect::Unshare { flags } => {
+                if flags & clone_flag::FILES != 0 {
+                    self.unshare(thread, at);
+                }
+            }
+            Effect::Exec => self.exec(thread, at, spans),
+        }
+    }
+
+    /// A descriptor that a call has just made.
+    pub(super) fn new_file(&self, thread: ThreadId, at: Time, call: Opener, kind: FileKind) -> Open {
+        Open::new(thread, at, OpenedBy::Call(call), kind, self.losses)
+    }
+
+    /// Puts a descriptor in its place. If there was one, nobody saw it being closed.
+    pub(super) fn open(
+        &mut self,
+        thread: ThreadId,
+        fd: i64,
+        file: Open,
+        close_on_exec: bool,
+        spans: &mut impl Spans,
+    ) {
+        let Some(fd) = i32::try_from(fd).ok().filter(|&fd| fd >= 0) else { return };
+        let end = self.end(file.begin, ClosedBy::Unseen, thread);
+        let table = self.table(thread);
+        table.close(fd, end, spans);
+        table.files.insert(fd, Open { close_on_exec, ..file });
+    }
+
+    fn touch(&mut self, thread: ThreadId, fd: i32, at: Time) {
+        if let Some(file) = self.file(thread, fd, at) {
+            file.touch(thread, at);
+        }
+    }
+
+    /// Changes what is known of a socket.
+    fn socket(&mut self, thread: ThreadId, fd: i32, at: Time, change: impl FnOnce(&mut Socket)) {
+        let Some(file) = self.file(thread, fd, at) else { return };
+        file.touch(thread, at);
+        if file.kind == FileKind::Unknown {
+            file.kind = FileKind::Socket(Socket::default());
+        }
+        if let FileKind::Socket(socket) = &mut file.kind {
+            change(socket);
+        }
+    }
+
+    fn close_range(
+        &mut self,
+        thread: ThreadId,
+        at: Time,
+        range: [u32; 2],
+        flags: u32,
+        spans: &mut impl Spans,
+    ) {
+        if flags & RANGE_UNSHARE != 0 {
+            self.unshare(thread, at);
+        }
+        let [Ok(first), last] = range.map(i32::try_from) else { return };
+        let last = last.unwrap_or(i32::MAX);
+        if first > last {
+            return;
+        }
+        let end = self.end(at, ClosedBy::CloseRange, thread);
+        let table = self.table(thread);
+        if flags & RANGE_CLOEXEC != 0 {
+            table.files.range_mut(first..=last).for_each(|(_, file)| file.close_on_exec = true);
+            return;
+        }
+        let fds: Vec<i32> = table.files.range(first..=last).map(|(&fd, _)| fd).collect();
+        for fd in fds {
+            table.close(fd, end, spans);
+        }
+    }
+
+    /// The name of a file that is opened by a path.
+    fn resolved(&mut self, thread: ThreadId, dir: Option<i32>, path: &str) -> Name {
+        let Some(dir) = dir.filter(|_| !path.is_empty() && !path.starts_with('/')) else {
+            return path.into();
+        };
+        let name = self.table(thread).files.get(&dir).map_or("", |file| file.name.as_str());
+        match name.strip_suffix('/').unwrap_or(name) {
+            root if name.starts_with('/') => compact_str::format_compact!("{root}/{path}"),
+            _ => compact_str::format_compact!("fd {dir} → {path}"),
+        }
+    }
+}
+
+/// Kind and name of what has no path.
+pub(super) fn created(what: Created) -> (FileKind, Name) {
+    let kind = match what {
+        Created::Socket { family, kind, protocol } => FileKind::Socket(Socket {
+            family: Some(family),
+            kind: Some(kind),
+            protocol: Some(protocol),
+            ..Socket::default()
+        }),
+        Created::Memory(name) => return (FileKind::Memory, compact_str::format_compact!("/memfd:{name}")),
+        Created::Queue(name) => return (FileKind::Queue, name),
+        Created::Event => FileKind::Event,
+        Created::Epoll => FileKind::Epoll,
+        Created::Timer => FileKind::Timer,
+        Created::Signal => FileKind::Signal,
+        Created::Inotify => FileKind::Inotify,
+        Created::Fanotify => FileKind::Fanotify,
+        Created::UserFault => FileKind::UserFault,
+        Created::Perf => FileKind::Perf,
+        Created::Process(pid) => FileKind::Process(pid),
+        Created::Ring => FileKind::Ring,
+        Created::Other => FileKind::Other,
+    };
+    (kind, Name::default())
+}
+
+/// Whom an accepted socket is connected to.
+pub(super) fn peer(made: &Made) -> Option<crate::calls::Address> {
+    match made {
+        Made::Peer(peer) => Some(*peer),
+        _ => None,
+    }
+}
+
+/// The kinds of two descriptors that are connected.
+pub(super) fn ends(what: Paired, first: i32, second: i32) -> [(i32, FileKind); 2] {
+    [(first, second, true), (second, first, false)].map(|(fd, other, is_read)| {
+        let kind = match what {
+            Paired::Pipe => FileKind::Pipe { is_read: Some(is_read), other: Some(other) },
+            Paired::Sockets { family, kind, protocol } => FileKind::Socket(Socket {
+                family: Some(family),
+                kind: Some(kind),
+                protocol: Some(protocol),
+                other: Some(other),
+                ..Socket::default()
+            }),
+        };
+        (fd, kind)
+    })
+}

@@ -1,0 +1,71 @@
+//! Calls of which only the exit was seen: what their names and results tell.
+
+use super::super::span::{ClosedBy, FileKind, Socket};
+use super::Machine;
+use super::calls::{created, ends, peer};
+use crate::calls::{Made, Opener, Paired, created_by};
+use crate::id::{ThreadId, Time};
+use crate::span::Spans;
+
+impl Machine {
+    /// A call of this name returned; nobody knows its arguments. What it made is there, of what it is called for; of what it
+    /// did to others nothing is known.
+    pub(super) fn guess(
+        &mut self,
+        thread: ThreadId,
+        at: Time,
+        name: &str,
+        ret: i64,
+        made: &Made,
+        spans: &mut impl Spans,
+    ) {
+        if ret < 0 {
+            return;
+        }
+        if matches!(name, "execve" | "execveat") {
+            return self.exec(thread, at, spans);
+        }
+        let Some(call) = Opener::find(name) else { return };
+        let kind = match call {
+            // Not every result of these is a descriptor that is new.
+            Opener::Fcntl | Opener::Fcntl64 | Opener::Signalfd | Opener::Signalfd4 => return,
+            Opener::Pipe | Opener::Pipe2 | Opener::Socketpair => {
+                let Made::Pair(first, second) = *made else { return };
+                for (fd, kind) in pair(call, first, second) {
+                    let file = self.new_file(thread, at, call, kind);
+                    self.open(thread, fd.into(), file, false, spans);
+                }
+                return;
+            }
+            Opener::Accept | Opener::Accept4 => {
+                FileKind::Socket(Socket { peer: peer(made), ..Socket::default() })
+            }
+            Opener::Socket => FileKind::Socket(Socket::default()),
+            Opener::Dup | Opener::Dup2 | Opener::Dup3 | Opener::PidfdGetfd => FileKind::Unknown,
+            Opener::Open
+            | Opener::Openat
+            | Opener::Openat2
+            | Opener::Creat
+            | Opener::OpenByHandle
+            | Opener::OpenTree => FileKind::File,
+            call => created_by(call.name()).map_or(FileKind::Other, |what| created(what).0),
+        };
+        if matches!(call, Opener::Dup2 | Opener::Dup3) {
+            let end = self.end(at, ClosedBy::Replaced, thread);
+            if let Ok(fd) = i32::try_from(ret) {
+                self.table(thread).close(fd, end, spans);
+            }
+        }
+        let file = self.new_file(thread, at, call, kind);
+        self.open(thread, ret, file, false, spans);
+    }
+}
+
+/// The kinds of two descriptors that a call has made.
+fn pair(call: Opener, first: i32, second: i32) -> [(i32, FileKind); 2] {
+    if call != Opener::Socketpair {
+        return ends(Paired::Pipe, first, second);
+    }
+    [(first, second), (second, first)]
+        .map(|(fd, other)| (fd, FileKind::Socket(Socket { other: Some(other), ..Socket::default() })))
+}

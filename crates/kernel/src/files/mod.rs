@@ -1,0 +1,167 @@
+//! Tables of file descriptors: what is open in which process, from when to when, and what was done with it.
+//!
+//! [`Files`] is a sequential machine over [`FileOp`]s. In the first piece of a trace it executes them at once; in later pieces
+//! it keeps them in a log in a normal form, and they are executed when the piece is appended to one that is settled. So
+//! the state is a function of the sequence of operations alone, and the normal form of a log is one of what was put in,
+//! however it was cut: equal histories are equal bytes. `machine` executes, [`FileSpan`] is what is told.
+
+mod log;
+mod machine;
+mod op;
+mod open;
+mod span;
+
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod rules;
+
+use serde::{Deserialize, Serialize};
+
+use self::log::{Item, Log, Told};
+use self::machine::Machine;
+use self::op::{Step, Tally, step};
+use crate::calls::Effect;
+use crate::id::{Renames, ThreadId, Time};
+use crate::span::Spans;
+
+pub use op::{DumpOwner, FileOp};
+pub use span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
+
+/// The file descriptors of a host, in a piece of its trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Files {
+    /// What is open; `None` in a piece whose begin is not known.
+    machine: Option<Box<Machine>>,
+    /// What was not executed yet: in a piece whose begin is known, all from the first operation on of a thread that nobody
+    /// knows yet.
+    log: Log,
+}
+
+impl Files {
+    /// Nothing has happened. `settled`: this is the first piece of the trace, and nothing comes before it.
+    pub fn new(settled: bool) -> Self {
+        Self { machine: settled.then(Box::default), log: Log::default() }
+    }
+
+    /// Whether all operations so far have been executed.
+    pub fn is_settled(&self) -> bool {
+        self.machine.is_some() && self.log.is_empty()
+    }
+
+    /// Takes the next operation. Logarithmic in what is open.
+    ///
+    /// No [`FileOp::Member`] may come behind the exit of its thread, which would be there again.
+    pub fn note(&mut self, op: FileOp, spans: &mut impl Spans) {
+        match step(op) {
+            Step::Nothing => {}
+            Step::Use(one) => self.note_use(one.0, one.1, one.2),
+            Step::Uses(one, two) => {
+                self.note_use(one.0, one.1, one.2);
+                self.note_use(two.0, two.1, two.2);
+            }
+            Step::Op(op) => {
+                if self.is_redundant(&op) {
+                    return;
+                }
+                match &mut self.machine {
+                    Some(machine) if self.log.is_empty() && !op.is_blocked() => machine.run(op, spans),
+                    _ => self.log.push(op),
+                }
+            }
+        }
+    }
+
+    /// The entry of a call was found whose exit is in the log: it is in the piece before. To be said before this piece is
+    /// appended to that, whatever the effect is: a call that turns out to have none is forgotten. Linear in the operations before the call.
+    pub fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect) {
+        self.log.fill(thread, at, effect);
+    }
+
+    /// The call was found that made a thread, as for [`Self::fill`]: it says whether the thread shares the table of the one
+    /// that made it. Linear in the log.
+    pub fn share(&mut self, child: ThreadId, shares_table: bool) {
+        self.log.share(child, shares_table);
+    }
+
+    /// Puts the next piece behind this. Linear in the log of the other, and logarithmic in what is open.
+    pub fn append(&mut self, right: Self, spans: &mut impl Spans) {
+        self.settle(spans);
+        for item in right.log.into_items() {
+            match item {
+                Item::Uses(uses) => {
+                    for ((thread, fd), tally) in uses {
+                        self.note_use(thread, fd, tally);
+                    }
+                }
+                Item::Op(op) => self.note(op, spans),
+            }
+        }
+    }
+
+    /// Threads turned out to be others. What was executed knows them already: only the log changes. Linear in the log.
+    /// [`Self::settle`] afterwards executes what has become known.
+    pub fn rename(&mut self, renames: &Renames) {
+        if renames.is_empty() || self.log.is_empty() {
+            return;
+        }
+        for item in std::mem::take(&mut self.log).into_items() {
+            match item {
+                Item::Uses(uses) => {
+                    for ((thread, fd), tally) in uses {
+                        self.log.tally(renames.of(thread), fd, tally.renamed(renames));
+                    }
+                }
+                Item::Op(mut op) => {
+                    op.rename(renames);
+                    if !self.is_redundant(&op) {
+                        self.log.push(op);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Executes all operations in the log up to the first of a thread that nobody knows yet.
+    pub fn settle(&mut self, spans: &mut impl Spans) {
+        let Some(machine) = &mut self.machine else { return };
+        while let Some(op) = self.log.next_ready(|thread, fd, tally| machine.use_file(thread, fd, &tally)) {
+            machine.run(op, spans);
+        }
+    }
+
+    /// Closes everything: the trace ends.
+    pub fn finish(self, end: Time, spans: &mut impl Spans) {
+        let mut machine = self.machine.unwrap_or_default();
+        for item in self.log.into_items() {
+            match item {
+                Item::Uses(uses) => {
+                    for ((thread, fd), tally) in uses {
+                        machine.use_file(thread, fd, &tally);
+                    }
+                }
+                Item::Op(op) => machine.run(op, spans),
+            }
+        }
+        machine.finish(end, spans);
+    }
+
+    /// Uses of descriptors can be added up in any order as long as nothing else comes between.
+    fn note_use(&mut self, thread: ThreadId, fd: i32, tally: Tally) {
+        match &mut self.machine {
+            Some(machine) if !op::is_unknown(thread) && self.log.is_at_most_uses() => {
+                machine.use_file(thread, fd, &tally);
+            }
+            _ => self.log.tally(thread, fd, tally),
+        }
+    }
+
+    /// Whether an operation says what was said already.
+    fn is_redundant(&self, op: &FileOp) -> bool {
+        let FileOp::Member { thread, pid } = *op else { return false };
+        match self.log.told(thread) {
+            Some(told) => told == Told::Of(pid),
+            None => self.machine.as_ref().and_then(|machine| machine.pid_of(thread)) == Some(pid),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A descriptor that is open.
+
+use serde::{Deserialize, Serialize};
+
+use super::op::Tally;
+use super::span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
+use crate::id::{Name, ThreadId, Time};
+
+/// A descriptor that is open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Open {
+    /// Who opened it; nobody if that was not seen.
+    pub(super) thread: Option<ThreadId>,
+    /// When it was opened, or first seen.
+    pub(super) begin: Time,
+    pub(super) opened_by: OpenedBy,
+    /// How many losses there had been then.
+    pub(super) losses: u64,
+    pub(super) kind: FileKind,
+    /// Empty: what the kind says.
+    pub(super) name: Name,
+    pub(super) close_on_exec: bool,
+    /// The first use and whose it was.
+    pub(super) first_use: Option<(Time, ThreadId)>,
+    pub(super) uses: Uses,
+}
+
+impl Open {
+    /// One that is there, whoever opened it.
+    pub(super) fn sighted(at: Time, losses: u64) -> Self {
+        Self {
+            thread: None,
+            begin: at,
+            opened_by: OpenedBy::Unknown,
+            losses,
+            kind: FileKind::Unknown,
+            name: Name::default(),
+            close_on_exec: false,
+            first_use: None,
+            uses: Uses::default(),
+        }
+    }
+
+    /// One that was opened now.
+    pub(super) fn new(thread: ThreadId, at: Time, opened_by: OpenedBy, kind: FileKind, losses: u64) -> Self {
+        Self { thread: Some(thread), opened_by, kind, ..Self::sighted(at, losses) }
+    }
+
+    /// Another one of the same file.
+    pub(super) fn copy(&self, thread: ThreadId, at: Time, opened_by: OpenedBy, losses: u64) -> Self {
+        Self { name: self.name.clone(), ..Self::new(thread, at, opened_by, self.kind.clone(), losses) }
+    }
+
+    /// Counts uses. In whatever order they come, the result is the same.
+    pub(super) fn count(&mut self, tally: &Tally) {
+        self.uses.add(&tally.uses);
+        self.first_use = Some(self.first_use.map_or(tally.first, |first| first.min(tally.first)));
+        if self.opened_by == OpenedBy::Unknown {
+            self.begin = self.begin.min(tally.first.0);
+        }
+    }
+
+    /// Somebody did something with it that is no mere use.
+    pub(super) fn touch(&mut self, thread: ThreadId, at: Time) {
+        let uses = Uses { others: 1, ..Uses::default() };
+        self.count(&Tally { first: (at, thread), uses });
+    }
+
+    /// Puts what is known of the same descriptor beside: two tables turned out to be one.
+    pub(super) fn unite(&mut self, other: Self) {
+        let (first, uses) = (other.first_use, other.uses);
+        if self.begin_bound() == Bound::Soft && other.begin_bound() == Bound::Hard {
+            let before = std::mem::replace(self, other);
+            self.first_use = before.first_use;
+            self.uses = before.uses;
+        } else if self.begin_bound() == Bound::Soft {
+            self.begin = self.begin.min(other.begin);
+            self.thread = self.thread.or(other.thread);
+            self.learn(&other.name, other.kind);
+        }
+        self.uses.add(&uses);
+        self.first_use = [self.first_use, first].into_iter().flatten().min();
+    }
+
+    /// Takes a name and a kind where none was known.
+    pub(super) fn learn(&mut self, name: &Name, kind: FileKind) {
+        if self.name.is_empty() {
+            self.name.clone_from(name);
+        }
+        if self.kind == FileKind::Unknown {
+            self.kind = kind;
+        }
+    }
+
+    fn begin_bound(&self) -> Bound {
+        match self.opened_by {
+            OpenedBy::Unknown | OpenedBy::Dump => Bound::Soft,
+            OpenedBy::Inherited | OpenedBy::Call(_) => Bound::Hard,
+        }
+    }
+
+    /// What is told when it ends; `None` if nobody is known who had it. `closer`: who is named in that case.
+    pub(super) fn end(self, fd: i32, process: Option<i32>, end: End) -> Option<FileSpan> {
+        let thread = self.thread.or(self.first_use.map(|first| first.1)).or(end.closer)?;
+        let end_bound = match end.by {
+            ClosedBy::Unseen | ClosedBy::TraceEnd => Bound::Soft,
+            _ => Bound::Hard,
+        };
+        Some(FileSpan {
+            thread,
+            process,
+            fd,
+            begin: self.begin,
+            end: end.at.max(self.begin),
+            begin_bound: self.begin_bound(),
+            end_bound,
+            name: if self.name.is_empty() { self.kind.default_name(fd) } else { self.name },
+            kind: self.kind,
+            opened_by: self.opened_by,
+            closed_by: end.by,
+            close_on_exec: self.close_on_exec,
+            is_doubtful: end.losses > self.losses,
+            uses: self.uses,
+        })
+    }
+}
+
+/// How a descriptor ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub(super) at: Time,
+    pub(super) by: ClosedBy,
+    pub(super) closer: Option<ThreadId>,
+    /// How many losses there have been.
+    pub(super) losses: u64,
+}

@@ -1,0 +1,346 @@
+//! The rules of Linux for file descriptors, one by one.
+
+mod names;
+
+use super::{Bound, ClosedBy, FileOp, FileSpan, Files, Uses};
+use crate::calls::{Effect, Made, Opener, Use};
+use crate::id::{BEGIN, Renames, ThreadId, Time};
+use crate::span::Spans;
+
+#[derive(Debug, Default)]
+struct Told(Vec<FileSpan>);
+
+impl Spans for Told {
+    fn file(&mut self, span: &FileSpan) {
+        self.0.push(span.clone());
+    }
+    fn rename(&mut self, _: &Renames) {}
+    fn absorb(&mut self, mut right: Self) {
+        self.0.append(&mut right.0);
+    }
+}
+
+const END: Time = 1000;
+
+fn thread(tid: i32) -> ThreadId {
+    ThreadId::Thread { tid, born: BEGIN }
+}
+
+fn call(tid: i32, at: Time, effect: Effect, ret: i64) -> FileOp {
+    made(tid, at, effect, ret, Made::Nothing)
+}
+
+fn made(tid: i32, at: Time, effect: Effect, ret: i64, made: Made) -> FileOp {
+    FileOp::Call { thread: thread(tid), at, effect: Some(effect), name: None, ret, made }
+}
+
+fn unknown(tid: i32, at: Time, name: &str, ret: i64) -> FileOp {
+    FileOp::Call { thread: thread(tid), at, effect: None, name: Some(name.into()), ret, made: Made::Nothing }
+}
+
+fn opened(tid: i32, at: Time, path: &str, fd: i64) -> FileOp {
+    let effect = Effect::Open { call: Opener::Openat, dir: None, path: path.into(), flags: 0 };
+    call(tid, at, effect, fd)
+}
+
+fn opened_cloexec(tid: i32, at: Time, path: &str, fd: i64) -> FileOp {
+    let effect = Effect::Open { call: Opener::Openat, dir: None, path: path.into(), flags: 0o200_0000 };
+    call(tid, at, effect, fd)
+}
+
+fn closed(tid: i32, at: Time, fd: i32) -> FileOp {
+    call(tid, at, Effect::Close { fd }, 0)
+}
+
+fn used(tid: i32, at: Time, fd: i32, what: Use, ret: i64) -> FileOp {
+    call(tid, at, Effect::Use { fd, what }, ret)
+}
+
+fn duplicated(fd: i32, to: Option<i32>, close_on_exec: bool) -> Effect {
+    Effect::Duplicate { call: if to.is_some() { Opener::Dup3 } else { Opener::Dup }, fd, to, close_on_exec }
+}
+
+fn fork(parent: i32, child: i32, at: Time, shares_table: bool) -> FileOp {
+    FileOp::Fork { parent: thread(parent), child: thread(child), at, shares_table }
+}
+
+fn member(tid: i32, pid: i32) -> FileOp {
+    FileOp::Member { thread: thread(tid), pid }
+}
+
+fn spans(ops: Vec<FileOp>) -> Vec<FileSpan> {
+    let (mut files, mut told) = (Files::new(true), Told::default());
+    for op in ops {
+        files.note(op, &mut told);
+    }
+    assert!(files.is_settled());
+    files.finish(END, &mut told);
+    told.0.sort();
+    told.0
+}
+
+/// A span in few words: `10 fd 3 [5 9] close /x`; round brackets are soft ends.
+fn shown(span: &FileSpan) -> String {
+    let open = if span.begin_bound == Bound::Hard { '[' } else { '(' };
+    let close = if span.end_bound == Bound::Hard { ']' } else { ')' };
+    let by = match span.closed_by {
+        ClosedBy::Close => "close",
+        ClosedBy::CloseRange => "range",
+        ClosedBy::Replaced => "replaced",
+        ClosedBy::Exec => "exec",
+        ClosedBy::Exit => "exit",
+        ClosedBy::Unseen => "unseen",
+        ClosedBy::TraceEnd => "end",
+    };
+    let tid = span.thread.tid().unwrap_or(-1);
+    let doubt = if span.is_doubtful { "? " } else { "" };
+    let FileSpan { fd, begin, end, name, .. } = span;
+    format!("{doubt}{tid} fd {fd} {open}{begin} {end}{close} {by} {name}").trim_end().to_owned()
+}
+
+fn check(ops: Vec<FileOp>, expect: &[&str]) {
+    let mut lines: Vec<String> = spans(ops).iter().map(shown).collect();
+    lines.sort();
+    let mut expect: Vec<&str> = expect.to_vec();
+    expect.sort_unstable();
+    assert_eq!(lines, expect);
+}
+
+#[test]
+fn files_are_opened_and_closed() {
+    check(vec![opened(10, 5, "/x", 3), closed(10, 9, 3)], &["10 fd 3 [5 9] close /x"]);
+    check(vec![opened(10, 5, "/x", 3)], &["10 fd 3 [5 1000) end /x"]);
+    // What was open before is there as soon as it is used.
+    check(vec![used(10, 5, 0, Use::Read, 7), closed(10, 9, 0)], &["10 fd 0 (5 9] close"]);
+    check(vec![closed(10, 9, 4)], &["10 fd 4 (9 9] close"]);
+    // Failures change nothing; a close that fails has closed, unless there was nothing.
+    check(vec![opened(10, 5, "/x", -2)], &[]);
+    check(
+        vec![opened(10, 5, "/x", 3), call(10, 9, Effect::Close { fd: 3 }, -4)],
+        &["10 fd 3 [5 9] close /x"],
+    );
+    check(
+        vec![opened(10, 5, "/x", 3), call(10, 9, Effect::Close { fd: 3 }, -9)],
+        &["10 fd 3 [5 1000) end /x"],
+    );
+    check(vec![used(10, 5, 9, Use::Read, -9)], &[]);
+    // A number that is given again was free.
+    check(
+        vec![opened(10, 5, "/x", 3), opened(10, 9, "/y", 3)],
+        &["10 fd 3 [5 9) unseen /x", "10 fd 3 [9 1000) end /y"],
+    );
+    // Not even nonsense hurts.
+    check(vec![opened(10, 5, "/x", i64::MAX), used(10, 6, -3, Use::Read, 1), closed(10, 7, -1)], &[]);
+}
+
+#[test]
+fn uses_are_counted() {
+    let ops = vec![
+        opened(10, 5, "/x", 3),
+        used(10, 6, 3, Use::Read, 100),
+        used(10, 7, 3, Use::Write, 5),
+        used(10, 8, 3, Use::Read, -11),
+        used(10, 8, 3, Use::Other, 0),
+        call(10, 9, Effect::Transfer { from: 3, to: 4 }, 50),
+    ];
+    let spans = spans(ops);
+    let three = Uses { reads: 2, read_bytes: 150, writes: 1, written_bytes: 5, others: 1, errors: 1 };
+    let four = Uses { writes: 1, written_bytes: 50, ..Uses::default() };
+    let uses: Vec<_> = spans.iter().map(|span| (span.fd, span.uses)).collect();
+    assert_eq!(uses, [(3, three), (4, four)]);
+}
+
+#[test]
+fn descriptors_are_duplicated() {
+    let dup = |to, ret, cloexec| call(10, 7, duplicated(3, to, cloexec), ret);
+    let original = "10 fd 3 [5 1000) end /x";
+    check(vec![opened(10, 5, "/x", 3), dup(None, 4, false)], &[original, "10 fd 4 [7 1000) end /x"]);
+    check(
+        vec![opened(10, 5, "/x", 3), opened(10, 6, "/y", 1), dup(Some(1), 1, false)],
+        &[original, "10 fd 1 [6 7] replaced /y", "10 fd 1 [7 1000) end /x"],
+    );
+    check(vec![opened(10, 5, "/x", 3), dup(Some(3), 3, false)], &[original]);
+    // Close-on-exec is the descriptor's, not the file's.
+    check(
+        vec![opened_cloexec(10, 5, "/x", 3), dup(None, 4, false), FileOp::Exec { thread: thread(10), at: 9 }],
+        &["10 fd 3 [5 9] exec /x", "10 fd 4 [7 1000) end /x"],
+    );
+    check(
+        vec![opened(10, 5, "/x", 3), dup(None, 4, true), FileOp::Exec { thread: thread(10), at: 9 }],
+        &[original, "10 fd 4 [7 9] exec /x"],
+    );
+}
+
+#[test]
+fn programs_are_exchanged() {
+    let exec = |at| FileOp::Exec { thread: thread(10), at };
+    let on = |on| call(10, 7, Effect::CloseOnExec { fd: 3, on }, 0);
+    check(vec![opened(10, 5, "/x", 3), on(true), exec(9)], &["10 fd 3 [5 9] exec /x"]);
+    check(vec![opened_cloexec(10, 5, "/x", 3), on(false), exec(9)], &["10 fd 3 [5 1000) end /x"]);
+    // Told by the event, and once more by the exit of the call.
+    check(
+        vec![opened_cloexec(10, 5, "/x", 3), exec(9), call(10, 10, Effect::Exec, 0)],
+        &["10 fd 3 [5 9] exec /x"],
+    );
+    // The other threads of the process are gone, though nobody told.
+    check(
+        vec![
+            member(10, 10),
+            member(11, 10),
+            opened(11, 5, "/x", 3),
+            exec(9),
+            FileOp::Exit { thread: thread(10), at: 12 },
+        ],
+        &["11 fd 3 [5 12] exit /x"],
+    );
+    // Who shares a table with another process has his own from now on.
+    check(
+        vec![opened_cloexec(11, 5, "/x", 3), fork(11, 10, 6, true), exec(9)],
+        &["11 fd 3 [5 1000) end /x", "10 fd 3 [9 9] exec /x"],
+    );
+}
+
+#[test]
+fn ranges_are_closed() {
+    let range = |first, last, flags| call(10, 9, Effect::CloseRange { first, last, flags }, 0);
+    let three = || vec![opened(10, 1, "/x", 3), opened(10, 2, "/y", 4), opened(10, 3, "/z", 5)];
+    let with = |op| three().into_iter().chain([op]).collect::<Vec<_>>();
+    check(
+        with(range(4, u32::MAX, 0)),
+        &["10 fd 3 [1 1000) end /x", "10 fd 4 [2 9] range /y", "10 fd 5 [3 9] range /z"],
+    );
+    let ends = ["10 fd 3 [1 1000) end /x", "10 fd 4 [2 1000) end /y", "10 fd 5 [3 1000) end /z"];
+    check(with(range(4, 3, 0)), &ends);
+    check(with(range(u32::MAX, u32::MAX, 0)), &ends);
+    let marked = spans(with(range(4, 4, 4)));
+    assert_eq!(marked.iter().map(|span| span.close_on_exec).collect::<Vec<_>>(), [false, true, false]);
+}
+
+#[test]
+fn tables_are_shared_and_copied() {
+    let exit = |tid, at| FileOp::Exit { thread: thread(tid), at };
+    // A further thread closes what the first one opened; all is closed when the last one ends.
+    check(
+        vec![
+            opened(10, 1, "/x", 3),
+            opened(10, 2, "/y", 4),
+            fork(10, 11, 5, true),
+            closed(11, 6, 3),
+            exit(10, 7),
+            exit(11, 8),
+        ],
+        &["10 fd 3 [1 6] close /x", "10 fd 4 [2 8] exit /y"],
+    );
+    check(
+        vec![opened(10, 1, "/x", 3), fork(10, 11, 5, false), closed(11, 6, 3), closed(10, 7, 3)],
+        &["10 fd 3 [1 7] close /x", "11 fd 3 [5 6] close /x"],
+    );
+    check(
+        vec![
+            opened(10, 1, "/x", 3),
+            fork(10, 11, 5, true),
+            call(11, 6, Effect::Unshare { flags: 0x400 }, 0),
+            closed(11, 7, 3),
+        ],
+        &["10 fd 3 [1 1000) end /x", "11 fd 3 [6 7] close /x"],
+    );
+    // Threads of one process share, whenever that is told.
+    check(
+        vec![member(10, 10), member(11, 10), opened(10, 1, "/x", 3), closed(11, 2, 3)],
+        &["10 fd 3 [1 2] close /x"],
+    );
+    check(
+        vec![
+            opened(10, 1, "/x", 3),
+            opened(11, 2, "/y", 4),
+            member(10, 10),
+            member(11, 10),
+            closed(10, 5, 4),
+            closed(11, 6, 3),
+        ],
+        &["10 fd 3 [1 6] close /x", "11 fd 4 [2 5] close /y"],
+    );
+    // The first thread has ended, its process has not.
+    check(
+        vec![
+            member(10, 10),
+            member(11, 10),
+            opened(10, 1, "/x", 3),
+            exit(10, 2),
+            exit(10, 2),
+            member(12, 10),
+            exit(11, 3),
+            closed(12, 5, 3),
+        ],
+        &["10 fd 3 [1 5] close /x"],
+    );
+    let process = spans(vec![member(11, 10), opened(11, 1, "/x", 3)]);
+    assert_eq!(process[0].process, Some(10));
+}
+
+#[test]
+fn losses_leave_doubts() {
+    let lost = FileOp::Lost { at: 5 };
+    check(
+        vec![opened(10, 1, "/x", 3), lost, opened(10, 6, "/y", 4), closed(10, 8, 3)],
+        &["? 10 fd 3 [1 8] close /x", "10 fd 4 [6 1000) end /y"],
+    );
+}
+
+#[test]
+fn a_call_that_began_in_the_piece_before_is_filled() {
+    let mut told = Told::default();
+    let mut left = Files::new(true);
+    left.note(used(10, 1, 3, Use::Read, 1), &mut told);
+    let mut right = Files::new(false);
+    right.note(unknown(10, 5, "openat", 4), &mut told);
+    right.note(unknown(11, 6, "read", 5), &mut told);
+    right.note(unknown(11, 7, "mmap", 5), &mut told);
+    right.fill(thread(10), 5, &Effect::Open { call: Opener::Openat, dir: None, path: "/x".into(), flags: 0 });
+    right.fill(thread(11), 6, &Effect::Use { fd: 9, what: Use::Read });
+    right.fill(thread(11), 7, &Effect::Nothing);
+    left.append(right, &mut told);
+    assert!(left.is_settled());
+    left.finish(END, &mut told);
+    let mut lines: Vec<String> = told.0.iter().map(shown).collect();
+    lines.sort();
+    assert_eq!(lines, ["10 fd 3 (1 1000) end", "10 fd 4 [5 1000) end /x", "11 fd 9 (6 1000) end"]);
+}
+
+#[test]
+fn a_thread_whose_maker_began_in_the_piece_before_shares() {
+    let check = |shares, expect: &[&str]| {
+        let mut told = Told::default();
+        let mut left = Files::new(true);
+        left.note(opened(10, 1, "/x", 3), &mut told);
+        let mut right = Files::new(false);
+        right.note(fork(10, 11, 5, false), &mut told);
+        right.note(closed(11, 6, 3), &mut told);
+        right.share(thread(11), shares);
+        left.append(right, &mut told);
+        left.finish(END, &mut told);
+        assert_eq!(told.0.iter().map(shown).collect::<Vec<_>>(), expect);
+    };
+    check(true, &["10 fd 3 [1 6] close /x"]);
+    check(false, &["11 fd 3 [5 6] close /x", "10 fd 3 [1 1000) end /x"]);
+}
+
+#[test]
+fn threads_that_nobody_knows_wait_for_their_names() {
+    let mut told = Told::default();
+    let mut files = Files::new(true);
+    let running = ThreadId::Running { cpu: 0, since: BEGIN };
+    let mut op = opened(10, 5, "/x", 3);
+    let mut renames = Renames::default();
+    renames.add(thread(10), running);
+    op.rename(&renames);
+    files.note(op, &mut told);
+    files.note(closed(10, 9, 3), &mut told);
+    assert!(!files.is_settled() && told.0.is_empty());
+    let mut renames = Renames::default();
+    renames.add(running, thread(10));
+    files.rename(&renames);
+    files.settle(&mut told);
+    assert!(files.is_settled());
+    assert_eq!(told.0.iter().map(shown).collect::<Vec<_>>(), ["10 fd 3 [5 9] close /x"]);
+}

@@ -1,0 +1,278 @@
+//! What is told of a file descriptor when it is closed, or when the trace ends.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::calls::{Address, Opener};
+use crate::id::{Name, Renames, ThreadId, Time};
+
+/// The life of a file descriptor.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FileSpan {
+    /// The thread that opened it, or was first seen to use it.
+    pub thread: ThreadId,
+    /// Number of the process whose table it is in, if known.
+    pub process: Option<i32>,
+    /// Its number.
+    pub fd: i32,
+    /// When it was opened, or first seen; raw ns.
+    pub begin: Time,
+    /// When it was closed, or last known to be open; raw ns.
+    pub end: Time,
+    /// Whether it was seen to be opened.
+    pub begin_bound: Bound,
+    /// Whether it was seen to be closed.
+    pub end_bound: Bound,
+    /// What it is of.
+    pub kind: FileKind,
+    /// What people know it by: a path, or what the kernel calls it; empty if nothing is known. Paths that begin at a
+    /// directory's descriptor have the path of that before them if it is known, else they look like `fd 7 → x`.
+    pub name: Name,
+    /// How it came about.
+    pub opened_by: OpenedBy,
+    /// How it ended.
+    pub closed_by: ClosedBy,
+    /// Whether it goes with the next program, at its end.
+    pub close_on_exec: bool,
+    /// Whether events are missing between its begin and its end: it may have been closed and opened again.
+    pub is_doubtful: bool,
+    /// What was done with it.
+    pub uses: Uses,
+}
+
+impl FileSpan {
+    /// Threads turned out to be others.
+    pub fn rename(&mut self, renames: &Renames) {
+        self.thread = renames.of(self.thread);
+    }
+}
+
+/// Whether an end of a span was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Bound {
+    /// It was.
+    Hard,
+    /// It is only known to exist by then.
+    Soft,
+}
+
+/// How a descriptor came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum OpenedBy {
+    /// Nobody saw.
+    Unknown,
+    /// It was there when the trace began, as the dump tells.
+    Dump,
+    /// Its process got it from the one that made it, or from one that it shared a table with.
+    Inherited,
+    /// By a call.
+    Call(Opener),
+}
+
+/// How a descriptor ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ClosedBy {
+    /// `close`.
+    Close,
+    /// `close_range`.
+    CloseRange,
+    /// `dup2` and `dup3` gave its number to another.
+    Replaced,
+    /// Its process ran another program.
+    Exec,
+    /// The last thread that had it ended.
+    Exit,
+    /// Its number was given to another, so it must have been closed.
+    Unseen,
+    /// It was not: the trace ends.
+    TraceEnd,
+}
+
+/// What a descriptor is of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum FileKind {
+    /// Nobody knows.
+    #[default]
+    Unknown,
+    /// Something with a path.
+    File,
+    /// A directory.
+    Directory,
+    /// A socket.
+    Socket(Socket),
+    /// An end of a pipe.
+    Pipe {
+        /// Whether it is the one that is read from, where known.
+        is_read: Option<bool>,
+        /// Number of the other end when both were made.
+        other: Option<i32>,
+    },
+    /// `eventfd`.
+    Event,
+    /// `epoll_create`.
+    Epoll,
+    /// `timerfd_create`.
+    Timer,
+    /// `signalfd`.
+    Signal,
+    /// `inotify_init`.
+    Inotify,
+    /// `fanotify_init`.
+    Fanotify,
+    /// `memfd_create`.
+    Memory,
+    /// `userfaultfd`.
+    UserFault,
+    /// `perf_event_open`.
+    Perf,
+    /// `pidfd_open`: of a process.
+    Process(i32),
+    /// `io_uring_setup`.
+    Ring,
+    /// `mq_open`.
+    Queue,
+    /// Something else.
+    Other,
+}
+
+/// What is known of a socket.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Socket {
+    /// `AF_INET` is 2.
+    pub family: Option<u16>,
+    /// `SOCK_STREAM` is 1.
+    pub kind: Option<u16>,
+    /// Protocol in the family.
+    pub protocol: Option<u16>,
+    /// Its own address.
+    pub local: Option<Address>,
+    /// Whom it is connected to.
+    pub peer: Option<Address>,
+    /// Number of the socket that it was made with as a pair.
+    pub other: Option<i32>,
+    /// Whether it listens.
+    pub is_listening: bool,
+}
+
+/// `AF_INET SOCK_STREAM 10.0.0.1:80 → 10.0.0.2:4711`.
+impl fmt::Display for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.family {
+            Some(family) => Address::Family(family).fmt(f)?,
+            None => f.write_str("socket")?,
+        }
+        if let Some(kind) = self.kind.and_then(|kind| crate::calls::socket_type_name(kind.into())) {
+            write!(f, " {kind}")?;
+        }
+        if let Some(local) = self.local {
+            write!(f, " {local}")?;
+        }
+        if self.is_listening {
+            f.write_str(" listening")?;
+        }
+        if let Some(peer) = self.peer {
+            write!(f, " → {peer}")?;
+        }
+        match self.other {
+            Some(other) => write!(f, " ↔ fd {other}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl FileKind {
+    /// What a descriptor without a path is called: mostly as the kernel does.
+    pub(super) fn default_name(&self, fd: i32) -> Name {
+        use compact_str::format_compact;
+        let fixed = match self {
+            Self::Unknown | Self::File | Self::Directory | Self::Other | Self::Queue => "",
+            Self::Socket(socket) => return format_compact!("{socket}"),
+            Self::Pipe { is_read: Some(true), other: Some(other) } => {
+                return format_compact!("pipe {other} → {fd}");
+            }
+            Self::Pipe { is_read: Some(false), other: Some(other) } => {
+                return format_compact!("pipe {fd} → {other}");
+            }
+            Self::Pipe { .. } => "pipe",
+            Self::Event => "anon_inode:[eventfd]",
+            Self::Epoll => "anon_inode:[eventpoll]",
+            Self::Timer => "anon_inode:[timerfd]",
+            Self::Signal => "anon_inode:[signalfd]",
+            Self::Inotify => "anon_inode:inotify",
+            Self::Fanotify => "anon_inode:[fanotify]",
+            Self::Memory => "/memfd:",
+            Self::UserFault => "anon_inode:[userfaultfd]",
+            Self::Perf => "anon_inode:[perf_event]",
+            Self::Process(_) => "anon_inode:[pidfd]",
+            Self::Ring => "anon_inode:[io_uring]",
+        };
+        Name::const_new(fixed)
+    }
+
+    /// What a name that the kernel tells is of.
+    pub(super) fn of_name(name: &str, is_directory: bool) -> Self {
+        if name.starts_with("socket:") {
+            return Self::Socket(Socket::default());
+        }
+        if name.starts_with("pipe:") {
+            return Self::Pipe { is_read: None, other: None };
+        }
+        if name.starts_with("/memfd:") {
+            return Self::Memory;
+        }
+        if let Some(inode) = name.strip_prefix("anon_inode:") {
+            return match inode.trim_matches(['[', ']']) {
+                "eventfd" => Self::Event,
+                "eventpoll" => Self::Epoll,
+                "timerfd" => Self::Timer,
+                "signalfd" => Self::Signal,
+                "inotify" => Self::Inotify,
+                "fanotify" => Self::Fanotify,
+                "userfaultfd" => Self::UserFault,
+                "perf_event" => Self::Perf,
+                "io_uring" => Self::Ring,
+                _ => Self::Other,
+            };
+        }
+        match name.starts_with('/') {
+            true if is_directory => Self::Directory,
+            true => Self::File,
+            false => Self::Other,
+        }
+    }
+}
+
+/// What was done with a descriptor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Uses {
+    /// Calls that read or received.
+    pub reads: u64,
+    /// Bytes that they got.
+    pub read_bytes: u64,
+    /// Calls that wrote or sent.
+    pub writes: u64,
+    /// Bytes that they passed.
+    pub written_bytes: u64,
+    /// Other calls.
+    pub others: u64,
+    /// Calls that failed.
+    pub errors: u64,
+}
+
+impl Uses {
+    /// Adds others.
+    pub fn add(&mut self, other: &Self) {
+        let pairs = [
+            (&mut self.reads, other.reads),
+            (&mut self.read_bytes, other.read_bytes),
+            (&mut self.writes, other.writes),
+            (&mut self.written_bytes, other.written_bytes),
+            (&mut self.others, other.others),
+            (&mut self.errors, other.errors),
+        ];
+        for (sum, more) in pairs {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}

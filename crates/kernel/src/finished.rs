@@ -1,0 +1,87 @@
+//! The model of a whole trace: what a consumer has heard, and who was there.
+
+use std::collections::BTreeMap;
+
+use crate::chunk::Chunk;
+use crate::id::{BEGIN, ThreadId, Time};
+use crate::span::{Spans, Unknown};
+use crate::thread::Facts;
+
+/// All of a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished<S> {
+    /// What the consumer has heard.
+    pub spans: S,
+    /// Who was there.
+    pub threads: Threads,
+    /// Times of the first and the last event of the kernel, raw ns.
+    pub range: Option<(Time, Time)>,
+    /// Number of events.
+    pub events: u64,
+    /// Number of losses, missing pieces included.
+    pub losses: u64,
+    /// Number of events lost, as far as that is known.
+    pub events_lost: u64,
+    /// Pieces that are missing, raw ns.
+    pub gaps: Vec<(Time, Time)>,
+    /// CPUs that others speak of and that have no events: what they did is unknown.
+    pub missing_cpus: Vec<u32>,
+}
+
+/// Who was there, by thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Threads(BTreeMap<ThreadId, Facts>);
+
+impl Threads {
+    /// What is known of a thread.
+    pub fn get(&self, thread: ThreadId) -> Option<&Facts> {
+        self.0.get(&thread)
+    }
+
+    /// All of them, by number and begin of life.
+    pub fn iter(&self) -> impl Iterator<Item = (ThreadId, &Facts)> {
+        self.0.iter().map(|(&thread, facts)| (thread, facts))
+    }
+
+    /// The first thread of a thread's process: numbers are used again, so it is the last one with the number of the process that
+    /// is not younger than the thread. It need not have been seen itself.
+    pub fn leader(&self, thread: ThreadId) -> Option<ThreadId> {
+        let ThreadId::Thread { tid, born } = thread else { return None };
+        let pid = self.get(thread)?.pid?;
+        if pid == tid {
+            return Some(thread);
+        }
+        let first = ThreadId::Thread { tid: pid, born: BEGIN };
+        let known = self.0.range(first..=ThreadId::Thread { tid: pid, born });
+        Some(known.last().map_or(first, |(&leader, _)| leader))
+    }
+}
+
+impl<S: Spans> Chunk<S> {
+    /// Ends the trace: tells of all that is open at either end of it. `O(n log n)` in what is kept.
+    pub fn finish(self) -> Finished<S> {
+        let Self {
+            range, events, losses, events_lost, gaps, cpus, mentioned, threads, files, mut spans, ..
+        } = self;
+        let span = range.unwrap_or_default();
+        if range.is_some() {
+            for (&cpu, there) in cpus.sorted() {
+                there.timeline.finish(cpu, span, &mut spans);
+                there.interrupts.finish(cpu, &mut spans);
+            }
+        }
+        let mut missing_cpus = mentioned;
+        missing_cpus.retain(|cpu| cpus.get(cpu).is_none());
+        for &cpu in &missing_cpus {
+            spans.unknown(&Unknown { cpu, thread: None, begin: span.0, end: span.1 });
+        }
+        for (&thread, there) in threads.sorted() {
+            there.calls.finish(thread, &mut spans);
+            there.waits.finish(thread, losses, span.1, &mut spans);
+        }
+        files.finish(span.1, &mut spans);
+        let threads =
+            Threads(threads.into_sorted().into_iter().map(|(thread, there)| (thread, there.facts)).collect());
+        Finished { spans, threads, range, events, losses, events_lost, gaps, missing_cpus }
+    }
+}

@@ -1,0 +1,42 @@
+//! Linux as LTTng shows it: kernel events become spans, and the models of pieces of a trace merge exactly.
+//!
+//! [`Decoder`] turns CTF events of all generations of the tracer into [`Happening`]s. A [`Chunk`] is made from those of one
+//! piece of a host's trace; what can be said at once goes to a consumer of [`Spans`], and what depends on what was
+//! before is kept. [`Chunk::merge`] stitches a piece to the next.
+//!
+//! The law of this crate: the model of a whole trace equals the merged models of any partition of it, byte for byte. Nothing
+//! here reads files or prints.
+
+mod border;
+mod brackets;
+pub mod calls;
+mod chunk;
+mod decode;
+pub mod files;
+mod finished;
+mod happening;
+mod id;
+mod interrupts;
+mod keyed;
+mod lives;
+mod merge;
+mod span;
+mod thread;
+mod timeline;
+
+#[cfg(test)]
+mod testing;
+
+pub use border::{Border, Loss};
+pub use chunk::Chunk;
+pub use decode::{Decoder, cpu_of, raw_ns};
+pub use finished::{Finished, Threads};
+pub use happening::{Happening, Left, Moment, Namespace, Party};
+pub use id::{BEGIN, Name, Renames, ThreadId, Time};
+pub use keyed::Keyed;
+pub use merge::MergeError;
+pub use span::{
+    BlockRequest, Half, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Slice, Softirq,
+    Spans, Syscall, Unknown, Why,
+};
+pub use thread::Facts;

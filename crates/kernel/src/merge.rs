@@ -1,0 +1,161 @@
+//! Two pieces of a trace become one.
+//!
+//! The names of a piece are relative to its begin: a thread that was there already, whoever ran on a CPU. So names are settled
+//! first, in both pieces; then each part of the right piece is appended to that of the left, as if its first events had just
+//! come. What the left piece does not know either stays open, for the piece before it. The operation is associative, and an empty
+//! piece changes nothing.
+
+use crate::border::Border;
+use crate::chunk::{Chunk, Cpu};
+use crate::id::{BEGIN, Renames, ThreadId};
+use crate::span::{Phase, Spans};
+
+/// Pieces that do not belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a piece that begins at {begin:?} does not follow one that ends at {end:?}")]
+pub struct MergeError {
+    /// Where the left one ends.
+    pub end: Border,
+    /// Where the right one begins.
+    pub begin: Border,
+}
+
+impl<S: Spans> Chunk<S> {
+    /// Joins the piece that follows. The result is what one pass over the events of both had made, byte for byte, whatever
+    /// partition of a trace pieces are of and in whatever order neighbours are joined. `O(n log n)` in what both have kept.
+    ///
+    /// # Errors
+    /// When `right` does not begin where this piece ends.
+    pub fn merge(mut self, mut right: Self) -> Result<Self, MergeError> {
+        if self.end != right.begin {
+            return Err(MergeError { end: self.end, begin: right.begin });
+        }
+        self.settle_names(&mut right);
+        self.append_threads(&mut right);
+        self.append_cpus(&mut right);
+        let Self { requests, phases, spans, .. } = &mut self;
+        requests.append(right.requests, |key, request, end| spans.block_request(&request.complete(key, end)));
+        phases.append(right.phases, |(thread, name), begin, end| {
+            spans.phase(&Phase { name: name.clone(), thread: *thread, begin, end });
+        });
+        self.files.append(right.files, &mut self.spans);
+        self.lives.append(right.lives);
+        self.spans.absorb(right.spans);
+        self.end = right.end;
+        self.range = match (self.range, right.range) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
+        self.events += right.events;
+        self.losses += right.losses;
+        self.events_lost = self.events_lost.saturating_add(right.events_lost);
+        self.gaps.extend(right.gaps);
+        self.mentioned.extend(right.mentioned);
+        self.mentioned.sort_unstable();
+        self.mentioned.dedup();
+        Ok(self)
+    }
+
+    fn settle_names(&mut self, right: &mut Self) {
+        let mut in_right = Renames::default();
+        for (&thread, known) in right.threads.unordered() {
+            if let (ThreadId::Thread { tid, born: BEGIN }, Some(first)) = (thread, known.first)
+                && let Some(name) = self.lives.name_of(tid, first)
+            {
+                in_right.add(thread, name);
+            }
+        }
+        let mut in_left = Renames::default();
+        for &cpu in
+            right.cpus.unordered().map(|(cpu, _)| cpu).chain(self.cpus.unordered().map(|(cpu, _)| cpu))
+        {
+            let current = self.cpu(cpu).timeline.current(cpu);
+            let there = right.cpus.get(&cpu).map(|there| &there.timeline);
+            match there.and_then(crate::timeline::Timeline::first_to_leave) {
+                Some(prev) if matches!(current, ThreadId::Running { .. }) => {
+                    in_left.add(current, in_right.of(prev));
+                }
+                Some(_) => {}
+                // Nobody has left the CPU since: whoever ran on it at the seam did so before.
+                None => in_right.add(ThreadId::Running { cpu, since: BEGIN }, current),
+            }
+        }
+        self.rename(&in_left);
+        right.rename(&in_right);
+    }
+
+    /// A CPU as this piece knows it.
+    fn cpu(&self, cpu: u32) -> Cpu {
+        self.cpus.get(&cpu).cloned().unwrap_or_else(|| self.unseen_cpu())
+    }
+
+    /// A CPU that this piece has no event of.
+    fn unseen_cpu(&self) -> Cpu {
+        self.gaps.first().copied().map(Cpu::missing).unwrap_or_default()
+    }
+
+    fn append_threads(&mut self, right: &mut Self) {
+        for (thread, mut there) in std::mem::take(&mut right.threads).into_sorted() {
+            there.shift(self.losses);
+            let here = self.threads.or_default(thread);
+            here.sighted(there.first);
+            here.facts.append(there.facts);
+            here.seat = there.seat.or(here.seat);
+            let joined = here.calls.append(thread, there.calls, &mut self.spans);
+            here.waits.append(thread, there.waits, self.losses, &mut self.spans);
+            joined.tell(thread, &mut right.files);
+        }
+    }
+
+    fn append_cpus(&mut self, right: &mut Self) {
+        let (unseen_left, unseen_right) = (self.unseen_cpu(), right.unseen_cpu());
+        let mut there = std::mem::take(&mut right.cpus);
+        if unseen_right != Cpu::default() {
+            for (&cpu, _) in self.cpus.unordered() {
+                there.or_insert_with(cpu, || unseen_right.clone());
+            }
+        }
+        for (cpu, there) in there.into_sorted() {
+            let here = self.cpus.or_insert_with(cpu, || unseen_left.clone());
+            here.timeline.append(cpu, there.timeline, &mut self.spans);
+            here.interrupts.append(cpu, there.interrupts, &mut self.spans);
+        }
+    }
+
+    /// Calls threads otherwise from now on.
+    pub(crate) fn rename(&mut self, renames: &Renames) {
+        if renames.is_empty() {
+            return;
+        }
+        self.cpus.unordered_mut().for_each(|(_, cpu)| cpu.timeline.rename(renames));
+        self.lives.rename(renames);
+        self.threads.unordered_mut().for_each(|(_, thread)| thread.rename(renames));
+        self.rekey_threads(renames);
+        self.requests.rename(|&key| key, |request| request.thread = renames.of(request.thread));
+        self.phases.rename(|(thread, name)| (renames.of(*thread), name.clone()), |_| {});
+        self.spans.rename(renames);
+        self.files.rename(renames);
+        self.files.settle(&mut self.spans);
+    }
+
+    fn rekey_threads(&mut self, renames: &Renames) {
+        let moved: Vec<_> =
+            renames.iter().filter_map(|(from, to)| Some((to, self.threads.remove(&from)?))).collect();
+        for (thread, there) in moved {
+            match self.threads.get_mut(&thread) {
+                None => {
+                    self.threads.insert(thread, there);
+                }
+                // Two threads are one: whoever ran on a CPU had been seen there before the events that name it.
+                Some(known) => {
+                    let later = std::mem::replace(known, there);
+                    known.sighted(later.first);
+                    known.facts.append(later.facts);
+                    known.seat = later.seat.or(known.seat);
+                    known.calls.append(thread, later.calls, &mut self.spans).tell(thread, &mut self.files);
+                    known.waits.append(thread, later.waits, 0, &mut self.spans);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What a host did, as spans with a begin and an end, and who wants to hear of them.
+//!
+//! `Chunk` makes them from events, and where pieces are stitched together; consumers (the analyses) implement
+//! [`Spans`]. Times are raw ns of the host's clock.
+
+use serde::{Deserialize, Serialize};
+
+use crate::calls::{Entry, Exit};
+use crate::files::FileSpan;
+use crate::id::{Name, Renames, ThreadId, Time};
+
+/// A thread on a CPU, from the switch to it until the switch to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slice {
+    /// The CPU.
+    pub cpu: u32,
+    /// Who ran; idle tasks too.
+    pub thread: ThreadId,
+    /// Begin.
+    pub begin: Time,
+    /// End.
+    pub end: Time,
+}
+
+/// Time of a CPU of which nobody knows what it was used for: before its first switch, or from a loss until the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unknown {
+    /// The CPU.
+    pub cpu: u32,
+    /// Who was seen to leave the CPU at its end: it ran there for some of the time. It is nobody that is known where the time
+    /// ends otherwise.
+    pub thread: Option<ThreadId>,
+    /// Begin.
+    pub begin: Time,
+    /// End.
+    pub end: Time,
+}
+
+/// A system call whose entry and exit were both seen.
+#[derive(Debug, Clone, Copy)]
+pub struct Syscall<'s> {
+    /// Who called.
+    pub thread: ThreadId,
+    /// The CPU that it returned on.
+    pub cpu: u32,
+    /// Time of the entry.
+    pub begin: Time,
+    /// Time of the exit.
+    pub end: Time,
+    /// Name and arguments.
+    pub entry: &'s Entry,
+    /// Result.
+    pub exit: &'s Exit,
+}
+
+/// A call of which only one end was seen, because the trace or a loss is between, or because it never returns.
+#[derive(Debug, Clone, Copy)]
+pub struct HalfSyscall<'s> {
+    /// Who called.
+    pub thread: ThreadId,
+    /// Name of the call, where known: exits of old tracers tell none.
+    pub name: Option<&'s Name>,
+    /// The time of the end that was seen.
+    pub at: Time,
+    /// Which end that is.
+    pub half: Half,
+}
+
+/// An end of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Half {
+    /// Only the begin was seen.
+    Begin,
+    /// Only the end was seen.
+    End,
+}
+
+/// A run of a hardware interrupt's handler.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Irq {
+    /// The CPU.
+    pub cpu: u32,
+    /// Number of the interrupt.
+    pub number: i32,
+    /// Name of the handler, where the tracer tells it.
+    pub name: Name,
+    /// What it returned.
+    pub ret: i64,
+    /// Begin.
+    pub begin: Time,
+    /// End.
+    pub end: Time,
+}
+
+/// A run of a softirq.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Softirq {
+    /// The CPU.
+    pub cpu: u32,
+    /// Its vector (1: timer, 3: network reception …).
+    pub vector: u32,
+    /// When it was first raised since its last run, if that was seen.
+    pub raised: Option<Time>,
+    /// Begin.
+    pub begin: Time,
+    /// End.
+    pub end: Time,
+}
+
+/// A thread's wait for a CPU: from the wake-up to the switch to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Who was woken.
+    pub thread: ThreadId,
+    /// Who ran on the CPU that did it: possibly the idle task, interrupted.
+    pub waker: Option<ThreadId>,
+    /// The CPU that it was switched to.
+    pub cpu: u32,
+    /// Its priority when it was.
+    pub priority: i32,
+    /// When it was woken: the first time since it left the CPU.
+    pub begin: Time,
+    /// When it ran.
+    pub end: Time,
+}
+
+/// A thread that was off all CPUs: from the switch to another until it was woken or, if it could have gone on, until the
+/// switch to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Off {
+    /// Who.
+    pub thread: ThreadId,
+    /// Why it left the CPU.
+    pub why: Why,
+    /// When it left.
+    pub begin: Time,
+    /// When that was over.
+    pub end: Time,
+    /// Who ran on the CPU that woke it; nobody for those that could have gone on.
+    pub waker: Option<ThreadId>,
+}
+
+/// Why a thread left its CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Why {
+    /// Another one was to run: it could have gone on.
+    Preempted,
+    /// It waited for something, and a signal would have woken it.
+    Blocked,
+    /// It waited for something and nothing else, mostly a disk.
+    Uninterruptible,
+    /// It was stopped, by a debugger or a signal.
+    Stopped,
+}
+
+/// A request to a disk, from the driver's taking it until it was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockRequest {
+    /// The device, as the kernel numbers it.
+    pub device: u32,
+    /// First sector.
+    pub sector: u64,
+    /// Number of sectors of 512 bytes.
+    pub sectors: u32,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// Who ran when it was issued: often not the one who wanted it.
+    pub thread: ThreadId,
+    /// When it was issued.
+    pub begin: Time,
+    /// When it was complete.
+    pub end: Time,
+}
+
+/// A packet of the network on its way through the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetPacket {
+    /// When.
+    pub at: Time,
+    /// On which CPU.
+    pub cpu: u32,
+    /// Who ran there; receptions mostly interrupt somebody who has nothing to do with them.
+    pub thread: ThreadId,
+    /// Name of the network device.
+    pub device: Name,
+    /// Its length in bytes, with the headers that it had there.
+    pub bytes: u32,
+    /// Whether it was sent.
+    pub is_sent: bool,
+}
+
+/// Pages of memory that were allocated or given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pages {
+    /// When.
+    pub at: Time,
+    /// By whom.
+    pub thread: ThreadId,
+    /// How many.
+    pub pages: u64,
+    /// Whether they were given back.
+    pub is_free: bool,
+}
+
+/// A phase of a program, between two of its own tracepoints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// What the two tracepoints are called, without `begin` and `end`.
+    pub name: Name,
+    /// The thread.
+    pub thread: ThreadId,
+    /// Begin.
+    pub begin: Time,
+    /// End.
+    pub end: Time,
+}
+
+/// A thread that was moved to another CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Migration {
+    /// Who.
+    pub thread: ThreadId,
+    /// When.
+    pub at: Time,
+    /// To which CPU.
+    pub to: u32,
+}
+
+/// A consumer of spans: all methods do nothing unless they are written.
+///
+/// Spans come in no order that may be relied on: those that cross the border of two pieces come when the pieces are merged.
+/// So a consumer adds up what does not depend on the order, or keeps what it is asked to keep and sorts in the end. Then its
+/// result cannot depend on how the trace was cut.
+pub trait Spans {
+    /// A thread was on a CPU.
+    fn slice(&mut self, _: &Slice) {}
+    /// Nobody knows what a CPU did.
+    fn unknown(&mut self, _: &Unknown) {}
+    /// A system call.
+    fn syscall(&mut self, _: &Syscall<'_>) {}
+    /// A call of which one end is missing.
+    fn half_syscall(&mut self, _: &HalfSyscall<'_>) {}
+    /// A hardware interrupt.
+    fn irq(&mut self, _: &Irq) {}
+    /// A softirq.
+    fn softirq(&mut self, _: &Softirq) {}
+    /// A thread waited for a CPU after it had been woken.
+    fn latency(&mut self, _: &Latency) {}
+    /// A thread was moved.
+    fn migration(&mut self, _: &Migration) {}
+    /// A thread was off all CPUs.
+    fn off(&mut self, _: &Off) {}
+    /// A request to a disk.
+    fn block_request(&mut self, _: &BlockRequest) {}
+    /// A packet of the network.
+    fn packet(&mut self, _: &NetPacket) {}
+    /// Memory was allocated or given back.
+    fn pages(&mut self, _: &Pages) {}
+    /// A phase of a program.
+    fn phase(&mut self, _: &Phase) {}
+    /// A file descriptor was closed, or the trace ends.
+    fn file(&mut self, _: &FileSpan) {}
+
+    /// Threads turned out to be others: what is kept for each is to be kept for the other.
+    fn rename(&mut self, renames: &Renames);
+
+    /// Adds what a consumer of the next piece of the trace has heard, in which all names are right already.
+    fn absorb(&mut self, right: Self)
+    where
+        Self: Sized;
+}
+
+/// Nobody listens.
+impl Spans for () {
+    fn rename(&mut self, _: &Renames) {}
+    fn absorb(&mut self, (): Self) {}
+}

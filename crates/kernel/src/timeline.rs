@@ -1,0 +1,224 @@
+//! Who ran on a CPU from when to when, and when nobody knows.
+//!
+//! Only `sched_switch` counts as evidence. Part of a `Chunk`, which settles names before two timelines are joined.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{BEGIN, Renames, ThreadId, Time};
+use crate::span::{Slice, Spans, Unknown};
+
+/// The slices of one CPU in one piece: the closed ones are told at once, the first and the last wait for their neighbours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Timeline {
+    head: Option<Head>,
+    now: Now,
+}
+
+/// What ended the time that the piece begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Head {
+    /// Somebody left the CPU.
+    Switch { at: Time, prev: ThreadId },
+    /// Events are missing from here on.
+    Lost { from: Time },
+}
+
+/// What is known of the time that goes on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Now {
+    /// Nothing: the piece has shown nothing yet.
+    #[default]
+    Nothing,
+    /// Who runs.
+    Known { thread: ThreadId, since: Time },
+    /// Events were lost; whoever runs since their end (`to`) is called after that instant.
+    Unknown { since: Time, to: Time },
+}
+
+impl Timeline {
+    /// That of a CPU which is not in a piece from which everything is missing since `from`, to `to`.
+    pub(crate) fn missing(from: Time, to: Time) -> Self {
+        Self { head: Some(Head::Lost { from }), now: Now::Unknown { since: from, to } }
+    }
+
+    /// Who runs now: possibly only a name for whoever that is.
+    pub(crate) fn current(&self, cpu: u32) -> ThreadId {
+        match self.now {
+            Now::Nothing => ThreadId::Running { cpu, since: BEGIN },
+            Now::Known { thread, .. } => thread,
+            Now::Unknown { to, .. } => ThreadId::Running { cpu, since: to },
+        }
+    }
+
+    /// Who left the CPU first, if that is how the piece begins.
+    pub(crate) fn first_to_leave(&self) -> Option<ThreadId> {
+        match self.head {
+            Some(Head::Switch { prev, .. }) => Some(prev),
+            _ => None,
+        }
+    }
+
+    /// From one thread to another.
+    pub(crate) fn switch(
+        &mut self,
+        cpu: u32,
+        at: Time,
+        prev: ThreadId,
+        next: ThreadId,
+        spans: &mut impl Spans,
+    ) {
+        self.leave(cpu, at, prev, spans);
+        self.now = Now::Known { thread: next, since: at };
+    }
+
+    fn leave(&mut self, cpu: u32, at: Time, prev: ThreadId, spans: &mut impl Spans) {
+        match self.now {
+            Now::Nothing => self.head = Some(Head::Switch { at, prev }),
+            Now::Known { thread, since } if thread == prev => {
+                spans.slice(&Slice { cpu, thread, begin: since, end: at });
+            }
+            // Somebody else leaves than came: a switch is missing of which the tracer knows nothing.
+            Now::Known { since, .. } | Now::Unknown { since, .. } => {
+                spans.unknown(&Unknown { cpu, thread: Some(prev), begin: since, end: at });
+            }
+        }
+    }
+
+    /// Events are missing.
+    pub(crate) fn lose(&mut self, cpu: u32, from: Time, to: Time, spans: &mut impl Spans) {
+        let since = match self.now {
+            Now::Nothing => {
+                self.head = Some(Head::Lost { from });
+                from
+            }
+            Now::Known { thread, since } => {
+                let end = from.max(since);
+                spans.slice(&Slice { cpu, thread, begin: since, end });
+                end
+            }
+            Now::Unknown { since, .. } => {
+                let end = from.max(since);
+                tell_unknown(cpu, since, end, spans);
+                end
+            }
+        };
+        self.now = Now::Unknown { since, to: to.max(since) };
+    }
+
+    /// Adds what came next.
+    pub(crate) fn append(&mut self, cpu: u32, right: Self, spans: &mut impl Spans) {
+        match right.head {
+            None => return,
+            Some(Head::Switch { at, prev }) => self.leave(cpu, at, prev, spans),
+            Some(Head::Lost { from }) => self.lose(cpu, from, from, spans),
+        }
+        self.now = right.now;
+    }
+
+    pub(crate) fn rename(&mut self, renames: &Renames) {
+        if let Some(Head::Switch { prev, .. }) = &mut self.head {
+            *prev = renames.of(*prev);
+        }
+        if let Now::Known { thread, .. } = &mut self.now {
+            *thread = renames.of(*thread);
+        }
+    }
+
+    /// Tells what is open at either end of the trace.
+    pub(crate) fn finish(&self, cpu: u32, range: (Time, Time), spans: &mut impl Spans) {
+        match self.head {
+            Some(Head::Switch { at, prev }) => {
+                spans.unknown(&Unknown { cpu, thread: Some(prev), begin: range.0.min(at), end: at });
+            }
+            Some(Head::Lost { from }) => tell_unknown(cpu, range.0, from, spans),
+            None => tell_unknown(cpu, range.0, range.1, spans),
+        }
+        match self.now {
+            Now::Nothing => {}
+            Now::Known { thread, since } => {
+                spans.slice(&Slice { cpu, thread, begin: since, end: range.1.max(since) });
+            }
+            Now::Unknown { since, .. } => tell_unknown(cpu, since, range.1, spans),
+        }
+    }
+}
+
+fn tell_unknown(cpu: u32, begin: Time, end: Time, spans: &mut impl Spans) {
+    if begin < end {
+        spans.unknown(&Unknown { cpu, thread: None, begin, end });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Heard;
+
+    /// What a script tells, cut behind each of its steps: `switch 10 1>2`, `lose 20..30`.
+    fn check(script: &[&str], range: (Time, Time), expect: &[&str]) {
+        for cut in 0..=script.len() {
+            let mut heard = Heard::default();
+            let mut halves = [Timeline::default(), Timeline::default()];
+            for (step, text) in script.iter().enumerate() {
+                apply(&mut halves[usize::from(step >= cut)], text, &mut heard);
+            }
+            let [mut left, right] = halves;
+            left.append(0, right, &mut heard);
+            left.finish(0, range, &mut heard);
+            assert_eq!(heard.sorted(), expect, "cut at {cut}");
+        }
+    }
+
+    fn apply(timeline: &mut Timeline, text: &str, heard: &mut Heard) {
+        let (what, rest) = text.split_once(' ').unwrap();
+        if what == "lose" {
+            let (from, to) = rest.split_once("..").unwrap();
+            timeline.lose(0, from.parse().unwrap(), to.parse().unwrap(), heard);
+            return;
+        }
+        let (at, who) = rest.split_once(' ').unwrap();
+        let (prev, next) = who.split_once('>').unwrap();
+        let thread = |tid: &str| ThreadId::Thread { tid: tid.parse().unwrap(), born: BEGIN };
+        timeline.switch(0, at.parse().unwrap(), thread(prev), thread(next), heard);
+    }
+
+    #[test]
+    fn slices_cross_cuts() {
+        check(
+            &["switch 10 1>2", "switch 15 2>3", "switch 18 3>1"],
+            (0, 20),
+            &[
+                "slice cpu 0 1 18..20",
+                "slice cpu 0 2 10..15",
+                "slice cpu 0 3 15..18",
+                "unknown cpu 0 1 0..10",
+            ],
+        );
+    }
+
+    #[test]
+    fn nothing_is_known_while_events_are_lost() {
+        check(
+            &["switch 10 1>2", "lose 12..14", "lose 15..16", "switch 18 3>1"],
+            (0, 20),
+            &[
+                "slice cpu 0 1 18..20",
+                "slice cpu 0 2 10..12",
+                "unknown cpu 0 - 12..15",
+                "unknown cpu 0 1 0..10",
+                "unknown cpu 0 3 15..18",
+            ],
+        );
+        check(&["lose 12..14"], (0, 20), &["unknown cpu 0 - 0..12", "unknown cpu 0 - 12..20"]);
+        check(&[], (0, 20), &["unknown cpu 0 - 0..20"]);
+    }
+
+    #[test]
+    fn a_missing_switch_is_noticed() {
+        check(
+            &["switch 10 1>2", "switch 15 3>1"],
+            (10, 15),
+            &["slice cpu 0 1 15..15", "unknown cpu 0 1 10..10", "unknown cpu 0 3 10..15"],
+        );
+    }
+}
