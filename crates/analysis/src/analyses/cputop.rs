@@ -1,0 +1,313 @@
+//! `cputop`: CPU time by thread or by process, by CPU, and of the host.
+//!
+//! Idle tasks are no threads here: their time is the CPU's idle time. Time of which nobody knows what a CPU did
+//! (before its first switch, in a loss) is neither busy nor idle; a thread that was seen to leave the CPU at its end
+//! ran for some of it.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use isochrone_kernel::{Keyed, Latency, Migration, Renames, Slice, Spans, ThreadId, Unknown};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, Heard};
+use crate::host::Who;
+use crate::options::Options;
+use crate::stats::duration;
+use crate::table::{Cell, Table, Unit, percent};
+use crate::window::When;
+
+/// CPU time of a host's threads and CPUs.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct CpuTop {
+    threads: Keyed<ThreadId, Thread>,
+    cpus: BTreeMap<u32, Cpu>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Thread {
+    cpu_ns: u64,
+    unknown_ns: u64,
+    migrations: u64,
+    /// Those that it was switched to with.
+    priorities: BTreeSet<i32>,
+}
+
+/// Times, ns.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Cpu {
+    busy: u64,
+    idle: u64,
+    unknown: u64,
+}
+
+impl Thread {
+    fn absorb(&mut self, mut other: Self) {
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+        self.unknown_ns = self.unknown_ns.saturating_add(other.unknown_ns);
+        self.migrations += other.migrations;
+        self.priorities.append(&mut other.priorities);
+    }
+}
+
+impl Cpu {
+    fn absorb(&mut self, other: &Self) {
+        self.busy = self.busy.saturating_add(other.busy);
+        self.idle = self.idle.saturating_add(other.idle);
+        self.unknown = self.unknown.saturating_add(other.unknown);
+    }
+}
+
+impl Spans for CpuTop {
+    fn slice(&mut self, slice: &Slice) {
+        let ns = duration(slice.begin, slice.end);
+        let mut cpu = Cpu::default();
+        if slice.thread.is_idle() {
+            cpu.idle = ns;
+        } else {
+            cpu.busy = ns;
+            let thread = self.threads.or_default(slice.thread);
+            thread.cpu_ns = thread.cpu_ns.saturating_add(ns);
+        }
+        self.cpus.entry(slice.cpu).or_default().absorb(&cpu);
+    }
+
+    fn unknown(&mut self, unknown: &Unknown) {
+        let ns = duration(unknown.begin, unknown.end);
+        let cpu = Cpu { unknown: ns, ..Cpu::default() };
+        self.cpus.entry(unknown.cpu).or_default().absorb(&cpu);
+        if let Some(thread) = unknown.thread {
+            let thread = self.threads.or_default(thread);
+            thread.unknown_ns = thread.unknown_ns.saturating_add(ns);
+        }
+    }
+
+    fn latency(&mut self, latency: &Latency) {
+        self.threads.or_default(latency.thread).priorities.insert(latency.priority);
+    }
+
+    fn migration(&mut self, migration: &Migration) {
+        self.threads.or_default(migration.thread).migrations += 1;
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        self.threads.rekey(|&thread| renames.of(thread), Thread::absorb);
+    }
+
+    fn absorb(&mut self, right: Self) {
+        self.threads.absorb(right.threads, Thread::absorb);
+        for (cpu, right) in right.cpus {
+            self.cpus.entry(cpu).or_default().absorb(&right);
+        }
+    }
+}
+
+impl Analysis for CpuTop {
+    fn new(_: &Options, _: When) -> Self {
+        Self::default()
+    }
+
+    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+        vec![processes(hosts, options), cpus(hosts), total(hosts)]
+    }
+
+    fn notes(hosts: &[Heard<'_, Self>]) -> Vec<String> {
+        let notes = hosts.iter().filter_map(|host| {
+            let unknown = host.of.cpus.values().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.unknown));
+            (unknown > 0).then(|| {
+                format!(
+                    "{}: what its CPUs did in {unknown} ns is not known (before the first switch, or events were lost): \
+                     this is neither busy nor idle time",
+                    host.host.name()
+                )
+            })
+        });
+        notes.collect()
+    }
+}
+
+/// What a row of the first table is about: a thread, or the first one of a process.
+fn process(thread: ThreadId, who: &Who<'_>) -> ThreadId {
+    who.leader
+        .or_else(|| Some(ThreadId::Thread { tid: who.pid?, born: isochrone_kernel::BEGIN }))
+        .unwrap_or(thread)
+}
+
+fn processes(hosts: &[Heard<'_, CpuTop>], options: &Options) -> Table {
+    const COLUMNS: &[(&str, Unit)] = &[
+        ("host", Unit::None),
+        ("pid", Unit::None),
+        ("tid", Unit::None),
+        ("comm", Unit::None),
+        ("cpu_ns", Unit::Ns),
+        ("unknown_ns", Unit::Ns),
+        ("migrations", Unit::Count),
+        ("percent", Unit::Percent),
+        ("priorities", Unit::None),
+    ];
+    let title = if options.by_process { "Per-process usage" } else { "Per-TID usage" };
+    let mut table = Table::new("processes", title, COLUMNS);
+    let mut rows = Vec::new();
+    for heard in hosts {
+        let mut groups: BTreeMap<ThreadId, Thread> = BTreeMap::new();
+        for (&thread, used) in heard.of.threads.unordered().filter(|(thread, _)| !thread.is_idle()) {
+            let Some(who) = heard.who(thread, options) else { continue };
+            let group = if options.by_process { process(thread, &who) } else { thread };
+            groups.entry(group).or_default().absorb(used.clone());
+        }
+        rows.extend(groups.into_iter().map(|(thread, used)| (heard, thread, used)));
+    }
+    // Stable: those that used as much stay in the order of hosts and threads.
+    rows.sort_by_key(|row| Reverse(row.2.cpu_ns));
+    rows.truncate(options.limit.unwrap_or(usize::MAX));
+    for (heard, thread, used) in rows {
+        let [pid, tid, comm] = Who::of(heard.host, thread).cells();
+        let pid = if options.by_process { tid.clone() } else { pid };
+        let priorities: Vec<String> = used.priorities.iter().map(i32::to_string).collect();
+        table.row(vec![
+            heard.name(),
+            pid,
+            tid,
+            comm,
+            used.cpu_ns.into(),
+            used.unknown_ns.into(),
+            used.migrations.into(),
+            percent(used.cpu_ns.into(), duration(heard.window.0, heard.window.1).into()),
+            Cell::text(&priorities.join(" ")),
+        ]);
+    }
+    table.draw("percent", 0)
+}
+
+fn cpus(hosts: &[Heard<'_, CpuTop>]) -> Table {
+    const COLUMNS: &[(&str, Unit)] = &[
+        ("host", Unit::None),
+        ("cpu", Unit::None),
+        ("busy_ns", Unit::Ns),
+        ("idle_ns", Unit::Ns),
+        ("unknown_ns", Unit::Ns),
+        ("percent", Unit::Percent),
+    ];
+    let mut table = Table::new("cpus", "Per-CPU usage", COLUMNS);
+    for heard in hosts {
+        let whole = duration(heard.window.0, heard.window.1);
+        for (&cpu, used) in &heard.of.cpus {
+            let mut cells = vec![heard.name(), cpu.into()];
+            cells.extend(figures(used, whole.into()));
+            table.row(cells);
+        }
+    }
+    table.draw("percent", 0)
+}
+
+fn total(hosts: &[Heard<'_, CpuTop>]) -> Table {
+    const COLUMNS: &[(&str, Unit)] = &[
+        ("host", Unit::None),
+        ("cpus", Unit::Count),
+        ("busy_ns", Unit::Ns),
+        ("idle_ns", Unit::Ns),
+        ("unknown_ns", Unit::Ns),
+        ("percent", Unit::Percent),
+    ];
+    let mut table = Table::new("total", "Total CPU usage", COLUMNS);
+    for heard in hosts {
+        let mut all = Cpu::default();
+        heard.of.cpus.values().for_each(|cpu| all.absorb(cpu));
+        let cpus = heard.of.cpus.len() as u64;
+        let mut cells = vec![heard.name(), cpus.into()];
+        cells.extend(figures(&all, u128::from(duration(heard.window.0, heard.window.1)) * u128::from(cpus)));
+        table.row(cells);
+    }
+    table.draw("percent", 0)
+}
+
+fn figures(cpu: &Cpu, whole: u128) -> [Cell; 4] {
+    [cpu.busy.into(), cpu.idle.into(), cpu.unknown.into(), percent(cpu.busy.into(), whole)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Filter;
+    use crate::registry::Kind;
+    use crate::testing::{Recorded, check, idle, latency, migration, slice, thread, unknown};
+    use crate::window::Window;
+
+    /// 100 ns of two CPUs: the second shows nothing before its first switch at 30.
+    fn spans() -> Vec<Recorded> {
+        vec![
+            slice(0, thread(1), 0, 40),
+            slice(0, idle(0), 40, 50),
+            slice(0, thread(2), 50, 100),
+            unknown(1, Some(thread(3)), 0, 30),
+            slice(1, thread(1), 30, 50),
+            slice(1, idle(1), 50, 100),
+            migration(thread(1), 25, 1),
+            latency(thread(2), 0, 20, 45, 50),
+            latency(thread(2), 0, -3, 45, 50),
+        ]
+    }
+
+    #[test]
+    fn by_thread_and_cpu() {
+        check(
+            Kind::CpuTop,
+            &spans(),
+            &Options::default(),
+            When::default(),
+            &[
+                "processes: host pid tid comm cpu_ns unknown_ns migrations percent priorities",
+                "h 1 1 init 60 0 1 60 ",
+                "h 2 2 worker 50 0 0 50 -3 20",
+                "h 2 3 worker 0 30 0 0 ",
+                "cpus: host cpu busy_ns idle_ns unknown_ns percent",
+                "h 0 90 10 0 90",
+                "h 1 20 50 30 20",
+                "total: host cpus busy_ns idle_ns unknown_ns percent",
+                "h 2 110 60 30 55",
+            ],
+        );
+    }
+
+    #[test]
+    fn by_process() {
+        check(
+            Kind::CpuTop,
+            &spans(),
+            &Options { by_process: true, limit: Some(2), ..Options::default() },
+            When::default(),
+            &[
+                "processes: host pid tid comm cpu_ns unknown_ns migrations percent priorities",
+                "h 1 1 init 60 0 1 60 ",
+                "h 2 2 worker 50 30 0 50 -3 20",
+                "cpus: host cpu busy_ns idle_ns unknown_ns percent",
+                "h 0 90 10 0 90",
+                "h 1 20 50 30 20",
+                "total: host cpus busy_ns idle_ns unknown_ns percent",
+                "h 2 110 60 30 55",
+            ],
+        );
+    }
+
+    #[test]
+    fn of_a_window_and_a_cpu() {
+        check(
+            Kind::CpuTop,
+            &spans(),
+            &Options {
+                filter: Filter { cpus: vec![1], tids: vec![1, 3], ..Filter::default() },
+                ..Options::default()
+            },
+            When { window: Window { begin: Some(20), end: Some(45) }, at: None },
+            &[
+                "processes: host pid tid comm cpu_ns unknown_ns migrations percent priorities",
+                "h 1 1 init 15 0 1 60 ",
+                "h 2 3 worker 0 10 0 0 ",
+                "cpus: host cpu busy_ns idle_ns unknown_ns percent",
+                "h 1 15 0 10 60",
+                "total: host cpus busy_ns idle_ns unknown_ns percent",
+                "h 1 15 0 10 60",
+            ],
+        );
+    }
+}

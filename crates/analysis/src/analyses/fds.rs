@@ -1,0 +1,234 @@
+//! `fds`: file descriptors: what they are, when they were open, what went through them; of one instant, those that
+//! were open then.
+//!
+//! A begin that is unknown is that of one that was open before it was first seen. An end that is unknown is that of
+//! one that was not seen to be closed.
+
+use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy};
+use isochrone_kernel::{Renames, Spans, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, Heard};
+use crate::host::Who;
+use crate::kept::Log;
+use crate::opened;
+use crate::options::Options;
+use crate::table::{Cell, Table, Unit};
+use crate::window::{When, contains};
+
+/// Descriptors of a host's processes.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Fds {
+    at: Option<Time>,
+    files: Log<FileSpan>,
+}
+
+impl Spans for Fds {
+    fn file(&mut self, file: &FileSpan) {
+        // One that was open before it was first seen was so at any time before.
+        let begin = if file.begin_bound == Bound::Soft { Time::MIN } else { file.begin };
+        if self.at.is_none_or(|at| contains(begin, at, file.end)) {
+            self.files.push(file.clone());
+        }
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        self.files.iter_mut().for_each(|file| file.rename(renames));
+    }
+
+    fn absorb(&mut self, right: Self) {
+        self.files.absorb(right.files);
+    }
+}
+
+impl Analysis for Fds {
+    const INSTANT: bool = true;
+
+    fn new(_: &Options, when: When) -> Self {
+        Self { at: when.at, files: Log::default() }
+    }
+
+    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+        const COLUMNS: &[(&str, Unit)] = &[
+            ("host", Unit::None),
+            ("pid", Unit::None),
+            ("tid", Unit::None),
+            ("comm", Unit::None),
+            ("fd", Unit::None),
+            ("kind", Unit::None),
+            ("name", Unit::None),
+            ("begin_ns", Unit::Time),
+            ("end_ns", Unit::Time),
+            ("opened_by", Unit::None),
+            ("closed_by", Unit::None),
+            ("close_on_exec", Unit::None),
+            ("reads", Unit::Count),
+            ("read_bytes", Unit::Bytes),
+            ("writes", Unit::Count),
+            ("written_bytes", Unit::Bytes),
+            ("others", Unit::Count),
+            ("errors", Unit::Count),
+            ("doubtful", Unit::None),
+        ];
+        let mut table = Table::new("fds", "File descriptors", COLUMNS);
+        for heard in hosts {
+            let mut rows: Vec<_> = heard
+                .of
+                .files
+                .sorted()
+                .into_iter()
+                .filter(|file| options.filter.keeps_fd(file.fd))
+                .filter_map(|file| {
+                    let who = heard.who(file.thread, options)?;
+                    Some((file.process.or(who.pid), file, who))
+                })
+                .collect();
+            // Stable: the rest stays in the order of the spans.
+            rows.sort_by_key(|(pid, file, _)| (*pid, file.fd, file.begin));
+            for (pid, file, who) in &rows {
+                table.row(row(*pid, file, who, heard));
+            }
+        }
+        vec![table]
+    }
+}
+
+fn row(pid: Option<i32>, file: &FileSpan, who: &Who<'_>, heard: &Heard<'_, Fds>) -> Vec<Cell> {
+    let [_, tid, comm] = who.cells();
+    let begin = (file.begin_bound == Bound::Hard).then_some(file.begin);
+    let end = (file.end_bound == Bound::Hard).then_some(file.end);
+    vec![
+        heard.name(),
+        pid.into(),
+        tid,
+        comm,
+        file.fd.into(),
+        kind(&file.kind).map_or(Cell::Null, Cell::text),
+        opened::name(file).into(),
+        begin.map_or(Cell::Null, |begin| heard.time(begin)),
+        end.map_or(Cell::Null, |end| heard.time(end)),
+        opened_by(file.opened_by).map_or(Cell::Null, Cell::text),
+        closed_by(file.closed_by).map_or(Cell::Null, Cell::text),
+        Cell::text(if file.close_on_exec { "yes" } else { "no" }),
+        file.uses.reads.into(),
+        file.uses.read_bytes.into(),
+        file.uses.writes.into(),
+        file.uses.written_bytes.into(),
+        file.uses.others.into(),
+        file.uses.errors.into(),
+        Cell::text(if file.is_doubtful { "yes" } else { "no" }),
+    ]
+}
+
+/// The cell `kind`.
+fn kind(kind: &FileKind) -> Option<&'static str> {
+    Some(match kind {
+        FileKind::Unknown => return None,
+        FileKind::File => "file",
+        FileKind::Directory => "directory",
+        FileKind::Socket(_) => "socket",
+        FileKind::Pipe { .. } => "pipe",
+        FileKind::Event => "eventfd",
+        FileKind::Epoll => "epoll",
+        FileKind::Timer => "timerfd",
+        FileKind::Signal => "signalfd",
+        FileKind::Inotify => "inotify",
+        FileKind::Fanotify => "fanotify",
+        FileKind::Memory => "memfd",
+        FileKind::UserFault => "userfaultfd",
+        FileKind::Perf => "perf_event",
+        FileKind::Process(_) => "pidfd",
+        FileKind::Ring => "io_uring",
+        FileKind::Queue => "mqueue",
+        FileKind::Other => "other",
+    })
+}
+
+/// The cell `opened_by`: the call, or how else it came about.
+fn opened_by(opened_by: OpenedBy) -> Option<&'static str> {
+    match opened_by {
+        OpenedBy::Unknown => None,
+        OpenedBy::Dump => Some("before the trace"),
+        OpenedBy::Inherited => Some("inherited"),
+        OpenedBy::Call(call) => Some(call.name()),
+    }
+}
+
+/// The cell `closed_by`.
+fn closed_by(closed_by: ClosedBy) -> Option<&'static str> {
+    Some(match closed_by {
+        ClosedBy::Close => "close",
+        ClosedBy::CloseRange => "close_range",
+        ClosedBy::Replaced => "dup",
+        ClosedBy::Exec => "exec",
+        ClosedBy::Exit => "exit",
+        ClosedBy::Unseen => "unseen",
+        ClosedBy::TraceEnd => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use isochrone_kernel::calls::Opener;
+    use isochrone_kernel::files::Uses;
+
+    use super::*;
+    use crate::options::Filter;
+    use crate::registry::Kind;
+    use crate::testing::{Recorded, check, file, thread};
+    use crate::window::Window;
+
+    const HEADER: &str = "fds: host pid tid comm fd kind name begin_ns end_ns opened_by closed_by close_on_exec reads \
+                          read_bytes writes written_bytes others errors doubtful";
+
+    fn spans() -> Vec<Recorded> {
+        let uses = Uses { reads: 2, read_bytes: 300, writes: 1, written_bytes: 4, others: 5, errors: 1 };
+        vec![
+            Recorded::File(Box::new(FileSpan {
+                opened_by: OpenedBy::Call(Opener::Openat),
+                closed_by: ClosedBy::Close,
+                close_on_exec: true,
+                uses,
+                ..file(thread(3), 3, "/etc/passwd", 10, 30)
+            })),
+            Recorded::File(Box::new(file(thread(2), 3, "/tmp/x", 40, 60))),
+            Recorded::File(Box::new(FileSpan {
+                process: None,
+                kind: FileKind::Unknown,
+                begin_bound: Bound::Soft,
+                end_bound: Bound::Soft,
+                opened_by: OpenedBy::Unknown,
+                closed_by: ClosedBy::TraceEnd,
+                is_doubtful: true,
+                ..file(thread(1), 0, "", 20, 100)
+            })),
+        ]
+    }
+
+    #[test]
+    fn all_and_some() {
+        let rows = [
+            "h 1 1 init 0 ? ? ? ? ? ? no 0 0 0 0 0 0 yes",
+            "h 2 3 worker 3 file /etc/passwd 1010 1030 openat close yes 2 300 1 4 5 1 no",
+            "h 2 2 worker 3 file /tmp/x 1040 1060 open close no 0 0 0 0 0 0 no",
+        ];
+        let check = |filter: Filter, when: When, expect: &[&str]| {
+            let options = Options { filter, ..Options::default() };
+            check(Kind::Fds, &spans(), &options, when, &[&[HEADER], expect].concat());
+        };
+        let at = |at| When { at: Some(at), ..When::default() };
+        check(Filter::default(), When::default(), &rows);
+        check(Filter { fds: vec![3], ..Filter::default() }, When::default(), &rows[1..]);
+        check(Filter { tids: vec![3, 1], ..Filter::default() }, When::default(), &rows[..2]);
+        check(
+            Filter::default(),
+            When { window: Window { begin: Some(35), end: None }, at: None },
+            &[rows[0], rows[2]],
+        );
+        check(Filter::default(), at(29), &rows[..2]);
+        check(Filter::default(), at(30), &rows[..1]);
+        // It was open before it was seen.
+        check(Filter::default(), at(5), &rows[..1]);
+        check(Filter::default(), at(100), &[]);
+    }
+}

@@ -1,0 +1,122 @@
+//! `irqlog`: every run of an interrupt's handler and of a softirq.
+
+use isochrone_kernel::{Irq, Renames, Softirq, Spans, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, Heard};
+use crate::interrupt::{Selected, Source};
+use crate::kept::Log;
+use crate::options::Options;
+use crate::stats::duration;
+use crate::table::{Cell, Table, Unit};
+use crate::window::When;
+
+/// Interrupts of a host's CPUs.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct IrqLog {
+    selected: Selected,
+    runs: Log<Run>,
+}
+
+/// A run. The order of the fields is that of the rows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Run {
+    begin: Time,
+    cpu: u32,
+    end: Time,
+    source: Source,
+    raised: Option<Time>,
+}
+
+impl Spans for IrqLog {
+    fn irq(&mut self, irq: &Irq) {
+        if self.selected.hard(irq.number) {
+            let Irq { begin, cpu, end, .. } = *irq;
+            self.runs.push(Run { begin, cpu, end, source: Source::of(irq), raised: None });
+        }
+    }
+
+    fn softirq(&mut self, softirq: &Softirq) {
+        if self.selected.soft(softirq.vector) {
+            let Softirq { begin, cpu, end, raised, vector } = *softirq;
+            self.runs.push(Run { begin, cpu, end, source: Source::Soft(vector), raised });
+        }
+    }
+
+    fn rename(&mut self, _: &Renames) {}
+
+    fn absorb(&mut self, right: Self) {
+        self.runs.absorb(right.runs);
+    }
+}
+
+impl Analysis for IrqLog {
+    fn new(options: &Options, _: When) -> Self {
+        Self { selected: Selected::new(options), runs: Log::default() }
+    }
+
+    fn tables(hosts: &[Heard<'_, Self>], _: &Options) -> Vec<Table> {
+        const COLUMNS: &[(&str, Unit)] = &[
+            ("host", Unit::None),
+            ("begin_ns", Unit::Time),
+            ("end_ns", Unit::Time),
+            ("duration_ns", Unit::Ns),
+            ("cpu", Unit::None),
+            ("type", Unit::None),
+            ("number", Unit::None),
+            ("name", Unit::None),
+            ("raised_ns", Unit::Time),
+        ];
+        let mut table = Table::new("log", "Interrupts", COLUMNS);
+        for heard in hosts {
+            for run in heard.of.runs.sorted() {
+                let [sort, number, name] = run.source.cells();
+                table.row(vec![
+                    heard.name(),
+                    heard.time(run.begin),
+                    heard.time(run.end),
+                    duration(run.begin, run.end).into(),
+                    run.cpu.into(),
+                    sort,
+                    number,
+                    name,
+                    run.raised.map_or(Cell::Null, |raised| heard.time(raised)),
+                ]);
+            }
+        }
+        vec![table]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Filter, Interrupts};
+    use crate::registry::Kind;
+    use crate::testing::{check, irq, softirq};
+
+    #[test]
+    fn in_the_order_of_time() {
+        let spans = [
+            softirq(1, 1, None, 40, 60),
+            softirq(0, 9, Some(20), 40, 45),
+            irq(0, 27, "virtio", 15, 22),
+            irq(0, 4, "", 13, 14),
+        ];
+        let header = "log: host begin_ns end_ns duration_ns cpu type number name raised_ns";
+        let all = [
+            header,
+            "h 1013 1014 1 0 IRQ 4 ? ?",
+            "h 1015 1022 7 0 IRQ 27 virtio ?",
+            "h 1040 1045 5 0 SoftIRQ 9 RCU_SOFTIRQ 1020",
+            "h 1040 1060 20 1 SoftIRQ 1 TIMER_SOFTIRQ ?",
+        ];
+        check(Kind::IrqLog, &spans, &Options::default(), When::default(), &all);
+        let interrupts = Interrupts { hard: Some(vec![27]), soft: None };
+        let options = Options { interrupts, ..Options::default() };
+        check(Kind::IrqLog, &spans, &options, When::default(), &[header, all[2]]);
+        let filter = Filter { min_ns: Some(7), max_ns: Some(19), ..Filter::default() };
+        let options = Options { filter, ..Options::default() };
+        check(Kind::IrqLog, &spans, &options, When::default(), &[header, all[2]]);
+    }
+}

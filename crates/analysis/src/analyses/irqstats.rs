@@ -1,0 +1,140 @@
+//! `irqstats`: how many times each interrupt came and how long its handler ran; of softirqs also how long after they
+//! were raised.
+
+use isochrone_kernel::{Irq, Keyed, Renames, Softirq, Spans};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, Heard};
+use crate::interrupt::{Selected, Source};
+use crate::options::Options;
+use crate::stats::{Stats, duration};
+use crate::table::{Table, Unit};
+use crate::window::When;
+
+/// Interrupts of a host.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct IrqStats {
+    selected: Selected,
+    sources: Keyed<Source, Runs>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Runs {
+    durations: Stats,
+    /// From the raise to the run, where the raise was seen.
+    raised: Stats,
+}
+
+impl Runs {
+    fn absorb(&mut self, other: Self) {
+        self.durations.absorb(other.durations);
+        self.raised.absorb(other.raised);
+    }
+}
+
+impl Spans for IrqStats {
+    fn irq(&mut self, irq: &Irq) {
+        if self.selected.hard(irq.number) {
+            self.sources.or_default(Source::of(irq)).durations.add(duration(irq.begin, irq.end));
+        }
+    }
+
+    fn softirq(&mut self, softirq: &Softirq) {
+        if self.selected.soft(softirq.vector) {
+            let runs = self.sources.or_default(Source::Soft(softirq.vector));
+            runs.durations.add(duration(softirq.begin, softirq.end));
+            if let Some(raised) = softirq.raised {
+                runs.raised.add(duration(raised, softirq.begin));
+            }
+        }
+    }
+
+    fn rename(&mut self, _: &Renames) {}
+
+    fn absorb(&mut self, right: Self) {
+        self.sources.absorb(right.sources, Runs::absorb);
+    }
+}
+
+/// The columns of both tables.
+const HARD: [(&str, Unit); 9] = [
+    ("host", Unit::None),
+    ("number", Unit::None),
+    ("name", Unit::None),
+    ("count", Unit::Count),
+    ("min_ns", Unit::Ns),
+    ("avg_ns", Unit::Ns),
+    ("max_ns", Unit::Ns),
+    ("stdev_ns", Unit::Ns),
+    ("total_ns", Unit::Ns),
+];
+
+/// Those that softirqs have beside.
+const RAISED: [(&str, Unit); 6] = [
+    ("raised_count", Unit::Count),
+    ("raised_min_ns", Unit::Ns),
+    ("raised_avg_ns", Unit::Ns),
+    ("raised_max_ns", Unit::Ns),
+    ("raised_stdev_ns", Unit::Ns),
+    ("raised_total_ns", Unit::Ns),
+];
+
+impl Analysis for IrqStats {
+    fn new(options: &Options, _: When) -> Self {
+        Self { selected: Selected::new(options), sources: Keyed::default() }
+    }
+
+    fn tables(hosts: &[Heard<'_, Self>], _: &Options) -> Vec<Table> {
+        let mut hard = Table::new("hard", "Hard IRQ: duration", &HARD);
+        let mut soft =
+            Table::new("soft", "Soft IRQ: duration and raise latency", &[&HARD[..], &RAISED].concat());
+        for heard in hosts {
+            for (source, runs) in heard.of.sources.sorted() {
+                let [_, number, name] = source.cells();
+                let mut cells = vec![heard.name(), number, name];
+                cells.extend(runs.durations.cells());
+                match source {
+                    Source::Hard { .. } => hard.row(cells),
+                    Source::Soft(_) => {
+                        cells.extend(runs.raised.cells());
+                        soft.row(cells);
+                    }
+                }
+            }
+        }
+        vec![hard, soft]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Kind;
+    use crate::testing::{check, irq, softirq};
+
+    #[test]
+    fn hard_and_soft() {
+        let spans = [
+            irq(0, 27, "virtio", 10, 20),
+            irq(1, 27, "virtio", 10, 40),
+            irq(1, 27, "shared", 50, 60),
+            softirq(0, 1, Some(5), 7, 8),
+            softirq(1, 1, None, 7, 10),
+            softirq(1, 1, Some(11), 17, 18),
+        ];
+        check(
+            Kind::IrqStats,
+            &spans,
+            &Options::default(),
+            When::default(),
+            &[
+                "hard: host number name count min_ns avg_ns max_ns stdev_ns total_ns",
+                "h 27 shared 1 10 10 10 ? 10",
+                "h 27 virtio 2 10 20 30 14.142135623730951 40",
+                "soft: host number name count min_ns avg_ns max_ns stdev_ns total_ns \
+                 raised_count raised_min_ns raised_avg_ns raised_max_ns raised_stdev_ns raised_total_ns",
+                "h 1 TIMER_SOFTIRQ 3 1 1.6666666666666667 3 1.1547005383792515 5 2 2 4 6 2.8284271247461903 8",
+            ],
+        );
+    }
+}

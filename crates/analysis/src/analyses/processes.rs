@@ -1,0 +1,385 @@
+//! `processes`: who was there; or, of one instant, what every thread and every CPU did.
+//!
+//! A begin or an end that is unknown is one that was not seen: the thread was there before the trace, or still when
+//! it ended.
+
+use std::collections::BTreeSet;
+
+use isochrone_kernel::{
+    HalfSyscall, Irq, Keyed, Latency, Off, Renames, Slice, Softirq, Spans, Syscall, ThreadId, Time, Unknown,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, Heard};
+use crate::host::Who;
+use crate::instant::{Instant, Picture};
+use crate::options::Options;
+use crate::running::{self, call_cells, interrupt_cell, time};
+use crate::stats::duration;
+use crate::table::{Cell, Table, Unit};
+use crate::window::When;
+
+/// What a host's threads used, or what they did at an instant.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Processes {
+    threads: Keyed<ThreadId, Used>,
+    instant: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Used {
+    cpu_ns: u64,
+    calls: u64,
+    /// When it was first and last seen to run or to call.
+    seen: Option<(Time, Time)>,
+}
+
+impl Used {
+    fn seen(&mut self, begin: Time, end: Time) {
+        let (first, last) = self.seen.unwrap_or((begin, end));
+        self.seen = Some((first.min(begin), last.max(end)));
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+        self.calls = self.calls.saturating_add(other.calls);
+        if let Some((begin, end)) = other.seen {
+            self.seen(begin, end);
+        }
+    }
+}
+
+impl Spans for Processes {
+    fn slice(&mut self, slice: &Slice) {
+        if let Some(instant) = &mut self.instant {
+            instant.slice(slice);
+        } else if !slice.thread.is_idle() {
+            let used = self.threads.or_default(slice.thread);
+            used.cpu_ns = used.cpu_ns.saturating_add(duration(slice.begin, slice.end));
+            used.seen(slice.begin, slice.end);
+        }
+    }
+
+    fn syscall(&mut self, call: &Syscall<'_>) {
+        if let Some(instant) = &mut self.instant {
+            instant.syscall(call);
+        } else {
+            let used = self.threads.or_default(call.thread);
+            used.calls += 1;
+            // Not when it began: that may be before the window.
+            used.seen(call.end, call.end);
+        }
+    }
+
+    fn half_syscall(&mut self, half: &HalfSyscall<'_>) {
+        if let Some(instant) = &mut self.instant {
+            instant.half_syscall(half);
+        } else {
+            self.threads.or_default(half.thread).seen(half.at, half.at);
+        }
+    }
+
+    fn unknown(&mut self, unknown: &Unknown) {
+        if let Some(instant) = &mut self.instant {
+            instant.unknown(unknown);
+        }
+    }
+
+    fn irq(&mut self, irq: &Irq) {
+        if let Some(instant) = &mut self.instant {
+            instant.irq(irq);
+        }
+    }
+
+    fn softirq(&mut self, softirq: &Softirq) {
+        if let Some(instant) = &mut self.instant {
+            instant.softirq(softirq);
+        }
+    }
+
+    fn latency(&mut self, latency: &Latency) {
+        if let Some(instant) = &mut self.instant {
+            instant.latency(latency);
+        }
+    }
+
+    fn off(&mut self, off: &Off) {
+        if let Some(instant) = &mut self.instant {
+            instant.off(off);
+        }
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        self.threads.rekey(|&thread| renames.of(thread), Used::absorb);
+        if let Some(instant) = &mut self.instant {
+            instant.rename(renames);
+        }
+    }
+
+    fn absorb(&mut self, right: Self) {
+        self.threads.absorb(right.threads, Used::absorb);
+        if let (Some(instant), Some(right)) = (&mut self.instant, right.instant) {
+            instant.absorb(right);
+        }
+    }
+}
+
+impl Analysis for Processes {
+    const INSTANT: bool = true;
+
+    fn new(_: &Options, when: When) -> Self {
+        Self { threads: Keyed::default(), instant: when.at.map(Instant::new) }
+    }
+
+    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+        if hosts.iter().any(|heard| heard.of.instant.is_some()) {
+            let (mut states, mut running) = (states_table(), running::table());
+            for heard in hosts {
+                let Some(instant) = &heard.of.instant else { continue };
+                let picture = instant.picture();
+                states_rows(heard, instant.at(), &picture, options, &mut states);
+                running::rows(heard, instant.at(), &picture, options, &mut running);
+            }
+            vec![states, running]
+        } else {
+            vec![processes(hosts, options)]
+        }
+    }
+}
+
+/// All threads of a host that are known in any way, and no idle tasks.
+fn everybody(heard: &Heard<'_, Processes>, more: impl Iterator<Item = ThreadId>) -> BTreeSet<ThreadId> {
+    heard.host.threads().into_iter().chain(more).filter(|thread| !thread.is_idle()).collect()
+}
+
+fn processes(hosts: &[Heard<'_, Processes>], options: &Options) -> Table {
+    const COLUMNS: &[(&str, Unit)] = &[
+        ("host", Unit::None),
+        ("pid", Unit::None),
+        ("tid", Unit::None),
+        ("comm", Unit::None),
+        ("ppid", Unit::None),
+        ("kernel", Unit::None),
+        ("begin_ns", Unit::Time),
+        ("end_ns", Unit::Time),
+        ("first_seen_ns", Unit::Time),
+        ("last_seen_ns", Unit::Time),
+        ("cpu_ns", Unit::Ns),
+        ("syscalls", Unit::Count),
+    ];
+    let mut table = Table::new("processes", "Threads", COLUMNS);
+    for heard in hosts {
+        let (from, to) = heard.window;
+        for thread in everybody(heard, heard.of.threads.unordered().map(|(&thread, _)| thread)) {
+            let Some(who) = heard.who(thread, options) else { continue };
+            if who.died.is_some_and(|died| died < from) || who.born.is_some_and(|born| born > to) {
+                continue;
+            }
+            let used = heard.of.threads.get(&thread).copied().unwrap_or_default();
+            let mut cells = vec![heard.name()];
+            cells.extend(who.cells());
+            cells.extend([
+                who.ppid.into(),
+                who.is_kernel.map_or(Cell::Null, |is| Cell::text(if is { "yes" } else { "no" })),
+                time(heard, who.born),
+                time(heard, who.died),
+                time(heard, used.seen.map(|(first, _)| first)),
+                time(heard, used.seen.map(|(_, last)| last)),
+                used.cpu_ns.into(),
+                used.calls.into(),
+            ]);
+            table.row(cells);
+        }
+    }
+    table
+}
+
+fn states_table() -> Table {
+    const COLUMNS: &[(&str, Unit)] = &[
+        ("host", Unit::None),
+        ("at_ns", Unit::Time),
+        ("pid", Unit::None),
+        ("tid", Unit::None),
+        ("comm", Unit::None),
+        ("state", Unit::None),
+        ("since_ns", Unit::Time),
+        ("cpu", Unit::None),
+        ("mode", Unit::None),
+        ("syscall", Unit::None),
+        ("syscall_since_ns", Unit::Time),
+        ("interrupt", Unit::None),
+        ("waker_tid", Unit::None),
+        ("waker_comm", Unit::None),
+    ];
+    Table::new("states", "What every thread did", COLUMNS)
+}
+
+fn states_rows(
+    heard: &Heard<'_, Processes>,
+    at: Time,
+    picture: &Picture<'_>,
+    options: &Options,
+    table: &mut Table,
+) {
+    let cpus = &options.filter.cpus;
+    for thread in everybody(heard, picture.threads()) {
+        let Some(who) = heard.who(thread, options) else { continue };
+        if who.died.is_some_and(|died| died <= at) || who.born.is_some_and(|born| born > at) {
+            continue;
+        }
+        let doing = picture.thread(thread);
+        if !cpus.is_empty() && !doing.cpu.is_some_and(|cpu| cpus.contains(&cpu)) {
+            continue;
+        }
+        let call = picture.call(thread);
+        // Where it is off the CPU, it goes on with what it was in.
+        let mode =
+            running::mode(thread, &who, call.is_some(), doing.cpu.is_some() && picture.is_sure(thread));
+        let waker = doing.waker.map_or_else(Who::default, |waker| Who::of(heard.host, waker));
+        let mut cells = vec![heard.name(), heard.time(at)];
+        cells.extend(who.cells());
+        cells.extend([Cell::text(doing.state.name()), time(heard, doing.since), doing.cpu.into()]);
+        cells.push(mode.map_or(Cell::Null, Cell::text));
+        cells.extend(call_cells(heard, call));
+        cells.push(interrupt_cell(picture.interrupt(doing.cpu).map(|(source, _)| source)));
+        cells.extend([waker.tid.into(), waker.comm()]);
+        table.row(cells);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isochrone_kernel::{Half, Why};
+
+    use super::*;
+    use crate::options::Filter;
+    use crate::registry::Kind;
+    use crate::testing::{
+        Recorded, call, check, half, idle, irq, latency, off, slice, softirq, thread, unknown,
+    };
+    use crate::window::Window;
+
+    const THREADS: &str =
+        "processes: host pid tid comm ppid kernel begin_ns end_ns first_seen_ns last_seen_ns cpu_ns syscalls";
+    const STATES: &str = "states: host at_ns pid tid comm state since_ns cpu mode syscall syscall_since_ns interrupt \
+                          waker_tid waker_comm";
+    const RUNNING: &str = "running: host at_ns cpu pid tid comm since_ns mode syscall syscall_since_ns interrupt \
+                           interrupt_since_ns";
+
+    /// CPU 0: thread 1, then 2; CPU 1: unknown, then 3.
+    fn spans() -> Vec<Recorded> {
+        vec![
+            slice(0, thread(1), 0, 40),
+            slice(0, idle(0), 40, 50),
+            slice(0, thread(2), 50, 100),
+            unknown(1, Some(thread(3)), 0, 30),
+            slice(1, thread(3), 30, 80),
+            slice(1, idle(1), 80, 100),
+            call(thread(1), "nanosleep", 35, 95, 0),
+            call(thread(2), "read", 15, 55, 7),
+            call(thread(2), "write", 60, 65, 7),
+            off(thread(1), Why::Blocked, 40, 90),
+            off(thread(2), Why::Uninterruptible, 10, 44),
+            latency(thread(2), 0, 20, 44, 50),
+            irq(1, 27, "virtio", 42, 48),
+            softirq(1, 3, None, 40, 49),
+            softirq(0, 1, None, 42, 43),
+            half(thread(3), Some("exit"), 75, Half::Begin),
+            half(thread(3), Some("futex"), 32, Half::End),
+        ]
+    }
+
+    #[test]
+    fn who_was_there() {
+        check(
+            Kind::Processes,
+            &spans(),
+            &Options::default(),
+            When::default(),
+            &[
+                THREADS,
+                "h 1 1 init 0 no ? ? 1000 1095 40 1",
+                "h 2 2 worker 1 no 1010 ? 1050 1100 50 2",
+                "h 2 3 worker 1 no 1020 1090 1030 1080 50 0",
+            ],
+        );
+        check(
+            Kind::Processes,
+            &spans(),
+            &Options { filter: Filter { tids: vec![2, 3], ..Filter::default() }, ..Options::default() },
+            When { window: Window { begin: None, end: Some(15) }, at: None },
+            &[THREADS, "h 2 2 worker 1 no 1010 ? ? ? 0 0"],
+        );
+    }
+
+    #[test]
+    fn what_they_did_at_an_instant() {
+        let check = |at, cpus: &[u32], expect: &[&str]| {
+            let filter = Filter { cpus: cpus.to_vec(), ..Filter::default() };
+            let options = Options { filter, ..Options::default() };
+            // The window does not matter.
+            let when = When { window: Window { begin: Some(0), end: Some(1) }, at: Some(at) };
+            check(Kind::Processes, &spans(), &options, when, expect);
+        };
+        check(
+            46,
+            &[],
+            &[
+                STATES,
+                "h 1046 1 1 init blocked 1040 ? syscall nanosleep 1035 ? ? ?",
+                "h 1046 2 2 worker woken 1044 ? syscall read 1015 ? 1 init",
+                "h 1046 2 3 worker interrupted 1030 1 user ? ? IRQ 27 virtio ? ?",
+                RUNNING,
+                "h 1046 0 0 0 swapper/0 1040 idle ? ? ? ?",
+                "h 1046 1 2 3 worker 1030 user ? ? IRQ 27 virtio 1042",
+            ],
+        );
+        check(
+            31,
+            &[],
+            &[
+                STATES,
+                "h 1031 1 1 init running 1000 0 user ? ? ? ? ?",
+                "h 1031 2 2 worker uninterruptible 1010 ? syscall read 1015 ? ? ?",
+                "h 1031 2 3 worker running 1030 1 syscall futex ? ? ? ?",
+                RUNNING,
+                "h 1031 0 1 1 init 1000 user ? ? ? ?",
+                "h 1031 1 2 3 worker 1030 syscall futex ? ? ?",
+            ],
+        );
+        // Before it was born; and what is unknown.
+        check(
+            5,
+            &[],
+            &[
+                STATES,
+                "h 1005 1 1 init running 1000 0 user ? ? ? ? ?",
+                RUNNING,
+                "h 1005 0 1 1 init 1000 user ? ? ? ?",
+                "h 1005 1 ? ? ? 1000 unknown ? ? ? ?",
+            ],
+        );
+        check(
+            77,
+            &[1],
+            &[
+                STATES,
+                "h 1077 2 3 worker running 1030 1 syscall exit 1075 ? ? ?",
+                RUNNING,
+                "h 1077 1 2 3 worker 1030 syscall exit 1075 ? ?",
+            ],
+        );
+    }
+
+    #[test]
+    fn nobody_knows_of_calls_that_are_not_traced() {
+        let expect = [
+            STATES,
+            "h 1005 1 1 init running 1000 0 ? ? ? ? ? ?",
+            RUNNING,
+            "h 1005 0 1 1 init 1000 ? ? ? ? ?",
+        ];
+        let when = When { at: Some(5), ..When::default() };
+        check(Kind::Processes, &[slice(0, thread(1), 0, 40)], &Options::default(), when, &expect);
+    }
+}

@@ -1,0 +1,80 @@
+//! `schedlog`: every wait of a thread for a CPU, from the first wake-up to the switch to it.
+
+use isochrone_kernel::{Latency, Renames, Spans};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, Heard};
+use crate::kept::Log;
+use crate::options::Options;
+use crate::table::Table;
+use crate::wait::Wait;
+use crate::window::When;
+
+/// Waits of a host's threads.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct SchedLog {
+    waits: Log<Wait>,
+}
+
+impl Spans for SchedLog {
+    fn latency(&mut self, latency: &Latency) {
+        self.waits.push(latency.into());
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        self.waits.iter_mut().for_each(|wait| wait.rename(renames));
+    }
+
+    fn absorb(&mut self, right: Self) {
+        self.waits.absorb(right.waits);
+    }
+}
+
+impl Analysis for SchedLog {
+    fn new(_: &Options, _: When) -> Self {
+        Self::default()
+    }
+
+    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+        let mut table = Wait::table("log", "Scheduling log");
+        for heard in hosts {
+            table
+                .rows
+                .extend(heard.of.waits.sorted().into_iter().filter_map(|wait| wait.row(heard, options)));
+        }
+        vec![table]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Filter;
+    use crate::registry::Kind;
+    use crate::testing::{check, latency, thread};
+    use crate::window::Window;
+
+    #[test]
+    fn in_the_order_of_wake_ups() {
+        let spans = [
+            latency(thread(3), 1, 20, 45, 50),
+            latency(thread(2), 0, -3, 10, 12),
+            latency(thread(1), 0, 20, 80, 99),
+        ];
+        let all = [
+            "log: host wakeup_ns switch_ns latency_ns priority cpu pid tid comm waker_pid waker_tid waker_comm",
+            "h 1010 1012 2 -3 0 2 2 worker 1 1 init",
+            "h 1045 1050 5 20 1 2 3 worker 1 1 init",
+            "h 1080 1099 19 20 0 1 1 init 1 1 init",
+        ];
+        let filtered = |filter| Options { filter, ..Options::default() };
+        check(Kind::SchedLog, &spans, &Options::default(), When::default(), &all);
+        let options = filtered(Filter { tids: vec![3], ..Filter::default() });
+        check(Kind::SchedLog, &spans, &options, When::default(), &[all[0], all[2]]);
+        let options = filtered(Filter { min_ns: Some(3), max_ns: Some(10), ..Filter::default() });
+        check(Kind::SchedLog, &spans, &options, When::default(), &[all[0], all[2]]);
+        // What ends in the window counts.
+        let when = When { window: Window { begin: Some(11), end: Some(50) }, at: None };
+        check(Kind::SchedLog, &spans, &Options::default(), when, &all[..2]);
+    }
+}

@@ -1,0 +1,141 @@
+//! `schedstats`: how long threads waited for a CPU after they had been woken: of a host, by thread, by priority.
+
+use std::collections::BTreeMap;
+
+use isochrone_kernel::{Keyed, Latency, Renames, Spans, ThreadId};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, Heard};
+use crate::options::Options;
+use crate::stats::{Stats, duration};
+use crate::table::{Cell, Table, Unit};
+use crate::window::When;
+
+/// Waits of a host's threads, by the priority that each had when it was switched to.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct SchedStats {
+    waits: Keyed<(ThreadId, i32), Stats>,
+}
+
+impl Spans for SchedStats {
+    fn latency(&mut self, latency: &Latency) {
+        self.waits.or_default((latency.thread, latency.priority)).add(duration(latency.begin, latency.end));
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        self.waits.rekey(|&(thread, priority)| (renames.of(thread), priority), Stats::absorb);
+    }
+
+    fn absorb(&mut self, right: Self) {
+        self.waits.absorb(right.waits, Stats::absorb);
+    }
+}
+
+/// The columns of all tables behind those that say what a row is about.
+const FIGURES: [(&str, Unit); 6] = [
+    ("count", Unit::Count),
+    ("min_ns", Unit::Ns),
+    ("avg_ns", Unit::Ns),
+    ("max_ns", Unit::Ns),
+    ("stdev_ns", Unit::Ns),
+    ("total_ns", Unit::Ns),
+];
+
+fn table(
+    name: &'static str,
+    title: &'static str,
+    key: &[&'static str],
+    more: &[(&'static str, Unit)],
+) -> Table {
+    let key: Vec<_> = key.iter().map(|&column| (column, Unit::None)).collect();
+    Table::new(name, title, &[&key, &FIGURES[..], more].concat())
+}
+
+impl Analysis for SchedStats {
+    fn new(_: &Options, _: When) -> Self {
+        Self::default()
+    }
+
+    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+        let mut total = table("total", "Scheduling latency stats (total)", &["host"], &[]);
+        let mut threads = table(
+            "threads",
+            "Scheduling latency stats (per-TID)",
+            &["host", "pid", "tid", "comm"],
+            &[("priorities", Unit::None)],
+        );
+        let mut priorities =
+            table("priorities", "Scheduling latency stats (per-prio)", &["host", "priority"], &[]);
+        for heard in hosts {
+            let mut by_priority: BTreeMap<i32, Stats> = BTreeMap::new();
+            for of_thread in heard.of.waits.sorted().chunk_by(|a, b| a.0.0 == b.0.0) {
+                let Some(who) = heard.who(of_thread[0].0.0, options) else { continue };
+                let mut all = Stats::default();
+                let mut names = Vec::new();
+                for ((_, priority), stats) in of_thread {
+                    all.absorb(**stats);
+                    by_priority.entry(*priority).or_default().absorb(**stats);
+                    names.push(priority.to_string());
+                }
+                let mut cells = vec![heard.name()];
+                cells.extend(who.cells().into_iter().chain(all.cells()));
+                cells.push(Cell::text(&names.join(" ")));
+                threads.row(cells);
+            }
+            let mut all = Stats::default();
+            for (&priority, stats) in &by_priority {
+                all.absorb(*stats);
+                priorities.row([heard.name(), priority.into()].into_iter().chain(stats.cells()).collect());
+            }
+            total.row([heard.name()].into_iter().chain(all.cells()).collect());
+        }
+        vec![total, threads, priorities]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Filter;
+    use crate::registry::Kind;
+    use crate::testing::{check, latency, thread};
+
+    const TOTAL: &str = "total: host count min_ns avg_ns max_ns stdev_ns total_ns";
+    const THREADS: &str =
+        "threads: host pid tid comm count min_ns avg_ns max_ns stdev_ns total_ns priorities";
+    const PRIORITIES: &str = "priorities: host priority count min_ns avg_ns max_ns stdev_ns total_ns";
+
+    #[test]
+    fn by_thread_and_priority() {
+        let spans = [
+            latency(thread(2), 0, 20, 10, 12),
+            latency(thread(2), 1, -3, 20, 24),
+            latency(thread(3), 1, 20, 40, 46),
+            latency(thread(1), 0, 20, 80, 80),
+        ];
+        let check = |tids: &[i32], expect: &[&str]| {
+            let options =
+                Options { filter: Filter { tids: tids.to_vec(), ..Filter::default() }, ..Options::default() };
+            check(Kind::SchedStats, &spans, &options, When::default(), expect);
+        };
+        check(
+            &[],
+            &[
+                TOTAL,
+                "h 4 0 3 6 2.581988897471611 12",
+                THREADS,
+                "h 1 1 init 1 0 0 0 ? 0 20",
+                "h 2 2 worker 2 2 3 4 1.4142135623730951 6 -3 20",
+                "h 2 3 worker 1 6 6 6 ? 6 20",
+                PRIORITIES,
+                "h -3 1 4 4 4 ? 4",
+                "h 20 3 0 2.6666666666666665 6 3.0550504633038935 8",
+            ],
+        );
+        check(
+            &[3],
+            &[TOTAL, "h 1 6 6 6 ? 6", THREADS, "h 2 3 worker 1 6 6 6 ? 6 20", PRIORITIES, "h 20 1 6 6 6 ? 6"],
+        );
+        check(&[77], &[TOTAL, "h 0 ? ? ? ? 0", THREADS, PRIORITIES]);
+    }
+}

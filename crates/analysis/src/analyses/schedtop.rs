@@ -1,0 +1,88 @@
+//! `schedtop`: the longest waits of threads for a CPU.
+
+use std::cmp::Reverse;
+
+use isochrone_kernel::{Latency, Renames, Spans};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, Heard};
+use crate::kept::{Ranked, Top};
+use crate::options::Options;
+use crate::table::Table;
+use crate::wait::Wait;
+use crate::window::When;
+
+/// The longest waits of a host's threads.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct SchedTop {
+    waits: Top<Wait>,
+}
+
+impl Spans for SchedTop {
+    fn latency(&mut self, latency: &Latency) {
+        self.waits.push(latency.into());
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        self.waits.iter_mut().for_each(|wait| wait.rename(renames));
+    }
+
+    fn absorb(&mut self, right: Self) {
+        self.waits.absorb(right.waits);
+    }
+}
+
+impl Analysis for SchedTop {
+    fn new(options: &Options, _: When) -> Self {
+        // Which threads are asked for is looked at in the end: until then none of their waits may be thrown away for
+        // another's.
+        Self { waits: Top::new(options.limit.filter(|_| !options.filter.has_threads())) }
+    }
+
+    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+        let mut table = Wait::table("top", "Scheduling top");
+        let mut waits: Vec<_> = hosts
+            .iter()
+            .flat_map(|heard| heard.of.waits.sorted().into_iter().map(move |wait| (heard, wait)))
+            .collect();
+        // Stable: those that are as long stay in the order of hosts and times.
+        waits.sort_by_key(|(_, wait)| Reverse(wait.rank()));
+        let rows = waits.into_iter().filter_map(|(heard, wait)| wait.row(heard, options));
+        table.rows.extend(rows.take(options.limit.unwrap_or(usize::MAX)));
+        vec![table.draw("latency_ns", 0)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Filter;
+    use crate::registry::Kind;
+    use crate::testing::{check, latency, thread};
+
+    #[test]
+    fn the_longest_first() {
+        let spans = [
+            latency(thread(3), 1, 20, 45, 50),
+            latency(thread(2), 0, -3, 10, 12),
+            latency(thread(2), 1, 20, 22, 27),
+            latency(thread(1), 0, 20, 80, 99),
+        ];
+        let header = "top: host wakeup_ns switch_ns latency_ns priority cpu pid tid comm waker_pid waker_tid waker_comm";
+        let rows = [
+            "h 1080 1099 19 20 0 1 1 init 1 1 init",
+            "h 1022 1027 5 20 1 2 2 worker 1 1 init",
+            "h 1045 1050 5 20 1 2 3 worker 1 1 init",
+            "h 1010 1012 2 -3 0 2 2 worker 1 1 init",
+        ];
+        let check = |limit, tids: &[i32], expect: &[&str]| {
+            let filter = Filter { tids: tids.to_vec(), ..Filter::default() };
+            let options = Options { filter, limit, ..Options::default() };
+            check(Kind::SchedTop, &spans, &options, When::default(), &[&[header], expect].concat());
+        };
+        check(None, &[], &rows);
+        check(Some(2), &[], &rows[..2]);
+        check(Some(1), &[3, 2], &rows[1..2]);
+        check(Some(0), &[], &[]);
+    }
+}

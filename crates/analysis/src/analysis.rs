@@ -1,0 +1,58 @@
+//! What an analysis is.
+
+use isochrone_kernel::{Spans, ThreadId, Time};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::host::{Host, Who};
+use crate::options::Options;
+use crate::table::{Cell, Table};
+use crate::window::When;
+
+/// An analysis: hears spans of one host, and makes tables of what was heard of all hosts.
+///
+/// What it hears has passed the [`crate::Gate`] already: slices and unknown times are cut to the window, and whatever
+/// is not asked for is not heard. It keeps integers and sorts what it writes, so that equal contents are equal bytes.
+pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
+    /// Whether it can tell the state of one instant, [`When::at`]. If it is asked to, it hears all spans as they are,
+    /// and applies the filters itself: what was open at an instant is not known by what ends in a window.
+    const INSTANT: bool = false;
+
+    /// One that has heard nothing.
+    fn new(options: &Options, when: When) -> Self;
+
+    /// The tables, of all hosts in the order of their names. Names of tables and columns are part of the interface.
+    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table>;
+
+    /// What a reader of the tables should know.
+    fn notes(_hosts: &[Heard<'_, Self>]) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What an analysis heard of a host.
+pub struct Heard<'h, A> {
+    /// The host.
+    pub host: &'h dyn Host,
+    /// What it heard.
+    pub of: &'h A,
+    /// From when to when, raw ns: where the window that was asked for and the host's events overlap.
+    pub window: (Time, Time),
+}
+
+impl<'h, A> Heard<'h, A> {
+    /// The cell `host`.
+    pub fn name(&self) -> Cell {
+        Cell::text(self.host.name())
+    }
+
+    /// A raw time as a cell.
+    pub fn time(&self, raw: Time) -> Cell {
+        self.host.unix_ns(raw).into()
+    }
+
+    /// Who a thread is, if the filter keeps it.
+    pub fn who(&self, thread: ThreadId, options: &Options) -> Option<Who<'h>> {
+        options.filter.who(self.host, thread)
+    }
+}

@@ -1,0 +1,229 @@
+//! The set of analyses that one pass over a host's trace computes, and the reports that come of all hosts' sets.
+
+use isochrone_kernel::files::FileSpan;
+use isochrone_kernel::{
+    BlockRequest, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Renames, Slice,
+    Softirq, Spans, Syscall, Time, Unknown,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::gate::Gate;
+use crate::host::Host;
+use crate::options::Options;
+use crate::registry::{Accumulator, Kind};
+use crate::report::{Report, VERSION};
+use crate::window::When;
+
+/// What the analyses that were asked for have heard of a host.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Asked {
+    gate: Gate,
+    /// What passes the gate goes to these. One of each kind, in the order of the kinds.
+    analyses: Vec<Accumulator>,
+    /// Everything goes to these: they tell the state of an instant.
+    instant: Vec<Accumulator>,
+}
+
+impl Asked {
+    /// A set that has heard nothing. All pieces of a host's trace need the same kinds, options and times.
+    pub fn new(kinds: &[Kind], options: &Options, when: When) -> Self {
+        let mut kinds = kinds.to_vec();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let (instant, analyses) = kinds
+            .into_iter()
+            .map(|kind| Accumulator::new(kind, options, when))
+            .partition(|all| when.at.is_some() && all.kind().tells_instants());
+        Self { gate: Gate::new(options, when.window), analyses, instant }
+    }
+
+    /// Which analyses.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
+        self.all().map(Accumulator::kind)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Accumulator> {
+        self.analyses.iter().chain(&self.instant)
+    }
+
+    /// Whether two sets answer the same question, so that they may be put together. To be asked of what was read from
+    /// a file.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.gate == other.gate && self.kinds().eq(other.kinds())
+    }
+
+    /// What one of the analyses has heard.
+    pub fn get(&self, kind: Kind) -> Option<&Accumulator> {
+        self.all().find(|all| all.kind() == kind)
+    }
+
+    /// Where the window that was asked for and the events of a host overlap, raw ns.
+    pub fn window(&self, host: &dyn Host) -> (Time, Time) {
+        self.gate.window.within(host.window().unwrap_or_default())
+    }
+}
+
+/// What is cut at the borders of the window.
+macro_rules! cut {
+    ($($span:ident: $Span:ty,)*) => {$(
+        #[inline]
+        fn $span(&mut self, it: &$Span) {
+            self.instant.iter_mut().for_each(|all| all.$span(it));
+            if let Some(it) = self.gate.$span(it) {
+                self.analyses.iter_mut().for_each(|all| all.$span(&it));
+            }
+        }
+    )*};
+}
+
+/// What counts as a whole or not at all.
+macro_rules! whole {
+    ($($span:ident: $Span:ty,)*) => {$(
+        #[inline]
+        fn $span(&mut self, it: &$Span) {
+            self.instant.iter_mut().for_each(|all| all.$span(it));
+            if self.gate.$span(it) {
+                self.analyses.iter_mut().for_each(|all| all.$span(it));
+            }
+        }
+    )*};
+}
+
+impl Spans for Asked {
+    cut! {
+        slice: Slice,
+        unknown: Unknown,
+        off: Off,
+    }
+
+    whole! {
+        syscall: Syscall<'_>,
+        half_syscall: HalfSyscall<'_>,
+        irq: Irq,
+        softirq: Softirq,
+        latency: Latency,
+        migration: Migration,
+        block_request: BlockRequest,
+        packet: NetPacket,
+        pages: Pages,
+        phase: Phase,
+        file: FileSpan,
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        if !renames.is_empty() {
+            self.analyses.iter_mut().chain(&mut self.instant).for_each(|all| all.rename(renames));
+        }
+    }
+
+    fn absorb(&mut self, right: Self) {
+        debug_assert!(self.is_like(&right));
+        for right in right.analyses.into_iter().chain(right.instant) {
+            let mut all = self.analyses.iter_mut().chain(&mut self.instant);
+            if let Some(left) = all.find(|left| left.kind() == right.kind()) {
+                left.absorb(right);
+            }
+        }
+    }
+}
+
+/// The reports of all analyses that were asked for, in the order of their names, over all hosts that the filter
+/// keeps, in the order of theirs. `sync`: whether the hosts' times are on one clock.
+pub fn reports(hosts: &[(&dyn Host, &Asked)], options: &Options, sync: bool) -> Vec<Report> {
+    let mut hosts: Vec<_> =
+        hosts.iter().copied().filter(|(host, _)| options.filter.keeps_host(host.name())).collect();
+    hosts.sort_by(|a, b| a.0.name().cmp(b.0.name()));
+    let range = hosts
+        .iter()
+        .filter(|(host, _)| host.window().is_some())
+        .map(|&(host, asked)| {
+            let (begin, end) = asked.window(host);
+            [host.unix_ns(begin), host.unix_ns(end)]
+        })
+        .reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]);
+    let mut kinds: Vec<Kind> = hosts.iter().flat_map(|(_, asked)| asked.kinds()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+        .into_iter()
+        .map(|kind| {
+            let (tables, notes) = kind.tables(&hosts, options);
+            Report { analysis: kind.name(), version: VERSION, sync, range, tables, notes }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Filter;
+    use crate::testing::{Simple, call, idle, slice, thread};
+    use crate::window::Window;
+
+    fn asked(kinds: &[Kind], options: &Options, when: When) -> Asked {
+        let mut asked = Asked::new(kinds, options, when);
+        for span in
+            [slice(0, thread(1), 0, 60), slice(0, idle(0), 60, 100), call(thread(1), "read", 10, 30, -2)]
+        {
+            span.play(&mut asked);
+        }
+        asked
+    }
+
+    #[test]
+    fn as_json() {
+        let options = Options::default();
+        let host = Simple::new("h");
+        let reports = reports(&[(&host, &asked(&[Kind::CpuTop], &options, When::default()))], &options, true);
+        let json = r#"{"analysis":"cputop","version":1,"sync":true,"range":[1000,1100],"tables":[{"name":"processes",
+            "columns":[{"name":"host","unit":"none"},{"name":"pid","unit":"none"},{"name":"tid","unit":"none"},
+            {"name":"comm","unit":"none"},{"name":"cpu_ns","unit":"ns"},{"name":"unknown_ns","unit":"ns"},
+            {"name":"migrations","unit":"count"},{"name":"percent","unit":"percent"},
+            {"name":"priorities","unit":"none"}],"rows":[["h",1,1,"init",60,0,0,60.0,""]]}"#;
+        let text = serde_json::to_string(&reports[0]).unwrap();
+        assert!(text.starts_with(&json.replace("\n            ", "")), "{text}");
+        assert!(text.ends_with(r#","notes":[]}"#), "{text}");
+        // Nobody has anything to tell.
+        let nothing = super::reports(&[], &options, true);
+        assert_eq!(nothing, []);
+    }
+
+    #[test]
+    fn hosts_in_order_and_as_asked_for() {
+        let kinds = [Kind::SyscallStats, Kind::CpuTop, Kind::CpuTop];
+        let options = Options::default();
+        let (whole, part) =
+            (When::default(), When { window: Window { begin: Some(50), end: None }, at: None });
+        let (a, b) = (asked(&kinds, &options, whole), asked(&kinds, &options, part));
+        assert!(!a.is_like(&b));
+        let (alpha, beta) = (Simple::new("alpha"), Simple::new("beta"));
+        let hosts: [(&dyn Host, &Asked); 2] = [(&beta, &b), (&alpha, &a)];
+        let check = |names: &[&str], range, expect: &[&str]| {
+            let filter =
+                Filter { hosts: names.iter().map(ToString::to_string).collect(), ..Filter::default() };
+            let reports = reports(&hosts, &Options { filter, ..Options::default() }, true);
+            assert_eq!(
+                reports.iter().map(|report| report.analysis).collect::<Vec<_>>(),
+                ["cputop", "syscallstats"]
+            );
+            assert_eq!(reports[0].range, Some(range));
+            let rows = &reports[0].table("cpus").unwrap().rows;
+            let rows: Vec<String> = rows.iter().map(|row| format!("{:?} {:?}", row[0], row[2])).collect();
+            assert_eq!(rows, expect, "{names:?}");
+        };
+        let text = ["Text(\"alpha\") Int(60)", "Text(\"beta\") Int(10)"];
+        check(&[], [1000, 1100], &text);
+        check(&["beta"], [1050, 1100], &text[1..]);
+    }
+
+    #[test]
+    fn an_instant_concerns_those_that_can_tell_it() {
+        let when = When { window: Window { begin: Some(50), end: None }, at: Some(20) };
+        let options = Options::default();
+        let host = Simple::new("h");
+        let asked = asked(&[Kind::Syscalls, Kind::CpuTop], &options, when);
+        let reports = reports(&[(&host, &asked)], &options, false);
+        assert_eq!(reports[0].table("cpus").unwrap().rows[0][2], 10u64.into());
+        assert_eq!(reports[1].table("syscalls").unwrap().rows.len(), 1);
+    }
+}

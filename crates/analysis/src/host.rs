@@ -1,0 +1,69 @@
+//! What the tables ask of a host when all of its trace is known: who its threads are, and what time it was.
+
+use std::borrow::Cow;
+
+use isochrone_kernel::{ThreadId, Time};
+
+use crate::table::Cell;
+
+/// A host, as far as tables need it.
+pub trait Host {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Raw time of its first and of its last event, ns; `None` where it has none.
+    fn window(&self) -> Option<(Time, Time)>;
+
+    /// Unix time, ns, of a raw time: on the host's own clock, or on the reference's where clocks are synchronized.
+    fn unix_ns(&self, raw: Time) -> i128;
+
+    /// Who a thread is.
+    fn thread(&self, thread: ThreadId) -> Option<Who<'_>>;
+
+    /// All threads that are known, those that never did anything too, in their order.
+    fn threads(&self) -> Vec<ThreadId>;
+}
+
+/// A thread as people know it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Who<'h> {
+    /// Its number.
+    pub tid: Option<i32>,
+    /// The number of its process.
+    pub pid: Option<i32>,
+    /// The first thread of its process, whose name is the process's.
+    pub leader: Option<ThreadId>,
+    /// The number of its process's parent.
+    pub ppid: Option<i32>,
+    /// Its last name.
+    pub comm: Option<Cow<'h, str>>,
+    /// Whether it is one of the kernel's own.
+    pub is_kernel: Option<bool>,
+    /// When it was forked, raw ns, if that was seen.
+    pub born: Option<Time>,
+    /// When it ended, raw ns, if that was seen.
+    pub died: Option<Time>,
+}
+
+impl<'h> Who<'h> {
+    /// Who a thread of a host is. What the host does not know, the thread's own number may tell.
+    pub fn of(host: &'h dyn Host, thread: ThreadId) -> Self {
+        let mut who = host.thread(thread).unwrap_or_default();
+        who.tid = who.tid.or(thread.tid());
+        if let ThreadId::Idle(cpu) = thread {
+            who.pid = who.pid.or(Some(0));
+            who.comm = who.comm.or_else(|| Some(format!("swapper/{cpu}").into()));
+        }
+        who
+    }
+
+    /// The cells `pid, tid, comm`.
+    pub fn cells(&self) -> [Cell; 3] {
+        [self.pid.into(), self.tid.into(), self.comm()]
+    }
+
+    /// The cell `comm`.
+    pub fn comm(&self) -> Cell {
+        self.comm.as_deref().map_or(Cell::Null, Cell::text)
+    }
+}

@@ -1,0 +1,134 @@
+//! What a user asks the analyses for.
+
+use isochrone_kernel::ThreadId;
+use wildmatch::WildMatch;
+
+use crate::host::{Host, Who};
+
+/// All options. The defaults leave nothing out.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which things count.
+    pub filter: Filter,
+    /// At most so many rows of a table that is sorted by a figure (the `top` of others); `None`: all.
+    pub limit: Option<usize>,
+    /// CPU time by process instead of by thread.
+    pub by_process: bool,
+    /// Which interrupts.
+    pub interrupts: Interrupts,
+    /// Which system calls the log of them has.
+    pub calls: Calls,
+    /// At most so many rows of each distribution.
+    pub bars: usize,
+    /// Distributions in rows of equal width, as lttng-analyses has them, instead of rows that grow with the value.
+    /// Each different duration is kept then.
+    pub linear: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            filter: Filter::default(),
+            limit: None,
+            by_process: false,
+            interrupts: Interrupts::default(),
+            calls: Calls::default(),
+            bars: 20,
+            linear: false,
+        }
+    }
+}
+
+/// Which things count. An empty list: all.
+///
+/// CPUs and durations are looked at when spans come; hosts and threads when tables are made.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Names of hosts.
+    pub hosts: Vec<String>,
+    /// Numbers of threads.
+    pub tids: Vec<i32>,
+    /// Names of threads, in which `*` stands for anything and `?` for one character.
+    pub names: Vec<WildMatch>,
+    /// CPUs.
+    pub cpus: Vec<u32>,
+    /// Numbers of file descriptors: those that `fds` tells of.
+    pub fds: Vec<i32>,
+    /// Shortest call, interrupt or wait, ns. CPU time is not concerned.
+    pub min_ns: Option<u64>,
+    /// Longest, ns.
+    pub max_ns: Option<u64>,
+}
+
+impl Filter {
+    /// Whether a host counts.
+    pub fn keeps_host(&self, name: &str) -> bool {
+        self.hosts.is_empty() || self.hosts.iter().any(|host| host == name)
+    }
+
+    /// Whether a file descriptor of a number counts.
+    pub fn keeps_fd(&self, fd: i32) -> bool {
+        self.fds.is_empty() || self.fds.contains(&fd)
+    }
+
+    /// Whether any threads are left out.
+    pub fn has_threads(&self) -> bool {
+        !self.tids.is_empty() || !self.names.is_empty()
+    }
+
+    /// Who a thread of a host is, if it counts: by its number or by its name, if both are asked for by both.
+    pub fn who<'h>(&self, host: &'h dyn Host, thread: ThreadId) -> Option<Who<'h>> {
+        let who = Who::of(host, thread);
+        let tid = self.tids.is_empty() || who.tid.is_some_and(|tid| self.tids.contains(&tid));
+        let name = self.names.is_empty()
+            || who.comm.as_deref().is_some_and(|comm| self.names.iter().any(|name| name.matches(comm)));
+        (tid && name).then_some(who)
+    }
+}
+
+/// Which interrupts: all where neither list is given; else those that are in one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Interrupts {
+    /// Numbers of hardware interrupts; empty: all of them.
+    pub hard: Option<Vec<i32>>,
+    /// Vectors of softirqs; empty: all of them.
+    pub soft: Option<Vec<u32>>,
+}
+
+/// Which calls the log has. An empty list: all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// Names of calls: `openat`.
+    pub names: Vec<String>,
+    /// Errors that they ended in, by their numbers: see [`crate::errno_of`].
+    pub errors: Vec<u16>,
+    /// Whether to tell what all CPUs ran when each of them ended. What every CPU ran at any time is kept for that.
+    pub around: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Simple;
+
+    #[test]
+    fn threads_by_number_and_name() {
+        let check = |tids: &[i32], names: &[&str], expect: &[i32]| {
+            let filter = Filter {
+                tids: tids.to_vec(),
+                names: names.iter().map(|name| WildMatch::new(name)).collect(),
+                ..Filter::default()
+            };
+            let host = Simple::new("h");
+            let kept: Vec<i32> = host.threads().iter().filter_map(|&id| filter.who(&host, id)?.tid).collect();
+            assert_eq!(kept, expect, "{tids:?} {names:?}");
+        };
+        // The threads are init (1), worker (2) and worker (3).
+        check(&[], &[], &[1, 2, 3]);
+        check(&[3, 1, 77], &[], &[1, 3]);
+        check(&[], &["work*"], &[2, 3]);
+        check(&[], &["work"], &[]);
+        check(&[], &["init", "nobody"], &[1]);
+        check(&[1, 2], &["worker"], &[2]);
+    }
+}

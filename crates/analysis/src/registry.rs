@@ -1,0 +1,167 @@
+//! The list of all analyses. A line here and a file in `analyses/` make another one.
+
+use isochrone_kernel::files::FileSpan;
+use isochrone_kernel::{
+    BlockRequest, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Renames, Slice,
+    Softirq, Spans, Syscall, Unknown,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::analyses::{
+    CpuTop, Fds, IrqFreq, IrqLog, IrqStats, Processes, SchedFreq, SchedLog, SchedStats, SchedTop,
+    SyscallStats, Syscalls,
+};
+use crate::analysis::{Analysis, Heard};
+use crate::asked::Asked;
+use crate::host::Host;
+use crate::options::Options;
+use crate::table::Table;
+use crate::window::When;
+
+/// Makes the names, the accumulators and the dispatch of the list. Dispatch is by `match`, so that what an analysis
+/// does with a span is compiled into the loop, and nothing at all for spans that it does not hear.
+macro_rules! registry {
+    ($($Type:ident $name:literal: $about:literal,)*) => {
+        /// Which analysis.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Kind {
+            $(#[doc = $about] $Type,)*
+        }
+
+        impl Kind {
+            /// All of them, by name.
+            pub const ALL: &'static [Self] = &[$(Self::$Type,)*];
+
+            /// What it is called.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$Type => $name,)* }
+            }
+
+            /// What it tells, in a line.
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$Type => $about,)* }
+            }
+
+            /// The analysis of a name.
+            pub fn of(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$Type),)* _ => None }
+            }
+
+            /// Whether it can tell the state of one instant: then it hears all, whatever window and filters are asked
+            /// for.
+            pub fn tells_instants(self) -> bool {
+                match self { $(Self::$Type => $Type::INSTANT,)* }
+            }
+
+            /// Its tables and notes of what was heard of hosts.
+            pub(crate) fn tables(
+                self,
+                hosts: &[(&dyn Host, &Asked)],
+                options: &Options,
+            ) -> (Vec<Table>, Vec<String>) {
+                match self {
+                    $(Self::$Type => {
+                        let hosts: Vec<_> = hosts
+                            .iter()
+                            .filter_map(|&(host, asked)| match asked.get(self)? {
+                                Accumulator::$Type(of) => Some(Heard { host, of, window: asked.window(host) }),
+                                #[allow(unreachable_patterns)] // With a list of one analysis there is no other.
+                                _ => None,
+                            })
+                            .collect();
+                        ($Type::tables(&hosts, options), $Type::notes(&hosts))
+                    })*
+                }
+            }
+        }
+
+        /// What one of the analyses has heard of a host.
+        #[derive(Debug, Serialize, Deserialize)]
+        pub enum Accumulator {
+            $(#[doc = $about] $Type($Type),)*
+        }
+
+        impl Accumulator {
+            /// One that has heard nothing.
+            pub fn new(kind: Kind, options: &Options, when: When) -> Self {
+                match kind { $(Kind::$Type => Self::$Type($Type::new(options, when)),)* }
+            }
+
+            /// Whose it is.
+            pub fn kind(&self) -> Kind {
+                match self { $(Self::$Type(_) => Kind::$Type,)* }
+            }
+        }
+
+        impl Spans for Accumulator {
+            fn slice(&mut self, it: &Slice) {
+                match self { $(Self::$Type(all) => all.slice(it),)* }
+            }
+            fn unknown(&mut self, it: &Unknown) {
+                match self { $(Self::$Type(all) => all.unknown(it),)* }
+            }
+            fn syscall(&mut self, it: &Syscall<'_>) {
+                match self { $(Self::$Type(all) => all.syscall(it),)* }
+            }
+            fn half_syscall(&mut self, it: &HalfSyscall<'_>) {
+                match self { $(Self::$Type(all) => all.half_syscall(it),)* }
+            }
+            fn irq(&mut self, it: &Irq) {
+                match self { $(Self::$Type(all) => all.irq(it),)* }
+            }
+            fn softirq(&mut self, it: &Softirq) {
+                match self { $(Self::$Type(all) => all.softirq(it),)* }
+            }
+            fn latency(&mut self, it: &Latency) {
+                match self { $(Self::$Type(all) => all.latency(it),)* }
+            }
+            fn migration(&mut self, it: &Migration) {
+                match self { $(Self::$Type(all) => all.migration(it),)* }
+            }
+            fn off(&mut self, it: &Off) {
+                match self { $(Self::$Type(all) => all.off(it),)* }
+            }
+            fn block_request(&mut self, it: &BlockRequest) {
+                match self { $(Self::$Type(all) => all.block_request(it),)* }
+            }
+            fn packet(&mut self, it: &NetPacket) {
+                match self { $(Self::$Type(all) => all.packet(it),)* }
+            }
+            fn pages(&mut self, it: &Pages) {
+                match self { $(Self::$Type(all) => all.pages(it),)* }
+            }
+            fn phase(&mut self, it: &Phase) {
+                match self { $(Self::$Type(all) => all.phase(it),)* }
+            }
+            fn file(&mut self, it: &FileSpan) {
+                match self { $(Self::$Type(all) => all.file(it),)* }
+            }
+            fn rename(&mut self, renames: &Renames) {
+                match self { $(Self::$Type(all) => all.rename(renames),)* }
+            }
+            /// Of another kind: nothing is absorbed. [`Asked`] sees to it that there is none.
+            fn absorb(&mut self, right: Self) {
+                match (self, right) {
+                    $((Self::$Type(left), Self::$Type(right)) => left.absorb(right),)*
+                    #[allow(unreachable_patterns)]
+                    _ => debug_assert!(false, "two analyses"),
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    CpuTop "cputop": "CPU time by thread and by CPU",
+    Fds "fds": "File descriptors: what they are, when they were open, what went through them; or those open at an instant",
+    IrqFreq "irqfreq": "Distribution of the durations of interrupts",
+    IrqLog "irqlog": "Every interrupt",
+    IrqStats "irqstats": "Interrupts: how many, how long",
+    Processes "processes": "Threads: whose they are, when they lived, what they used; or what each did at an instant",
+    SchedFreq "schedfreq": "Distribution of the waits for a CPU",
+    SchedLog "schedlog": "Every wait for a CPU",
+    SchedStats "schedstats": "Waits for a CPU: how many, how long, by thread and by priority",
+    SchedTop "schedtop": "The longest waits for a CPU",
+    Syscalls "syscalls": "Every system call with its arguments; or those in progress at an instant",
+    SyscallStats "syscallstats": "System calls by thread: how many, how long, what came of them",
+}
