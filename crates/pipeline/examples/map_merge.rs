@@ -1,0 +1,104 @@
+//! Maps pieces of a trace in separate processes and merges the files: any bracketing gives the same digest.
+//!
+//! ```text
+//! map_merge map DIRECTORY FROM TO FILE     FROM, TO: raw ns, or - for the begin and the end
+//! map_merge merge FILE FILE FILE           left, right, both
+//! map_merge digest FILE
+//! ```
+#![allow(clippy::print_stdout)] // An example shows what it does.
+
+use std::error::Error;
+use std::path::Path;
+
+use isochrone_ctf::{Trace, find_traces};
+use isochrone_kernel::{Chunk, HalfSyscall, Renames, Slice, Spans, Syscall, Unknown};
+use isochrone_pipeline::store::{self, Header};
+use isochrone_pipeline::{Border, Cuts, Hosts, Piece, Plan, run};
+use serde::{Deserialize, Serialize};
+
+/// A consumer that counts.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Tally {
+    slices: u64,
+    slice_ns: i64,
+    unknown_ns: i64,
+    calls: u64,
+    call_ns: i64,
+    half_calls: u64,
+}
+
+impl Spans for Tally {
+    fn slice(&mut self, slice: &Slice) {
+        self.slices += 1;
+        self.slice_ns += slice.end - slice.begin;
+    }
+
+    fn unknown(&mut self, unknown: &Unknown) {
+        self.unknown_ns += unknown.end - unknown.begin;
+    }
+
+    fn syscall(&mut self, call: &Syscall<'_>) {
+        self.calls += 1;
+        self.call_ns += call.end - call.begin;
+    }
+
+    fn half_syscall(&mut self, _: &HalfSyscall<'_>) {
+        self.half_calls += 1;
+    }
+
+    fn rename(&mut self, _: &Renames) {}
+
+    fn absorb(&mut self, right: Self) {
+        self.slices += right.slices;
+        self.slice_ns += right.slice_ns;
+        self.unknown_ns += right.unknown_ns;
+        self.calls += right.calls;
+        self.call_ns += right.call_ns;
+        self.half_calls += right.half_calls;
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["map", directory, from, to, out] => {
+            let border = |text: &str, open| match text {
+                "-" => Ok(open),
+                number => number.parse().map(Border::At),
+            };
+            let piece = Piece { from: border(from, Border::Begin)?, to: border(to, Border::End)? };
+            map(Path::new(directory), piece, Path::new(out))
+        }
+        ["merge", left, right, out] => merge(Path::new(left), Path::new(right), Path::new(out)),
+        ["digest", file] => {
+            let (header, chunk) = store::read::<Chunk<Tally>>(Path::new(file))?;
+            let (events, bytes) = (header.report.events, postcard::to_stdvec(&(header, chunk))?);
+            println!("{:016x} {events} events", store::checksum(&[&bytes]));
+            Ok(())
+        }
+        _ => Err("one of: map DIRECTORY FROM TO FILE, merge FILE FILE FILE, digest FILE".into()),
+    }
+}
+
+/// Maps a piece of the one host below a directory.
+fn map(directory: &Path, piece: Piece, out: &Path) -> Result<(), Box<dyn Error>> {
+    let found = find_traces(directory)?;
+    let traces = found.traces.iter().map(|path| Trace::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let hosts = Hosts::group(&traces);
+    let [host] = &hosts.hosts[..] else { return Err("there is not one host".into()) };
+    let cuts = [piece.from, piece.to].into_iter().filter(|border| matches!(border, Border::At(_)));
+    let plan = Plan::new(host, &Cuts::At(cuts.map(Border::time).collect())).within(piece);
+    let plan = plan.ok_or("the piece is within a gap")?;
+    let part = run(host, &plan, 1, Tally::default, None)?;
+    store::write(out, &Header::new(host, &part), &part.model)?;
+    Ok(())
+}
+
+fn merge(left: &Path, right: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
+    let (left, first) = store::read::<Chunk<Tally>>(left)?;
+    let (right, second) = store::read::<Chunk<Tally>>(right)?;
+    let header = left.merged(right).ok_or("the pieces are no neighbours")?;
+    store::write(out, &header, &first.merge(second)?)?;
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Times in which nothing is left of a host: a chunk of a rotated session is missing, with all its CPUs and domains.
+//!
+//! [`crate::host`] asks for them once; [`crate::Plan`] makes them pieces of their own, whatever else it cuts.
+
+use isochrone_kernel::Time;
+
+use crate::border::{Border, Piece};
+use crate::losses::{Lacking, Loss};
+
+/// A time without any event, because all that was recorded then is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gap {
+    /// Its first instant, raw ns: all events before it are earlier.
+    pub from: Time,
+    /// The first instant behind it, raw ns.
+    pub to: Time,
+}
+
+impl Gap {
+    /// The piece that it is in every plan.
+    pub fn piece(self) -> Piece {
+        Piece { from: Border::At(self.from), to: Border::At(self.to) }
+    }
+}
+
+/// What a series of streams says of its time.
+#[derive(Debug, Default)]
+pub(crate) struct Cover {
+    /// First and last times of its chunks.
+    pub(crate) chunks: Vec<(Time, Time)>,
+    /// Times between them that hold packets which are not there.
+    pub(crate) holes: Vec<(Time, Time)>,
+}
+
+/// The gaps of a host, in order: no chunk reaches into them, and all series that go on behind them have a hole there.
+pub(crate) fn gaps(series: &[Cover]) -> Vec<Gap> {
+    let mut chunks: Vec<(Time, Time)> = series.iter().flat_map(|cover| &cover.chunks).copied().collect();
+    chunks.sort_unstable();
+    let mut gaps = Vec::new();
+    let Some(mut reach) = chunks.first().map(|&(_, end)| end) else { return gaps };
+    for &(begin, end) in &chunks {
+        let from = reach.saturating_add(1);
+        if begin > from && is_hole(series, from, begin) {
+            gaps.push(Gap { from, to: begin });
+        }
+        reach = reach.max(end);
+    }
+    gaps
+}
+
+/// Whether all series that were there before a time and are there behind it miss packets in between.
+fn is_hole(series: &[Cover], from: Time, to: Time) -> bool {
+    let mut holes = 0;
+    for cover in series {
+        let before = cover.chunks.iter().any(|&(begin, _)| begin < from);
+        let behind = cover.chunks.iter().any(|&(_, end)| end >= to);
+        if before && behind {
+            if !cover.holes.iter().any(|&(begin, end)| begin < from && end >= to) {
+                return false;
+            }
+            holes += 1;
+        }
+    }
+    holes > 0
+}
+
+/// Takes the gaps out of losses: what is before a gap is said before it, what is behind it behind. The first part counts
+/// what is missing.
+pub(crate) fn without_gaps(losses: &[Loss], gaps: &[Gap]) -> Vec<Loss> {
+    let mut parts = Vec::with_capacity(losses.len());
+    for &loss in losses {
+        let mut rest = loss;
+        let first = gaps.partition_point(|gap| gap.to <= loss.from);
+        let mut is_over = false;
+        for gap in gaps[first..].iter().take_while(|gap| gap.from <= loss.to) {
+            if rest.from < gap.from {
+                parts.push(Loss { to: gap.from - 1, ..rest });
+                rest.what = Lacking::All;
+            }
+            rest.from = gap.to;
+            is_over = loss.to <= gap.to && rest.what == Lacking::All;
+        }
+        if !is_over {
+            parts.push(Loss { to: rest.to.max(rest.from), ..rest });
+        }
+    }
+    parts.sort_unstable();
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cover(chunks: &[(Time, Time)], holes: &[(Time, Time)]) -> Cover {
+        Cover { chunks: chunks.to_vec(), holes: holes.to_vec() }
+    }
+
+    #[test]
+    fn a_gap_is_where_all_streams_have_a_hole() {
+        let check = |series: &[Cover], expect: &[(Time, Time)]| {
+            let found: Vec<_> = gaps(series).iter().map(|gap| (gap.from, gap.to)).collect();
+            assert_eq!(found, expect, "{series:?}");
+        };
+        let holed = || cover(&[(0, 10), (30, 40)], &[(10, 30)]);
+        check(&[], &[]);
+        check(&[holed()], &[(11, 30)]);
+        // Chunks that follow each other, with a pause.
+        check(&[cover(&[(0, 10), (30, 40)], &[])], &[]);
+        check(&[holed(), cover(&[(2, 12), (28, 40)], &[(12, 28)])], &[(13, 28)]);
+        // Another stream goes on, or was quiet.
+        check(&[holed(), cover(&[(2, 38)], &[])], &[]);
+        check(&[holed(), cover(&[(2, 12), (28, 40)], &[])], &[]);
+        // Streams that begin or end elsewhere say nothing.
+        check(&[holed(), cover(&[(0, 9)], &[]), cover(&[(31, 35)], &[])], &[(11, 30)]);
+        check(&[cover(&[(0, 10), (30, 40), (60, 70)], &[(10, 30), (40, 60)])], &[(11, 30), (41, 60)]);
+    }
+
+    #[test]
+    fn losses_stop_at_gaps() {
+        let check = |from, to, expect: &[(Time, Time, Lacking)]| {
+            let what = Lacking::Packets(3);
+            let gaps = [Gap { from: 11, to: 30 }, Gap { from: 50, to: 60 }];
+            let parts = without_gaps(&[Loss { from, to, source: 0, what }], &gaps);
+            let parts: Vec<_> = parts.iter().map(|part| (part.from, part.to, part.what)).collect();
+            assert_eq!(parts, expect, "{from} {to}");
+        };
+        let (all, packets) = (Lacking::All, Lacking::Packets(3));
+        check(1, 5, &[(1, 5, packets)]);
+        check(30, 45, &[(30, 45, packets)]);
+        check(10, 30, &[(10, 10, packets)]);
+        check(5, 33, &[(5, 10, packets), (30, 33, all)]);
+        check(15, 33, &[(30, 33, packets)]);
+        check(5, 70, &[(5, 10, packets), (30, 49, all), (60, 70, all)]);
+        check(12, 20, &[(30, 30, packets)]);
+    }
+}

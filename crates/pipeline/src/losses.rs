@@ -1,0 +1,150 @@
+//! What the traces of a host lack: events that were discarded, packets that never came, packets that cannot be decoded.
+//!
+//! `isochrone-ctf` tells the losses within a trace; here those between the chunks of a rotated session are added.
+//! [`crate::coverage`] finds out where nothing is left of a host.
+
+use isochrone_ctf::{Lost, Packet};
+use isochrone_kernel::Time;
+
+use crate::context::Context;
+use crate::source::Source;
+
+/// A time in which events of a stream are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Loss {
+    /// First time from which nothing is missing, raw ns; not before `from`. Among events, losses have their place here.
+    pub to: Time,
+    /// Last time before which nothing is missing, raw ns.
+    pub from: Time,
+    /// Number of the stream's source in [`Host::sources`](crate::Host::sources).
+    pub source: usize,
+    /// What is missing.
+    pub what: Lacking,
+}
+
+/// What is missing from a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lacking {
+    /// So many events, which the tracer had no room for.
+    Events(u64),
+    /// So many packets.
+    Packets(u64),
+    /// The rest of a packet that cannot be decoded.
+    Rest,
+    /// Everything: nobody has the stream.
+    All,
+}
+
+/// A stream of a host through all chunks that have it.
+#[derive(Debug)]
+pub(crate) struct Series<'s, 't> {
+    /// Number in [`Host::sources`](crate::Host::sources), rank of the chunk in the session, source; in the order of time.
+    pub(crate) parts: Vec<(usize, usize, &'s Source<'t>)>,
+    /// Ranks of the first and the last chunk of the session that hold anything.
+    pub(crate) ranks: (usize, usize),
+    /// Whether a chunk without packets of this stream has its file all the same.
+    pub(crate) is_quiet: bool,
+}
+
+/// First and last raw time of all that is known of a host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extent {
+    pub(crate) begin: Time,
+    pub(crate) end: Time,
+}
+
+/// The losses of one series.
+#[derive(Debug, Default)]
+pub(crate) struct SeriesLosses {
+    pub(crate) losses: Vec<Loss>,
+    /// Times between chunks that hold packets which are not there.
+    pub(crate) holes: Vec<(Time, Time)>,
+}
+
+/// The losses of a series. What has no begin began with the host, what has no end lasts as long as it.
+pub(crate) fn of_series(series: &Series<'_, '_>, extent: Extent) -> SeriesLosses {
+    let mut found = SeriesLosses::default();
+    let mut before: Option<(usize, &Source<'_>, Context)> = None;
+    for &(number, rank, source) in &series.parts {
+        if source.packets.is_empty() {
+            continue;
+        }
+        let first = source.packets.start;
+        at_seam((number, rank, source), before, series, extent, &mut found);
+        let time = |cycles| source.scale().time(cycles);
+        for loss in source.trace.losses(source.stream) {
+            // The one before the first packet is between chunks, or older than the trace.
+            if loss.before_packet <= first {
+                continue;
+            }
+            let from = loss.begin.map_or(extent.begin, time);
+            let next = source.packet(loss.before_packet + 1).and_then(Packet::begin);
+            let to = loss.end.or(next).map_or(extent.end, time).max(from);
+            let what = match loss.lost {
+                Lost::Events(count) => Lacking::Events(count),
+                Lost::Packets(count) => Lacking::Packets(count),
+            };
+            found.losses.push(Loss { from, to, source: number, what });
+        }
+        let last = source.packet(source.packets.end - 1);
+        before = last.map(|packet| (rank, source, Context::of(source.trace, source.stream, packet)));
+    }
+    // A tracer of the kernel writes a packet of each CPU to each chunk.
+    if let Some((rank, last, _)) = before
+        && last.is_kernel
+        && !series.is_quiet
+        && rank < series.ranks.1
+        && let Some(&(number, ..)) = series.parts.last()
+    {
+        let from = last.end().unwrap_or(extent.end);
+        found.losses.push(Loss { from, to: extent.end.max(from), source: number, what: Lacking::All });
+    }
+    found
+}
+
+/// Losses between the last packet of a chunk and the first of the next one.
+fn at_seam(
+    (number, rank, source): (usize, usize, &Source<'_>),
+    before: Option<(usize, &Source<'_>, Context)>,
+    series: &Series<'_, '_>,
+    extent: Extent,
+    found: &mut SeriesLosses,
+) {
+    let first = source.packets.start;
+    let Some(packet) = source.packet(first) else { return };
+    let context = Context::of(source.trace, source.stream, packet);
+    let begin = source.begin_of(first).unwrap_or(extent.begin);
+    let end = packet.end().map_or(begin, |end| source.scale().time(end)).max(begin);
+    let loss = |from: Time, to: Time, what| Loss { from, to: to.max(from), source: number, what };
+    let is_first = context.sequence.is_none_or(|number| number.value == 0);
+    let Some((last_rank, last, known)) = before else {
+        // A stream that does not begin with its first packet is a part of one: what was lost before is not known.
+        let discarded = context.discarded.map_or(0, |count| count.value);
+        if discarded > 0 && is_first {
+            found.losses.push(loss(extent.begin, end, Lacking::Events(discarded)));
+        } else if rank > series.ranks.0 && !is_first && source.is_kernel && !series.is_quiet {
+            found.losses.push(loss(extent.begin, begin, Lacking::All));
+        }
+        return;
+    };
+    let from = last.end().unwrap_or(begin);
+    let events = context.discarded.zip(known.discarded).and_then(|(now, then)| now.since(then));
+    if let Some(count) = events.filter(|&count| count > 0) {
+        found.losses.push(loss(from, end, Lacking::Events(count)));
+    }
+    let what = match missing_packets(known, context) {
+        Some(0) => return,
+        Some(count) => Lacking::Packets(count),
+        None if rank > last_rank + 1 && source.is_kernel && !series.is_quiet => Lacking::All,
+        None => return,
+    };
+    let hole = loss(from, begin, what);
+    found.holes.push((hole.from, hole.to));
+    found.losses.push(hole);
+}
+
+/// How many packets are missing between two packets; `None` where their stream does not number them, or they do not follow
+/// each other.
+fn missing_packets(before: Context, after: Context) -> Option<u64> {
+    after.sequence?.since(before.sequence?)?.checked_sub(1)
+}

@@ -1,0 +1,130 @@
+//! Where to cut the trace of a host.
+//!
+//! Any cuts give the same result; these differ in how even the work is. Gaps are pieces of their own in every plan, so that
+//! they are handled alike.
+
+use isochrone_kernel::Time;
+
+use crate::border::{Border, Piece};
+use crate::host::Host;
+use crate::source::Source;
+
+/// Pieces that a number asks for are never more than this.
+const MOST_PIECES: usize = 1 << 16;
+
+/// Pieces for each thread: so that they are done at about the same time, though not all pieces take equally long.
+const PIECES_PER_THREAD: usize = 4;
+
+/// Ways to cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cuts {
+    /// One piece.
+    Whole,
+    /// So many pieces of equal length in time.
+    Times(usize),
+    /// So many pieces of nearly equal size in bytes.
+    Bytes(usize),
+    /// Pieces that begin at these raw times, ns, in any order.
+    At(Vec<Time>),
+    /// So many pieces that begin where packets do.
+    Packets(usize),
+    /// The effective archives of a rotated session: each begins when all streams have turned to the next chunk.
+    Archives,
+}
+
+/// A piece of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// From where to where.
+    pub piece: Piece,
+    /// Whether everything in it is missing.
+    pub is_gap: bool,
+}
+
+/// The pieces of a host, one behind the other: from [`Border::Begin`] to [`Border::End`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    steps: Vec<Step>,
+}
+
+impl Plan {
+    /// Cuts a host's trace. Cuts at equal times are one; those within a gap are left out.
+    pub fn new(host: &Host<'_>, cuts: &Cuts) -> Self {
+        let mut times = times(host, cuts);
+        for gap in host.gaps() {
+            times.retain(|&time| time <= gap.from || time >= gap.to);
+            times.extend([gap.from, gap.to]);
+        }
+        times.sort_unstable();
+        times.dedup();
+        let inner = times.into_iter().map(Border::At);
+        let borders: Vec<Border> = [Border::Begin].into_iter().chain(inner).chain([Border::End]).collect();
+        let step = |pair: &[Border]| {
+            let piece = Piece { from: pair[0], to: pair[1] };
+            Step { piece, is_gap: host.gaps().iter().any(|gap| gap.piece() == piece) }
+        };
+        Self { steps: borders.windows(2).map(step).collect() }
+    }
+
+    /// A plan that keeps so many threads busy.
+    pub fn for_threads(host: &Host<'_>, threads: usize) -> Self {
+        let pieces = threads.saturating_mul(PIECES_PER_THREAD);
+        Self::new(host, &if threads > 1 { Cuts::Bytes(pieces) } else { Cuts::Whole })
+    }
+
+    /// The pieces that lie within a piece; `None` where there are none. What the piece cuts through is left out.
+    pub fn within(&self, piece: Piece) -> Option<Self> {
+        let is_inside = |step: &&Step| piece.from <= step.piece.from && step.piece.to <= piece.to;
+        let steps: Vec<Step> = self.steps.iter().filter(is_inside).copied().collect();
+        (!steps.is_empty()).then_some(Self { steps })
+    }
+
+    /// The pieces in order.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+}
+
+/// Where pieces are to begin, in any order.
+fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
+    let Some((begin, end)) = host.extent() else { return Vec::new() };
+    let inner = |pieces: usize| 1..pieces.clamp(1, MOST_PIECES);
+    match cuts {
+        Cuts::Whole => Vec::new(),
+        Cuts::At(times) => times.clone(),
+        Cuts::Archives => host.archives().iter().skip(1).map(|archive| archive.switched).collect(),
+        Cuts::Times(pieces) => {
+            let span = i128::from(end) - i128::from(begin);
+            let cut = |n| i128::from(begin) + span * n as i128 / *pieces as i128;
+            inner(*pieces).map(|n| cut(n) as Time).collect()
+        }
+        Cuts::Bytes(pieces) => {
+            let all = u128::from(host.bytes());
+            let cut =
+                |n| time_of_byte(host.sources(), (all * n as u128 / *pieces as u128) as u64, begin, end);
+            inner(*pieces).map(cut).collect()
+        }
+        Cuts::Packets(pieces) => {
+            let of_source = |source: &Source<'_>| {
+                source.packets.clone().filter_map(|packet| source.begin_of(packet)).collect::<Vec<_>>()
+            };
+            let mut begins: Vec<Time> = host.sources().iter().flat_map(of_source).collect();
+            begins.sort_unstable();
+            begins.dedup();
+            inner((*pieces).min(begins.len()))
+                .map(|n| begins[begins.len() * n / (*pieces).min(begins.len())])
+                .collect()
+        }
+    }
+}
+
+/// The first time before which so many bytes lie.
+fn time_of_byte(sources: &[Source<'_>], bytes: u64, begin: Time, end: Time) -> Time {
+    let (mut low, mut high) = (begin, end);
+    while low < high {
+        let middle = low.midpoint(high);
+        let before: u64 = sources.iter().map(|source| source.bytes_before(middle)).sum();
+        if before < bytes { low = middle + 1 } else { high = middle }
+    }
+    low
+}

@@ -1,0 +1,60 @@
+//! What was read of a host, and what was missing.
+
+use isochrone_ctf::Diagnostic;
+use serde::{Deserialize, Serialize};
+
+use crate::losses::Lacking;
+
+/// So many diagnostics are kept; the others are counted.
+const MOST_DIAGNOSTICS: usize = 1000;
+
+/// What was read of some pieces. The same for any plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// Events.
+    pub events: u64,
+    /// Times in which something is missing.
+    pub losses: u64,
+    /// Events that the tracer had no room for.
+    pub lost_events: u64,
+    /// Packets that are missing.
+    pub lost_packets: u64,
+    /// Packets that could not be decoded to their ends.
+    pub broken_packets: u64,
+    /// Why they could not: of the first ones, in the order of time.
+    pub diagnostics: Vec<String>,
+    /// What is missing altogether, in words.
+    pub missing: Vec<String>,
+}
+
+impl Report {
+    /// Counts a loss.
+    pub(crate) fn lose(&mut self, what: Lacking) {
+        self.losses += 1;
+        match what {
+            Lacking::Events(count) => self.lost_events += count,
+            Lacking::Packets(count) => self.lost_packets += count,
+            Lacking::Rest => self.broken_packets += 1,
+            Lacking::All => {}
+        }
+    }
+
+    /// Notes why a packet could not be decoded.
+    pub(crate) fn note(&mut self, diagnostic: &Diagnostic) {
+        if self.diagnostics.len() < MOST_DIAGNOSTICS {
+            self.diagnostics.push(diagnostic.to_string());
+        }
+    }
+
+    /// Adds what was read of the next piece.
+    pub fn absorb(&mut self, right: Self) {
+        self.events += right.events;
+        self.losses += right.losses;
+        self.lost_events += right.lost_events;
+        self.lost_packets += right.lost_packets;
+        self.broken_packets += right.broken_packets;
+        self.diagnostics.extend(right.diagnostics);
+        self.diagnostics.truncate(MOST_DIAGNOSTICS);
+        self.missing.extend(right.missing);
+    }
+}

@@ -1,0 +1,94 @@
+//! The mapper that makes spans of the events of Linux: the model of `isochrone-kernel`, whoever listens.
+
+use isochrone_ctf::Trace;
+use isochrone_kernel::{Chunk, Decoder, Loss, MergeError, Spans, Time};
+
+use crate::assembly::Part;
+use crate::host::Host;
+use crate::losses::Lacking;
+use crate::plan::Plan;
+use crate::reader::{Item, PieceEvents, Progress};
+use crate::run::{Mapper, map_merge};
+
+/// Maps pieces to [`Chunk`]s.
+#[derive(Debug, Clone, Copy)]
+pub struct ToSpans<F> {
+    make: F,
+    lines: bool,
+}
+
+impl<F> ToSpans<F> {
+    /// With a consumer for each piece.
+    pub fn new(make: F) -> Self {
+        Self { make, lines: false }
+    }
+
+    /// Whether system calls are to be shown as lines, which takes most of the time then.
+    #[must_use]
+    pub fn lines(self, lines: bool) -> Self {
+        Self { lines, ..self }
+    }
+}
+
+/// The model of a host: the pieces of a plan, mapped on so many threads, with a consumer each that `make` makes, and merged. The
+/// result depends neither on the threads nor on the cuts.
+///
+/// # Errors
+/// Two models could not be merged, which does not happen with the pieces of a plan.
+pub fn run<S: Spans + Send>(
+    host: &Host<'_>,
+    plan: &Plan,
+    threads: usize,
+    make: impl Fn() -> S + Sync,
+    progress: Option<Progress<'_>>,
+) -> Result<Part<Chunk<S>>, MergeError> {
+    map_merge(host, plan, threads, &ToSpans::new(make), progress)
+}
+
+impl<S: Spans + Send, F: Fn() -> S + Sync> Mapper for ToSpans<F> {
+    type Model = Chunk<S>;
+    type Error = MergeError;
+
+    fn map<'t>(&self, host: &Host<'t>, events: &mut PieceEvents<'_, 't>) -> Chunk<S> {
+        let piece = events.piece();
+        let mut chunk = Chunk::new(piece.from, (self.make)());
+        // By trace. Most pieces of a rotated session have events of two chunks only.
+        let mut decoders: Vec<Option<Decoder<'t>>> = Vec::new();
+        decoders.resize_with(host.traces().len(), || None);
+        // What is lost of a program's events says nothing of what its CPU did; where there is nothing else, it counts.
+        let has_kernel = host.has_kernel();
+        for item in events {
+            match item {
+                Item::Event { time, source, event } => {
+                    let number = host.sources()[source].trace_number;
+                    let trace: &'t Trace = host.traces()[number];
+                    let decoder = decoders[number].get_or_insert_with(|| Decoder::new(trace, self.lines));
+                    let (mut moment, happening) = decoder.decode(&event);
+                    moment.time = time;
+                    chunk.event(&moment, happening);
+                }
+                Item::Loss(loss) => {
+                    let source = &host.sources()[loss.source];
+                    if source.is_kernel || !has_kernel {
+                        let events = match loss.what {
+                            Lacking::Events(count) => Some(count),
+                            Lacking::Packets(_) | Lacking::Rest | Lacking::All => None,
+                        };
+                        let cpu = source.cpu.unwrap_or(0);
+                        chunk.lost(&Loss { cpu, from: loss.from, to: loss.to, events });
+                    }
+                }
+            }
+        }
+        chunk.close(piece.to);
+        chunk
+    }
+
+    fn gap(&self, _: &Host<'_>, from: Time, to: Time) -> Chunk<S> {
+        Chunk::gap(from, to, (self.make)())
+    }
+
+    fn merge(&self, left: Chunk<S>, right: Chunk<S>) -> Result<Chunk<S>, MergeError> {
+        left.merge(right)
+    }
+}

@@ -1,0 +1,66 @@
+//! Pieces mapped by processes of their own, and merged from files, are the whole.
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // A test may panic; a skipped one says so.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{open, shared};
+use isochrone_pipeline::{Border, Cuts, Hosts, Plan};
+
+/// The example, which is built with the tests unless only some of them were asked for.
+fn example() -> Option<PathBuf> {
+    let path = std::env::current_exe().unwrap();
+    let path = path.parent()?.parent()?.join("examples/map_merge");
+    if !path.exists() {
+        eprintln!("SKIPPED: the example is not built");
+        return None;
+    }
+    Some(path)
+}
+
+fn call(example: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(example).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn shown(border: Border) -> String {
+    match border {
+        Border::At(time) => time.to_string(),
+        Border::Begin | Border::End => "-".to_owned(),
+    }
+}
+
+#[test]
+fn any_bracketing_gives_the_same_digest() {
+    let Some(example) = example() else { return };
+    let Some(trace) = shared("vm/phases3/h2") else { return };
+    let traces = open(&trace);
+    let hosts = Hosts::group(&traces);
+    let plan = Plan::new(&hosts.hosts[0], &Cuts::Archives);
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let trace = trace.display().to_string();
+    for (number, step) in plan.steps().iter().enumerate() {
+        let (from, to) = (shown(step.piece.from), shown(step.piece.to));
+        call(&example, &["map", &trace, &from, &to, &file(&number.to_string())]);
+    }
+    call(&example, &["map", &trace, "-", "-", &file("whole")]);
+    let whole = call(&example, &["digest", &file("whole")]);
+    assert!(whole.ends_with(" 128075 events\n"), "{whole}");
+    // ((0 1) 2) (3 4), and 0 (1 (2 (3 4))).
+    for (both, left, right) in [("a", "0", "1"), ("b", "a", "2"), ("c", "3", "4"), ("left", "b", "c")] {
+        call(&example, &["merge", &file(left), &file(right), &file(both)]);
+    }
+    for (both, left, right) in [("d", "3", "4"), ("e", "2", "d"), ("f", "1", "e"), ("right", "0", "f")] {
+        call(&example, &["merge", &file(left), &file(right), &file(both)]);
+    }
+    for merged in ["left", "right"] {
+        assert_eq!(call(&example, &["digest", &file(merged)]), whole, "{merged}");
+    }
+    let strange =
+        Command::new(&example).args(["merge", &file("0"), &file("2"), &file("x")]).output().unwrap();
+    assert!(String::from_utf8_lossy(&strange.stderr).contains("the pieces are no neighbours"));
+}
