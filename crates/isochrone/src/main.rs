@@ -47,6 +47,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Ending> {
     match arguments.command {
         Command::Info(command) => commands::info::run(&command, quiet),
         Command::Events(command) => commands::events::run(&command, quiet),
+        Command::Analyze(command) => commands::analyze::run(&command, quiet),
         Command::Dump(command) => commands::dump::run(&command, quiet),
         Command::Sync(command) => commands::sync::run(&command, quiet),
         Command::Convert(command) => commands::convert::run(&command, quiet),

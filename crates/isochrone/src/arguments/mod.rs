@@ -1,5 +1,7 @@
 //! What can be typed, and the help that teaches it.
 
+mod analyze;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -7,6 +9,8 @@ use isochrone_clock::folds::ASYMMETRY;
 use isochrone_clock::wander::MAX_WANDER_PPM;
 use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
 use isochrone_sync::capture::Taken;
+
+pub(crate) use analyze::{Analyze, TableFormat};
 
 /// A clock that is farther off stands still.
 const MAX_RATE_PRIOR_PPM: u32 = 999_999;
@@ -65,6 +69,9 @@ pub(crate) enum Command {
         isochrone info web/                                           an overview of each trace\n  \
         isochrone info --format json web/ | jq '.traces[].losses'     all gaps, for programs")]
     Info(Info),
+    /// Answer questions about one host or many: CPU time, system calls, interrupts, waits, file descriptors
+    #[command(after_help = analyze::HELP)]
+    Analyze(Box<Analyze>),
     /// Turn times of one host into times of the reference or of another host, with bounds
     #[command(after_help = "Examples:\n  \
         isochrone convert --sync sync.json --from app 1795154041.823216897\n  \

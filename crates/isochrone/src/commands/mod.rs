@@ -7,6 +7,7 @@ use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::Artefact;
 use isochrone_sync::capture::is_capture;
 
+pub(crate) mod analyze;
 pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod events;

@@ -8,4 +8,5 @@ mod happenings;
 pub(crate) mod info;
 pub(crate) mod report;
 pub(crate) mod table;
+pub(crate) mod tables;
 pub(crate) mod time;

@@ -1,0 +1,184 @@
+//! What `isochrone analyze` can be asked.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+use isochrone_analysis::{Kind, errno_of};
+
+pub(super) const HELP: &str = "Examples:\n  \
+    isochrone analyze cputop web/                              who used the CPUs\n  \
+    isochrone analyze cputop --sync sync.json web/ app/ db/    of three hosts, on one clock\n  \
+    isochrone analyze syscallstats --procname 'postgres*' db/  the calls of one program\n  \
+    isochrone analyze irqstats,schedfreq db/                   two questions, one pass\n  \
+    isochrone analyze schedtop --min 1ms web/                  who waited for a CPU longest\n  \
+    isochrone analyze fds --tid 842 --at 12:30:01.5 web/       what was open in thread 842 then\n  \
+    isochrone analyze syscalls --errno ENOSPC --around db/     who ran into a full disk, and what else ran then\n  \
+    isochrone analyze cputop --format json web/ | jq '.tables[0].rows[0]'\n\n\
+    Record what they need with: lttng enable-event --kernel 'sched_*,irq_*,block_rq_*' and \
+    lttng enable-event --kernel --syscall --all. The contexts tid, pid and procname make threads known from the first event on, a state \
+    dump (LTTng writes one by itself) tells which files were open.\n\n\
+    Time that a trace cannot account for is unknown, not idle: before the first switch of a CPU, while events were lost, while \
+    a chunk is missing. CPU time is cut at --begin and --end; calls, interrupts and waits count where they end.";
+
+/// What `isochrone analyze` can be asked.
+#[derive(Debug, Args)]
+pub(crate) struct Analyze {
+    /// What to compute; several with commas between them take one pass together
+    #[arg(value_name = "NAME", required = true, num_args = 1, value_delimiter = ',')]
+    pub(crate) names: Vec<Name>,
+    /// Traces, of one host or many; the chunks of a rotated session belong together
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Put the times of all hosts on the reference clock of this file, which `isochrone sync -o` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sync: Option<PathBuf>,
+    /// Only from this time on: Unix seconds with a decimal point, Unix nanoseconds without, or RFC 3339
+    #[arg(long, value_name = "TIME", value_parser = crate::render::time::parse)]
+    pub(crate) begin: Option<i128>,
+    /// Only before this time
+    #[arg(long, value_name = "TIME", value_parser = crate::render::time::parse)]
+    pub(crate) end: Option<i128>,
+    /// The state at this instant (processes, fds, syscalls): who was where, what was open, which calls were going on
+    #[arg(long, value_name = "TIME", value_parser = crate::render::time::parse, conflicts_with_all = ["begin", "end"])]
+    pub(crate) at: Option<i128>,
+    /// Only these hosts
+    #[arg(long = "host", value_name = "HOST", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) hosts: Vec<String>,
+    /// Only these threads, by number
+    #[arg(long = "tid", value_name = "TID", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) tids: Vec<i32>,
+    /// Only threads of these names; `*` stands for anything, `?` for one character
+    #[arg(long = "procname", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) procnames: Vec<String>,
+    /// Only these CPUs
+    #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) cpus: Vec<u32>,
+    /// Only calls, interrupts and waits that take as long or longer: 250us, 1.5ms; without a unit ns
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
+    pub(crate) min: Option<u64>,
+    /// Only those that do not take longer
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
+    pub(crate) max: Option<u64>,
+    /// Only these hardware interrupts, by number; without a number all of them, and no softirqs unless --softirq is given
+    #[arg(long, value_name = "NUMBER", value_delimiter = ',', num_args = 0.., help_heading = "Filters")]
+    pub(crate) irq: Option<Vec<i32>>,
+    /// Only these softirqs, by vector; without one all of them
+    #[arg(long, value_name = "VECTOR", value_delimiter = ',', num_args = 0.., help_heading = "Filters")]
+    pub(crate) softirq: Option<Vec<u32>>,
+    /// Only these file descriptors (fds)
+    #[arg(long = "fd", value_name = "FD", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) fds: Vec<i32>,
+    /// Only these system calls (syscalls)
+    #[arg(long = "call", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) calls: Vec<String>,
+    /// Only calls that ended in these errors, ENOENT or 2 (syscalls)
+    #[arg(long = "errno", value_name = "ERROR", value_delimiter = ',', value_parser = error, help_heading = "Filters")]
+    pub(crate) errors: Vec<u16>,
+    /// Tell what all CPUs ran when each of the calls ended (syscalls); with it, name few calls
+    #[arg(long)]
+    pub(crate) around: bool,
+    /// CPU time by process instead of by thread (cputop)
+    #[arg(long)]
+    pub(crate) by_process: bool,
+    /// At most so many rows of tables that are sorted by a figure; 0: all [default: 10 of a text, else all]
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) limit: Option<usize>,
+    /// At most so many rows of each distribution (irqfreq, schedfreq)
+    #[arg(long, value_name = "ROWS", default_value_t = 20, value_parser = bars)]
+    pub(crate) bars: usize,
+    /// Distributions in rows of equal width, not of growing width (irqfreq, schedfreq)
+    #[arg(long)]
+    pub(crate) linear: bool,
+    /// What to print: tables for people, comma-separated values, or JSON
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
+    /// Only the table of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) table: Option<String>,
+    /// How many cores to use [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Cut each host's trace into so many pieces that are analysed apart and merged: the result is the same
+    #[arg(long, value_name = "N")]
+    pub(crate) chunks: Option<std::num::NonZeroUsize>,
+}
+
+/// The name of an analysis.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Name(pub(crate) Kind);
+
+impl ValueEnum for Name {
+    fn value_variants<'a>() -> &'a [Self] {
+        static NAMES: std::sync::LazyLock<Vec<Name>> =
+            std::sync::LazyLock::new(|| Kind::ALL.iter().map(|&kind| Name(kind)).collect());
+        &NAMES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.about()))
+    }
+}
+
+/// How tables are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Tables and bars for people
+    Text,
+    /// Comma-separated values, a header line for each table
+    Csv,
+    /// JSON for programs
+    Json,
+}
+
+/// A duration in ns.
+fn duration(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let digits_behind = match unit.trim() {
+        "" | "ns" => 0,
+        "us" | "µs" => 3,
+        "ms" => 6,
+        "s" => 9,
+        _ => return Err("its unit is none of ns, us, ms and s".to_owned()),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let wrong = || "it is no duration such as 250us or 1.5ms".to_owned();
+    if part.len() > digits_behind || (whole.is_empty() && part.is_empty()) {
+        return Err(wrong());
+    }
+    // Exact: the digits behind the point are filled up to ns.
+    format!("{whole}{part:0<digits_behind$}").parse().map_err(|_| wrong())
+}
+
+fn bars(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=1000).contains(number));
+    number.ok_or_else(|| "it is no number from 1 to 1000".to_owned())
+}
+
+/// An error by name or number.
+fn error(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| (1..=4095).contains(number));
+    number.or_else(|| errno_of(text)).ok_or_else(|| "no error is called so".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let check = |text, expect: Option<u64>| assert_eq!(duration(text).ok(), expect, "{text}");
+        check("250", Some(250));
+        check("250us", Some(250_000));
+        check("250 µs", Some(250_000));
+        check("1.5ms", Some(1_500_000));
+        check(".25s", Some(250_000_000));
+        check("1.0000000001s", None);
+        check("1.5", None);
+        check("", None);
+        check("ms", None);
+        check("3 days", None);
+        check("99999999999999999999", None);
+    }
+}

@@ -1,0 +1,239 @@
+//! `isochrone analyze`: questions about hosts. What is asked is in [`crate::arguments`], how tables look in
+//! [`crate::render::tables`].
+
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Context;
+use isochrone_analysis::{
+    Asked, Calls, Filter, Interrupts, Kind, Options, Report, When, Window, csv, reports,
+};
+use isochrone_pipeline::{Cuts, Host, Hosts, Plan, ToSpans, map_merge};
+use isochrone_sync::Inputs;
+use isochrone_sync::apply::{Clock, Clocks};
+use wildmatch::WildMatch;
+
+use self::known::Known;
+use super::{NO_EVENTS, read_clocks};
+use crate::Ending;
+use crate::arguments::{Analyze, TableFormat};
+use crate::progress::Progress;
+use crate::render::{complaints, figures, tables};
+
+mod known;
+
+/// Rows of a text's tables that are sorted by a figure.
+const TEXT_ROWS: usize = 10;
+
+pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
+    let clocks = arguments.sync.as_deref().map(read_clocks).transpose()?;
+    let inputs = Inputs::open(&arguments.traces);
+    let mut ending = complaints::of_inputs(&inputs, quiet)?;
+    for capture in &inputs.captures {
+        let path = capture.path.display();
+        anyhow::ensure!(!inputs.traces.is_empty(), "{path}: {NO_EVENTS}");
+        if !quiet {
+            eprintln!("note: {path}: {NO_EVENTS}; left out");
+        }
+    }
+    let options = options(arguments);
+    let kinds: Vec<Kind> = arguments.names.iter().map(|name| name.0).collect();
+    let grouped = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
+    for &place in &grouped.left_out {
+        eprintln!("warning: {}: no clock stamps its events; left out", inputs.traces[place].path().display());
+        ending = Ending::Partly;
+    }
+    let chosen = select(&grouped, clocks.as_ref(), &arguments.hosts, &mut ending)?;
+    warn_of_islands(&chosen);
+
+    let bar = Progress::over(chosen.iter().map(|(host, _)| host.bytes()).sum(), "analysing", quiet);
+    let mut known = Vec::with_capacity(chosen.len());
+    for &(host, clock) in &chosen {
+        let (there, missing) = analyse(arguments, &kinds, &options, host, clock, &bar)?;
+        ending = ending.max(tell_missing(&host.name, &missing, quiet));
+        known.push(there);
+    }
+    bar.finish();
+
+    let hosts: Vec<(&dyn isochrone_analysis::Host, &Asked)> =
+        known.iter().map(|known| (known as &dyn isochrone_analysis::Host, &known.model.spans)).collect();
+    let reports = reports(&hosts, &options, clocks.is_some());
+    print(arguments, &reports, quiet)?;
+    Ok(ending)
+}
+
+/// The hosts to look at, each with its clock if times are to be synchronized.
+fn select<'h, 't>(
+    hosts: &'h Hosts<'t>,
+    clocks: Option<&'h Clocks>,
+    names: &[String],
+    ending: &mut Ending,
+) -> anyhow::Result<Vec<(&'h Host<'t>, Option<&'h Clock>)>> {
+    for name in names {
+        let known: Vec<&str> = hosts.hosts.iter().map(|host| host.name.as_str()).collect();
+        let is_known = known.contains(&name.as_str());
+        anyhow::ensure!(is_known, "no host is called `{name}`; there are {}", known.join(", "));
+    }
+    let mut chosen = Vec::new();
+    for host in hosts.hosts.iter().filter(|host| names.is_empty() || names.contains(&host.name)) {
+        let Some(clocks) = clocks else {
+            chosen.push((host, None));
+            continue;
+        };
+        let clock = host.traces().iter().find_map(|trace| clocks.of_trace(trace));
+        if clock.is_some() {
+            chosen.push((host, clock));
+        } else {
+            eprintln!("warning: {}: no correction for its clock is known; left out", host.name);
+            *ending = Ending::Partly;
+        }
+    }
+    anyhow::ensure!(!chosen.is_empty(), "the corrections are of other clocks than those of these traces");
+    Ok(chosen)
+}
+
+/// Times of different islands cannot be compared.
+fn warn_of_islands(hosts: &[(&Host<'_>, Option<&Clock>)]) {
+    let islands: BTreeSet<usize> =
+        hosts.iter().filter_map(|(_, clock)| Some(clock.as_ref()?.entry.island)).collect();
+    if islands.len() > 1 {
+        eprintln!("warning: the hosts fall into {} islands, whose times cannot be compared", islands.len());
+    }
+}
+
+/// One pass over a host's trace.
+fn analyse<'h>(
+    arguments: &Analyze,
+    kinds: &[Kind],
+    options: &Options,
+    host: &Host<'_>,
+    clock: Option<&'h Clock>,
+    bar: &Progress,
+) -> anyhow::Result<(Known<'h>, isochrone_pipeline::Report)> {
+    let threads = arguments.threads.or_else(|| std::thread::available_parallelism().ok());
+    let threads = threads.map_or(1, std::num::NonZeroUsize::get);
+    let plan = match arguments.chunks {
+        Some(chunks) => Plan::new(host, &Cuts::Times(chunks.get())),
+        None => Plan::for_threads(host, threads),
+    };
+    let when = when(arguments, host, clock);
+    let mapper = ToSpans::new(|| Asked::new(kinds, options, when)).lines(kinds.contains(&Kind::Syscalls));
+    let part = map_merge(host, &plan, threads, &mapper, Some(&|bytes| bar.add(bytes)))
+        .with_context(|| format!("{}: the pieces of its trace do not fit", host.name))?;
+    Ok((Known::new(host, clock, part.model.finish()), part.report))
+}
+
+/// What is asked for, on the clock of a host.
+fn when(arguments: &Analyze, host: &Host<'_>, clock: Option<&Clock>) -> When {
+    let raw = |unix_ns: i128| {
+        let offset = clock.map_or(host.offset_ns, |clock| clock.reference_offset_ns);
+        let time = (unix_ns - i128::from(offset)).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        match clock {
+            Some(clock) => clock.correction.invert(time),
+            None => time,
+        }
+    };
+    let window = Window { begin: arguments.begin.map(raw), end: arguments.end.map(raw) };
+    When { window, at: arguments.at.map(raw) }
+}
+
+fn options(arguments: &Analyze) -> Options {
+    let is_text = arguments.format == TableFormat::Text;
+    Options {
+        filter: Filter {
+            hosts: Vec::new(),
+            tids: arguments.tids.clone(),
+            names: arguments.procnames.iter().map(|name| WildMatch::new(name)).collect(),
+            cpus: arguments.cpus.clone(),
+            fds: arguments.fds.clone(),
+            min_ns: arguments.min,
+            max_ns: arguments.max,
+        },
+        limit: match arguments.limit {
+            Some(0) => None,
+            None if is_text => Some(TEXT_ROWS),
+            limit => limit,
+        },
+        by_process: arguments.by_process,
+        interrupts: Interrupts { hard: arguments.irq.clone(), soft: arguments.softirq.clone() },
+        calls: Calls {
+            names: arguments.calls.clone(),
+            errors: arguments.errors.clone(),
+            around: arguments.around,
+        },
+        bars: arguments.bars,
+        linear: arguments.linear,
+    }
+}
+
+/// Tells what could not be read of a host. Losses that the tracer recorded are notes; what this program could not read makes the
+/// work partial.
+fn tell_missing(host: &str, report: &isochrone_pipeline::Report, quiet: bool) -> Ending {
+    const MOST: usize = 10;
+    for diagnostic in report.diagnostics.iter().take(MOST) {
+        eprintln!("warning: {diagnostic}");
+    }
+    if report.diagnostics.len() > MOST {
+        eprintln!("… and {} more of {host}", report.diagnostics.len() - MOST);
+    }
+    if !quiet {
+        for missing in &report.missing {
+            eprintln!("note: {missing}");
+        }
+        if report.lost_events > 0 || report.lost_packets > 0 {
+            eprintln!(
+                "note: {host}: {} and {} were lost: what happened meanwhile is unknown",
+                figures::plural(report.lost_events, "event"),
+                figures::plural(report.lost_packets, "packet"),
+            );
+        }
+    }
+    Ending::partly_if(report.broken_packets > 0)
+}
+
+fn print(arguments: &Analyze, reports: &[Report], quiet: bool) -> anyhow::Result<()> {
+    let name = arguments.table.as_deref();
+    if let Some(name) = name {
+        let known: Vec<&str> =
+            reports.iter().flat_map(|report| &report.tables).map(|table| table.name).collect();
+        anyhow::ensure!(known.contains(&name), "no table is called `{name}`; there are {}", known.join(", "));
+    }
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    match arguments.format {
+        TableFormat::Text => {
+            for (index, report) in reports.iter().enumerate() {
+                if index > 0 {
+                    writeln!(stdout)?;
+                }
+                tables::print(report, name, &mut stdout)?;
+            }
+        }
+        TableFormat::Csv => {
+            let all = reports.iter().flat_map(|report| &report.tables);
+            match name {
+                Some(name) => all
+                    .filter(|table| table.name == name)
+                    .try_for_each(|table| csv::write(table, &mut stdout))?,
+                None => csv::write_all(all, &mut stdout)?,
+            }
+        }
+        TableFormat::Json => {
+            for report in reports {
+                let mut report = report.clone();
+                report.tables.retain(|table| name.is_none_or(|name| table.name == name));
+                serde_json::to_writer(&mut stdout, &report)?;
+                writeln!(stdout)?;
+            }
+        }
+    }
+    stdout.flush()?;
+    if !quiet && arguments.format != TableFormat::Json {
+        let mut told = BTreeSet::new();
+        for note in reports.iter().flat_map(|report| &report.notes) {
+            if told.insert(note) {
+                eprintln!("note: {note}");
+            }
+        }
+    }
+    Ok(())
+}

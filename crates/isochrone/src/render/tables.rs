@@ -1,0 +1,117 @@
+//! Reports of analyses for people: a heading, tables with units that fit, bars where there is something to see.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use comfy_table::CellAlignment;
+use isochrone_analysis::{Cell, Column, Report, Table, Unit};
+
+use super::{figures, table, time};
+
+/// Characters of the longest bar.
+const BAR: usize = 30;
+/// The character of tables for what is not known.
+const UNKNOWN: &str = "?";
+
+/// Prints a report: what it is about, its tables, and what to know about it.
+pub(crate) fn print(report: &Report, name: Option<&str>, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", heading(report))?;
+    for table in report.tables.iter().filter(|table| name.is_none_or(|name| table.name == name)) {
+        writeln!(out, "\n{}", table.title)?;
+        if table.rows.is_empty() {
+            writeln!(out, " nothing")?;
+        } else {
+            print_table(table, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn heading(report: &Report) -> String {
+    let clocks = if report.sync { "" } else { ", each host on its own clock" };
+    let Some([begin, end]) = report.range else { return format!("{}: no events", report.analysis) };
+    let span = figures::duration(i64::try_from(end - begin).unwrap_or(i64::MAX));
+    format!("{}: {} to {} UTC ({span}){clocks}", report.analysis, time::full(begin), time::full(end))
+}
+
+fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
+    let mut header: Vec<String> = shown.columns.iter().map(title).collect();
+    let bars = shown.bars(BAR);
+    if !bars.is_empty() {
+        header.push(String::new());
+    }
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let mut lines = table::new(&header);
+    let mut bars = bars.into_iter();
+    for row in &shown.rows {
+        let cells = row.iter().zip(&shown.columns).map(|(cell, column)| text(cell, column.unit).into_owned());
+        lines.add_row(cells.chain(bars.next()));
+    }
+    for (place, column) in shown.columns.iter().enumerate() {
+        let is_number = shown.rows.iter().all(|row| !matches!(row[place], Cell::Text(_)));
+        if (column.unit != Unit::None || is_number)
+            && let Some(column) = lines.column_mut(place)
+        {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table::indented(&lines, out)
+}
+
+/// A column's name without its unit, which the values show.
+fn title(column: &Column) -> String {
+    column.name.strip_suffix("_ns").unwrap_or(column.name).replace('_', " ")
+}
+
+fn text(cell: &Cell, unit: Unit) -> Cow<'_, str> {
+    let short = |value: i128| i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX });
+    match (cell, unit) {
+        (Cell::Null, _) => UNKNOWN.into(),
+        (Cell::Text(text), _) => shown(text),
+        (&Cell::Int(value), Unit::Ns) => figures::duration(short(value)).into(),
+        (&Cell::Int(value), Unit::Time) => {
+            let mut of_day = Vec::new();
+            time::put(&mut of_day, value, false);
+            String::from_utf8_lossy(&of_day).into_owned().into()
+        }
+        (&Cell::Int(value), Unit::Count | Unit::Bytes) if value >= 0 => {
+            figures::count(value.unsigned_abs()).into()
+        }
+        (&Cell::Int(value), Unit::Percent) => format!("{value} %").into(),
+        (&Cell::Int(value), _) => value.to_string().into(),
+        (&Cell::Float(value), Unit::Ns) => figures::duration(value.round() as i64).into(),
+        (&Cell::Float(value), Unit::Percent) => format!("{value:.2} %").into(),
+        (&Cell::Float(value), _) => format!("{value:.2}").into(),
+    }
+}
+
+/// A text of the trace: nothing in it moves the cursor.
+fn shown(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) {
+        text.chars()
+            .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+            .collect::<String>()
+            .into()
+    } else {
+        text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_units() {
+        let check = |cell: Cell, unit, expect: &str| assert_eq!(text(&cell, unit), expect, "{cell:?}");
+        check(Cell::Null, Unit::Ns, "?");
+        check(Cell::Int(1_500), Unit::Ns, "1.500 µs");
+        check(Cell::Float(1_500.4), Unit::Ns, "1.500 µs");
+        check(Cell::Int(1_234_567), Unit::Count, "1,234,567");
+        check(Cell::Int(-5), Unit::Count, "-5");
+        check(Cell::Int(1_000_000_001), Unit::Time, "00:00:01.000000001");
+        check(Cell::Float(12.345), Unit::Percent, "12.35 %");
+        check(Cell::Int(42), Unit::None, "42");
+        check(Cell::text("sh\u{1b}[2J"), Unit::None, "sh\\u{1b}[2J");
+    }
+}
