@@ -9,20 +9,17 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // A bench reports and may panic.
 
 mod kernels;
+mod measuring;
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use isochrone_ctf::Trace;
 use isochrone_testkit::Bulk;
-use nix::sys::resource::{UsageWho, getrusage};
+use measuring::{children_cpu, rewrite, watch};
 
-/// The part of `docs/COMPARE.md` that is written anew.
-const BEGIN: &str = "<!-- table: begin -->\n";
-const END: &str = "<!-- table: end -->";
 /// Runs of each program; the best counts.
 const RUNS: usize = 3;
 /// Runs of each program with one and with two threads. They are short, and a second thread finds a processor of its own
@@ -41,11 +38,7 @@ fn main() {
     text += &two_threads(&subject);
     text += &opening();
     println!("{text}");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/COMPARE.md");
-    let document = fs::read_to_string(&path).unwrap();
-    let (before, rest) = document.split_once(BEGIN).unwrap();
-    let (_, after) = rest.split_once(END).unwrap();
-    fs::write(&path, format!("{before}{BEGIN}{text}{END}{after}")).unwrap();
+    rewrite("table", &text);
 }
 
 /// What all programs read.
@@ -171,33 +164,6 @@ fn one_thread(subject: &Subject) -> String {
         writeln!(text, "| {task} | {name} | {events:.1} | {megabytes:.0} | {memory:.1} | {ratio} |").unwrap();
     }
     text
-}
-
-/// CPU time of a child, and the most anonymous memory it was seen to hold (KiB).
-fn watch(mut child: Child) -> (Duration, u64) {
-    let process = PathBuf::from(format!("/proc/{}", child.id()));
-    let before = children_cpu();
-    let mut memory = 0;
-    loop {
-        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
-        let field = |name| status.lines().find_map(|line: &str| line.strip_prefix(name)).map(str::trim);
-        let kib = field("RssAnon:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-        memory = memory.max(kib.unwrap_or(0));
-        // Until it is waited for, a child that has ended is a zombie.
-        if field("State:").is_none_or(|state| state.starts_with('Z')) {
-            assert!(child.wait().unwrap().success());
-            return (children_cpu().saturating_sub(before), memory);
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// CPU time of all children that were waited for.
-fn children_cpu() -> Duration {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
-    let [user, system] = [usage.user_time(), usage.system_time()]
-        .map(|time| Duration::new(time.tv_sec() as u64, time.tv_usec() as u32 * 1000));
-    user + system
 }
 
 /// The table of what a second thread wins.

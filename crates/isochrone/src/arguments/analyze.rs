@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use isochrone_analysis::{Kind, errno_of};
 
-pub(super) const HELP: &str = "Examples:\n  \
+const EXAMPLES: &str = "Examples:\n  \
     isochrone analyze cputop web/                              who used the CPUs\n  \
     isochrone analyze cputop --sync sync.json web/ app/ db/    of three hosts, on one clock\n  \
     isochrone analyze syscallstats --procname 'postgres*' db/  the calls of one program\n  \
@@ -21,12 +20,18 @@ pub(super) const HELP: &str = "Examples:\n  \
     Time that a trace cannot account for is unknown, not idle: before the first switch of a CPU, while events were lost, while \
     a chunk is missing. CPU time is cut at --begin and --end; calls, interrupts and waits count where they end.";
 
+/// The analyses there are, and examples.
+pub(super) fn help() -> String {
+    let lines = Kind::ALL.iter().map(|kind| format!("  {:<13} {}\n", kind.name(), kind.about()));
+    format!("Analyses:\n{}\n{EXAMPLES}", lines.collect::<String>())
+}
+
 /// What `isochrone analyze` can be asked.
 #[derive(Debug, Args)]
 pub(crate) struct Analyze {
     /// What to compute; several with commas between them take one pass together
-    #[arg(value_name = "NAME", required = true, num_args = 1, value_delimiter = ',')]
-    pub(crate) names: Vec<Name>,
+    #[arg(value_name = "NAME", value_parser = names)]
+    pub(crate) names: Names,
     /// Traces, of one host or many; the chunks of a rotated session belong together
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
@@ -104,21 +109,9 @@ pub(crate) struct Analyze {
     pub(crate) chunks: Option<std::num::NonZeroUsize>,
 }
 
-/// The name of an analysis.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Name(pub(crate) Kind);
-
-impl ValueEnum for Name {
-    fn value_variants<'a>() -> &'a [Self] {
-        static NAMES: std::sync::LazyLock<Vec<Name>> =
-            std::sync::LazyLock::new(|| Kind::ALL.iter().map(|&kind| Name(kind)).collect());
-        &NAMES
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()).help(self.0.about()))
-    }
-}
+/// The names of some analyses.
+#[derive(Debug, Clone)]
+pub(crate) struct Names(pub(crate) Vec<Kind>);
 
 /// How tables are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -129,6 +122,17 @@ pub(crate) enum TableFormat {
     Csv,
     /// JSON for programs
     Json,
+}
+
+/// Names of analyses with commas between them.
+fn names(text: &str) -> Result<Names, String> {
+    let kind = |name: &str| {
+        Kind::of(name.trim()).ok_or_else(|| {
+            let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+            format!("no analysis is called `{name}`; there are {}", known.join(", "))
+        })
+    };
+    text.split(',').map(kind).collect::<Result<_, _>>().map(Names)
 }
 
 /// A duration in ns.

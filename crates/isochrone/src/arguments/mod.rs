@@ -70,7 +70,7 @@ pub(crate) enum Command {
         isochrone info --format json web/ | jq '.traces[].losses'     all gaps, for programs")]
     Info(Info),
     /// Answer questions about one host or many: CPU time, system calls, interrupts, waits, file descriptors
-    #[command(after_help = analyze::HELP)]
+    #[command(after_help = analyze::help())]
     Analyze(Box<Analyze>),
     /// Turn times of one host into times of the reference or of another host, with bounds
     #[command(after_help = "Examples:\n  \

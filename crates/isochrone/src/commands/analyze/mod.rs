@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
         }
     }
     let options = options(arguments);
-    let kinds: Vec<Kind> = arguments.names.iter().map(|name| name.0).collect();
+    let kinds = &arguments.names.0;
     let grouped = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
     for &place in &grouped.left_out {
         eprintln!("warning: {}: no clock stamps its events; left out", inputs.traces[place].path().display());
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
     let bar = Progress::over(chosen.iter().map(|(host, _)| host.bytes()).sum(), "analysing", quiet);
     let mut known = Vec::with_capacity(chosen.len());
     for &(host, clock) in &chosen {
-        let (there, missing) = analyse(arguments, &kinds, &options, host, clock, &bar)?;
+        let (there, missing) = analyse(arguments, kinds, &options, host, clock, &bar)?;
         ending = ending.max(tell_missing(&host.name, &missing, quiet));
         known.push(there);
     }

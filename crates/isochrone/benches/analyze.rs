@@ -1,0 +1,154 @@
+//! Analyses beside those of lttng-analyses, in one run on one machine: `cargo bench -p isochrone --bench analyze`.
+//!
+//! Writes the trace of a busy host, has every program that is installed analyse it, and rewrites the tables of
+//! `docs/COMPARE.md`. Speeds are events per second of user and system CPU time, the start of the program included; of several
+//! runs the best counts. What two threads win is measured by the clock on the wall.
+//!
+//! `ANALYZE_EVENTS` sets the size of the trace; `ANALYZE_TRACE` names a trace to read instead: lttng-analyses wants its
+//! directory to be called `kernel`.
+#![allow(clippy::print_stdout, clippy::unwrap_used)] // A bench reports and may panic.
+
+mod measuring;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use isochrone_ctf::Trace;
+use isochrone_kernel::Chunk;
+use isochrone_pipeline::{Hosts, Plan, run};
+use isochrone_testkit::{Generation, RandomKernel};
+use measuring::{children_cpu, rewrite, watch};
+
+/// Runs of each program; the best counts.
+const RUNS: usize = 3;
+/// Runs with one and with two threads, in turns.
+const THREAD_RUNS: usize = 7;
+/// All analyses at once.
+const ALL: &str =
+    "cputop,fds,irqfreq,irqlog,irqstats,processes,schedfreq,schedlog,schedstats,schedtop,syscallstats";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(place) = arguments.iter().position(|argument| argument == "--spans") {
+        let threads = arguments[place + 1].parse().unwrap();
+        println!("{}", spans(Path::new(&arguments[place + 2]), threads).events());
+        return;
+    }
+    let generated = tempfile::tempdir().unwrap();
+    let (path, origin) = match std::env::var_os("ANALYZE_TRACE").map(PathBuf::from) {
+        Some(path) => (path, "a trace that was named".to_owned()),
+        None => {
+            let path = generated.path().join("kernel");
+            let events = std::env::var("ANALYZE_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(500_000);
+            let host = RandomKernel::new(1).generation(Generation::V2_8).events(events).cpus(4).threads(40);
+            host.write(&path).unwrap();
+            (path, "that of a random host by `testkit`".to_owned())
+        }
+    };
+    let trace = Trace::open(&path).unwrap();
+    let bytes: u64 =
+        trace.streams().iter().flat_map(|s| &s.packets).map(|packet| packet.total_bits / 8).sum();
+    let events: u64 = (0..trace.streams().len()).map(|stream| trace.events(stream).count() as u64).sum();
+    let mut text = format!(
+        "Read was {origin}: {:.2} M events, {:.0} MB, page cache warm.\n\n",
+        events as f64 / 1e6,
+        bytes as f64 / 1e6
+    );
+    text += &one_thread(&path, events);
+    text += &two_threads(&path, events);
+    println!("{text}");
+    rewrite("analyze", &text);
+}
+
+/// From a file to all spans, and nobody listens.
+fn spans(path: &Path, threads: usize) -> Chunk<()> {
+    let trace = Trace::open(path).unwrap();
+    let hosts = Hosts::group([&trace]);
+    let host = &hosts.hosts[0];
+    run(host, &Plan::for_threads(host, threads), threads, || (), None).unwrap().model
+}
+
+fn isochrone(analyses: &str, threads: u32, path: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+    command
+        .args(["analyze", "-q", "--format", "json", "--threads", &threads.to_string(), analyses])
+        .arg(path);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn all_spans(threads: u32, path: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--spans", &threads.to_string()]).arg(path).stdout(Stdio::null());
+    command
+}
+
+fn peer(name: &str, path: &Path) -> Command {
+    let mut command = Command::new(name);
+    command.args(["--skip-validation", "--no-intersection", "--no-progress", "--gmt"]).arg(path);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// CPU time and anonymous memory of the best of some runs; `None` where the program is not there.
+fn best(command: impl Fn() -> Command) -> Option<(Duration, u64)> {
+    let runs: Option<Vec<_>> = (0..RUNS).map(|_| Some(watch(command().spawn().ok()?))).collect();
+    runs?.into_iter().min()
+}
+
+fn one_thread(path: &Path, events: u64) -> String {
+    let mut text = format!(
+        "One thread, user and system CPU time of the whole program, best of {RUNS} runs:\n\n\
+         | analysis | lttng-analyses, M events/s | MiB | isochrone, M events/s | MiB | ratio |\n|---|---|---|---|---|---|\n"
+    );
+    let rate = |cpu: Duration| events as f64 / cpu.as_secs_f64() / 1e6;
+    let mebibytes = |kib: u64| kib as f64 / 1024.0;
+    for analysis in ["cputop", "syscallstats", "irqstats", "irqlog", "schedstats", "schedlog"] {
+        let (cpu, memory) = best(|| isochrone(analysis, 1, path)).unwrap();
+        let own = format!("{:.2} | {:.1}", rate(cpu), mebibytes(memory));
+        let _ = match best(|| peer(&format!("lttng-{analysis}"), path)) {
+            Some((other, other_memory)) => writeln!(
+                text,
+                "| {analysis} | {:.3} | {:.1} | {own} | {:.0} |",
+                rate(other),
+                mebibytes(other_memory),
+                other.as_secs_f64() / cpu.as_secs_f64()
+            ),
+            None => writeln!(text, "| {analysis} | – | – | {own} | – |"),
+        };
+    }
+    let (cpu, memory) = best(|| isochrone(ALL, 1, path)).unwrap();
+    let _ = writeln!(text, "| eleven at once | – | – | {:.2} | {:.1} | – |", rate(cpu), mebibytes(memory));
+    let (cpu, memory) = best(|| all_spans(1, path)).unwrap();
+    let _ = writeln!(text, "| file to all spans | – | – | {:.2} | {:.1} | – |", rate(cpu), mebibytes(memory));
+    text
+}
+
+fn two_threads(path: &Path, events: u64) -> String {
+    let mut text = format!(
+        "\nOne thread and two, time on the wall, best of {THREAD_RUNS} runs:\n\n\
+         | task | one thread, M events/s | two threads, M events/s | speedup | CPU time of two to that of one |\n\
+         |---|---|---|---|---|\n"
+    );
+    let tasks: [(&str, &dyn Fn(u32) -> Command); 3] = [
+        ("file to all spans", &|threads| all_spans(threads, path)),
+        ("cputop", &|threads| isochrone("cputop", threads, path)),
+        ("eleven at once", &|threads| isochrone(ALL, threads, path)),
+    ];
+    for (task, command) in tasks {
+        let (mut wall, mut cpu) = ([Duration::MAX; 2], [Duration::MAX; 2]);
+        // In turns, so that a quiet moment serves both.
+        for number in 0..2 * THREAD_RUNS {
+            let (begin, before) = (Instant::now(), children_cpu());
+            assert!(command(number as u32 % 2 + 1).status().unwrap().success());
+            wall[number % 2] = begin.elapsed().min(wall[number % 2]);
+            cpu[number % 2] = children_cpu().saturating_sub(before).min(cpu[number % 2]);
+        }
+        let [one, two] = wall.map(|time| events as f64 / time.as_secs_f64() / 1e6);
+        let more = cpu[1].as_secs_f64() / cpu[0].as_secs_f64();
+        let _ = writeln!(text, "| {task} | {one:.2} | {two:.2} | {:.2} | {more:.2} |", two / one);
+    }
+    text
+}

@@ -1,0 +1,45 @@
+//! What the benches that compare programs share: CPU time and memory of children, and the document with the tables.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+
+/// CPU time of a child, and the most anonymous memory it was seen to hold (KiB).
+pub fn watch(mut child: Child) -> (Duration, u64) {
+    let process = PathBuf::from(format!("/proc/{}", child.id()));
+    let before = children_cpu();
+    let mut memory = 0;
+    loop {
+        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+        let field = |name| status.lines().find_map(|line: &str| line.strip_prefix(name)).map(str::trim);
+        let kib = field("RssAnon:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+        memory = memory.max(kib.unwrap_or(0));
+        // Until it is waited for, a child that has ended is a zombie.
+        if field("State:").is_none_or(|state| state.starts_with('Z')) {
+            assert!(child.wait().unwrap().success());
+            return (children_cpu().saturating_sub(before), memory);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// CPU time of all children that were waited for.
+pub fn children_cpu() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    let [user, system] = [usage.user_time(), usage.system_time()]
+        .map(|time| Duration::new(time.tv_sec() as u64, time.tv_usec() as u32 * 1000));
+    user + system
+}
+
+/// Writes a part of `docs/COMPARE.md` anew: what lies between the comments `NAME: begin` and `NAME: end`.
+pub fn rewrite(name: &str, text: &str) {
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/COMPARE.md");
+    let document = fs::read_to_string(&path).unwrap();
+    let (before, rest) = document.split_once(&begin).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    fs::write(&path, format!("{before}{begin}{text}{end}{after}")).unwrap();
+}
