@@ -16,8 +16,8 @@ use crate::lane::{Broken, Lane};
 use crate::losses::Loss;
 use crate::report::Report;
 
-/// Progress is told once in so many events.
-const PROGRESS_EVERY: u64 = 1 << 16;
+/// Progress is told once in so many bytes.
+const TELL_EVERY: u64 = 1 << 20;
 
 /// What a piece consists of.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ pub enum Item<'t> {
     Loss(Loss),
 }
 
-/// Hears how many events were read since it was told last.
+/// Hears how many bytes of events were read since it was told last. Those of heads and padding of packets are not told.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
 /// The events and losses of a piece. Memory is a few words for each source.
@@ -57,6 +57,8 @@ pub struct PieceEvents<'p, 't> {
     is_taken: bool,
     report: Report,
     progress: Option<Progress<'p>>,
+    /// Bytes of events that nobody was told of.
+    untold: u64,
 }
 
 /// The next event of a lane. The first one is the greatest.
@@ -96,6 +98,7 @@ impl<'t> Host<'t> {
             is_taken: false,
             report: Report::default(),
             progress: None,
+            untold: 0,
         };
         if piece.is_empty() {
             events.known = [].iter().peekable();
@@ -138,7 +141,7 @@ impl<'p, 't> PieceEvents<'p, 't> {
     /// What has been read, at the end.
     pub fn into_report(self) -> Report {
         if let Some(progress) = self.progress {
-            progress(self.report.events % PROGRESS_EVERY);
+            progress(self.untold);
         }
         self.report
     }
@@ -223,13 +226,15 @@ impl<'t> Iterator for PieceEvents<'_, 't> {
             return self.loss();
         }
         self.is_taken = true;
+        let lane = &self.lanes[number];
+        let event = lane.head()?;
         self.report.events += 1;
-        if self.report.events.is_multiple_of(PROGRESS_EVERY)
+        self.untold += event.size();
+        if self.untold >= TELL_EVERY
             && let Some(progress) = self.progress
         {
-            progress(PROGRESS_EVERY);
+            progress(std::mem::take(&mut self.untold));
         }
-        let lane = &self.lanes[number];
-        Some(Item::Event { time, source: lane.number(), event: lane.head()? })
+        Some(Item::Event { time, source: lane.number(), event })
     }
 }
