@@ -179,7 +179,7 @@ mod tests {
             "columns":[{"name":"host","unit":"none"},{"name":"pid","unit":"none"},{"name":"tid","unit":"none"},
             {"name":"comm","unit":"none"},{"name":"cpu_ns","unit":"ns"},{"name":"unknown_ns","unit":"ns"},
             {"name":"migrations","unit":"count"},{"name":"percent","unit":"percent"},
-            {"name":"priorities","unit":"none"}],"rows":[["h",1,1,"init",60,0,0,60.0,""]]}"#;
+            {"name":"priorities","unit":"none"}],"rows":[["h",1,1,"init",60,0,0,60.0,"20"]]}"#;
         let text = serde_json::to_string(&reports[0]).unwrap();
         assert!(text.starts_with(&json.replace("\n            ", "")), "{text}");
         assert!(text.ends_with(r#","notes":[]}"#), "{text}");

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use isochrone_kernel::files::FileSpan;
+use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
     BlockRequest, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Slice, Softirq,
     Syscall, Time, Unknown,
@@ -90,7 +90,11 @@ impl Gate {
 
     /// Whether a file descriptor counts: if it was open within the window.
     pub fn file(&self, file: &FileSpan) -> bool {
-        self.window.clip(file.begin, file.end).is_some()
+        // What is known softly may have begun, or go on, at any time.
+        let begin = if file.begin_bound == Bound::Soft { Time::MIN } else { file.begin };
+        let is_over =
+            self.window.begin.is_some_and(|first| file.end_bound == Bound::Hard && file.end <= first);
+        !is_over && self.window.end.is_none_or(|last| begin < last)
     }
 
     /// Whether a migration counts. It belongs to the CPU that it leads to.

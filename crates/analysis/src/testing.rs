@@ -88,7 +88,7 @@ pub(crate) fn idle(cpu: u32) -> ThreadId {
 }
 
 pub(crate) fn slice(cpu: u32, thread: ThreadId, begin: Time, end: Time) -> Recorded {
-    Recorded::Slice(Slice { cpu, thread, begin, end })
+    Recorded::Slice(Slice { cpu, thread, priority: Some(20), begin, end })
 }
 
 pub(crate) fn unknown(cpu: u32, thread: Option<ThreadId>, begin: Time, end: Time) -> Recorded {

@@ -14,7 +14,11 @@ use crate::keyed::Keyed;
     serialize = "K: Ord + Serialize, B: Serialize, E: Serialize",
     deserialize = "K: DeserializeOwned, B: DeserializeOwned, E: DeserializeOwned"
 ))]
-pub(crate) struct Brackets<K: Eq + std::hash::Hash, B, E>(Keyed<K, Track<B, E>>);
+pub(crate) struct Brackets<K: Eq + std::hash::Hash, B, E> {
+    /// All was missing at some time: what was open before is not, and an end without a begin waits for none.
+    cut: bool,
+    left: Keyed<K, Track<B, E>>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "B: DeserializeOwned, E: DeserializeOwned"))]
@@ -27,7 +31,7 @@ struct Track<B, E> {
 
 impl<K: Eq + std::hash::Hash, B, E> Default for Brackets<K, B, E> {
     fn default() -> Self {
-        Self(Keyed::default())
+        Self { cut: false, left: Keyed::default() }
     }
 }
 
@@ -38,48 +42,88 @@ impl<B, E> Default for Track<B, E> {
 }
 
 impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> Brackets<K, B, E> {
+    /// Those of a piece from which everything is missing.
+    pub(crate) fn missing() -> Self {
+        Self { cut: true, left: Keyed::default() }
+    }
+
     pub(crate) fn begin(&mut self, key: K, begin: B) {
-        self.0.or_default(key).begins.push(begin);
+        self.left.or_default(key).begins.push(begin);
     }
 
     /// Returns the begin that belongs to an end, and the end; nothing where it is to be waited for.
     pub(crate) fn end(&mut self, key: &K, end: E) -> Option<(B, E)> {
-        let track = self.0.or_default(key.clone());
-        match track.begins.pop() {
-            Some(begin) => {
-                if track.begins.is_empty() && track.ends.is_empty() {
-                    self.0.remove(key);
-                }
-                Some((begin, end))
+        if let Some(track) = self.left.get_mut(key)
+            && let Some(begin) = track.begins.pop()
+        {
+            if track.begins.is_empty() && track.ends.is_empty() {
+                self.left.remove(key);
             }
-            None => {
-                track.ends.push(end);
-                None
-            }
+            return Some((begin, end));
         }
+        if !self.cut {
+            self.left.or_default(key.clone()).ends.push(end);
+        }
+        None
     }
 
     /// Adds what came next; `tell` is told of what closes.
     pub(crate) fn append(&mut self, right: Self, mut tell: impl FnMut(&K, B, E)) {
-        for (key, track) in right.0.into_sorted() {
-            for end in track.ends {
-                if let Some((begin, end)) = self.end(&key, end) {
-                    tell(&key, begin, end);
+        let mut tracks = right.left.into_sorted();
+        for (key, track) in &mut tracks {
+            for end in track.ends.drain(..) {
+                if let Some((begin, end)) = self.end(key, end) {
+                    tell(key, begin, end);
                 }
             }
+        }
+        if right.cut {
+            self.cut = true;
+            self.left.retain(|_, track| {
+                track.begins.clear();
+                !track.ends.is_empty()
+            });
+        }
+        for (key, track) in tracks {
             for begin in track.begins {
                 self.begin(key.clone(), begin);
             }
         }
     }
 
-    /// Changes keys and what is left over of each.
-    pub(crate) fn rename(&mut self, change_key: impl Fn(&K) -> K, mut change: impl FnMut(&mut B)) {
-        self.0.rekey(change_key, |there, mut track| {
-            there.ends.append(&mut track.ends);
-            there.begins.append(&mut track.begins);
-        });
-        self.0.unordered_mut().for_each(|(_, track)| track.begins.iter_mut().for_each(&mut change));
+    /// Changes all that is open.
+    pub(crate) fn change(&mut self, mut change: impl FnMut(&mut B)) {
+        self.left.unordered_mut().for_each(|(_, track)| track.begins.iter_mut().for_each(&mut change));
+    }
+
+    /// Changes keys: two that turn out to be one are joined, and `is_first` says of an old one whether what it has was before
+    /// what the other has. `tell` is told of what closes.
+    pub(crate) fn rekey(
+        &mut self,
+        rename: impl Fn(&K) -> K,
+        is_first: impl Fn(&K) -> bool,
+        mut tell: impl FnMut(&K, B, E),
+    ) {
+        let mut moved: Vec<K> =
+            self.left.unordered().map(|(key, _)| key).filter(|&key| rename(key) != *key).cloned().collect();
+        moved.sort_unstable();
+        let moved: Vec<_> =
+            moved.into_iter().filter_map(|key| self.left.remove(&key).map(|track| (key, track))).collect();
+        for (old, track) in moved {
+            let key = rename(&old);
+            let known = self.left.remove(&key).unwrap_or_default();
+            let (mut first, second) = if is_first(&old) { (track, known) } else { (known, track) };
+            for end in second.ends {
+                match first.begins.pop() {
+                    Some(begin) => tell(&key, begin, end),
+                    None => first.ends.push(end),
+                }
+            }
+            first.begins.extend(second.begins);
+            if !first.begins.is_empty() || !first.ends.is_empty() {
+                self.left.insert(key, first);
+            }
+        }
     }
 }
 
@@ -111,6 +155,33 @@ mod tests {
         for cut in 0..=8 {
             let told = closed("(1 (2 )1 (2 )2 )2 )2 (2", cut);
             assert_eq!(told, [(0, 2), (1, 5), (3, 4)], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn nothing_crosses_a_gap() {
+        let piece = |script: &str| {
+            let mut piece = Brackets::default();
+            for (place, step) in script.split(' ').enumerate() {
+                match step {
+                    "(" => piece.begin(1, place),
+                    ")" => assert_eq!(piece.end(&1, place), None),
+                    _ => piece = Brackets::missing(),
+                }
+            }
+            piece
+        };
+        for left_first in [true, false] {
+            let [mut left, mut gap, right] = ["( (", "gap", ") ( ("].map(piece);
+            let tell = |_: &i32, begin, end| panic!("{begin} {end}");
+            if left_first {
+                left.append(gap, tell);
+                left.append(right, tell);
+            } else {
+                gap.append(right, tell);
+                left.append(gap, tell);
+            }
+            assert_eq!(left.left.get(&1).map(|track| (track.ends.len(), track.begins.len())), Some((0, 2)));
         }
     }
 }

@@ -11,12 +11,12 @@ use crate::brackets::Brackets;
 use crate::calls::{Exit, clone_flag, is_about_files};
 use crate::files::{DumpOwner, FileOp, Files};
 use crate::happening::{Happening, Left, Moment, Party};
-use crate::id::{Name, Renames, ThreadId, Time};
+use crate::id::{BEGIN, Name, Renames, ThreadId, Time};
 use crate::interrupts::Interrupts;
 use crate::keyed::Keyed;
 use crate::lives::Lives;
 use crate::span::{BlockRequest, Migration, NetPacket, Pages, Phase, Spans};
-use crate::thread::{Ended, Epoch, Move, Thread, set_name};
+use crate::thread::{Ended, Epoch, Move, Seat, Thread, set_name};
 use crate::timeline::Timeline;
 
 /// Bytes of a thread's name that the kernel keeps.
@@ -106,6 +106,8 @@ impl<S: Spans> Chunk<S> {
         gap.end = Border::At(to);
         gap.losses = 1;
         gap.gaps.push((from, to));
+        gap.requests = Brackets::missing();
+        gap.phases = Brackets::missing();
         gap.files.note(FileOp::Lost { at: from }, &mut gap.spans);
         gap
     }
@@ -178,13 +180,13 @@ impl<S: Spans> Chunk<S> {
                 }
             }
             Happening::Fork { parent, parent_pid, child, child_pid, child_comm } => {
-                self.fork(at, parent, parent_pid, child, child_pid, child_comm);
+                self.fork(moment, parent, parent_pid, child, child_pid, child_comm);
             }
             Happening::Exec { filename, tid, old_tid } => self.exec(moment, filename, tid, old_tid),
             Happening::Exit(who) => {
                 if let Some(thread) = self.named(who, at) {
                     self.threads.or_default(thread).facts.exited = Some(at);
-                    self.files.note(FileOp::Exit { thread, at }, &mut self.spans);
+                    self.unseat(thread, at);
                 }
             }
             Happening::IrqEntry { number, name } => {
@@ -263,7 +265,10 @@ impl<S: Spans> Chunk<S> {
             self.threads.or_default(prev_thread).facts.pid = Some(pid);
         }
         let current = self.cpus.or_default(cpu).timeline.current(cpu);
-        if let ThreadId::Running { .. } = current {
+        // Who ran at the begin of a piece is known to the one before, unless there is none.
+        if let ThreadId::Running { since, .. } = current
+            && (since != BEGIN || self.begin == Border::Begin)
+        {
             let mut renames = Renames::default();
             renames.add(current, prev_thread);
             self.rename(&renames);
@@ -271,16 +276,17 @@ impl<S: Spans> Chunk<S> {
         if left == Left::Dead && !prev_thread.is_idle() {
             self.lives.end(prev_thread);
             self.threads.or_default(prev_thread).facts.dead = Some(at);
-            self.files.note(FileOp::Exit { thread: prev_thread, at }, &mut self.spans);
+            self.unseat(prev_thread, at);
         }
         let next_thread = self.named_on(cpu, next, at);
-        self.cpus.or_default(cpu).timeline.switch(cpu, at, prev_thread, next_thread, &mut self.spans);
+        let priority = next.priority;
+        let next = (next_thread, Some(priority));
+        self.cpus.or_default(cpu).timeline.switch(cpu, at, prev_thread, next, &mut self.spans);
         if !prev_thread.is_idle() {
             let waits = &mut self.threads.or_default(prev_thread).waits;
             waits.step(prev_thread, Move::Off { at, left }, epoch, &mut self.spans);
         }
         if !next_thread.is_idle() {
-            let priority = next.priority;
             let there = self.threads.or_default(next_thread);
             there.facts.priority = Some(priority);
             there.waits.step(next_thread, Move::On { at, cpu, priority }, epoch, &mut self.spans);
@@ -300,20 +306,22 @@ impl<S: Spans> Chunk<S> {
 
     fn fork(
         &mut self,
-        at: Time,
+        moment: &Moment<'_>,
         parent: i32,
         parent_pid: Option<i32>,
         child: i32,
         child_pid: Option<i32>,
         comm: &[u8],
     ) {
-        let epoch = self.losses;
+        let (at, epoch) = (moment.time, self.losses);
         let parent = self.numbered(parent, at);
+        // Its calls are those of whoever runs here, who may not have a name yet.
+        let caller = self.current(moment);
         if let Some(pid) = parent_pid {
             self.seat(parent, pid);
         }
         let thread = self.lives.begin(child, at);
-        let flags = self.threads.or_default(parent).calls.fork(thread, epoch);
+        let flags = self.threads.or_default(caller).calls.fork(thread, epoch);
         let shares_table = match (flags, child_pid) {
             (Some(flags), _) => flags & clone_flag::FILES != 0,
             // Further threads of a process share all they can.
@@ -357,17 +365,16 @@ impl<S: Spans> Chunk<S> {
     fn take_number_of_leader(&mut self, moment: &Moment<'_>, thread: ThreadId, tid: i32) -> ThreadId {
         let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
         self.lives.end(thread);
-        let facts = self.threads.or_default(thread).facts.clone();
         let leader = self.lives.begin(tid, at);
         let there = self.threads.or_default(leader);
         there.first = Some(at);
-        there.facts = facts;
+        there.was = Some(thread);
         there.facts.pid = Some(tid);
         self.threads.or_default(thread).facts.dead = Some(at);
         self.files
             .note(FileOp::Fork { parent: thread, child: leader, at, shares_table: true }, &mut self.spans);
-        self.files.note(FileOp::Exit { thread, at }, &mut self.spans);
-        self.cpus.or_default(cpu).timeline.switch(cpu, at, thread, leader, &mut self.spans);
+        self.unseat(thread, at);
+        self.cpus.or_default(cpu).timeline.switch(cpu, at, thread, (leader, None), &mut self.spans);
         let Self { threads, spans, .. } = self;
         threads.or_default(thread).waits.step(thread, Move::Off { at, left: Left::Dead }, epoch, spans);
         threads.or_default(leader).waits.step(leader, Move::On { at, cpu, priority: 0 }, epoch, spans);
@@ -468,9 +475,15 @@ impl<S: Spans> Chunk<S> {
     fn seat(&mut self, thread: ThreadId, pid: i32) {
         let there = self.threads.or_default(thread);
         there.facts.pid = Some(pid);
-        if there.seat.replace(pid) != Some(pid) {
+        if there.seat.replace(Seat::Of(pid)) != Some(Seat::Of(pid)) {
             self.files.note(FileOp::Member { thread, pid }, &mut self.spans);
         }
+    }
+
+    /// Says that a thread has ended.
+    fn unseat(&mut self, thread: ThreadId, at: Time) {
+        self.threads.or_default(thread).seat = Some(Seat::Gone);
+        self.files.note(FileOp::Exit { thread, at }, &mut self.spans);
     }
 
     fn mention(&mut self, cpu: u32) {

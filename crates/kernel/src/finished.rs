@@ -43,6 +43,22 @@ impl Threads {
         self.0.iter().map(|(&thread, facts)| (thread, facts))
     }
 
+    /// Threads that were others before an exec: what is known of those is known of them. The first ones come first, because those
+    /// that follow may have been they.
+    fn inherit(&mut self, heirs: &mut [(ThreadId, ThreadId)]) {
+        heirs.sort_by_key(|&(heir, _)| match heir {
+            ThreadId::Thread { born, .. } => born,
+            ThreadId::Idle(_) | ThreadId::Running { .. } => BEGIN,
+        });
+        for &(heir, was) in heirs.iter() {
+            let before = self.0.get(&was).cloned();
+            if let (Some(before), Some(facts)) = (before, self.0.get_mut(&heir)) {
+                let since = std::mem::replace(facts, Facts { exited: None, dead: None, ..before });
+                facts.append(since);
+            }
+        }
+    }
+
     /// The first thread of a thread's process: numbers are used again, so it is the last one with the number of the process that
     /// is not younger than the thread. It need not have been seen itself.
     pub fn leader(&self, thread: ThreadId) -> Option<ThreadId> {
@@ -59,7 +75,8 @@ impl Threads {
 
 impl<S: Spans> Chunk<S> {
     /// Ends the trace: tells of all that is open at either end of it. `O(n log n)` in what is kept.
-    pub fn finish(self) -> Finished<S> {
+    pub fn finish(mut self) -> Finished<S> {
+        self.settle_begin();
         let Self {
             range, events, losses, events_lost, gaps, cpus, mentioned, threads, files, mut spans, ..
         } = self;
@@ -80,8 +97,16 @@ impl<S: Spans> Chunk<S> {
             there.waits.finish(thread, losses, span.1, &mut spans);
         }
         files.finish(span.1, &mut spans);
-        let threads =
+        let mut heirs: Vec<(ThreadId, ThreadId)> =
+            threads.sorted().into_iter().filter_map(|(&thread, there)| Some((thread, there.was?))).collect();
+        let mut threads =
             Threads(threads.into_sorted().into_iter().map(|(thread, there)| (thread, there.facts)).collect());
+        threads.inherit(&mut heirs);
+        for (thread, facts) in threads.0.iter_mut().filter(|(_, facts)| facts.program.is_some()) {
+            // The kernel's own threads execute nothing, and who does is the only thread of its process.
+            facts.is_kernel = Some(false);
+            facts.pid = thread.tid().or(facts.pid);
+        }
         Finished { spans, threads, range, events, losses, events_lost, gaps, missing_cpus }
     }
 }

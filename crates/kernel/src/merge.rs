@@ -70,18 +70,38 @@ impl<S: Spans> Chunk<S> {
             right.cpus.unordered().map(|(cpu, _)| cpu).chain(self.cpus.unordered().map(|(cpu, _)| cpu))
         {
             let current = self.cpu(cpu).timeline.current(cpu);
-            let there = right.cpus.get(&cpu).map(|there| &there.timeline);
-            match there.and_then(crate::timeline::Timeline::first_to_leave) {
-                Some(prev) if matches!(current, ThreadId::Running { .. }) => {
-                    in_left.add(current, in_right.of(prev));
+            let first = right.first_to_leave(cpu).map(|prev| in_right.of(prev));
+            let begin = ThreadId::Running { cpu, since: BEGIN };
+            match (current, first) {
+                // Nobody knew who ran there until somebody left.
+                (ThreadId::Running { since, .. }, Some(prev))
+                    if since != BEGIN || self.begin == Border::Begin =>
+                {
+                    in_left.add(current, prev);
+                    in_right.add(begin, prev);
                 }
-                Some(_) => {}
-                // Nobody has left the CPU since: whoever ran on it at the seam did so before.
-                None => in_right.add(ThreadId::Running { cpu, since: BEGIN }, current),
+                // What was seen before counts more than what is seen later: a switch may be missing in between.
+                _ => in_right.add(begin, current),
             }
         }
         self.rename(&in_left);
         right.rename(&in_right);
+    }
+
+    /// Who left a CPU first, if that is how the piece begins.
+    fn first_to_leave(&self, cpu: u32) -> Option<ThreadId> {
+        self.cpus.get(&cpu)?.timeline.first_to_leave()
+    }
+
+    /// Calls those who ran at the begin of the piece by the names of those who left first: there is no piece before.
+    pub(crate) fn settle_begin(&mut self) {
+        let mut renames = Renames::default();
+        for (&cpu, there) in self.cpus.unordered() {
+            if let Some(prev) = there.timeline.first_to_leave() {
+                renames.add(ThreadId::Running { cpu, since: BEGIN }, prev);
+            }
+        }
+        self.rename(&renames);
     }
 
     /// A CPU as this piece knows it.
@@ -100,6 +120,7 @@ impl<S: Spans> Chunk<S> {
             let here = self.threads.or_default(thread);
             here.sighted(there.first);
             here.facts.append(there.facts);
+            here.was = there.was.or(here.was);
             here.seat = there.seat.or(here.seat);
             let joined = here.calls.append(thread, there.calls, &mut self.spans);
             here.waits.append(thread, there.waits, self.losses, &mut self.spans);
@@ -130,27 +151,36 @@ impl<S: Spans> Chunk<S> {
         self.cpus.unordered_mut().for_each(|(_, cpu)| cpu.timeline.rename(renames));
         self.lives.rename(renames);
         self.threads.unordered_mut().for_each(|(_, thread)| thread.rename(renames));
-        self.rekey_threads(renames);
-        self.requests.rename(|&key| key, |request| request.thread = renames.of(request.thread));
-        self.phases.rename(|(thread, name)| (renames.of(*thread), name.clone()), |_| {});
+        self.requests.change(|request| request.thread = renames.of(request.thread));
         self.spans.rename(renames);
         self.files.rename(renames);
+        // What two threads that are one make known is told with the right names.
+        self.rekey_threads(renames);
+        let Self { phases, spans, .. } = self;
+        phases.rekey(
+            |(thread, name)| (renames.of(*thread), name.clone()),
+            |(thread, _)| was_before(*thread),
+            |(thread, name), begin, end| {
+                spans.phase(&Phase { name: name.clone(), thread: *thread, begin, end });
+            },
+        );
         self.files.settle(&mut self.spans);
     }
 
     fn rekey_threads(&mut self, renames: &Renames) {
         let moved: Vec<_> =
-            renames.iter().filter_map(|(from, to)| Some((to, self.threads.remove(&from)?))).collect();
-        for (thread, there) in moved {
+            renames.iter().filter_map(|(from, to)| Some((from, to, self.threads.remove(&from)?))).collect();
+        for (from, thread, there) in moved {
             match self.threads.get_mut(&thread) {
                 None => {
                     self.threads.insert(thread, there);
                 }
-                // Two threads are one: whoever ran on a CPU had been seen there before the events that name it.
+                // Two threads are one.
                 Some(known) => {
-                    let later = std::mem::replace(known, there);
+                    let later = if was_before(from) { std::mem::replace(known, there) } else { there };
                     known.sighted(later.first);
                     known.facts.append(later.facts);
+                    known.was = later.was.or(known.was);
                     known.seat = later.seat.or(known.seat);
                     known.calls.append(thread, later.calls, &mut self.spans).tell(thread, &mut self.files);
                     known.waits.append(thread, later.waits, 0, &mut self.spans);
@@ -158,4 +188,10 @@ impl<S: Spans> Chunk<S> {
             }
         }
     }
+}
+
+/// Whether what is known of a thread by an old name was before what is known by its other name: whoever ran on a CPU had been
+/// seen there before the events that name it, but behind those before a loss.
+fn was_before(old: ThreadId) -> bool {
+    !matches!(old, ThreadId::Running { since, .. } if since != BEGIN)
 }

@@ -16,6 +16,8 @@ pub struct Slice {
     pub cpu: u32,
     /// Who ran; idle tasks too.
     pub thread: ThreadId,
+    /// The priority that it was switched to with, where that was seen.
+    pub priority: Option<i32>,
     /// Begin.
     pub begin: Time,
     /// End.

@@ -19,8 +19,9 @@ pub(crate) struct Timeline {
 enum Head {
     /// Somebody left the CPU.
     Switch { at: Time, prev: ThreadId },
-    /// Events are missing from here on.
-    Lost { from: Time },
+    /// Events are missing, until somebody left the CPU. The piece before tells how much of that time was known all the same:
+    /// a loss is told at its end, and may begin before events that were seen.
+    Lost { lost: Lost, left: Option<(Time, ThreadId)> },
 }
 
 /// What is known of the time that goes on.
@@ -30,15 +31,42 @@ enum Now {
     #[default]
     Nothing,
     /// Who runs.
-    Known { thread: ThreadId, since: Time },
-    /// Events were lost; whoever runs since their end (`to`) is called after that instant.
-    Unknown { since: Time, to: Time },
+    Known { thread: ThreadId, priority: Option<i32>, since: Time },
+    /// Events were lost; whoever runs since their end (`to`) is called after that instant. `None`: the head has them.
+    Unknown { lost: Option<Lost>, to: Time },
+}
+
+/// Since when events are missing, and the last time that more of them were before anybody left the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Lost {
+    since: Time,
+    again: Time,
+}
+
+impl Lost {
+    fn new(since: Time) -> Self {
+        Self { since, again: since }
+    }
+
+    fn add(&mut self, from: Time) {
+        self.again = self.again.max(from);
+    }
+
+    /// Tells of the time until somebody left the CPU, or until the trace ends.
+    fn tell(self, cpu: u32, thread: Option<ThreadId>, end: Time, spans: &mut impl Spans) {
+        let Self { since, again } = self;
+        tell_unknown(cpu, since, again.min(end), spans);
+        if thread.is_some() || again < end {
+            spans.unknown(&Unknown { cpu, thread, begin: again.min(end), end });
+        }
+    }
 }
 
 impl Timeline {
     /// That of a CPU which is not in a piece from which everything is missing since `from`, to `to`.
     pub(crate) fn missing(from: Time, to: Time) -> Self {
-        Self { head: Some(Head::Lost { from }), now: Now::Unknown { since: from, to } }
+        let head = Head::Lost { lost: Lost::new(from), left: None };
+        Self { head: Some(head), now: Now::Unknown { lost: None, to } }
     }
 
     /// Who runs now: possibly only a name for whoever that is.
@@ -58,51 +86,59 @@ impl Timeline {
         }
     }
 
-    /// From one thread to another.
+    /// From one thread to another, which comes with a priority.
     pub(crate) fn switch(
         &mut self,
         cpu: u32,
         at: Time,
         prev: ThreadId,
-        next: ThreadId,
+        next: (ThreadId, Option<i32>),
         spans: &mut impl Spans,
     ) {
         self.leave(cpu, at, prev, spans);
-        self.now = Now::Known { thread: next, since: at };
+        self.now = Now::Known { thread: next.0, priority: next.1, since: at };
     }
 
     fn leave(&mut self, cpu: u32, at: Time, prev: ThreadId, spans: &mut impl Spans) {
         match self.now {
             Now::Nothing => self.head = Some(Head::Switch { at, prev }),
-            Now::Known { thread, since } if thread == prev => {
-                spans.slice(&Slice { cpu, thread, begin: since, end: at });
+            Now::Known { thread, priority, since } if thread == prev => {
+                spans.slice(&Slice { cpu, thread, priority, begin: since, end: at });
             }
             // Somebody else leaves than came: a switch is missing of which the tracer knows nothing.
-            Now::Known { since, .. } | Now::Unknown { since, .. } => {
+            Now::Known { since, .. } => {
                 spans.unknown(&Unknown { cpu, thread: Some(prev), begin: since, end: at });
+            }
+            Now::Unknown { lost: Some(lost), .. } => lost.tell(cpu, Some(prev), at, spans),
+            Now::Unknown { lost: None, .. } => {
+                if let Some(Head::Lost { left, .. }) = &mut self.head {
+                    *left = Some((at, prev));
+                }
             }
         }
     }
 
     /// Events are missing.
     pub(crate) fn lose(&mut self, cpu: u32, from: Time, to: Time, spans: &mut impl Spans) {
-        let since = match self.now {
+        let lost = match self.now {
             Now::Nothing => {
-                self.head = Some(Head::Lost { from });
-                from
+                self.head = Some(Head::Lost { lost: Lost::new(from), left: None });
+                None
             }
-            Now::Known { thread, since } => {
+            Now::Known { thread, priority, since } => {
                 let end = from.max(since);
-                spans.slice(&Slice { cpu, thread, begin: since, end });
-                end
+                spans.slice(&Slice { cpu, thread, priority, begin: since, end });
+                Some(Lost::new(end))
             }
-            Now::Unknown { since, .. } => {
-                let end = from.max(since);
-                tell_unknown(cpu, since, end, spans);
-                end
+            Now::Unknown { mut lost, .. } => {
+                match (&mut lost, &mut self.head) {
+                    (Some(lost), _) | (None, Some(Head::Lost { lost, .. })) => lost.add(from),
+                    (None, _) => {}
+                }
+                lost
             }
         };
-        self.now = Now::Unknown { since, to: to.max(since) };
+        self.now = Now::Unknown { lost, to };
     }
 
     /// Adds what came next.
@@ -110,13 +146,22 @@ impl Timeline {
         match right.head {
             None => return,
             Some(Head::Switch { at, prev }) => self.leave(cpu, at, prev, spans),
-            Some(Head::Lost { from }) => self.lose(cpu, from, from, spans),
+            Some(Head::Lost { lost, left }) => {
+                self.lose(cpu, lost.since, lost.since, spans);
+                self.lose(cpu, lost.again, lost.again, spans);
+                if let Some((at, prev)) = left {
+                    self.leave(cpu, at, prev, spans);
+                }
+            }
         }
-        self.now = right.now;
+        self.now = match (self.now, right.now) {
+            (Now::Unknown { lost, .. }, Now::Unknown { lost: None, to }) => Now::Unknown { lost, to },
+            (_, now) => now,
+        };
     }
 
     pub(crate) fn rename(&mut self, renames: &Renames) {
-        if let Some(Head::Switch { prev, .. }) = &mut self.head {
+        if let Some(Head::Switch { prev, .. } | Head::Lost { left: Some((_, prev)), .. }) = &mut self.head {
             *prev = renames.of(*prev);
         }
         if let Now::Known { thread, .. } = &mut self.now {
@@ -130,15 +175,20 @@ impl Timeline {
             Some(Head::Switch { at, prev }) => {
                 spans.unknown(&Unknown { cpu, thread: Some(prev), begin: range.0.min(at), end: at });
             }
-            Some(Head::Lost { from }) => tell_unknown(cpu, range.0, from, spans),
+            Some(Head::Lost { lost, left }) => {
+                let since = lost.since.max(range.0);
+                tell_unknown(cpu, range.0, since, spans);
+                let lost = Lost { since, again: lost.again.max(since) };
+                lost.tell(cpu, left.map(|(_, prev)| prev), left.map_or(range.1, |(at, _)| at), spans);
+            }
             None => tell_unknown(cpu, range.0, range.1, spans),
         }
         match self.now {
-            Now::Nothing => {}
-            Now::Known { thread, since } => {
-                spans.slice(&Slice { cpu, thread, begin: since, end: range.1.max(since) });
+            Now::Nothing | Now::Unknown { lost: None, .. } => {}
+            Now::Known { thread, priority, since } => {
+                spans.slice(&Slice { cpu, thread, priority, begin: since, end: range.1.max(since) });
             }
-            Now::Unknown { since, .. } => tell_unknown(cpu, since, range.1, spans),
+            Now::Unknown { lost: Some(lost), .. } => lost.tell(cpu, None, range.1, spans),
         }
     }
 }
@@ -179,7 +229,7 @@ mod tests {
         let (at, who) = rest.split_once(' ').unwrap();
         let (prev, next) = who.split_once('>').unwrap();
         let thread = |tid: &str| ThreadId::Thread { tid: tid.parse().unwrap(), born: BEGIN };
-        timeline.switch(0, at.parse().unwrap(), thread(prev), thread(next), heard);
+        timeline.switch(0, at.parse().unwrap(), thread(prev), (thread(next), None), heard);
     }
 
     #[test]
@@ -211,6 +261,21 @@ mod tests {
         );
         check(&["lose 12..14"], (0, 20), &["unknown cpu 0 - 0..12", "unknown cpu 0 - 12..20"]);
         check(&[], (0, 20), &["unknown cpu 0 - 0..20"]);
+    }
+
+    #[test]
+    fn a_loss_is_told_behind_what_was_seen_in_it() {
+        check(
+            &["switch 10 1>2", "switch 15 2>3", "lose 12..18", "lose 13..19", "switch 21 4>1"],
+            (10, 30),
+            &[
+                "slice cpu 0 1 21..30",
+                "slice cpu 0 2 10..15",
+                "slice cpu 0 3 15..15",
+                "unknown cpu 0 1 10..10",
+                "unknown cpu 0 4 15..21",
+            ],
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! The way through this crate: [`Hosts::group`] puts the traces of one clock together, and the chunks of a rotated session
 //! behind each other ([`mod@rotation`]). A [`Plan`] says where to cut; [`Host::read`] gives the events of a piece in the order
-//! of time, losses among them. [`run`] maps pieces on several cores and merges neighbours as they are ready ([`Assembly`]), and
+//! of time, losses among them. [`fn@run`] maps pieces on several cores and merges neighbours as they are ready ([`Assembly`]), and
 //! [`map_merge`] does so with anything else that can be merged; [`mod@store`] keeps what a piece was mapped to on disk, so that pieces can be mapped in separate processes.
 //!
 //! The law of this crate: the events and losses of the pieces of any plan, one piece after the other, are those of the whole,

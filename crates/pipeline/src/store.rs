@@ -129,7 +129,7 @@ pub fn write<M: Serialize>(path: &Path, header: &Header, model: &M) -> Result<()
 /// Reads a mapped piece. Memory is a small multiple of the file.
 ///
 /// # Errors
-/// The file cannot be read, or it is none that [`write`] has written with a model of this kind.
+/// The file cannot be read, or it is none that [`fn@write`] has written with a model of this kind.
 pub fn read<M: DeserializeOwned>(path: &Path) -> Result<(Header, M), StoreError> {
     let bytes = fs::read(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
     let damaged = |what| StoreError::Damaged { path: path.to_owned(), what };

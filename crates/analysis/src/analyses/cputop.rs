@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_kernel::{Keyed, Latency, Migration, Renames, Slice, Spans, ThreadId, Unknown};
+use isochrone_kernel::{Keyed, Migration, Renames, Slice, Spans, ThreadId, Unknown};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, Heard};
@@ -68,6 +68,7 @@ impl Spans for CpuTop {
             cpu.busy = ns;
             let thread = self.threads.or_default(slice.thread);
             thread.cpu_ns = thread.cpu_ns.saturating_add(ns);
+            thread.priorities.extend(slice.priority);
         }
         self.cpus.entry(slice.cpu).or_default().absorb(&cpu);
     }
@@ -80,10 +81,6 @@ impl Spans for CpuTop {
             let thread = self.threads.or_default(thread);
             thread.unknown_ns = thread.unknown_ns.saturating_add(ns);
         }
-    }
-
-    fn latency(&mut self, latency: &Latency) {
-        self.threads.or_default(latency.thread).priorities.insert(latency.priority);
     }
 
     fn migration(&mut self, migration: &Migration) {
@@ -230,7 +227,7 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::Kind;
-    use crate::testing::{Recorded, check, idle, latency, migration, slice, thread, unknown};
+    use crate::testing::{Recorded, check, idle, migration, slice, thread, unknown};
     use crate::window::Window;
 
     /// 100 ns of two CPUs: the second shows nothing before its first switch at 30.
@@ -243,8 +240,6 @@ mod tests {
             slice(1, thread(1), 30, 50),
             slice(1, idle(1), 50, 100),
             migration(thread(1), 25, 1),
-            latency(thread(2), 0, 20, 45, 50),
-            latency(thread(2), 0, -3, 45, 50),
         ]
     }
 
@@ -257,8 +252,8 @@ mod tests {
             When::default(),
             &[
                 "processes: host pid tid comm cpu_ns unknown_ns migrations percent priorities",
-                "h 1 1 init 60 0 1 60 ",
-                "h 2 2 worker 50 0 0 50 -3 20",
+                "h 1 1 init 60 0 1 60 20",
+                "h 2 2 worker 50 0 0 50 20",
                 "h 2 3 worker 0 30 0 0 ",
                 "cpus: host cpu busy_ns idle_ns unknown_ns percent",
                 "h 0 90 10 0 90",
@@ -278,8 +273,8 @@ mod tests {
             When::default(),
             &[
                 "processes: host pid tid comm cpu_ns unknown_ns migrations percent priorities",
-                "h 1 1 init 60 0 1 60 ",
-                "h 2 2 worker 50 30 0 50 -3 20",
+                "h 1 1 init 60 0 1 60 20",
+                "h 2 2 worker 50 30 0 50 20",
                 "cpus: host cpu busy_ns idle_ns unknown_ns percent",
                 "h 0 90 10 0 90",
                 "h 1 20 50 30 20",
@@ -301,7 +296,7 @@ mod tests {
             When { window: Window { begin: Some(20), end: Some(45) }, at: None },
             &[
                 "processes: host pid tid comm cpu_ns unknown_ns migrations percent priorities",
-                "h 1 1 init 15 0 1 60 ",
+                "h 1 1 init 15 0 1 60 20",
                 "h 2 3 worker 0 10 0 0 ",
                 "cpus: host cpu busy_ns idle_ns unknown_ns percent",
                 "h 1 15 0 10 60",

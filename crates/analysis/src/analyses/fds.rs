@@ -84,7 +84,7 @@ impl Analysis for Fds {
                 })
                 .collect();
             // Stable: the rest stays in the order of the spans.
-            rows.sort_by_key(|(pid, file, _)| (*pid, file.fd, file.begin));
+            rows.sort_by_key(|(pid, file, who)| (pid.or(who.tid), file.fd, file.begin));
             for (pid, file, who) in &rows {
                 table.row(row(*pid, file, who, heard));
             }

@@ -164,7 +164,7 @@ impl Spans for Syscalls {
         if let Some(instant) = &mut self.instant {
             instant.slice(slice);
         } else if self.wanted.around {
-            let Slice { cpu, begin, end, thread } = *slice;
+            let Slice { cpu, begin, end, thread, .. } = *slice;
             self.ran.push(Ran { cpu, begin, end, thread });
         }
     }

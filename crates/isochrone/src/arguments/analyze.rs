@@ -26,6 +26,32 @@ pub(super) fn help() -> String {
     format!("Analyses:\n{}\n{EXAMPLES}", lines.collect::<String>())
 }
 
+/// An instant as people name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Instant {
+    /// Unix ns.
+    Unix(i128),
+    /// ns since midnight, UTC, of the day on which the traces begin, or of the day after.
+    OfDay(i128),
+}
+
+impl Instant {
+    /// Unix ns, for traces that begin at a time.
+    pub(crate) fn unix_ns(self, begin: i128) -> i128 {
+        match self {
+            Self::Unix(unix_ns) => unix_ns,
+            Self::OfDay(ns) => {
+                let that_day = begin - begin.rem_euclid(DAY_NS) + ns;
+                // Traces that run over midnight: a time long before they begin is one of the next day.
+                if begin - that_day > DAY_NS / 2 { that_day + DAY_NS } else { that_day }
+            }
+        }
+    }
+}
+
+/// A day.
+const DAY_NS: i128 = 86_400_000_000_000;
+
 /// What `isochrone analyze` can be asked.
 #[derive(Debug, Args)]
 pub(crate) struct Analyze {
@@ -38,15 +64,16 @@ pub(crate) struct Analyze {
     /// Put the times of all hosts on the reference clock of this file, which `isochrone sync -o` wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) sync: Option<PathBuf>,
-    /// Only from this time on: Unix seconds with a decimal point, Unix nanoseconds without, or RFC 3339
-    #[arg(long, value_name = "TIME", value_parser = crate::render::time::parse)]
-    pub(crate) begin: Option<i128>,
+    /// Only from this time on: a time of day (UTC, as tables show it), Unix seconds with a decimal point, Unix nanoseconds without,
+    /// or RFC 3339
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    pub(crate) begin: Option<Instant>,
     /// Only before this time
-    #[arg(long, value_name = "TIME", value_parser = crate::render::time::parse)]
-    pub(crate) end: Option<i128>,
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    pub(crate) end: Option<Instant>,
     /// The state at this instant (processes, fds, syscalls): who was where, what was open, which calls were going on
-    #[arg(long, value_name = "TIME", value_parser = crate::render::time::parse, conflicts_with_all = ["begin", "end"])]
-    pub(crate) at: Option<i128>,
+    #[arg(long, value_name = "TIME", value_parser = instant, conflicts_with_all = ["begin", "end"])]
+    pub(crate) at: Option<Instant>,
     /// Only these hosts
     #[arg(long = "host", value_name = "HOST", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) hosts: Vec<String>,
@@ -65,11 +92,12 @@ pub(crate) struct Analyze {
     /// Only those that do not take longer
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
     pub(crate) max: Option<u64>,
-    /// Only these hardware interrupts, by number; without a number all of them, and no softirqs unless --softirq is given
-    #[arg(long, value_name = "NUMBER", value_delimiter = ',', num_args = 0.., help_heading = "Filters")]
+    /// Only these hardware interrupts, by number: --irq=27,28; without a number all of them, and no softirqs unless --softirq is
+    /// given, too
+    #[arg(long, value_name = "NUMBER", value_delimiter = ',', num_args = 0.., require_equals = true, help_heading = "Filters")]
     pub(crate) irq: Option<Vec<i32>>,
-    /// Only these softirqs, by vector; without one all of them
-    #[arg(long, value_name = "VECTOR", value_delimiter = ',', num_args = 0.., help_heading = "Filters")]
+    /// Only these softirqs, by vector: --softirq=3; without one all of them
+    #[arg(long, value_name = "VECTOR", value_delimiter = ',', num_args = 0.., require_equals = true, help_heading = "Filters")]
     pub(crate) softirq: Option<Vec<u32>>,
     /// Only these file descriptors (fds)
     #[arg(long = "fd", value_name = "FD", value_delimiter = ',', help_heading = "Filters")]
@@ -124,6 +152,28 @@ pub(crate) enum TableFormat {
     Json,
 }
 
+/// A time of day, or one with a date.
+fn instant(text: &str) -> Result<Instant, String> {
+    match of_day(text) {
+        Some(ns) => Ok(Instant::OfDay(ns)),
+        None => crate::render::time::parse(text).map(Instant::Unix),
+    }
+}
+
+/// `05:54:25.967103592` in ns.
+fn of_day(text: &str) -> Option<i128> {
+    let mut parts = text.split(':');
+    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
+    let two = |text: &str, below: i128| {
+        let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<i128>().ok().filter(|&number| digits && number < below)
+    };
+    let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let is_part = part.len() <= 9 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let ns = format!("{part:0<9}").parse::<i128>().ok().filter(|_| is_part && parts.next().is_none())?;
+    Some(((two(hours, 24)? * 60 + two(minutes, 60)?) * 60 + two(whole, 60)?) * 1_000_000_000 + ns)
+}
+
 /// Names of analyses with commas between them.
 fn names(text: &str) -> Result<Names, String> {
     let kind = |name: &str| {
@@ -169,6 +219,23 @@ fn error(text: &str) -> Result<u16, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_day() {
+        let check = |text, expect: Option<i128>| assert_eq!(of_day(text), expect, "{text}");
+        check("00:00:01", Some(1_000_000_000));
+        check("23:59:59.999999999", Some(DAY_NS - 1));
+        check("01:00:00.5", Some(3_600_500_000_000));
+        check("24:00:00", None);
+        check("1:00:00", None);
+        check("01:00", None);
+        check("01:00:00.1234567890", None);
+        check("2026-11-20T01:00:00Z", None);
+        let begin = 3 * DAY_NS + 86_000_000_000_000;
+        assert_eq!(Instant::OfDay(86_001_000_000_000).unix_ns(begin), begin + 1_000_000_000);
+        assert_eq!(Instant::OfDay(1_000_000_000).unix_ns(begin), 4 * DAY_NS + 1_000_000_000);
+        assert_eq!(Instant::Unix(7).unix_ns(begin), 7);
+    }
 
     #[test]
     fn durations() {

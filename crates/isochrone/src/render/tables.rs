@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use comfy_table::CellAlignment;
-use isochrone_analysis::{Cell, Column, Report, Table, Unit};
+use isochrone_analysis::{Cell, Column, Kind, Report, Table, Unit};
 
 use super::{figures, table, time};
 
@@ -13,9 +13,15 @@ const BAR: usize = 30;
 /// The character of tables for what is not known.
 const UNKNOWN: &str = "?";
 
-/// Prints a report: what it is about, its tables, and what to know about it.
-pub(crate) fn print(report: &Report, name: Option<&str>, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}", heading(report))?;
+/// Prints a report of so many hosts: what it is about, and its tables, or the one of a name. `at`: the instant that it is of.
+pub(crate) fn print(
+    report: &Report,
+    name: Option<&str>,
+    at: Option<i128>,
+    hosts: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "{}", heading(report, at, hosts))?;
     for table in report.tables.iter().filter(|table| name.is_none_or(|name| table.name == name)) {
         writeln!(out, "\n{}", table.title)?;
         if table.rows.is_empty() {
@@ -27,8 +33,11 @@ pub(crate) fn print(report: &Report, name: Option<&str>, out: &mut impl Write) -
     Ok(())
 }
 
-fn heading(report: &Report) -> String {
-    let clocks = if report.sync { "" } else { ", each host on its own clock" };
+fn heading(report: &Report, at: Option<i128>, hosts: usize) -> String {
+    let clocks = if report.sync || hosts < 2 { "" } else { ", each host on its own clock" };
+    if let (Some(at), true) = (at, Kind::of(report.analysis).is_some_and(Kind::tells_instants)) {
+        return format!("{}: at {} UTC{clocks}", report.analysis, time::full(at));
+    }
     let Some([begin, end]) = report.range else { return format!("{}: no events", report.analysis) };
     let span = figures::duration(i64::try_from(end - begin).unwrap_or(i64::MAX));
     format!("{}: {} to {} UTC ({span}){clocks}", report.analysis, time::full(begin), time::full(end))
@@ -60,7 +69,11 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
 
 /// A column's name without its unit, which the values show.
 fn title(column: &Column) -> String {
-    column.name.strip_suffix("_ns").unwrap_or(column.name).replace('_', " ")
+    match column.name {
+        // Elsewhere a column of that name is the number of a CPU.
+        "cpu_ns" => "cpu time".to_owned(),
+        name => name.strip_suffix("_ns").unwrap_or(name).replace('_', " "),
+    }
 }
 
 fn text(cell: &Cell, unit: Unit) -> Cow<'_, str> {

@@ -81,8 +81,9 @@ impl ExitDecoder {
         let name = match &self.unknown {
             None => self.name.clone(),
             Some((field, narrow)) => {
+                // The return from a signal's handler has lost its number, -1: it ends whatever call is open.
                 let id = number(event, field).unwrap_or(-1) as i32;
-                Some(numbers::name(id, *narrow))
+                (id >= 0).then(|| numbers::name(id, *narrow))
             }
         };
         let line = match &self.arguments {

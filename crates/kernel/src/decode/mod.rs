@@ -29,10 +29,21 @@ pub struct Decoder<'t> {
 struct Tracer {
     /// Whether programs wrote it.
     is_user: bool,
-    /// Whether the states of threads are numbered as in Linux before 4.14.
-    has_old_states: bool,
+    /// How the states of threads are numbered.
+    states: States,
     /// Whether lines of system calls are wanted.
     lines: bool,
+}
+
+/// Numberings of the states of threads, by version of Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum States {
+    /// The kernel's own bits, up to 256; 512 could go on.
+    Before3_9,
+    /// The kernel's own bits, up to 512 or, later, 2048; the bit above them could go on.
+    Before4_14,
+    /// What the kernel reports; 256 could go on.
+    Reported,
 }
 
 #[derive(Debug)]
@@ -152,7 +163,11 @@ impl Tracer {
         });
         Self {
             is_user: text("domain") == Some("ust"),
-            has_old_states: release.is_some_and(|release| release < (4, 14)),
+            states: match release {
+                Some(release) if release < (3, 9) => States::Before3_9,
+                Some(release) if release < (4, 14) => States::Before4_14,
+                _ => States::Reported,
+            },
             lines,
         }
     }

@@ -2,7 +2,7 @@
 
 use isochrone_ctf::{Event, FieldRef};
 
-use super::{Fields, Tracer, int32, text};
+use super::{Fields, States, Tracer, int32, text};
 use crate::happening::{Happening, Left, Namespace, Party};
 use crate::span::Why;
 
@@ -12,12 +12,13 @@ pub(super) enum Class {
     Switch {
         prev: PartyFields,
         state: FieldRef,
-        has_old_states: bool,
+        states: States,
         next: PartyFields,
     },
     Wakeup {
         who: PartyFields,
         target_cpu: Option<FieldRef>,
+        success: Option<FieldRef>,
     },
     Migrate {
         who: PartyFields,
@@ -90,11 +91,11 @@ impl Class {
             "sched_switch" => Self::Switch {
                 prev: PartyFields::new(fields, "prev_tid", "prev_comm", "prev_prio")?,
                 state: get("prev_state")?,
-                has_old_states: facts.has_old_states,
+                states: facts.states,
                 next: PartyFields::new(fields, "next_tid", "next_comm", "next_prio")?,
             },
             "sched_wakeup" | "sched_waking" | "sched_wakeup_new" => {
-                Self::Wakeup { who: who()?, target_cpu: get("target_cpu") }
+                Self::Wakeup { who: who()?, target_cpu: get("target_cpu"), success: get("success") }
             }
             "sched_migrate_task" => Self::Migrate { who: who()?, to: get("dest_cpu")? },
             "sched_pi_setprio" => Self::Priority { who: PartyFields::new(fields, "tid", "comm", "newprio")? },
@@ -136,12 +137,14 @@ impl Class {
     pub(super) fn decode<'e>(&self, event: &Event<'e>) -> Option<Happening<'e>> {
         let optional = |field: &Option<FieldRef>| field.as_ref().and_then(|field| int32(event, field));
         Some(match self {
-            Self::Switch { prev, state, has_old_states, next } => Happening::Switch {
+            Self::Switch { prev, state, states, next } => Happening::Switch {
                 prev: prev.read(event)?,
-                left: left(event.signed(state)?, *has_old_states),
+                left: left(event.signed(state)?, *states),
                 next: next.read(event)?,
             },
-            Self::Wakeup { who, target_cpu } => Happening::Wakeup {
+            // It was awake already.
+            Self::Wakeup { success, .. } if optional(success) == Some(0) => return None,
+            Self::Wakeup { who, target_cpu, .. } => Happening::Wakeup {
                 who: who.read(event)?,
                 target_cpu: optional(target_cpu).and_then(|cpu| cpu.try_into().ok()),
             },
@@ -177,15 +180,21 @@ impl Class {
     }
 }
 
-/// What the state of a thread that leaves its CPU means. Bits as the kernel reports them: 1 sleeps, 2 does so whatever
-/// signals come, 4 stopped, 8 traced, 16 and 32 ended. Linux before 4.14 shows its own bits: 64 is the end, 0 could go on. Since
-/// then 64 is parked, 128 idle, and 256 could go on (`include/linux/sched.h`, `TASK_REPORT`).
-fn left(state: i64, is_old: bool) -> Left {
+/// What the state of a thread that leaves its CPU means. Bits: 1 sleeps, 2 does so whatever signals come, 4 stopped, 8 traced, 16 and 32
+/// ended. Linux before 4.14 shows its own bits: 64 is the end, and a thread that could go on shows 0 or, alone, the bit above
+/// all states that there are (`TASK_STATE_MAX`: 512 at first, 1024 to 4096 since 3.9). Since then 64 is parked, 128 idle, and 256
+/// could go on (`include/linux/sched.h`, `TASK_REPORT`).
+fn left(state: i64, states: States) -> Left {
     let has = |bits: i64| state & bits != 0;
-    if has(0x30) || (is_old && has(0x40)) {
+    let could_go_on = match states {
+        States::Before3_9 => 0x200,
+        States::Before4_14 => 0x1c00,
+        States::Reported => 0x100,
+    };
+    if has(0x30) || (states != States::Reported && has(0x40)) {
         return Left::Dead;
     }
-    Left::Off(if state == 0 || (!is_old && has(0x100)) {
+    Left::Off(if state == 0 || (has(could_go_on) && !has(0xff)) {
         Why::Preempted
     } else if has(2) {
         Why::Uninterruptible
@@ -252,19 +261,27 @@ mod tests {
 
     #[test]
     fn states_mean_what_the_kernel_says() {
-        let check = |state, is_old, expect| assert_eq!(left(state, is_old), expect, "{state} {is_old}");
-        for is_old in [false, true] {
-            check(0, is_old, Left::Off(Why::Preempted));
-            check(1, is_old, Left::Off(Why::Blocked));
-            check(2, is_old, Left::Off(Why::Uninterruptible));
-            check(0x82, is_old, Left::Off(Why::Uninterruptible));
-            check(4, is_old, Left::Off(Why::Stopped));
-            check(16, is_old, Left::Dead);
-            check(32, is_old, Left::Dead);
+        use States::{Before3_9, Before4_14, Reported};
+        let check = |state, states, expect| assert_eq!(left(state, states), expect, "{state} {states:?}");
+        for states in [Before3_9, Before4_14, Reported] {
+            check(0, states, Left::Off(Why::Preempted));
+            check(1, states, Left::Off(Why::Blocked));
+            check(2, states, Left::Off(Why::Uninterruptible));
+            check(0x82, states, Left::Off(Why::Uninterruptible));
+            check(4, states, Left::Off(Why::Stopped));
+            check(16, states, Left::Dead);
+            check(32, states, Left::Dead);
         }
-        check(64, true, Left::Dead);
-        check(64, false, Left::Off(Why::Blocked));
-        check(128, false, Left::Off(Why::Blocked));
-        check(256, false, Left::Off(Why::Preempted));
+        check(64, Before3_9, Left::Dead);
+        check(64, Before4_14, Left::Dead);
+        check(64, Reported, Left::Off(Why::Blocked));
+        check(128, Reported, Left::Off(Why::Blocked));
+        check(256, Reported, Left::Off(Why::Preempted));
+        check(512, Before3_9, Left::Off(Why::Preempted));
+        check(512, Before4_14, Left::Off(Why::Blocked));
+        check(1024, Before4_14, Left::Off(Why::Preempted));
+        check(4096, Before4_14, Left::Off(Why::Preempted));
+        // One that does not count into the load is blocked for all that.
+        check(0x402, Before4_14, Left::Off(Why::Uninterruptible));
     }
 }

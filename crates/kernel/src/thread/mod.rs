@@ -16,10 +16,19 @@ pub use facts::Facts;
 pub(crate) use facts::set_name;
 pub(crate) use waits::{Move, Waits};
 
-use crate::id::{Renames, Time};
+use crate::id::{Renames, ThreadId, Time};
 
 /// How many losses the piece had had by then, on all CPUs.
 pub(crate) type Epoch = u64;
+
+/// What the files were told last of a thread's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Seat {
+    /// It is of the one with this number.
+    Of(i32),
+    /// It has ended: if it is seen again, an event is missing.
+    Gone,
+}
 
 /// A thread in one piece.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +36,11 @@ pub(crate) struct Thread {
     /// The first event that named it.
     pub(crate) first: Option<Time>,
     pub(crate) facts: Facts,
+    /// The thread that it was until an exec gave it another number: what was known of that is to be known of it. The piece may
+    /// not know it yet.
+    pub(crate) was: Option<ThreadId>,
     /// The process that the files were told it is of: while it calls, because a thread that has ended is of none.
-    pub(crate) seat: Option<i32>,
+    pub(crate) seat: Option<Seat>,
     pub(crate) calls: Calls,
     pub(crate) waits: Waits,
 }
@@ -43,6 +55,7 @@ impl Thread {
     pub(crate) fn rename(&mut self, renames: &Renames) {
         self.waits.rename(renames);
         self.calls.rename(renames);
+        self.was = self.was.map(|was| renames.of(was));
     }
 
     /// The later of two sightings counts for nothing.

@@ -35,6 +35,17 @@ impl Generation {
         }
     }
 
+    /// The release of Linux that it is used with here: what states of threads mean depends on it.
+    pub fn kernel_release(self) -> &'static str {
+        match self {
+            Self::V2_1 => "3.6.11",
+            Self::V2_5 => "3.10.24",
+            Self::V2_8 => "4.4.0-31-generic",
+            Self::V2_13 => "6.1.0-13-amd64",
+            Self::V2_14 => "6.8.0-45-generic",
+        }
+    }
+
     /// `prev_state` of a thread that was preempted.
     pub fn preempted(self) -> i64 {
         match self {

@@ -290,7 +290,8 @@ impl KernelScript {
             .byte_order(self.byte_order)
             .aligned(self.aligned)
             .environment("tracer_minor", self.generation.minor().into())
-            .environment("tracer_patchlevel", 0.into());
+            .environment("tracer_patchlevel", 0.into())
+            .environment("kernel_release", self.generation.kernel_release().into());
         trace
     }
 

@@ -46,10 +46,11 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
     let chosen = select(&grouped, clocks.as_ref(), &arguments.hosts, &mut ending)?;
     warn_of_islands(&chosen);
 
+    let times = Times::new(arguments, &chosen)?;
     let bar = Progress::over(chosen.iter().map(|(host, _)| host.bytes()).sum(), "analysing", quiet);
     let mut known = Vec::with_capacity(chosen.len());
     for &(host, clock) in &chosen {
-        let (there, missing) = analyse(arguments, kinds, &options, host, clock, &bar)?;
+        let (there, missing) = analyse(arguments, kinds, &options, times.on(host, clock), host, clock, &bar)?;
         ending = ending.max(tell_missing(&host.name, &missing, quiet));
         known.push(there);
     }
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
     let hosts: Vec<(&dyn isochrone_analysis::Host, &Asked)> =
         known.iter().map(|known| (known as &dyn isochrone_analysis::Host, &known.model.spans)).collect();
     let reports = reports(&hosts, &options, clocks.is_some());
-    print(arguments, &reports, quiet)?;
+    print(arguments, &reports, times.at, hosts.len(), quiet)?;
     Ok(ending)
 }
 
@@ -106,6 +107,7 @@ fn analyse<'h>(
     arguments: &Analyze,
     kinds: &[Kind],
     options: &Options,
+    when: When,
     host: &Host<'_>,
     clock: Option<&'h Clock>,
     bar: &Progress,
@@ -116,25 +118,46 @@ fn analyse<'h>(
         Some(chunks) => Plan::new(host, &Cuts::Times(chunks.get())),
         None => Plan::for_threads(host, threads),
     };
-    let when = when(arguments, host, clock);
     let mapper = ToSpans::new(|| Asked::new(kinds, options, when)).lines(kinds.contains(&Kind::Syscalls));
     let part = map_merge(host, &plan, threads, &mapper, Some(&|bytes| bar.add(bytes)))
         .with_context(|| format!("{}: the pieces of its trace do not fit", host.name))?;
     Ok((Known::new(host, clock, part.model.finish()), part.report))
 }
 
-/// What is asked for, on the clock of a host.
-fn when(arguments: &Analyze, host: &Host<'_>, clock: Option<&Clock>) -> When {
-    let raw = |unix_ns: i128| {
-        let offset = clock.map_or(host.offset_ns, |clock| clock.reference_offset_ns);
-        let time = (unix_ns - i128::from(offset)).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        match clock {
-            Some(clock) => clock.correction.invert(time),
-            None => time,
-        }
-    };
-    let window = Window { begin: arguments.begin.map(raw), end: arguments.end.map(raw) };
-    When { window, at: arguments.at.map(raw) }
+/// The times that are asked for, Unix ns.
+struct Times {
+    begin: Option<i128>,
+    end: Option<i128>,
+    at: Option<i128>,
+}
+
+impl Times {
+    /// Times of day are those of the day on which the first host begins.
+    fn new(arguments: &Analyze, hosts: &[(&Host<'_>, Option<&Clock>)]) -> anyhow::Result<Self> {
+        let first = hosts.iter().filter_map(|(host, clock)| {
+            let (raw, _) = host.extent()?;
+            Some(
+                clock
+                    .map_or_else(|| i128::from(raw) + i128::from(host.offset_ns), |clock| clock.unix_ns(raw)),
+            )
+        });
+        let first = first.min().unwrap_or_default();
+        let [begin, end, at] =
+            [arguments.begin, arguments.end, arguments.at].map(|time| time.map(|time| time.unix_ns(first)));
+        let is_empty = begin.zip(end).is_some_and(|(begin, end)| end <= begin);
+        anyhow::ensure!(!is_empty, "--end is not behind --begin");
+        Ok(Self { begin, end, at })
+    }
+
+    /// The same on the clock of a host.
+    fn on(&self, host: &Host<'_>, clock: Option<&Clock>) -> When {
+        let raw = |unix_ns: i128| {
+            let offset = clock.map_or(host.offset_ns, |clock| clock.reference_offset_ns);
+            let time = (unix_ns - i128::from(offset)).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+            clock.map_or(time, |clock| clock.correction.invert(time))
+        };
+        When { window: Window { begin: self.begin.map(raw), end: self.end.map(raw) }, at: self.at.map(raw) }
+    }
 }
 
 fn options(arguments: &Analyze) -> Options {
@@ -191,7 +214,13 @@ fn tell_missing(host: &str, report: &isochrone_pipeline::Report, quiet: bool) ->
     Ending::partly_if(report.broken_packets > 0)
 }
 
-fn print(arguments: &Analyze, reports: &[Report], quiet: bool) -> anyhow::Result<()> {
+fn print(
+    arguments: &Analyze,
+    reports: &[Report],
+    at: Option<i128>,
+    hosts: usize,
+    quiet: bool,
+) -> anyhow::Result<()> {
     let name = arguments.table.as_deref();
     if let Some(name) = name {
         let known: Vec<&str> =
@@ -205,7 +234,7 @@ fn print(arguments: &Analyze, reports: &[Report], quiet: bool) -> anyhow::Result
                 if index > 0 {
                     writeln!(stdout)?;
                 }
-                tables::print(report, name, &mut stdout)?;
+                tables::print(report, name, at, hosts, &mut stdout)?;
             }
         }
         TableFormat::Csv => {

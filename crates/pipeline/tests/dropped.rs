@@ -1,0 +1,302 @@
+//! Pieces that are missing: what does not depend on them is told alike, and what does is unknown, not wrong.
+#![allow(clippy::unwrap_used)] // A test may panic.
+
+mod common;
+
+#[allow(dead_code)] // Each test takes what it needs.
+mod laws {
+    pub mod heard;
+    pub mod hosts;
+    pub mod model;
+}
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use common::{open, shared};
+use isochrone_kernel::{Half, ThreadId, Time};
+use isochrone_pipeline::{Border, Cuts, Host, Hosts, Plan};
+use isochrone_testkit::Random;
+use laws::heard::Told;
+use laws::hosts::{kernel, seeds};
+use laws::model::{bracket, bytes, difference, gap, map_steps, merge, times, told, whole};
+
+/// Threads by their numbers: the begin of a life may be in what is missing.
+fn who(thread: ThreadId) -> String {
+    match thread {
+        ThreadId::Idle(cpu) => format!("idle {cpu}"),
+        ThreadId::Thread { tid, .. } => tid.to_string(),
+        ThreadId::Running { .. } => "somebody".to_owned(),
+    }
+}
+
+/// A span as a line that knows no lives, with the time that it needs to be known: from what it depends on to its end.
+/// `is_named`: whether to say who was running when it was told; that may be unknown until the CPU's next switch. Wakers are
+/// left out for that reason.
+fn line(told: &Told, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Option<(String, Time, Time)> {
+    let runner = |thread| if is_named { who(thread) } else { "somebody".to_owned() };
+    // Since when a thread has been off the CPUs.
+    let since = |thread: &str, at: Time| {
+        let all = away.get(thread).map_or(&[][..], Vec::as_slice);
+        all[..all.partition_point(|&left| left <= at)].last().copied().unwrap_or(Time::MIN)
+    };
+    Some(match told {
+        Told::Slice(it) => {
+            (format!("slice {} {} {}..{}", it.cpu, who(it.thread), it.begin, it.end), it.begin, it.end)
+        }
+        Told::Call(it) => {
+            let text = format!(
+                "call {} {} {}..{} {:?} {:?}",
+                runner(it.thread),
+                it.cpu,
+                it.begin,
+                it.end,
+                it.entry,
+                it.exit
+            );
+            (text, it.begin, it.end)
+        }
+        Told::Irq(it) => (format!("{it:?}"), it.begin, it.end),
+        Told::Softirq(it) => (format!("{it:?}"), it.raised.unwrap_or(it.begin), it.end),
+        Told::Latency(it) => {
+            let thread = who(it.thread);
+            let text = format!("latency {thread} {} {} {}..{}", it.cpu, it.priority, it.begin, it.end);
+            let since = since(&thread, it.begin);
+            (text, since, it.end)
+        }
+        Told::Migration(it) => (format!("migration {} {} {}", who(it.thread), it.at, it.to), it.at, it.at),
+        Told::Off(it) => {
+            let text = format!("off {} {:?} {}..{}", who(it.thread), it.why, it.begin, it.end);
+            (text, it.begin, it.end)
+        }
+        Told::Request(it) => {
+            let text = format!(
+                "request {} {} {} {} {} {}..{}",
+                it.device,
+                it.sector,
+                it.sectors,
+                it.is_write,
+                runner(it.thread),
+                it.begin,
+                it.end
+            );
+            (text, it.begin, it.end)
+        }
+        Told::Packet(it) => {
+            let text = format!(
+                "packet {} {} {} {} {} {}",
+                it.at,
+                it.cpu,
+                runner(it.thread),
+                it.device,
+                it.bytes,
+                it.is_sent
+            );
+            (text, it.at, it.at)
+        }
+        Told::Pages(it) => {
+            (format!("pages {} {} {} {}", it.at, runner(it.thread), it.pages, it.is_free), it.at, it.at)
+        }
+        Told::Phase(it) => {
+            (format!("phase {} {} {}..{}", it.name, runner(it.thread), it.begin, it.end), it.begin, it.end)
+        }
+        // What is known by half, and what is known of files, depends on all of the past.
+        Told::Half(..) | Told::Unknown(_) | Told::File(_) => return None,
+    })
+}
+
+/// When each thread left its CPU.
+fn away(all: &[Told]) -> HashMap<String, Vec<Time>> {
+    let mut away: HashMap<String, Vec<Time>> = HashMap::new();
+    for told in all {
+        match told {
+            Told::Slice(it) => away.entry(who(it.thread)).or_default().push(it.end),
+            Told::Unknown(it) => {
+                if let Some(thread) = it.thread {
+                    away.entry(who(thread)).or_default().push(it.end);
+                }
+            }
+            _ => {}
+        }
+    }
+    for all in away.values_mut() {
+        all.sort_unstable();
+    }
+    away
+}
+
+/// Every CPU is busy, idle or unknown at any time from the first to the last event, and never two of them.
+fn check_cpus(all: &[Told], (begin, end): (Time, Time), what: &str) {
+    let mut cpus: BTreeMap<u32, Vec<(Time, Time)>> = BTreeMap::new();
+    for told in all {
+        match told {
+            Told::Slice(it) => cpus.entry(it.cpu).or_default().push((it.begin, it.end)),
+            Told::Unknown(it) => cpus.entry(it.cpu).or_default().push((it.begin, it.end)),
+            _ => {}
+        }
+    }
+    for (cpu, mut spans) in cpus {
+        spans.sort_unstable();
+        let mut now = begin;
+        for (from, to) in spans {
+            assert!(from == now && to >= from, "{what}: CPU {cpu}: {from}..{to} follows {now}");
+            now = to;
+        }
+        assert_eq!(now, end, "{what}: CPU {cpu}");
+    }
+}
+
+/// What is told without the piece between two times, beside what is told of all.
+fn check_gap(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str) {
+    let (away_all, away_rest) = (away(all), away(rest));
+    let lines = |of: &[Told], away, is_named| {
+        of.iter().filter_map(|told| line(told, away, is_named)).map(|it| it.0).collect::<HashSet<_>>()
+    };
+    let left = lines(rest, &away_rest, true);
+    let mut known = lines(all, &away_all, true);
+    known.extend(lines(all, &away_all, false));
+    for told in all {
+        let Some((text, begin, end)) = line(told, &away_all, true) else { continue };
+        if end < from || begin >= to {
+            let is_there = left.contains(&text) || left.contains(&line(told, &away_all, false).unwrap().0);
+            assert!(is_there, "{what}: without {from}..{to}: {told:?}");
+        }
+    }
+    let cut: HashSet<(u32, String, Time)> = all
+        .iter()
+        .filter_map(|told| match told {
+            Told::Slice(it) if it.end >= from => Some((it.cpu, who(it.thread), it.begin)),
+            _ => None,
+        })
+        .collect();
+    for told in rest {
+        let Some((text, ..)) = line(told, &away_rest, true) else { continue };
+        if known.contains(&text) {
+            continue;
+        }
+        let is_cut = match told {
+            Told::Slice(it) => it.end == from && cut.contains(&(it.cpu, who(it.thread), it.begin)),
+            // It is not known any more that it was raised.
+            Told::Softirq(it) => {
+                it.begin >= to && raised(all, it.cpu, it.vector, it.begin).is_some_and(|at| at < to)
+            }
+            _ => false,
+        };
+        assert!(is_cut, "{what}: without {from}..{to} only: {told:?}");
+    }
+    for told in rest {
+        let Told::Half(_, name, at, half) = told else { continue };
+        let is_known = all.iter().any(|other| match other {
+            Told::Half(_, b, c, d) => (b, c, d) == (name, at, half),
+            Told::Call(it) if it.begin < to && it.end >= from => match half {
+                Half::Begin => it.begin == *at && it.begin < from,
+                Half::End => it.end == *at && it.end >= to,
+            },
+            _ => false,
+        });
+        assert!(is_known, "{what}: without {from}..{to} only: {told:?}");
+    }
+}
+
+fn raised(all: &[Told], on: u32, of: u32, at: Time) -> Option<Time> {
+    all.iter().find_map(|told| match told {
+        Told::Softirq(it) if (it.cpu, it.vector, it.begin) == (on, of, at) => it.raised,
+        _ => None,
+    })
+}
+
+/// Drops a piece of a host at random.
+fn check_host(host: &Host<'_>, random: &mut Random, what: &str) {
+    let times = times(host);
+    let mut cuts: Vec<Time> = (0..6).map(|_| times[random.below(times.len() as u64) as usize]).collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    if cuts.len() < 2 || cuts[0] == times[0] {
+        return;
+    }
+    let plan = Plan::new(host, &Cuts::At(cuts.clone()));
+    let place = 1 + random.below(plan.steps().len() as u64 - 2) as usize;
+    let missing = plan.steps()[place].piece;
+    let (Border::At(from), Border::At(to)) = (missing.from, missing.to) else { panic!("{missing:?}") };
+    let dropped = || {
+        let mut parts = map_steps(host, plan.steps());
+        parts[place] = gap(host, from, to);
+        parts
+    };
+    let expect =
+        bytes(dropped().into_iter().reduce(|left, right| bracket(vec![left, right], random)).unwrap());
+    for parts in [merge(dropped(), random), bracket(dropped(), random)] {
+        if let Some(difference) = difference(&expect, &bytes(parts)) {
+            panic!("{what}: without {from}..{to} of {cuts:?}: {difference}");
+        }
+    }
+    let (all, whole_range) = told(whole(host));
+    let (rest, range) = told(bracket(dropped(), random));
+    let (Some(whole_range), Some(range)) = (whole_range, range) else { return };
+    check_cpus(&all, whole_range, what);
+    check_cpus(&rest, range, &format!("{what} without {from}..{to}"));
+    // At the end of the trace all that is open ends.
+    if range == whole_range {
+        check_gap(&all, &rest, (from, to), what);
+    }
+}
+
+#[test]
+fn missing_pieces_of_random_hosts() {
+    for seed in seeds(40) {
+        let (kernel, mut random) = kernel(seed);
+        let directory = tempfile::tempdir().unwrap();
+        kernel.clone().losses(0).missing_cpus(0).write(directory.path()).unwrap();
+        let traces = open(directory.path());
+        let hosts = Hosts::group(&traces);
+        for _ in 0..2 {
+            check_host(&hosts.hosts[0], &mut random, &format!("seed {seed}: {kernel:?}"));
+        }
+    }
+}
+
+#[test]
+fn missing_pieces_of_real_hosts() {
+    let mut random = Random::new(5);
+    for part in ["scp/scp_src", "vm/hog2", "vm/phases3", "ctf/traces/tc/bug446190"] {
+        let Some(path) = shared(part) else { continue };
+        let traces = open(&path);
+        for host in &Hosts::group(&traces).hosts {
+            check_host(host, &mut random, &format!("{part}: {}", host.name));
+        }
+    }
+}
+
+/// Without the stream of a CPU, that CPU is unknown for all of the time, and what others did is told alike.
+#[test]
+fn missing_streams() {
+    for seed in seeds(20) {
+        let (kernel, _) = kernel(seed);
+        let kernel = kernel.cpus(3).losses(0);
+        let [of_all, of_rest] = [0, 1].map(|missing| {
+            let directory = tempfile::tempdir().unwrap();
+            kernel.clone().missing_cpus(missing).write(directory.path()).unwrap();
+            let traces = open(directory.path());
+            told(whole(&Hosts::group(&traces).hosts[0]))
+        });
+        let ((all, Some(_)), (rest, Some(range))) = (of_all, of_rest) else { panic!("seed {seed}") };
+        check_cpus(&rest, range, &format!("seed {seed}"));
+        let cpus = |told: &Told| match told {
+            Told::Slice(it) => Some((it.cpu, format!("{} {}", who(it.thread), it.begin), it.end)),
+            Told::Irq(it) => Some((it.cpu, format!("{it:?}"), it.end)),
+            Told::Softirq(it) => Some((it.cpu, format!("{it:?}"), it.end)),
+            _ => None,
+        };
+        let there: HashSet<u32> = rest.iter().filter_map(cpus).map(|it| it.0).collect();
+        let expect: HashSet<_> =
+            all.iter().filter_map(cpus).filter(|it| there.contains(&it.0) && it.2 < range.1).collect();
+        let found: HashSet<_> = rest.iter().filter_map(cpus).filter(|it| it.2 < range.1).collect();
+        assert_eq!(found, expect, "seed {seed}: {kernel:?}");
+        for told in &rest {
+            if let Told::Unknown(it) = told
+                && !there.contains(&it.cpu)
+            {
+                assert_eq!((it.thread, it.begin, it.end), (None, range.0, range.1), "seed {seed}");
+            }
+        }
+    }
+}
