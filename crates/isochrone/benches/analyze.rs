@@ -92,8 +92,9 @@ fn peer(name: &str, path: &Path) -> Command {
     command
 }
 
-/// CPU time and anonymous memory of the best of some runs; `None` where the program is not there.
+/// CPU time and anonymous memory of the best of some runs; `None` where the program is not there, or fails on this trace.
 fn best(command: impl Fn() -> Command) -> Option<(Duration, u64)> {
+    command().status().ok().filter(std::process::ExitStatus::success)?;
     let runs: Option<Vec<_>> = (0..RUNS).map(|_| Some(watch(command().spawn().ok()?))).collect();
     runs?.into_iter().min()
 }

@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::border::{Border, Loss};
 use crate::brackets::Brackets;
-use crate::calls::{Exit, clone_flag, is_about_files};
+use crate::calls::{Exit, is_about_files};
 use crate::files::{DumpOwner, FileOp, Files};
-use crate::happening::{Happening, Left, Moment, Party};
-use crate::id::{BEGIN, Name, Renames, ThreadId, Time};
+use crate::happening::{Happening, Moment, Party};
+use crate::id::{Name, ThreadId, Time};
 use crate::interrupts::Interrupts;
 use crate::keyed::Keyed;
 use crate::lives::Lives;
 use crate::span::{BlockRequest, Migration, NetPacket, Pages, Phase, Spans};
-use crate::thread::{Ended, Epoch, Move, Seat, Thread, set_name};
+use crate::thread::{Ended, Epoch, Seat, Thread, set_name};
 use crate::timeline::Timeline;
 
 /// Bytes of a thread's name that the kernel keeps.
-const COMM: usize = 15;
+pub(crate) const COMM: usize = 15;
 
 /// The model of a piece of a host's trace, and what a consumer has heard of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -255,132 +255,6 @@ impl<S: Spans> Chunk<S> {
         }
     }
 
-    fn switch(&mut self, moment: &Moment<'_>, prev: Party<'_>, left: Left, next: Party<'_>) {
-        let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
-        let prev_thread = self.named_on(cpu, prev, at);
-        if let (Some(tid), Some(pid)) = (moment.tid, moment.pid)
-            && tid == prev.tid
-            && tid != 0
-        {
-            self.threads.or_default(prev_thread).facts.pid = Some(pid);
-        }
-        let current = self.cpus.or_default(cpu).timeline.current(cpu);
-        // Who ran at the begin of a piece is known to the one before, unless there is none.
-        if let ThreadId::Running { since, .. } = current
-            && (since != BEGIN || self.begin == Border::Begin)
-        {
-            let mut renames = Renames::default();
-            renames.add(current, prev_thread);
-            self.rename(&renames);
-        }
-        if left == Left::Dead && !prev_thread.is_idle() {
-            self.lives.end(prev_thread);
-            self.threads.or_default(prev_thread).facts.dead = Some(at);
-            self.unseat(prev_thread, at);
-        }
-        let next_thread = self.named_on(cpu, next, at);
-        let priority = next.priority;
-        let next = (next_thread, Some(priority));
-        self.cpus.or_default(cpu).timeline.switch(cpu, at, prev_thread, next, &mut self.spans);
-        if !prev_thread.is_idle() {
-            let waits = &mut self.threads.or_default(prev_thread).waits;
-            waits.step(prev_thread, Move::Off { at, left }, epoch, &mut self.spans);
-        }
-        if !next_thread.is_idle() {
-            let there = self.threads.or_default(next_thread);
-            there.facts.priority = Some(priority);
-            there.waits.step(next_thread, Move::On { at, cpu, priority }, epoch, &mut self.spans);
-        }
-    }
-
-    fn wakeup(&mut self, moment: &Moment<'_>, who: Party<'_>, target_cpu: Option<u32>) {
-        if let Some(cpu) = target_cpu {
-            self.mention(cpu);
-        }
-        let waker = self.current(moment);
-        let (at, epoch) = (moment.time, self.losses);
-        if let Some(thread) = self.named(who, at) {
-            self.threads.or_default(thread).waits.wake(thread, at, Some(waker), epoch, &mut self.spans);
-        }
-    }
-
-    fn fork(
-        &mut self,
-        moment: &Moment<'_>,
-        parent: i32,
-        parent_pid: Option<i32>,
-        child: i32,
-        child_pid: Option<i32>,
-        comm: &[u8],
-    ) {
-        let (at, epoch) = (moment.time, self.losses);
-        let parent = self.numbered(parent, at);
-        // Its calls are those of whoever runs here, who may not have a name yet.
-        let caller = self.current(moment);
-        if let Some(pid) = parent_pid {
-            self.seat(parent, pid);
-        }
-        let thread = self.lives.begin(child, at);
-        let flags = self.threads.or_default(caller).calls.fork(thread, epoch);
-        let shares_table = match (flags, child_pid) {
-            (Some(flags), _) => flags & clone_flag::FILES != 0,
-            // Further threads of a process share all they can.
-            (None, Some(pid)) => pid != child,
-            (None, None) => false,
-        };
-        let there = self.threads.or_default(thread);
-        there.first = Some(at);
-        there.facts.was_forked = true;
-        there.waits.fork(epoch);
-        set_name(&mut there.facts.comm, comm);
-        if child_pid.is_none_or(|pid| pid == child) {
-            there.facts.parent = parent_pid.or(parent.tid());
-        }
-        self.files.note(FileOp::Fork { parent, child: thread, at, shares_table }, &mut self.spans);
-        if let Some(pid) = child_pid {
-            self.seat(thread, pid);
-        }
-    }
-
-    fn exec(&mut self, moment: &Moment<'_>, filename: &[u8], tid: Option<i32>, old_tid: Option<i32>) {
-        let at = moment.time;
-        let mut thread = match old_tid.or(tid) {
-            Some(tid) => self.numbered(tid, at),
-            None => self.current(moment),
-        };
-        if let (Some(tid), Some(old)) = (tid, old_tid)
-            && tid != old
-        {
-            thread = self.take_number_of_leader(moment, thread, tid);
-        }
-        self.files.note(FileOp::Exec { thread, at }, &mut self.spans);
-        let facts = &mut self.threads.or_default(thread).facts;
-        set_name(&mut facts.program, filename);
-        let base = filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        set_name(&mut facts.comm, &base[..base.len().min(COMM)]);
-    }
-
-    /// A thread that executes a program becomes the first thread of its process: all others are gone, and it has the number of
-    /// the process from now on.
-    fn take_number_of_leader(&mut self, moment: &Moment<'_>, thread: ThreadId, tid: i32) -> ThreadId {
-        let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
-        self.lives.end(thread);
-        let leader = self.lives.begin(tid, at);
-        let there = self.threads.or_default(leader);
-        there.first = Some(at);
-        there.was = Some(thread);
-        there.facts.pid = Some(tid);
-        self.threads.or_default(thread).facts.dead = Some(at);
-        self.files
-            .note(FileOp::Fork { parent: thread, child: leader, at, shares_table: true }, &mut self.spans);
-        self.unseat(thread, at);
-        self.cpus.or_default(cpu).timeline.switch(cpu, at, thread, (leader, None), &mut self.spans);
-        let Self { threads, spans, .. } = self;
-        threads.or_default(thread).waits.step(thread, Move::Off { at, left: Left::Dead }, epoch, spans);
-        threads.or_default(leader).waits.step(leader, Move::On { at, cpu, priority: 0 }, epoch, spans);
-        leader
-    }
-
     fn syscall_exit(&mut self, moment: &Moment<'_>, exit: Exit) {
         let thread = self.current(moment);
         let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
@@ -429,7 +303,7 @@ impl<S: Spans> Chunk<S> {
     }
 
     /// Who ran on the CPU when an event was recorded: what its contexts say, else what the last switch said.
-    fn current(&mut self, moment: &Moment<'_>) -> ThreadId {
+    pub(crate) fn current(&mut self, moment: &Moment<'_>) -> ThreadId {
         match moment.tid {
             Some(0) => ThreadId::Idle(moment.cpu),
             Some(tid) => self.numbered(tid, moment.time),
@@ -451,14 +325,14 @@ impl<S: Spans> Chunk<S> {
     }
 
     /// A thread by its number: it is there at this time.
-    fn numbered(&mut self, tid: i32, at: Time) -> ThreadId {
+    pub(crate) fn numbered(&mut self, tid: i32, at: Time) -> ThreadId {
         let thread = self.lives.get(tid, at);
         self.threads.or_default(thread).first.get_or_insert(at);
         thread
     }
 
     /// A thread that an event names, unless it is an idle task.
-    fn named(&mut self, who: Party<'_>, at: Time) -> Option<ThreadId> {
+    pub(crate) fn named(&mut self, who: Party<'_>, at: Time) -> Option<ThreadId> {
         if who.tid == 0 {
             return None;
         }
@@ -467,12 +341,12 @@ impl<S: Spans> Chunk<S> {
         Some(thread)
     }
 
-    fn named_on(&mut self, cpu: u32, who: Party<'_>, at: Time) -> ThreadId {
+    pub(crate) fn named_on(&mut self, cpu: u32, who: Party<'_>, at: Time) -> ThreadId {
         self.named(who, at).unwrap_or(ThreadId::Idle(cpu))
     }
 
     /// Says of which process a thread is that runs.
-    fn seat(&mut self, thread: ThreadId, pid: i32) {
+    pub(crate) fn seat(&mut self, thread: ThreadId, pid: i32) {
         let there = self.threads.or_default(thread);
         there.facts.pid = Some(pid);
         if there.seat.replace(Seat::Of(pid)) != Some(Seat::Of(pid)) {
@@ -481,12 +355,12 @@ impl<S: Spans> Chunk<S> {
     }
 
     /// Says that a thread has ended.
-    fn unseat(&mut self, thread: ThreadId, at: Time) {
+    pub(crate) fn unseat(&mut self, thread: ThreadId, at: Time) {
         self.threads.or_default(thread).seat = Some(Seat::Gone);
         self.files.note(FileOp::Exit { thread, at }, &mut self.spans);
     }
 
-    fn mention(&mut self, cpu: u32) {
+    pub(crate) fn mention(&mut self, cpu: u32) {
         // Not more than a few: the list is small, and bad input must not make it grow.
         if let Err(place) = self.mentioned.binary_search(&cpu)
             && cpu < MOST_CPUS

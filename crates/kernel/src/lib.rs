@@ -20,6 +20,7 @@ mod interrupts;
 mod keyed;
 mod lives;
 mod merge;
+mod scheduling;
 mod span;
 mod thread;
 mod timeline;
