@@ -41,7 +41,7 @@ fn main() {
         Some(path) => (path, "a trace that was named".to_owned()),
         None => {
             let path = generated.path().join("kernel");
-            let events = std::env::var("ANALYZE_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(500_000);
+            let events = std::env::var("ANALYZE_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
             let host = RandomKernel::new(1).generation(Generation::V2_8).events(events).cpus(4).threads(40);
             host.write(&path).unwrap();
             (path, "that of a random host by `testkit`".to_owned())
