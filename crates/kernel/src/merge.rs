@@ -69,7 +69,7 @@ impl<S: Spans> Chunk<S> {
         for &cpu in
             right.cpus.unordered().map(|(cpu, _)| cpu).chain(self.cpus.unordered().map(|(cpu, _)| cpu))
         {
-            let current = self.cpu(cpu).timeline.current(cpu);
+            let current = self.current_on(cpu);
             let first = right.first_to_leave(cpu).map(|prev| in_right.of(prev));
             let begin = ThreadId::Running { cpu, since: BEGIN };
             match (current, first) {
@@ -104,9 +104,12 @@ impl<S: Spans> Chunk<S> {
         self.rename(&renames);
     }
 
-    /// A CPU as this piece knows it.
-    fn cpu(&self, cpu: u32) -> Cpu {
-        self.cpus.get(&cpu).cloned().unwrap_or_else(|| self.unseen_cpu())
+    /// Who runs on a CPU at the end of the piece.
+    fn current_on(&self, cpu: u32) -> ThreadId {
+        match self.cpus.get(&cpu) {
+            Some(there) => there.timeline.current(cpu),
+            None => self.unseen_cpu().timeline.current(cpu),
+        }
     }
 
     /// A CPU that this piece has no event of.

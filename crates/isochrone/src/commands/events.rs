@@ -7,7 +7,7 @@ use isochrone_ctf::Event;
 use isochrone_ctf::merge::Merge;
 use isochrone_sync::Inputs;
 
-use super::{NO_EVENTS, read_clocks};
+use super::{leave_out_captures, read_clocks};
 use crate::Ending;
 use crate::arguments::Events;
 use crate::render::events::{FLUSH_AT, Printer, Source};
@@ -17,13 +17,7 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
     let clocks = arguments.sync.as_deref().map(read_clocks).transpose()?;
     let inputs = Inputs::open(&arguments.traces);
     let mut ending = complaints::of_inputs(&inputs, quiet)?;
-    for capture in &inputs.captures {
-        let path = capture.path.display();
-        anyhow::ensure!(!inputs.traces.is_empty(), "{path}: {NO_EVENTS}");
-        if !quiet {
-            eprintln!("note: {path}: {NO_EVENTS}; left out");
-        }
-    }
+    leave_out_captures(&inputs, quiet)?;
     let mut sources = Vec::new();
     for input in &inputs.traces {
         if let Some(source) = Source::new(input, clocks.as_ref()) {

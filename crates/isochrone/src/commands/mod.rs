@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use isochrone_sync::Inputs;
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::Artefact;
 use isochrone_sync::capture::is_capture;
@@ -18,6 +19,21 @@ pub(crate) mod sync;
 fn refuse_capture(path: &Path) -> anyhow::Result<()> {
     let is_one = path.is_file() && is_capture(path);
     anyhow::ensure!(!is_one, "{}: {}", path.display(), NO_EVENTS);
+    Ok(())
+}
+
+/// Says of captures that a command has no use for them.
+///
+/// # Errors
+/// There is nothing else.
+fn leave_out_captures(inputs: &Inputs, quiet: bool) -> anyhow::Result<()> {
+    for capture in &inputs.captures {
+        let path = capture.path.display();
+        anyhow::ensure!(!inputs.traces.is_empty(), "{path}: {NO_EVENTS}");
+        if !quiet {
+            eprintln!("note: {path}: {NO_EVENTS}; left out");
+        }
+    }
     Ok(())
 }
 

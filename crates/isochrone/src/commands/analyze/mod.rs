@@ -14,7 +14,7 @@ use isochrone_sync::apply::{Clock, Clocks};
 use wildmatch::WildMatch;
 
 use self::known::Known;
-use super::{NO_EVENTS, read_clocks};
+use super::{leave_out_captures, read_clocks};
 use crate::Ending;
 use crate::arguments::{Analyze, TableFormat};
 use crate::progress::Progress;
@@ -29,13 +29,7 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
     let clocks = arguments.sync.as_deref().map(read_clocks).transpose()?;
     let inputs = Inputs::open(&arguments.traces);
     let mut ending = complaints::of_inputs(&inputs, quiet)?;
-    for capture in &inputs.captures {
-        let path = capture.path.display();
-        anyhow::ensure!(!inputs.traces.is_empty(), "{path}: {NO_EVENTS}");
-        if !quiet {
-            eprintln!("note: {path}: {NO_EVENTS}; left out");
-        }
-    }
+    leave_out_captures(&inputs, quiet)?;
     let options = options(arguments);
     let kinds = &arguments.names.0;
     let grouped = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
