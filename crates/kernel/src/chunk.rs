@@ -16,8 +16,9 @@ use crate::interrupts::Interrupts;
 use crate::keyed::Keyed;
 use crate::lives::Lives;
 use crate::span::{BlockRequest, Migration, NetPacket, Pages, Phase, Spans};
-use crate::thread::{Ended, Epoch, Seat, Thread, set_name};
+use crate::thread::{Epoch, Seat, Thread};
 use crate::timeline::Timeline;
+use crate::under_way::{Dues, Ended, Held};
 
 /// Bytes of a thread's name that the kernel keeps.
 pub(crate) const COMM: usize = 15;
@@ -42,6 +43,8 @@ pub struct Chunk<S> {
     pub(crate) mentioned: Vec<u32>,
     pub(crate) threads: Keyed<ThreadId, Thread>,
     pub(crate) lives: Lives,
+    /// What happens to calls that were under way before.
+    pub(crate) dues: Dues,
     pub(crate) files: Files,
     pub(crate) requests: Brackets<(u32, u64), Request, Time>,
     pub(crate) phases: Brackets<(ThreadId, Name), Time, Time>,
@@ -53,12 +56,15 @@ pub struct Chunk<S> {
 pub(crate) struct Cpu {
     pub(crate) timeline: Timeline,
     pub(crate) interrupts: Interrupts,
+    /// The call of whoever runs here.
+    pub(crate) call: Held,
 }
 
 impl Cpu {
     /// One of which all events are missing since `from`, to `to`.
     pub(crate) fn missing((from, to): (Time, Time)) -> Self {
-        Self { timeline: Timeline::missing(from, to), interrupts: Interrupts::missing() }
+        let (timeline, interrupts) = (Timeline::missing(from, to), Interrupts::missing());
+        Self { timeline, interrupts, call: Held::Before }
     }
 }
 
@@ -93,6 +99,7 @@ impl<S: Spans> Chunk<S> {
             mentioned: Vec::new(),
             threads: Keyed::default(),
             lives: Lives::default(),
+            dues: Dues::default(),
             files: Files::new(begin == Border::Begin),
             requests: Brackets::default(),
             phases: Brackets::default(),
@@ -120,6 +127,11 @@ impl<S: Spans> Chunk<S> {
     /// Where it ends.
     pub fn end(&self) -> Border {
         self.end
+    }
+
+    /// Whether no piece comes before.
+    pub(crate) fn is_first(&self) -> bool {
+        self.begin == Border::Begin
     }
 
     /// Its consumer, with what that has heard so far.
@@ -201,10 +213,8 @@ impl<S: Spans> Chunk<S> {
                 self.cpus.or_default(cpu).interrupts.soft_exit(cpu, vector, at, &mut self.spans);
             }
             Happening::SyscallEntry(entry) => {
-                let thread = self.current(moment);
-                let epoch = self.losses;
-                let there = self.present(thread, moment);
-                there.0.calls.enter(thread, entry, at, epoch, there.1);
+                let thread = self.present(moment);
+                self.begin_call(Self::keeper(thread, moment), thread, entry, at);
             }
             Happening::SyscallExit(exit) => self.syscall_exit(moment, exit),
             Happening::BlockIssue { device, sector, sectors, is_write } => {
@@ -228,13 +238,13 @@ impl<S: Spans> Chunk<S> {
             Happening::DumpProcess { tid, pid, ppid, comm, is_kernel, file_table, inner } => {
                 let thread = self.numbered(tid, at);
                 let there = self.threads.or_default(thread);
-                set_name(&mut there.facts.comm, comm);
+                there.set_comm(comm, at);
                 there.facts.parent = Some(ppid);
                 there.facts.is_kernel = Some(is_kernel);
                 if inner.is_some_and(|inner| inner.level > 0) {
                     there.facts.inner = inner;
                 }
-                self.seat(thread, pid);
+                self.seat(thread, pid, at);
                 if let Some(table) = file_table {
                     self.files.note(FileOp::DumpOwner { thread, table }, &mut self.spans);
                 }
@@ -256,11 +266,10 @@ impl<S: Spans> Chunk<S> {
     }
 
     fn syscall_exit(&mut self, moment: &Moment<'_>, exit: Exit) {
-        let thread = self.current(moment);
-        let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
+        let thread = self.present(moment);
+        let (at, cpu) = (moment.time, moment.cpu);
         let (name, ret, made) = (exit.name.clone(), exit.ret, exit.made.clone());
-        let there = self.present(thread, moment);
-        let entry = there.0.calls.exit(thread, Ended { exit, at, cpu }, epoch, there.1);
+        let entry = self.end_call(Self::keeper(thread, moment), Ended { thread, exit, at, cpu });
         let (name, effect) = match entry {
             Some(entry) if !entry.effect.concerns_files() => return,
             Some(entry) => (Some(entry.name), Some(entry.effect)),
@@ -290,10 +299,7 @@ impl<S: Spans> Chunk<S> {
 
     fn program_event(&mut self, moment: &Moment<'_>, what: &Happening<'_>) {
         let (Happening::PhaseBegin(name) | Happening::PhaseEnd(name)) = what else { return };
-        let (thread, at) = (self.current(moment), moment.time);
-        if moment.tid.is_some() {
-            self.present(thread, moment);
-        }
+        let (thread, at) = (self.present(moment), moment.time);
         let key = (thread, (*name).clone());
         if let Happening::PhaseBegin(_) = what {
             self.phases.begin(key, at);
@@ -311,17 +317,16 @@ impl<S: Spans> Chunk<S> {
         }
     }
 
-    /// A thread that runs, and what its contexts tell of it.
-    fn present(&mut self, thread: ThreadId, moment: &Moment<'_>) -> (&mut Thread, &mut S) {
+    /// Who ran on the CPU, and what the event's contexts tell of that thread is noted.
+    fn present(&mut self, moment: &Moment<'_>) -> ThreadId {
+        let thread = self.current(moment);
         if let (Some(pid), false) = (moment.pid, thread.is_idle()) {
-            self.seat(thread, pid);
+            self.seat(thread, pid, moment.time);
         }
-        let there = self.threads.or_default(thread);
-        there.sighted(Some(moment.time));
         if let Some(comm) = moment.comm {
-            set_name(&mut there.facts.comm, comm);
+            self.threads.or_default(thread).set_comm(comm, moment.time);
         }
-        (there, &mut self.spans)
+        thread
     }
 
     /// A thread by its number: it is there at this time.
@@ -337,7 +342,7 @@ impl<S: Spans> Chunk<S> {
             return None;
         }
         let thread = self.numbered(who.tid, at);
-        set_name(&mut self.threads.or_default(thread).facts.comm, who.comm);
+        self.threads.or_default(thread).set_comm(who.comm, at);
         Some(thread)
     }
 
@@ -346,9 +351,9 @@ impl<S: Spans> Chunk<S> {
     }
 
     /// Says of which process a thread is that runs.
-    pub(crate) fn seat(&mut self, thread: ThreadId, pid: i32) {
+    pub(crate) fn seat(&mut self, thread: ThreadId, pid: i32, at: Time) {
         let there = self.threads.or_default(thread);
-        there.facts.pid = Some(pid);
+        there.set_pid(pid, at);
         if there.seat.replace(Seat::Of(pid)) != Some(Seat::Of(pid)) {
             self.files.note(FileOp::Member { thread, pid }, &mut self.spans);
         }

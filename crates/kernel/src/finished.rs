@@ -78,22 +78,36 @@ impl<S: Spans> Chunk<S> {
     pub fn finish(mut self) -> Finished<S> {
         self.settle_begin();
         let Self {
-            range, events, losses, events_lost, gaps, cpus, mentioned, threads, files, mut spans, ..
+            range,
+            events,
+            losses,
+            events_lost,
+            gaps,
+            cpus,
+            mentioned,
+            threads,
+            dues,
+            files,
+            mut spans,
+            ..
         } = self;
         let span = range.unwrap_or_default();
         if range.is_some() {
             for (&cpu, there) in cpus.sorted() {
                 there.timeline.finish(cpu, span, &mut spans);
                 there.interrupts.finish(cpu, &mut spans);
+                there.call.finish(&mut spans);
             }
         }
+        dues.sorted().into_iter().for_each(|(_, due)| due.finish(&mut spans));
         let mut missing_cpus = mentioned;
         missing_cpus.retain(|cpu| cpus.get(cpu).is_none());
         for &cpu in &missing_cpus {
             spans.unknown(&Unknown { cpu, thread: None, begin: span.0, end: span.1 });
         }
         for (&thread, there) in threads.sorted() {
-            there.calls.finish(thread, &mut spans);
+            there.call.finish(&mut spans);
+            there.call_off.finish(&mut spans);
             there.waits.finish(thread, losses, span.1, &mut spans);
         }
         files.finish(span.1, &mut spans);

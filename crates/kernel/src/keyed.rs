@@ -87,6 +87,11 @@ impl<K: Eq + Hash + Ord + Clone, V> Keyed<K, V> {
         all
     }
 
+    /// Takes all values out, in no order.
+    pub fn into_unordered(self) -> impl Iterator<Item = (K, V)> {
+        self.0.into_iter()
+    }
+
     /// Takes all values out, by key.
     pub fn into_sorted(self) -> Vec<(K, V)> {
         let mut all: Vec<_> = self.0.into_iter().collect();

@@ -24,6 +24,7 @@ mod scheduling;
 mod span;
 mod thread;
 mod timeline;
+mod under_way;
 
 #[cfg(test)]
 mod testing;

@@ -9,6 +9,7 @@ use crate::border::Border;
 use crate::chunk::{Chunk, Cpu};
 use crate::id::{BEGIN, Renames, ThreadId};
 use crate::span::{Phase, Spans};
+use crate::under_way::{Due, Held, Keeper};
 
 /// Pieces that do not belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +32,9 @@ impl<S: Spans> Chunk<S> {
             return Err(MergeError { end: self.end, begin: right.begin });
         }
         self.settle_names(&mut right);
-        self.append_threads(&mut right);
-        self.append_cpus(&mut right);
+        let mut calls = self.append_threads(&mut right);
+        calls.extend(self.append_cpus(&mut right));
+        self.append_calls(calls, &mut right);
         let Self { requests, phases, spans, .. } = &mut self;
         requests.append(right.requests, |key, request, end| spans.block_request(&request.complete(key, end)));
         phases.append(right.phases, |(thread, name), begin, end| {
@@ -74,9 +76,7 @@ impl<S: Spans> Chunk<S> {
             let begin = ThreadId::Running { cpu, since: BEGIN };
             match (current, first) {
                 // Nobody knew who ran there until somebody left.
-                (ThreadId::Running { since, .. }, Some(prev))
-                    if since != BEGIN || self.begin == Border::Begin =>
-                {
+                (ThreadId::Running { since, .. }, Some(prev)) if since != BEGIN || self.is_first() => {
                     in_left.add(current, prev);
                     in_right.add(begin, prev);
                 }
@@ -117,21 +117,34 @@ impl<S: Spans> Chunk<S> {
         self.gaps.first().copied().map(Cpu::missing).unwrap_or_default()
     }
 
-    fn append_threads(&mut self, right: &mut Self) {
-        for (thread, mut there) in std::mem::take(&mut right.threads).into_sorted() {
+    /// Returns the calls that the threads keep where that has changed.
+    fn append_threads(&mut self, right: &mut Self) -> Vec<(Keeper, Held)> {
+        let mut calls = Vec::new();
+        let mut keep = |keeper, held: &mut Held| {
+            if *held != Held::Before {
+                calls.push((keeper, std::mem::take(held)));
+            }
+        };
+        for (thread, mut there) in std::mem::take(&mut right.threads).into_unordered() {
             there.shift(self.losses);
-            let here = self.threads.or_default(thread);
-            here.sighted(there.first);
-            here.facts.append(there.facts);
-            here.was = there.was.or(here.was);
-            here.seat = there.seat.or(here.seat);
-            let joined = here.calls.append(thread, there.calls, &mut self.spans);
-            here.waits.append(thread, there.waits, self.losses, &mut self.spans);
-            joined.tell(thread, &mut right.files);
+            keep(Keeper::Named(thread), &mut there.call);
+            keep(Keeper::Off(thread), &mut there.call_off);
+            match self.threads.get_mut(&thread) {
+                Some(here) => {
+                    here.learn(&there);
+                    here.waits.append(thread, there.waits, self.losses, &mut self.spans);
+                }
+                None => {
+                    self.threads.insert(thread, there);
+                }
+            }
         }
+        calls
     }
 
-    fn append_cpus(&mut self, right: &mut Self) {
+    /// Returns the calls that the CPUs keep where that has changed.
+    fn append_cpus(&mut self, right: &mut Self) -> Vec<(Keeper, Held)> {
+        let mut calls = Vec::new();
         let (unseen_left, unseen_right) = (self.unseen_cpu(), right.unseen_cpu());
         let mut there = std::mem::take(&mut right.cpus);
         if unseen_right != Cpu::default() {
@@ -143,7 +156,10 @@ impl<S: Spans> Chunk<S> {
             let here = self.cpus.or_insert_with(cpu, || unseen_left.clone());
             here.timeline.append(cpu, there.timeline, &mut self.spans);
             here.interrupts.append(cpu, there.interrupts, &mut self.spans);
+            calls.push((Keeper::Cpu(cpu), there.call));
         }
+        calls.retain(|(_, held)| *held != Held::Before);
+        calls
     }
 
     /// Calls threads otherwise from now on.
@@ -151,9 +167,14 @@ impl<S: Spans> Chunk<S> {
         if renames.is_empty() {
             return;
         }
-        self.cpus.unordered_mut().for_each(|(_, cpu)| cpu.timeline.rename(renames));
+        for (_, cpu) in self.cpus.unordered_mut() {
+            cpu.timeline.rename(renames);
+            cpu.call.rename(renames);
+        }
         self.lives.rename(renames);
         self.threads.unordered_mut().for_each(|(_, thread)| thread.rename(renames));
+        self.dues.unordered_mut().for_each(|(_, due)| due.rename(renames));
+        self.dues.rekey(|keeper| keeper.renamed(renames), Due::append);
         self.requests.change(|request| request.thread = renames.of(request.thread));
         self.spans.rename(renames);
         self.files.rename(renames);
@@ -181,11 +202,9 @@ impl<S: Spans> Chunk<S> {
                 // Two threads are one.
                 Some(known) => {
                     let later = if was_before(from) { std::mem::replace(known, there) } else { there };
-                    known.sighted(later.first);
-                    known.facts.append(later.facts);
-                    known.was = later.was.or(known.was);
-                    known.seat = later.seat.or(known.seat);
-                    known.calls.append(thread, later.calls, &mut self.spans).tell(thread, &mut self.files);
+                    known.learn(&later);
+                    known.call.overwrite(later.call);
+                    known.call_off.overwrite(later.call_off);
                     known.waits.append(thread, later.waits, 0, &mut self.spans);
                 }
             }

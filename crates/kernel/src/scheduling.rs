@@ -3,7 +3,6 @@
 //! The other half of `chunk.rs`. Who was there, which number means whom, and what follows for waits and files is
 //! settled here.
 
-use crate::border::Border;
 use crate::calls::clone_flag;
 use crate::chunk::{COMM, Chunk};
 use crate::files::FileOp;
@@ -20,17 +19,9 @@ impl<S: Spans> Chunk<S> {
             && tid == prev.tid
             && tid != 0
         {
-            self.threads.or_default(prev_thread).facts.pid = Some(pid);
+            self.threads.or_default(prev_thread).set_pid(pid, at);
         }
-        let current = self.cpus.or_default(cpu).timeline.current(cpu);
-        // Who ran at the begin of a piece is known to the one before, unless there is none.
-        if let ThreadId::Running { since, .. } = current
-            && (since != BEGIN || self.begin == Border::Begin)
-        {
-            let mut renames = Renames::default();
-            renames.add(current, prev_thread);
-            self.rename(&renames);
-        }
+        self.settle_current(cpu, prev_thread);
         if left == Left::Dead && !prev_thread.is_idle() {
             self.lives.end(prev_thread);
             self.threads.or_default(prev_thread).facts.dead = Some(at);
@@ -40,6 +31,7 @@ impl<S: Spans> Chunk<S> {
         let priority = next.priority;
         let next = (next_thread, Some(priority));
         self.cpus.or_default(cpu).timeline.switch(cpu, at, prev_thread, next, &mut self.spans);
+        self.switch_calls(cpu, prev_thread, next_thread);
         if !prev_thread.is_idle() {
             let waits = &mut self.threads.or_default(prev_thread).waits;
             waits.step(prev_thread, Move::Off { at, left }, epoch, &mut self.spans);
@@ -48,6 +40,19 @@ impl<S: Spans> Chunk<S> {
             let there = self.threads.or_default(next_thread);
             there.facts.priority = Some(priority);
             there.waits.step(next_thread, Move::On { at, cpu, priority }, epoch, &mut self.spans);
+        }
+    }
+
+    /// Says who it is that runs on a CPU, if nobody knew.
+    fn settle_current(&mut self, cpu: u32, thread: ThreadId) {
+        let current = self.cpus.or_default(cpu).timeline.current(cpu);
+        // Who ran at the begin of a piece is known to the one before, unless there is none.
+        if let ThreadId::Running { since, .. } = current
+            && (since != BEGIN || self.is_first())
+        {
+            let mut renames = Renames::default();
+            renames.add(current, thread);
+            self.rename(&renames);
         }
     }
 
@@ -74,12 +79,12 @@ impl<S: Spans> Chunk<S> {
         let (at, epoch) = (moment.time, self.losses);
         let parent = self.numbered(parent, at);
         // Its calls are those of whoever runs here, who may not have a name yet.
-        let caller = self.current(moment);
+        let caller = Self::keeper(self.current(moment), moment);
         if let Some(pid) = parent_pid {
-            self.seat(parent, pid);
+            self.seat(parent, pid, at);
         }
         let thread = self.lives.begin(child, at);
-        let flags = self.threads.or_default(caller).calls.fork(thread, epoch);
+        let flags = self.fork_in_call(caller, thread);
         let shares_table = match (flags, child_pid) {
             (Some(flags), _) => flags & clone_flag::FILES != 0,
             // Further threads of a process share all they can.
@@ -90,13 +95,13 @@ impl<S: Spans> Chunk<S> {
         there.first = Some(at);
         there.facts.was_forked = true;
         there.waits.fork(epoch);
-        set_name(&mut there.facts.comm, comm);
+        there.set_comm(comm, at);
         if child_pid.is_none_or(|pid| pid == child) {
             there.facts.parent = parent_pid.or(parent.tid());
         }
         self.files.note(FileOp::Fork { parent, child: thread, at, shares_table }, &mut self.spans);
         if let Some(pid) = child_pid {
-            self.seat(thread, pid);
+            self.seat(thread, pid, at);
         }
     }
 
@@ -118,10 +123,10 @@ impl<S: Spans> Chunk<S> {
             thread = self.take_number_of_leader(moment, thread, tid);
         }
         self.files.note(FileOp::Exec { thread, at }, &mut self.spans);
-        let facts = &mut self.threads.or_default(thread).facts;
-        set_name(&mut facts.program, filename);
+        let there = self.threads.or_default(thread);
+        set_name(&mut there.facts.program, filename);
         let base = filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        set_name(&mut facts.comm, &base[..base.len().min(COMM)]);
+        there.set_comm(&base[..base.len().min(COMM)], at);
     }
 
     /// A thread that executes a program becomes the first thread of its process: all others are gone, and it has the number of
@@ -133,11 +138,13 @@ impl<S: Spans> Chunk<S> {
         let there = self.threads.or_default(leader);
         there.first = Some(at);
         there.was = Some(thread);
-        there.facts.pid = Some(tid);
+        there.set_pid(tid, at);
         self.threads.or_default(thread).facts.dead = Some(at);
         self.files
             .note(FileOp::Fork { parent: thread, child: leader, at, shares_table: true }, &mut self.spans);
         self.unseat(thread, at);
+        self.settle_current(cpu, thread);
+        self.move_call(thread, leader);
         self.cpus.or_default(cpu).timeline.switch(cpu, at, thread, (leader, None), &mut self.spans);
         let Self { threads, spans, .. } = self;
         threads.or_default(thread).waits.step(thread, Move::Off { at, left: Left::Dead }, epoch, spans);

@@ -12,6 +12,7 @@ mod laws {
     mod random;
     mod real;
     mod rotation;
+    mod scripts;
 
     use super::common;
 }

@@ -53,16 +53,21 @@ pub fn merge(parts: Vec<Mapped>, random: &mut Random) -> Mapped {
     assembly.finish().unwrap()
 }
 
+/// Merges two neighbours.
+pub fn merge_two(left: Mapped, right: Mapped) -> Mapped {
+    let mut both = Assembly::default();
+    both.add(left, Chunk::merge).unwrap();
+    both.add(right, Chunk::merge).unwrap();
+    both.finish().unwrap()
+}
+
 /// Merges two neighbours anywhere, as long as there are any: all bracketings.
 pub fn bracket(mut parts: Vec<Mapped>, random: &mut Random) -> Mapped {
     while parts.len() > 1 {
         let at = random.below(parts.len() as u64 - 1) as usize;
         let right = parts.remove(at + 1);
         let left = parts.remove(at);
-        let mut both = Assembly::default();
-        both.add(left, Chunk::merge).unwrap();
-        both.add(right, Chunk::merge).unwrap();
-        let both = both.finish().unwrap();
+        let both = merge_two(left, right);
         parts.insert(at, if random.permille(200) { stored(&both) } else { both });
     }
     parts.pop().unwrap()
