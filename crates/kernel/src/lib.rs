@@ -31,7 +31,7 @@ mod testing;
 
 pub use border::{Border, Loss};
 pub use chunk::Chunk;
-pub use decode::{Decoder, cpu_of, raw_ns};
+pub use decode::{Decoder, Known, cpu_of};
 pub use finished::{Finished, Threads};
 pub use happening::{Happening, Left, Moment, Namespace, Party};
 pub use id::{BEGIN, Name, Renames, ThreadId, Time};

@@ -77,6 +77,12 @@ impl<'p, 't> Lane<'p, 't> {
         (lane, time)
     }
 
+    /// The source.
+    #[inline]
+    pub(crate) fn source(&self) -> &'p Source<'t> {
+        self.source
+    }
+
     /// Number of the source.
     #[inline]
     pub(crate) fn number(&self) -> usize {
@@ -85,8 +91,8 @@ impl<'p, 't> Lane<'p, 't> {
 
     /// The next event.
     #[inline]
-    pub(crate) fn head(&self) -> Option<Event<'t>> {
-        self.head
+    pub(crate) fn head(&self) -> Option<&Event<'t>> {
+        self.head.as_ref()
     }
 
     /// Goes to the next event; gives the time that it counts as.

@@ -35,6 +35,12 @@ pub enum Item<'t> {
     Loss(Loss),
 }
 
+/// As [`Item`], with the event where it lies in the reader: it is eleven words.
+pub(crate) enum Place<'e, 't> {
+    Event { time: Time, lane: &'e Lane<'e, 't>, event: &'e Event<'t> },
+    Loss(Loss),
+}
+
 /// Hears how many bytes of events were read since it was told last. Those of heads and padding of packets are not told.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
@@ -61,9 +67,27 @@ pub struct PieceEvents<'p, 't> {
     untold: u64,
 }
 
-/// The next event of a lane. The first one is the greatest.
+/// The next event of a lane. The first one is the greatest: the complement of its time, above that of the number of the
+/// lane. As one number they take one comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Head(Reverse<(Time, usize)>);
+struct Head(i128);
+
+impl Head {
+    #[inline]
+    fn new(time: Time, lane: usize) -> Self {
+        Self(!(i128::from(time) << 64 | lane as i128))
+    }
+
+    #[inline]
+    fn time(self) -> Time {
+        (!self.0 >> 64) as Time
+    }
+
+    #[inline]
+    fn lane(self) -> usize {
+        !self.0 as usize
+    }
+}
 
 /// A packet that broke, in the order in which they are told.
 #[derive(Debug, PartialEq, Eq)]
@@ -111,7 +135,7 @@ impl<'t> Host<'t> {
             let (mut lane, time) = Lane::new(source, number, piece);
             events.take_broken(&mut lane.broken);
             if let Some(time) = time.filter(|&time| time < events.until) {
-                events.order.push(Head(Reverse((time, events.lanes.len()))));
+                events.order.push(Head::new(time, events.lanes.len()));
                 events.lanes.push(lane);
             }
         }
@@ -163,7 +187,7 @@ impl<'p, 't> PieceEvents<'p, 't> {
 
     /// The next loss, which is there.
     #[cold]
-    fn loss(&mut self) -> Option<Item<'t>> {
+    fn loss(&mut self) -> Option<Loss> {
         let piece = self.piece;
         let known = self.known.peek().copied().copied().filter(|loss| piece.contains(loss.to));
         let broken = self.broken.peek().map(|Reverse(late)| late.0.loss);
@@ -182,32 +206,58 @@ impl<'p, 't> PieceEvents<'p, 't> {
         self.report.lose(loss.what);
         self.report.missing.extend(self.host.missing_stream(&loss));
         self.look_for_loss();
-        Some(Item::Loss(loss))
+        Some(loss)
     }
 
     /// Lets the lane of the last event go on.
     #[inline]
     fn go_on(&mut self) {
         self.is_taken = false;
-        let Some(&Head(Reverse((_, number)))) = self.order.last() else { return };
+        let Some(number) = self.order.last().map(|head| head.lane()) else { return };
         let lane = &mut self.lanes[number];
         let time = lane.advance();
         if !lane.broken.is_empty() {
             let mut broken = std::mem::take(&mut lane.broken);
             self.take_broken(&mut broken);
         }
-        let mut place = self.order.len() - 1;
         let Some(time) = time.filter(|&time| time < self.until) else {
             self.order.pop();
             return;
         };
         // Its new place is near: most streams have events all the time.
-        let head = Head(Reverse((time, number)));
-        while place > 0 && self.order[place - 1] > head {
-            self.order[place] = self.order[place - 1];
-            place -= 1;
+        let head = Head::new(time, number);
+        let Some((mut place, others)) = self.order.split_last_mut() else { return };
+        for other in others.iter_mut().rev().take_while(|other| **other > head) {
+            *place = *other;
+            place = other;
         }
-        self.order[place] = head;
+        *place = head;
+    }
+
+    /// The next event or loss.
+    #[inline]
+    pub(crate) fn next_place(&mut self) -> Option<Place<'_, 't>> {
+        if self.is_taken {
+            self.go_on();
+        }
+        let Some(&head) = self.order.last() else {
+            return self.next_loss.and_then(|_| self.loss()).map(Place::Loss);
+        };
+        let time = head.time();
+        if self.next_loss.is_some_and(|loss| loss <= time) {
+            return self.loss().map(Place::Loss);
+        }
+        self.is_taken = true;
+        let lane = &self.lanes[head.lane()];
+        let event = lane.head()?;
+        self.report.events += 1;
+        if let Some(progress) = self.progress {
+            self.untold += event.size();
+            if self.untold >= TELL_EVERY {
+                progress(std::mem::take(&mut self.untold));
+            }
+        }
+        Some(Place::Event { time, lane, event })
     }
 }
 
@@ -216,25 +266,9 @@ impl<'t> Iterator for PieceEvents<'_, 't> {
 
     #[inline]
     fn next(&mut self) -> Option<Item<'t>> {
-        if self.is_taken {
-            self.go_on();
-        }
-        let Some(&Head(Reverse((time, number)))) = self.order.last() else {
-            return self.next_loss.and_then(|_| self.loss());
-        };
-        if self.next_loss.is_some_and(|loss| loss <= time) {
-            return self.loss();
-        }
-        self.is_taken = true;
-        let lane = &self.lanes[number];
-        let event = lane.head()?;
-        self.report.events += 1;
-        self.untold += event.size();
-        if self.untold >= TELL_EVERY
-            && let Some(progress) = self.progress
-        {
-            progress(std::mem::take(&mut self.untold));
-        }
-        Some(Item::Event { time, source: lane.number(), event })
+        Some(match self.next_place()? {
+            Place::Event { time, lane, event } => Item::Event { time, source: lane.number(), event: *event },
+            Place::Loss(loss) => Item::Loss(loss),
+        })
     }
 }

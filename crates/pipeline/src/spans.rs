@@ -1,13 +1,12 @@
 //! The mapper that makes spans of the events of Linux: the model of `isochrone-kernel`, whoever listens.
 
-use isochrone_ctf::Trace;
 use isochrone_kernel::{Chunk, Decoder, Loss, MergeError, Spans, Time};
 
 use crate::assembly::Part;
 use crate::host::Host;
 use crate::losses::Lacking;
 use crate::plan::Plan;
-use crate::reader::{Item, PieceEvents, Progress};
+use crate::reader::{PieceEvents, Place, Progress};
 use crate::run::{Mapper, map_merge};
 
 /// Maps pieces to [`Chunk`]s.
@@ -57,17 +56,16 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> Mapper for ToSpans<F> {
         decoders.resize_with(host.traces().len(), || None);
         // What is lost of a program's events says nothing of what its CPU did; where there is nothing else, it counts.
         let has_kernel = host.has_kernel();
-        for item in events {
-            match item {
-                Item::Event { time, source, event } => {
-                    let number = host.sources()[source].trace_number;
-                    let trace: &'t Trace = host.traces()[number];
-                    let decoder = decoders[number].get_or_insert_with(|| Decoder::new(trace, self.lines));
-                    let (mut moment, happening) = decoder.decode(&event);
-                    moment.time = time;
-                    chunk.event(&moment, happening);
+        while let Some(place) = events.next_place() {
+            match place {
+                Place::Event { time, lane, event } => {
+                    let source = lane.source();
+                    let decoder = decoders[source.trace_number]
+                        .get_or_insert_with(|| Decoder::new(source.trace(), self.lines));
+                    let known = decoder.know(event);
+                    chunk.event(&known.moment(event, time), known.happening(event));
                 }
-                Item::Loss(loss) => {
+                Place::Loss(loss) => {
                     let source = &host.sources()[loss.source];
                     if source.is_kernel || !has_kernel {
                         let events = match loss.what {

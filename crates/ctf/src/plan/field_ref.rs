@@ -1,9 +1,11 @@
 //! Fields of an event class, found once by name and then read from every event of the class.
 
 use super::compile::{EventPlan, StreamPlan};
-use super::node::{Node, NodeKind};
-use crate::bits::{self, checked_align_up};
-use crate::schema::{ByteOrder, IntegerClass, Scope};
+use super::fixed::{FixedInteger, FixedText, Word};
+use super::node::{Count, Node, NodeKind};
+use super::program::{Builder, Known, Program};
+use crate::bits::checked_align_up;
+use crate::schema::{Encoding, Scope};
 
 /// A field of an event class, found once by name and then read from any event of the class. Events of another class do
 /// not have it: reading it from one gives `None`.
@@ -15,25 +17,11 @@ pub struct FieldRef {
     /// Index of the member or option to take at each level.
     pub(crate) steps: Vec<usize>,
     /// Where an integer lies behind the begin of the body, if that never changes.
-    pub(crate) fixed: Option<FixedInteger>,
-}
-
-/// An integer at a constant place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FixedInteger {
-    /// Bits behind the begin of the body.
-    pub(crate) offset: u64,
-    pub(crate) size: u32,
-    pub(crate) order: ByteOrder,
-    pub(crate) signed: bool,
-}
-
-impl FixedInteger {
-    /// Its bits, sign-extended, in a body (or a section of one) that begins at this bit.
-    #[inline]
-    pub(crate) fn read(self, bytes: &[u8], begin: u64) -> u64 {
-        bits::extend(bits::read(bytes, begin + self.offset, self.size, self.order), self.size, self.signed)
-    }
+    pub(crate) fixed: Option<Word>,
+    /// Where a text begins, if that never changes.
+    pub(crate) text: Option<FixedText>,
+    /// From the begin of the body to any other field that every event of the class has.
+    pub(crate) way: Option<Program>,
 }
 
 impl FieldRef {
@@ -69,23 +57,47 @@ impl EventPlan {
             node = next;
         }
         node = present(node, &mut steps);
-        let fixed = match &node.kind {
-            NodeKind::Integer { class, .. } if !class.reversed => {
-                self.fixed_integer(stream, scope, &steps, class)
+        let (mut fixed, mut text) = (None, None);
+        if let Some(offset) = self.fixed_offset(stream, scope, &steps) {
+            match &node.kind {
+                NodeKind::Integer { class, .. } if !class.reversed => {
+                    let begin = Known::aligned(self.body_modulus);
+                    fixed = Word::new(FixedInteger::new(offset, class), begin);
+                }
+                NodeKind::String(Encoding::Utf8) => text = Some(FixedText { offset, length: None }),
+                NodeKind::Text(Count::Static(length), Encoding::Utf8) => {
+                    text = Some(FixedText { offset, length: Some(*length) });
+                }
+                _ => {}
             }
-            _ => None,
-        };
-        Some(FieldRef { class: self.identity, scope, steps, fixed })
+        }
+        let way = if fixed.is_some() || text.is_some() { None } else { self.way(stream, scope, &steps) };
+        Some(FieldRef { class: self.identity, scope, steps, fixed, text, way })
     }
 
-    /// The constant place of an integer, if all before it has a constant size and alignments are known.
-    fn fixed_integer(
-        &self,
-        stream: &StreamPlan,
-        scope: Scope,
-        steps: &[usize],
-        class: &IntegerClass,
-    ) -> Option<FixedInteger> {
+    /// The program that leads from the begin of the body to a field; `None` where a choice is on the way into it.
+    fn way(&self, stream: &StreamPlan, scope: Scope, steps: &[usize]) -> Option<Program> {
+        let mut builder = Builder::new(Known::aligned(self.body_modulus));
+        for before in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
+            let Some(mut node) = self.scope(stream, before) else { continue };
+            if before != scope {
+                builder.field(node);
+                continue;
+            }
+            for &step in steps {
+                let NodeKind::Struct(members) = &node.kind else { return None };
+                builder.align(node.align);
+                members.get(..step)?.iter().for_each(|(_, member)| builder.field(member));
+                node = &members.get(step)?.1;
+            }
+            break;
+        }
+        Some(builder.finish().0)
+    }
+
+    /// The constant place of a field behind the begin of the body, if all before it has a constant size and alignments are
+    /// known.
+    fn fixed_offset(&self, stream: &StreamPlan, scope: Scope, steps: &[usize]) -> Option<u64> {
         let mut at: u64 = 0;
         let align = |at: u64, align: u32| {
             if align <= self.body_modulus { checked_align_up(at, align) } else { None }
@@ -108,7 +120,7 @@ impl EventPlan {
             at = align(at, node.align)?;
             break;
         }
-        Some(FixedInteger { offset: at, size: class.size, order: class.byte_order, signed: class.signed })
+        Some(at)
     }
 }
 

@@ -5,11 +5,11 @@
 //! Most classes have one section, those with a string among their fields two. [`Columns`](crate::Columns) are filled so.
 
 use super::compile::{EventPlan, StreamPlan};
-use super::field_ref::{FieldRef, FixedInteger};
+use super::field_ref::FieldRef;
+use super::fixed::{FixedInteger, Word};
 use super::node::{Node, NodeKind};
 use super::program::{Builder, Known, Program};
-use crate::bits;
-use crate::schema::{ByteOrder, IntegerClass, Scope};
+use crate::schema::{IntegerClass, Scope};
 
 /// How to read some integers of an event class.
 #[derive(Debug, Clone)]
@@ -29,20 +29,10 @@ pub(crate) struct Gather {
 /// Integers at constant places.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Section {
-    words: Vec<Word>,
+    /// Each with its place in the list of fields.
+    words: Vec<(usize, Word)>,
+    /// Those over nine bytes, or behind something that ends within a byte.
     others: Vec<(usize, FixedInteger)>,
-}
-
-/// An integer within eight bytes from a byte border on: these are loaded at once and shifted up and down.
-#[derive(Debug, Clone, Copy)]
-struct Word {
-    /// Its place in the list of fields.
-    field: usize,
-    /// Bytes behind the begin of the section.
-    byte: u32,
-    up: u8,
-    down: u8,
-    integer: FixedInteger,
 }
 
 impl Gather {
@@ -93,41 +83,12 @@ impl Section {
     /// Hands each integer to `put`, with its place in the list of fields.
     #[inline]
     pub(crate) fn read(&self, bytes: &[u8], begin: u64, mut put: impl FnMut(usize, u64)) {
-        let first = (begin / 8) as usize;
-        for word in &self.words {
-            let value = match bits::eight_bytes(bytes, first + word.byte as usize) {
-                Some(eight) => word.value(*eight),
-                None => word.integer.read(bytes, begin),
-            };
-            put(word.field, value);
+        for (field, word) in &self.words {
+            put(*field, word.read(bytes, begin));
         }
         for (field, integer) in &self.others {
             put(*field, integer.read(bytes, begin));
         }
-    }
-}
-
-impl Word {
-    /// `None` for an integer over nine bytes.
-    fn new(field: usize, integer: FixedInteger) -> Option<Self> {
-        let shift = (integer.offset % 8) as u32;
-        let unused = 64_u32.checked_sub(shift + integer.size)?;
-        let up = match integer.order {
-            ByteOrder::Little => unused,
-            ByteOrder::Big => shift,
-        };
-        let byte = u32::try_from(integer.offset / 8).ok()?;
-        Some(Self { field, byte, up: up as u8, down: (64 - integer.size) as u8, integer })
-    }
-
-    #[inline]
-    fn value(&self, eight: [u8; 8]) -> u64 {
-        let word = match self.integer.order {
-            ByteOrder::Little => u64::from_le_bytes(eight),
-            ByteOrder::Big => u64::from_be_bytes(eight),
-        };
-        let top = word << self.up;
-        if self.integer.signed { ((top as i64) >> self.down) as u64 } else { top >> self.down }
     }
 }
 
@@ -193,10 +154,9 @@ impl Compiler<'_> {
             self.finish_section();
             0
         });
-        let integer =
-            FixedInteger { offset, size: class.size, order: class.byte_order, signed: class.signed };
-        match Word::new(field, integer).filter(|_| self.begin.is_byte_border()) {
-            Some(word) => self.section.words.push(word),
+        let integer = FixedInteger::new(offset, class);
+        match Word::new(integer, self.begin) {
+            Some(word) => self.section.words.push((field, word)),
             None => self.section.others.push((field, integer)),
         }
         self.signed[field] = Some(class.signed);

@@ -68,13 +68,31 @@ fn short<const ID: u32, const TIME: u32>(cursor: &mut Cursor<'_>, now: &mut u64)
     let at = bits::align_up(cursor.at, 8);
     let word = u64::from_le_bytes(*bits::eight_bytes(cursor.bytes, (at / 8) as usize)?);
     let id = bits::low_bits(word, ID);
+    if id == bits::low_bits(u64::MAX, ID) {
+        return long(cursor, at + u64::from(ID.next_multiple_of(8)), now);
+    }
     let end = at + u64::from(ID + TIME);
-    if end > cursor.limit || id == bits::low_bits(u64::MAX, ID) {
+    if end > cursor.limit {
         return None;
     }
     cursor.at = end;
     *now = extend_time(*now, bits::low_bits(word >> ID, TIME), TIME);
     Some(id)
+}
+
+/// The long form of the same: what most headers are of traces with many classes. `at` is behind the escape id.
+#[inline]
+fn long(cursor: &mut Cursor<'_>, at: u64, now: &mut u64) -> Option<u64> {
+    let first = (at / 8) as usize;
+    let twelve: &[u8; 12] = cursor.bytes.get(first..first + 12)?.first_chunk()?;
+    let (id, time) = (twelve.first_chunk()?, twelve.last_chunk()?);
+    let end = at + 96;
+    if end > cursor.limit {
+        return None;
+    }
+    cursor.at = end;
+    *now = u64::from_le_bytes(*time);
+    Some(u32::from_le_bytes(*id).into())
 }
 
 /// Decodes a header of any form. Apart, so that the usual case is small enough to inline.

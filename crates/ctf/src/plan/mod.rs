@@ -4,14 +4,15 @@
 //! of an event: all that has a constant size is folded into one step. The *nodes* (`node`) hold the fields as a tree
 //! and are walked when somebody asks for values. Lengths and selectors live in numbered slots, so that no name is looked
 //! up while decoding; `slots` gives the numbers. `lttng` recognises LTTng's event headers, `header` decodes them without
-//! either. `variable` reads numbers of variable length, `encodings` text that is not UTF-8. `field_ref` finds fields by name, `gather` many
-//! integers at once, `ids` classes by id.
+//! either. `variable` reads numbers of variable length, `encodings` text that is not UTF-8, `fixed` what lies at a constant place.
+//! `field_ref` finds fields by name, `gather` many integers at once, `ids` classes by id.
 //!
 //! `crate::trace` finds packets and applies the plan to them.
 
 mod compile;
 mod encodings;
 mod field_ref;
+mod fixed;
 mod gather;
 mod header;
 mod ids;

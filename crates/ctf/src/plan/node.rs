@@ -61,7 +61,7 @@ pub enum Count {
 }
 
 /// How a variant chooses.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selector {
     /// Where the selecting integer is kept.
     pub slot: u32,

@@ -8,13 +8,13 @@ use crate::bits;
 use crate::schema::{ByteOrder, Encoding};
 
 /// Steps in order, and the programs of loops and options they refer to.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Program {
     steps: Vec<Step>,
 }
 
 /// One step.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
     /// Move on by this many bits.
     Skip(u64),

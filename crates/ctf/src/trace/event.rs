@@ -134,7 +134,20 @@ impl<'t> Event<'t> {
     }
 
     /// Text up to its first NUL. Text in UTF-16 and UTF-32 has no such view: [`Self::visit_field`] shows it.
+    #[inline]
     pub fn text(&self, field: &FieldRef) -> Option<&'t [u8]> {
+        if !field.is_of(self.class) {
+            return None;
+        }
+        match field.text {
+            Some(text) => Some(text.read(self.bytes, self.body)),
+            None => self.text_behind_variable_fields(field),
+        }
+    }
+
+    /// A text whose place or size depends on other fields.
+    #[inline(never)]
+    fn text_behind_variable_fields(&self, field: &FieldRef) -> Option<&'t [u8]> {
         let mut slots = Slots::new(self.class.slot_count());
         let (node, mut cursor) = self.seek_field(field, slots.get())?;
         cursor.align(node.align);
@@ -159,8 +172,8 @@ impl<'t> Event<'t> {
         if !field.is_of(self.class) {
             return None;
         }
-        if let Some(fixed) = field.fixed {
-            return Some((fixed.read(self.bytes, self.body), fixed.signed));
+        if let Some(fixed) = &field.fixed {
+            return Some((fixed.read(self.bytes, self.body), fixed.signed()));
         }
         self.integer_behind_variable_fields(field)
     }
@@ -254,6 +267,15 @@ impl<'t> Event<'t> {
     fn seek_field(&self, field: &FieldRef, slots: &mut [u64]) -> Option<(&'t Node, Cursor<'t>)> {
         if !field.is_of(self.class) {
             return None;
+        }
+        if let Some(way) = &field.way {
+            let mut cursor = self.behind_header(slots).ok()?;
+            run(way, &mut cursor, slots, &mut EmptyElements::new()).ok()?;
+            let inside = |node: &'t Node, &step: &usize| match &node.kind {
+                NodeKind::Struct(members) => Some(&members.get(step)?.1),
+                _ => None,
+            };
+            return Some((field.steps.iter().try_fold(self.node(field.scope)?, inside)?, cursor));
         }
         let (mut node, mut cursor) = self.seek(field.scope, slots).ok()??;
         for &step in &field.steps {

@@ -5,7 +5,7 @@ use isochrone_ctf::{Event, FieldRef, Trace};
 
 use super::arguments::{self, Arguments};
 use super::catalog::{self, Call, New, OnExec, What};
-use super::effect::{Created, Effect, Paired, Use, clone_flag, open_flag};
+use super::effect::{Created, Effect, Opener, Paired, Use, clone_flag, open_flag};
 use super::fields::{Fields, Numbers, Raw, Source, number};
 use super::{Entry, numbers};
 use crate::id::Name;
@@ -32,7 +32,7 @@ const FIOCLEX: i64 = 0x5451;
 pub struct EntryDecoder {
     name: Name,
     /// What the call does, if it concerns files or threads.
-    call: Option<(Call, Fields)>,
+    call: Option<(Call, Opener, Fields)>,
     /// For calls that the tracer has no class for.
     unknown: Option<Unknown>,
     /// How to write the arguments, where lines are wanted.
@@ -63,7 +63,8 @@ impl EntryDecoder {
         let call = catalog::find(name).map(|call| {
             let fields = Fields::find(stream, class, call.fields);
             let tells_address = matches!(call.what, What::Connect | What::Bind);
-            (call, if tells_address { fields.with_address(stream, class) } else { fields })
+            let fields = if tells_address { fields.with_address(stream, class) } else { fields };
+            (call, catalog::opener(name), fields)
         });
         let arguments = lines.then(|| Arguments::of_entry(name, class));
         Some(Self { name: name.into(), call, unknown, arguments })
@@ -77,7 +78,7 @@ impl EntryDecoder {
         }
         let effect = match &self.call {
             None => Effect::Nothing,
-            Some((call, fields)) => effect(*call, &self.name, &fields.of(event)),
+            Some((call, opener, fields)) => effect(*call, *opener, &fields.of(event)),
         };
         let line = self.arguments.as_ref().map(|arguments| arguments.line(event));
         Entry { name: self.name.clone(), effect, line }
@@ -92,7 +93,10 @@ impl Unknown {
         let arguments = self.arguments.as_ref().map(|field| Numbers::read(event, field)).unwrap_or_default();
         let effect = match catalog::find(&name) {
             None => Effect::Nothing,
-            Some(call) => effect(call, &name, &Raw { arguments: &arguments, places: call.places }),
+            Some(call) => {
+                let from = Raw { arguments: &arguments, places: call.places };
+                effect(call, catalog::opener(&name), &from)
+            }
         };
         let line = lines
             .then(|| arguments::hexadecimal(arguments.values.get(..arguments.count).unwrap_or_default()));
@@ -110,15 +114,14 @@ fn call_name(class: &str) -> Option<(&str, bool)> {
     Some((name, compat))
 }
 
-/// What a call does, given its arguments.
-fn effect(call: Call, name: &str, from: &impl Source) -> Effect {
-    known_effect(call, name, from).unwrap_or_default()
+/// What a call does, given its arguments; `opener`: how it is called, if it makes descriptors.
+fn effect(call: Call, opener: Opener, from: &impl Source) -> Effect {
+    known_effect(call, opener, from).unwrap_or_default()
 }
 
 /// As [`effect`]; `None` where the arguments that it needs are missing.
 #[inline]
-fn known_effect(call: Call, name: &str, from: &impl Source) -> Option<Effect> {
-    let opener = || catalog::opener(name);
+fn known_effect(call: Call, opener: Opener, from: &impl Source) -> Option<Effect> {
     let fd = |slot| from.number(slot).map(|fd| fd as i32).filter(|&fd| fd >= 0);
     let flags = |slot| from.number(slot).unwrap_or_default();
     Some(match call.what {
@@ -132,21 +135,21 @@ fn known_effect(call: Call, name: &str, from: &impl Source) -> Option<Effect> {
         What::Close => Effect::Close { fd: fd(0)? },
         What::Open => {
             let dir = from.number(0).filter(|&dir| dir != AT_FDCWD).map(|dir| dir as i32);
-            Effect::Open { call: opener(), dir, path: from.text(1), flags: flags(2) as u32 }
+            Effect::Open { call: opener, dir, path: from.text(1), flags: flags(2) as u32 }
         }
-        What::Create(new, on_exec) => return Some(creation(new, on_exec, name, from)),
+        What::Create(new, on_exec) => return Some(creation(new, on_exec, opener, from)),
         What::Socket => {
             let close_on_exec = flags(1) & SOCK_CLOEXEC != 0;
             let (family, kind, protocol) = socket(from);
-            Effect::Create { call: opener(), what: Created::Socket { family, kind, protocol }, close_on_exec }
+            Effect::Create { call: opener, what: Created::Socket { family, kind, protocol }, close_on_exec }
         }
         What::Socketpair => {
             let close_on_exec = flags(1) & SOCK_CLOEXEC != 0;
             let (family, kind, protocol) = socket(from);
-            Effect::Pair { call: opener(), what: Paired::Sockets { family, kind, protocol }, close_on_exec }
+            Effect::Pair { call: opener, what: Paired::Sockets { family, kind, protocol }, close_on_exec }
         }
         What::Pipe => Effect::Pair {
-            call: opener(),
+            call: opener,
             what: Paired::Pipe,
             close_on_exec: flags(0) as u32 & open_flag::CLOEXEC != 0,
         },
@@ -156,14 +159,14 @@ fn known_effect(call: Call, name: &str, from: &impl Source) -> Option<Effect> {
             flags: flags(2) as u32,
         },
         What::Duplicate => Effect::Duplicate {
-            call: opener(),
+            call: opener,
             fd: fd(0)?,
             to: fd(1),
             close_on_exec: flags(2) as u32 & open_flag::CLOEXEC != 0,
         },
         What::Fcntl => match from.number(1)? {
             command @ (F_DUPFD | F_DUPFD_CLOEXEC) => Effect::Duplicate {
-                call: opener(),
+                call: opener,
                 fd: fd(0)?,
                 to: None,
                 close_on_exec: command == F_DUPFD_CLOEXEC,
@@ -179,7 +182,7 @@ fn known_effect(call: Call, name: &str, from: &impl Source) -> Option<Effect> {
         What::Bind => Effect::Bind { fd: fd(0)?, local: from.address() },
         What::Listen => Effect::Listen { fd: fd(0)? },
         What::Accept => {
-            Effect::Accept { call: opener(), fd: fd(0)?, close_on_exec: flags(1) & SOCK_CLOEXEC != 0 }
+            Effect::Accept { call: opener, fd: fd(0)?, close_on_exec: flags(1) & SOCK_CLOEXEC != 0 }
         }
         What::Transfer => Effect::Transfer { from: fd(0)?, to: fd(1)? },
         What::Clone => Effect::Clone { flags: from.number(0).map(|flags| flags as u64) },
@@ -197,7 +200,7 @@ fn socket(from: &impl Source) -> (u16, u16, u16) {
 }
 
 /// A descriptor of something without a path.
-fn creation(new: New, on_exec: OnExec, name: &str, from: &impl Source) -> Effect {
+fn creation(new: New, on_exec: OnExec, call: Opener, from: &impl Source) -> Effect {
     let what = match new {
         New::Signal => {
             if let Some(fd) = from.number(1).map(|fd| fd as i32).filter(|&fd| fd >= 0) {
@@ -216,5 +219,5 @@ fn creation(new: New, on_exec: OnExec, name: &str, from: &impl Source) -> Effect
         OnExec::Close => true,
         OnExec::Keep => false,
     };
-    Effect::Create { call: catalog::opener(name), what, close_on_exec }
+    Effect::Create { call, what, close_on_exec }
 }

@@ -23,6 +23,7 @@ pub struct ExitDecoder {
 
 /// What there is beside the result.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // There is one for each event class, not for each event.
 enum Tells {
     Nothing,
     Pair(FieldRef),

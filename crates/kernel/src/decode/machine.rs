@@ -10,6 +10,7 @@ const WRITES: u64 = 1;
 
 /// How to read an event of this family.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // There is one for each event class, not for each event.
 pub(super) enum Class {
     IrqEntry { number: FieldRef, name: FieldRef },
     IrqExit { number: FieldRef, ret: Option<FieldRef> },

@@ -21,7 +21,7 @@ pub struct Decoder<'t> {
     trace: &'t Trace,
     facts: Tracer,
     /// By stream.
-    streams: Vec<StreamDecoder<'t>>,
+    streams: Vec<StreamDecoder>,
 }
 
 /// What the trace says of its tracer, as far as events mean different things for it.
@@ -46,15 +46,22 @@ enum States {
     Reported,
 }
 
-#[derive(Debug)]
-struct StreamDecoder<'t> {
-    scale: Option<&'t isochrone_ctf::schema::ClockClass>,
+/// What is known of an event before its fields are read: its class, and where it was recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'d> {
+    class: &'d ClassDecoder,
+    cpu: Option<u32>,
+    is_user: bool,
+}
+
+#[derive(Debug, Default)]
+struct StreamDecoder {
     /// Where the packet lies that `cpu` is of.
     packet: Option<usize>,
     /// Unknown where packets do not tell it: then events may.
     cpu: Option<u32>,
     /// By index of the event class, made when the first event of it comes.
-    classes: Vec<Option<ClassDecoder>>,
+    classes: Vec<Option<Box<ClassDecoder>>>,
 }
 
 /// How to read the events of one class.
@@ -89,12 +96,7 @@ struct Contexts {
 impl<'t> Decoder<'t> {
     /// For a trace; `lines`: whether system calls are to be shown as lines, which takes most of the time then.
     pub fn new(trace: &'t Trace, lines: bool) -> Self {
-        let streams = (0..trace.streams().len()).map(|stream| StreamDecoder {
-            scale: trace.clock(stream),
-            packet: None,
-            cpu: None,
-            classes: Vec::new(),
-        });
+        let streams = trace.streams().iter().map(|_| StreamDecoder::default());
         Self { trace, facts: Tracer::of(trace, lines), streams: streams.collect() }
     }
 
@@ -103,9 +105,11 @@ impl<'t> Decoder<'t> {
         self.facts.is_user
     }
 
-    /// What an event of the trace says. Amortized constant, and proportional to what the event holds.
+    /// Prepares to decode an event of the trace. Amortized constant.
+    ///
+    /// What it says is asked for in parts: a pair of such sizes would be copied.
     #[inline]
-    pub fn decode<'e>(&'e mut self, event: &Event<'e>) -> (Moment<'e>, Happening<'e>) {
+    pub fn know(&mut self, event: &Event<'_>) -> Known<'_> {
         let Self { trace, facts, streams } = self;
         let stream = &mut streams[event.stream()];
         let packet = event.packet();
@@ -119,34 +123,43 @@ impl<'t> Decoder<'t> {
             stream.classes.resize_with(event.stream_plan().events.len().max(index + 1), || None);
         }
         let class = stream.classes[index].get_or_insert_with(|| {
-            ClassDecoder::new(trace, event.stream(), event.stream_plan(), event.class(), *facts)
+            let decoder =
+                ClassDecoder::new(trace, event.stream(), event.stream_plan(), event.class(), *facts);
+            Box::new(decoder)
         });
-        let time = event.cycles().map_or(0, |cycles| raw_ns(stream.scale, cycles));
-        let cpu = stream.cpu.or_else(|| class.contexts.cpu(event)).unwrap_or(0);
-        let mut moment = Moment { time, cpu, tid: None, pid: None, comm: None, is_user: facts.is_user };
-        if let Kind::Other = class.kind {
-            return (moment, Happening::Other);
-        }
-        class.contexts.read(event, &mut moment);
-        let happening = match &class.kind {
-            Kind::Sched(class) => class.decode(event),
-            Kind::Machine(class) => class.decode(event),
-            Kind::Program(class) => Some(class.decode()),
-            Kind::Entry(decoder) => Some(Happening::SyscallEntry(decoder.decode(event))),
-            Kind::Exit(decoder) => Some(Happening::SyscallExit(decoder.decode(event))),
-            Kind::Other => None,
-        };
-        (moment, happening.unwrap_or(Happening::Other))
+        Known { class, cpu: stream.cpu, is_user: facts.is_user }
     }
 }
 
-/// Raw ns of a clock's value: what it shows, without any offset. Saturates far beyond all real clocks.
-pub fn raw_ns(clock: Option<&isochrone_ctf::schema::ClockClass>, cycles: u64) -> Time {
-    match clock {
-        Some(clock) if clock.frequency != 1_000_000_000 => {
-            clock.raw_ns(cycles).clamp(i128::from(Time::MIN + 1), i128::from(Time::MAX)) as Time
+impl<'d> Known<'d> {
+    /// Where it was recorded, and what its contexts tell, if it says anything; `time`: when, raw ns.
+    #[inline]
+    pub fn moment<'e>(&self, event: &Event<'e>, time: Time) -> Moment<'e> {
+        let contexts = &self.class.contexts;
+        let cpu = self.cpu.or_else(|| contexts.cpu(event)).unwrap_or(0);
+        let mut moment = Moment { time, cpu, tid: None, pid: None, comm: None, is_user: self.is_user };
+        if !matches!(self.class.kind, Kind::Other) {
+            contexts.read(event, &mut moment);
         }
-        _ => cycles.min(Time::MAX as u64) as Time,
+        moment
+    }
+
+    /// What it says. Proportional to what it holds.
+    #[inline]
+    pub fn happening<'e>(&self, event: &Event<'e>) -> Happening<'e>
+    where
+        'd: 'e,
+    {
+        let happening = match &self.class.kind {
+            Kind::Sched(class) => class.decode(event),
+            Kind::Machine(class) => class.decode(event),
+            Kind::Program(class) => return class.decode(),
+            Kind::Entry(decoder) => return Happening::SyscallEntry(decoder.decode(event)),
+            Kind::Exit(decoder) => return Happening::SyscallExit(decoder.decode(event)),
+            Kind::Other => None,
+        };
+        let Some(happening) = happening else { return Happening::Other };
+        happening
     }
 }
 
@@ -230,6 +243,7 @@ impl Fields<'_> {
     }
 }
 
+#[inline]
 fn int32(event: &Event<'_>, field: &FieldRef) -> Option<i32> {
     event.signed(field).map(|number| number as i32)
 }

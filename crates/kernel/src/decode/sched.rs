@@ -8,6 +8,7 @@ use crate::span::Why;
 
 /// How to read an event of this family.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // There is one for each event class, not for each event.
 pub(super) enum Class {
     Switch {
         prev: PartyFields,
