@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::border::{Border, Loss};
 use crate::brackets::Brackets;
-use crate::calls::{Exit, is_about_files};
 use crate::files::{DumpOwner, FileOp, Files};
 use crate::happening::{Happening, Moment, Party};
 use crate::id::{Name, ThreadId, Time};
@@ -18,7 +17,7 @@ use crate::lives::Lives;
 use crate::span::{BlockRequest, Migration, NetPacket, Pages, Phase, Spans};
 use crate::thread::{Epoch, Seat, Thread};
 use crate::timeline::Timeline;
-use crate::under_way::{Dues, Ended, Held};
+use crate::under_way::{Dues, Held, Seen};
 
 /// Bytes of a thread's name that the kernel keeps.
 pub(crate) const COMM: usize = 15;
@@ -216,7 +215,10 @@ impl<S: Spans> Chunk<S> {
                 let thread = self.present(moment);
                 self.begin_call(Self::keeper(thread, moment), thread, entry, at);
             }
-            Happening::SyscallExit(exit) => self.syscall_exit(moment, exit),
+            Happening::SyscallExit(exit) => {
+                let thread = self.present(moment);
+                self.end_call(Self::keeper(thread, moment), Seen { thread, at, cpu }, &exit);
+            }
             Happening::BlockIssue { device, sector, sectors, is_write } => {
                 let thread = self.current(moment);
                 self.requests.begin((device, sector), Request { at, thread, sectors, is_write });
@@ -263,20 +265,6 @@ impl<S: Spans> Chunk<S> {
                 self.cpus.or_default(cpu);
             }
         }
-    }
-
-    fn syscall_exit(&mut self, moment: &Moment<'_>, exit: Exit) {
-        let thread = self.present(moment);
-        let (at, cpu) = (moment.time, moment.cpu);
-        let (name, ret, made) = (exit.name.clone(), exit.ret, exit.made.clone());
-        let entry = self.end_call(Self::keeper(thread, moment), Ended { thread, exit, at, cpu });
-        let (name, effect) = match entry {
-            Some(entry) if !entry.effect.concerns_files() => return,
-            Some(entry) => (Some(entry.name), Some(entry.effect)),
-            None if name.as_ref().is_some_and(|name| !is_about_files(name)) => return,
-            None => (name, None),
-        };
-        self.files.note(FileOp::Call { thread, at, effect, name, ret, made }, &mut self.spans);
     }
 
     fn dump_file(
@@ -331,9 +319,14 @@ impl<S: Spans> Chunk<S> {
 
     /// A thread by its number: it is there at this time.
     pub(crate) fn numbered(&mut self, tid: i32, at: Time) -> ThreadId {
+        self.known(tid, at).0
+    }
+
+    fn known(&mut self, tid: i32, at: Time) -> (ThreadId, &mut Thread) {
         let thread = self.lives.get(tid, at);
-        self.threads.or_default(thread).first.get_or_insert(at);
-        thread
+        let there = self.threads.or_default(thread);
+        there.first.get_or_insert(at);
+        (thread, there)
     }
 
     /// A thread that an event names, unless it is an idle task.
@@ -341,8 +334,8 @@ impl<S: Spans> Chunk<S> {
         if who.tid == 0 {
             return None;
         }
-        let thread = self.numbered(who.tid, at);
-        self.threads.or_default(thread).set_comm(who.comm, at);
+        let (thread, there) = self.known(who.tid, at);
+        there.set_comm(who.comm, at);
         Some(thread)
     }
 

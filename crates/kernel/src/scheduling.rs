@@ -10,6 +10,7 @@ use crate::happening::{Left, Moment, Party};
 use crate::id::{BEGIN, Renames, ThreadId};
 use crate::span::Spans;
 use crate::thread::{Move, set_name};
+use crate::under_way::{Keeper, Ledger};
 
 impl<S: Spans> Chunk<S> {
     pub(crate) fn switch(&mut self, moment: &Moment<'_>, prev: Party<'_>, left: Left, next: Party<'_>) {
@@ -29,17 +30,26 @@ impl<S: Spans> Chunk<S> {
         }
         let next_thread = self.named_on(cpu, next, at);
         let priority = next.priority;
-        let next = (next_thread, Some(priority));
-        self.cpus.or_default(cpu).timeline.switch(cpu, at, prev_thread, next, &mut self.spans);
-        self.switch_calls(cpu, prev_thread, next_thread);
-        if !prev_thread.is_idle() {
-            let waits = &mut self.threads.or_default(prev_thread).waits;
-            waits.step(prev_thread, Move::Off { at, left }, epoch, &mut self.spans);
+        let is_first = self.is_first();
+        let Self { cpus, threads, dues, spans, .. } = self;
+        let on = cpus.or_default(cpu);
+        on.timeline.switch(cpu, at, prev_thread, (next_thread, Some(priority)), spans);
+        let here = Keeper::Cpu(cpu);
+        if prev_thread.is_idle() {
+            // Idle tasks call nothing: a switch is missing.
+            Ledger { is_first, dues, spans }.drop(&mut on.call, here);
+        } else {
+            let there = threads.or_default(prev_thread);
+            there.waits.step(prev_thread, Move::Off { at, left }, epoch, spans);
+            let off = (&mut there.call_off, Keeper::Off(prev_thread));
+            Ledger { is_first, dues, spans }.hand_on((&mut on.call, here), off);
         }
         if !next_thread.is_idle() {
-            let there = self.threads.or_default(next_thread);
+            let there = threads.or_default(next_thread);
             there.facts.priority = Some(priority);
-            there.waits.step(next_thread, Move::On { at, cpu, priority }, epoch, &mut self.spans);
+            there.waits.step(next_thread, Move::On { at, cpu, priority }, epoch, spans);
+            let off = (&mut there.call_off, Keeper::Off(next_thread));
+            Ledger { is_first, dues, spans }.hand_on(off, (&mut on.call, here));
         }
     }
 

@@ -9,9 +9,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::calls::{Entry, Exit, clone_flag};
+use crate::calls::{Effect, Entry, Exit, clone_flag, is_about_files};
 use crate::chunk::Chunk;
-use crate::files::Files;
+use crate::files::{Files, Returned};
 use crate::happening::Moment;
 use crate::id::{Renames, ThreadId, Time};
 use crate::keyed::Keyed;
@@ -53,11 +53,10 @@ pub(crate) struct Open {
     has_forked: bool,
 }
 
-/// An exit, with where and when it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ended {
+/// Where and when an exit was, and whose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
     pub(crate) thread: ThreadId,
-    pub(crate) exit: Exit,
     pub(crate) at: Time,
     pub(crate) cpu: u32,
 }
@@ -73,7 +72,7 @@ pub(crate) struct Due {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum End {
     /// It ends.
-    Exit { ended: Ended, epoch: Epoch },
+    Exit { seen: Seen, exit: Exit, epoch: Epoch },
     /// Another call begins in its place: its end is lost.
     Unseen,
 }
@@ -135,8 +134,8 @@ impl Due {
         if let Some((child, _)) = &mut self.forked {
             *child = renames.of(*child);
         }
-        if let Some(End::Exit { ended, .. }) = &mut self.end {
-            ended.thread = renames.of(ended.thread);
+        if let Some(End::Exit { seen, .. }) = &mut self.end {
+            seen.thread = renames.of(seen.thread);
         }
     }
 
@@ -148,8 +147,8 @@ impl Due {
 
     /// Tells of an end that has no begin at the begin of the trace.
     pub(crate) fn finish(&self, spans: &mut impl Spans) {
-        if let Some(End::Exit { ended, .. }) = &self.end {
-            ended.tell(spans);
+        if let Some(End::Exit { seen, exit, .. }) = &self.end {
+            seen.tell_end(exit, spans);
         }
     }
 }
@@ -164,17 +163,17 @@ impl Open {
         self.entry.effect.clone_flags()
     }
 
-    /// Ends it, and tells of that. Returns the entry if the exit is that of the same call.
-    fn close(self, ended: &Ended, epoch: Epoch, spans: &mut impl Spans) -> Option<Entry> {
-        let names_agree = ended.exit.name.as_ref().is_none_or(|name| *name == self.entry.name);
+    /// Tells that it has ended. Returns the entry if the exit is that of the same call.
+    fn close(&self, seen: Seen, exit: &Exit, epoch: Epoch, spans: &mut impl Spans) -> Option<&Entry> {
+        let Self { entry, at: begin, .. } = self;
+        let names_agree = exit.name.as_ref().is_none_or(|name| *name == entry.name);
         if self.epoch != epoch || !names_agree {
             self.tell_begin(spans);
-            ended.tell(spans);
+            seen.tell_end(exit, spans);
             return None;
         }
-        let Self { entry, at: begin, .. } = self;
-        let &Ended { thread, ref exit, at: end, cpu } = ended;
-        spans.syscall(&Syscall { thread, cpu, begin, end, entry: &entry, exit });
+        let Seen { thread, at: end, cpu } = seen;
+        spans.syscall(&Syscall { thread, cpu, begin: *begin, end, entry, exit });
         Some(entry)
     }
 
@@ -184,10 +183,72 @@ impl Open {
     }
 }
 
-impl Ended {
-    fn tell(&self, spans: &mut impl Spans) {
-        let (thread, name) = (self.thread, self.exit.name.as_ref());
-        spans.half_syscall(&HalfSyscall { thread, name, at: self.at, half: Half::End });
+impl Seen {
+    fn tell_end(self, exit: &Exit, spans: &mut impl Spans) {
+        let Self { thread, at, .. } = self;
+        spans.half_syscall(&HalfSyscall { thread, name: exit.name.as_ref(), at, half: Half::End });
+    }
+
+    /// What files are told of a call that has ended.
+    fn returned<'c>(self, entry: Option<&'c Entry>, exit: &'c Exit) -> Option<Returned<'c>> {
+        let Self { thread, at, .. } = self;
+        let (effect, name) = match entry {
+            Some(entry) => (Some(&entry.effect), None),
+            None => (None, exit.name.as_ref()),
+        };
+        let concerns_files =
+            effect.is_none_or(Effect::concerns_files) && name.is_none_or(|name| is_about_files(name));
+        concerns_files.then_some(Returned { thread, at, effect, name, ret: exit.ret, made: &exit.made })
+    }
+}
+
+/// What calls need of a chunk, beside those who keep them.
+pub(crate) struct Ledger<'c, S> {
+    pub(crate) is_first: bool,
+    pub(crate) dues: &'c mut Dues,
+    pub(crate) spans: &'c mut S,
+}
+
+impl<S: Spans> Ledger<'_, S> {
+    /// What a keeper has. It has nothing afterwards.
+    fn take(&self, held: &mut Held, keeper: Keeper) -> Held {
+        match held {
+            Held::Before if self.is_first => Held::Nothing,
+            Held::Before => {
+                *held = Held::Nothing;
+                Held::Of(keeper)
+            }
+            _ => std::mem::replace(held, self.nothing()),
+        }
+    }
+
+    /// A keeper loses what it has, and its end was not seen.
+    pub(crate) fn drop(&mut self, held: &mut Held, keeper: Keeper) {
+        match held {
+            Held::Nothing => return,
+            Held::Before if self.is_first => return,
+            Held::Before => self.lose(keeper),
+            Held::Of(before) => self.lose(*before),
+            Held::Call(open) => open.tell_begin(self.spans),
+        }
+        *held = self.nothing();
+    }
+
+    fn lose(&mut self, before: Keeper) {
+        self.dues.or_default(before).end.get_or_insert(End::Unseen);
+    }
+
+    /// One keeper gives what it has to another.
+    pub(crate) fn hand_on(&mut self, (from, giver): (&mut Held, Keeper), (to, taker): (&mut Held, Keeper)) {
+        self.drop(to, taker);
+        match self.take(from, giver) {
+            Held::Nothing => {}
+            held => *to = held,
+        }
+    }
+
+    fn nothing(&self) -> Held {
+        if self.is_first { Held::Before } else { Held::Nothing }
     }
 }
 
@@ -203,56 +264,62 @@ impl<S: Spans> Chunk<S> {
     /// A call begins.
     pub(crate) fn begin_call(&mut self, keeper: Keeper, thread: ThreadId, entry: Entry, at: Time) {
         let epoch = self.losses;
-        self.put(keeper, Held::Call(Open { thread, entry, at, epoch, has_forked: false }));
+        let (held, mut ledger, _) = self.held(keeper);
+        ledger.drop(held, keeper);
+        *held = Held::Call(Open { thread, entry, at, epoch, has_forked: false });
     }
 
-    /// A call ends. Returns its entry where that is known.
-    pub(crate) fn end_call(&mut self, keeper: Keeper, ended: Ended) -> Option<Entry> {
+    /// A call ends.
+    pub(crate) fn end_call(&mut self, keeper: Keeper, seen: Seen, exit: &Exit) {
         let epoch = self.losses;
-        match self.take(keeper) {
-            Held::Call(open) => open.close(&ended, epoch, &mut self.spans),
-            Held::Of(before) => {
-                self.dues.or_default(before).end.get_or_insert(End::Exit { ended, epoch });
-                None
+        let (held, ledger, files) = self.held(keeper);
+        let before = match held {
+            Held::Call(open) => {
+                let entry = open.close(seen, exit, epoch, ledger.spans);
+                if let Some(call) = seen.returned(entry, exit) {
+                    files.returned(&call, ledger.spans);
+                }
+                *held = ledger.nothing();
+                return;
             }
-            Held::Before | Held::Nothing => {
-                ended.tell(&mut self.spans);
-                None
+            Held::Of(before) => Some(*before),
+            Held::Before if !ledger.is_first => Some(keeper),
+            Held::Before | Held::Nothing => None,
+        };
+        match before {
+            Some(before) => {
+                let end = || End::Exit { seen, exit: exit.clone(), epoch };
+                ledger.dues.or_default(before).end.get_or_insert_with(end);
             }
+            None => seen.tell_end(exit, ledger.spans),
         }
+        if let Some(call) = seen.returned(None, exit) {
+            files.returned(&call, ledger.spans);
+        }
+        *held = ledger.nothing();
     }
 
     /// A call makes a thread. Returns the flags of the call, where it is known.
     pub(crate) fn fork_in_call(&mut self, keeper: Keeper, child: ThreadId) -> Option<u64> {
-        let (epoch, is_first) = (self.losses, self.is_first());
-        let before = match self.held(keeper) {
+        let epoch = self.losses;
+        let (held, ledger, _) = self.held(keeper);
+        let before = match held {
             Held::Call(open) => return open.fork(epoch),
-            Held::Before if !is_first => keeper,
+            Held::Before if !ledger.is_first => keeper,
             Held::Before | Held::Nothing => return None,
             Held::Of(before) => *before,
         };
-        self.dues.or_default(before).forked.get_or_insert((child, epoch));
+        ledger.dues.or_default(before).forked.get_or_insert((child, epoch));
         None
-    }
-
-    /// One thread leaves a CPU and another one comes: each takes its call along.
-    pub(crate) fn switch_calls(&mut self, cpu: u32, prev: ThreadId, next: ThreadId) {
-        let left = self.take(Keeper::Cpu(cpu));
-        match prev {
-            ThreadId::Thread { .. } => self.put(Keeper::Off(prev), left),
-            // It makes no calls: a switch is missing.
-            _ => self.drop_call(left),
-        }
-        if let ThreadId::Thread { .. } = next {
-            let brought = self.take(Keeper::Off(next));
-            self.set(Keeper::Cpu(cpu), brought);
-        }
     }
 
     /// A thread that names itself has another name from now on.
     pub(crate) fn move_call(&mut self, from: ThreadId, to: ThreadId) {
-        let call = self.take(Keeper::Named(from));
-        self.put(Keeper::Named(to), call);
+        let (from, to) = (Keeper::Named(from), Keeper::Named(to));
+        let call = self.take(from);
+        let (held, mut ledger, _) = self.held(to);
+        ledger.drop(held, to);
+        self.set(to, call);
     }
 
     /// Adds what came next: `changed` is what keepers have there, where that is not what they had before. What is due to calls
@@ -260,7 +327,7 @@ impl<S: Spans> Chunk<S> {
     pub(crate) fn append_calls(&mut self, changed: Vec<(Keeper, Held)>, right: &mut Self) {
         let mut before: Keyed<Keeper, Held> =
             changed.iter().map(|&(keeper, _)| (keeper, self.take(keeper))).collect();
-        for (keeper, mut due) in std::mem::take(&mut right.dues).into_sorted() {
+        for (keeper, mut due) in std::mem::take(&mut right.dues).into_unordered() {
             due.shift(self.losses);
             let held = before.remove(&keeper).unwrap_or_else(|| self.take(keeper));
             let held = self.settle(due, held, &mut right.files);
@@ -276,7 +343,7 @@ impl<S: Spans> Chunk<S> {
             after.push((keeper, held));
         }
         // What is left was not changed, or it is nothing and what follows overwrites it.
-        for (keeper, held) in before.into_sorted().into_iter().chain(after) {
+        for (keeper, held) in before.into_unordered().chain(after) {
             self.set(keeper, held);
         }
     }
@@ -303,56 +370,34 @@ impl<S: Spans> Chunk<S> {
         match due.end {
             None => return Held::Call(open),
             Some(End::Unseen) => open.tell_begin(&mut self.spans),
-            Some(End::Exit { ended, epoch }) => {
-                if let Some(entry) = open.close(&ended, epoch, &mut self.spans) {
-                    files.fill(ended.thread, ended.at, &entry.effect);
+            Some(End::Exit { seen, exit, epoch }) => {
+                if let Some(entry) = open.close(seen, &exit, epoch, &mut self.spans) {
+                    files.fill(seen.thread, seen.at, &entry.effect);
                 }
             }
         }
         Held::Nothing
     }
 
-    fn held(&mut self, keeper: Keeper) -> &mut Held {
-        match keeper {
-            Keeper::Cpu(cpu) => &mut self.cpus.or_default(cpu).call,
-            Keeper::Off(thread) => &mut self.threads.or_default(thread).call_off,
-            Keeper::Named(thread) => &mut self.threads.or_default(thread).call,
-        }
+    /// What a keeper has, and what is needed to change it.
+    fn held(&mut self, keeper: Keeper) -> (&mut Held, Ledger<'_, S>, &mut Files) {
+        let is_first = self.is_first();
+        let Self { cpus, threads, dues, files, spans, .. } = self;
+        let held = match keeper {
+            Keeper::Cpu(cpu) => &mut cpus.or_default(cpu).call,
+            Keeper::Off(thread) => &mut threads.or_default(thread).call_off,
+            Keeper::Named(thread) => &mut threads.or_default(thread).call,
+        };
+        (held, Ledger { is_first, dues, spans }, files)
     }
 
     fn take(&mut self, keeper: Keeper) -> Held {
-        let is_first = self.is_first();
-        let held = self.held(keeper);
-        match held {
-            Held::Before if is_first => Held::Nothing,
-            Held::Before => {
-                *held = Held::Nothing;
-                Held::Of(keeper)
-            }
-            _ if is_first => std::mem::take(held),
-            _ => std::mem::replace(held, Held::Nothing),
-        }
+        let (held, ledger, _) = self.held(keeper);
+        ledger.take(held, keeper)
     }
 
-    fn put(&mut self, keeper: Keeper, held: Held) {
-        let before = self.take(keeper);
-        self.set(keeper, held);
-        self.drop_call(before);
-    }
-
-    fn set(&mut self, keeper: Keeper, held: Held) {
-        let is_nothing = self.is_first() && matches!(held, Held::Nothing);
-        *self.held(keeper) = if is_nothing { Held::Before } else { held };
-    }
-
-    /// Nobody keeps a call any more, and its end was not seen.
-    fn drop_call(&mut self, held: Held) {
-        match held {
-            Held::Before | Held::Nothing => {}
-            Held::Of(before) => {
-                self.dues.or_default(before).end.get_or_insert(End::Unseen);
-            }
-            Held::Call(open) => open.tell_begin(&mut self.spans),
-        }
+    fn set(&mut self, keeper: Keeper, value: Held) {
+        let (held, ledger, _) = self.held(keeper);
+        *held = if matches!(value, Held::Nothing) { ledger.nothing() } else { value };
     }
 }

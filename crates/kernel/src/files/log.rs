@@ -3,20 +3,25 @@
 //! A log is in a normal form that does not depend on how it came about: uses between two other operations are added up by
 //! thread and descriptor, and nothing is said twice.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::op::{FileOp, Step, Tally, is_unknown, step};
+use super::op::{FileOp, Tally, is_unknown};
+use super::returned::{OneUse, Returned, Step};
+use super::span::Uses;
 use crate::calls::Effect;
-use crate::id::{ThreadId, Time};
+use crate::id::{Renames, ThreadId, Time};
 use crate::keyed::Keyed;
+
+/// Uses added up, by thread and descriptor.
+pub(super) type Sums = Keyed<(ThreadId, i32), Tally>;
 
 /// A place in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Item {
     /// Uses of descriptors; never two such items one behind the other.
-    Uses(BTreeMap<(ThreadId, i32), Tally>),
+    Uses(Sums),
     /// Something else.
     Op(FileOp),
 }
@@ -63,13 +68,21 @@ impl Log {
         self.items.push_back(Item::Op(op));
     }
 
-    /// Adds uses.
-    pub(super) fn tally(&mut self, thread: ThreadId, fd: i32, tally: Tally) {
+    /// Adds a use.
+    pub(super) fn count(&mut self, one: &OneUse) {
         if !matches!(self.items.back(), Some(Item::Uses(_))) {
-            self.items.push_back(Item::Uses(BTreeMap::new()));
+            self.items.push_back(Item::Uses(Sums::default()));
         }
         if let Some(Item::Uses(uses)) = self.items.back_mut() {
-            put(uses, thread, fd, tally);
+            count(uses, one);
+        }
+    }
+
+    /// Adds uses.
+    pub(super) fn add(&mut self, more: Sums) {
+        match self.items.back_mut() {
+            Some(Item::Uses(uses)) => join(uses, more),
+            _ => self.items.push_back(Item::Uses(more)),
         }
     }
 
@@ -77,16 +90,30 @@ impl Log {
     pub(super) fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect) {
         let is_it = |item: &Item| matches!(item, Item::Op(FileOp::Call { thread: of, at: when, effect: None, .. }) if (*of, *when) == (thread, at));
         let Some(index) = self.items.iter().position(is_it) else { return };
-        let Some(Item::Op(mut op)) = self.items.remove(index) else { return };
-        if let FileOp::Call { effect: place, .. } = &mut op {
-            *place = Some(effect.clone());
-        }
-        match step(op) {
+        let Some(Item::Op(op)) = self.items.remove(index) else { return };
+        let Some(call) = op.returned() else { return };
+        let call = Returned { effect: Some(effect), ..call };
+        match call.step() {
             Step::Nothing => self.join(index),
-            Step::Op(op) => self.items.insert(index, Item::Op(op)),
+            Step::More => self.items.insert(index, Item::Op(call.to_op())),
             Step::Use(one) => self.fill_uses(index, [Some(one), None]),
             Step::Uses(one, two) => self.fill_uses(index, [Some(one), Some(two)]),
         }
+    }
+
+    /// Gives threads their new names. Returns whether something was told of each of two that turn out to be one.
+    pub(super) fn rename(&mut self, renames: &Renames) -> bool {
+        for item in &mut self.items {
+            match item {
+                Item::Uses(uses) => {
+                    uses.rekey(|&(thread, fd)| (renames.of(thread), fd), |there, more| there.add(&more));
+                }
+                Item::Op(op) => op.rename(renames),
+            }
+        }
+        let mut is_told_twice = false;
+        self.pids.rekey(|&thread| renames.of(thread), |_, _| is_told_twice = true);
+        is_told_twice
     }
 
     /// Says whether a thread that was made shares its table.
@@ -101,10 +128,10 @@ impl Log {
         }
     }
 
-    fn fill_uses(&mut self, index: usize, new: [Option<super::op::OneUse>; 2]) {
-        let mut uses = BTreeMap::new();
-        for (thread, fd, tally) in new.into_iter().flatten() {
-            put(&mut uses, thread, fd, tally);
+    fn fill_uses(&mut self, index: usize, new: [Option<OneUse>; 2]) {
+        let mut uses = Sums::default();
+        for one in new.into_iter().flatten() {
+            count(&mut uses, &one);
         }
         self.items.insert(index, Item::Uses(uses));
         // First with what is behind: the place before then has the right neighbour.
@@ -122,21 +149,20 @@ impl Log {
         if let (Some(Item::Uses(later)), Some(Item::Uses(uses))) =
             (self.items.remove(index), self.items.get_mut(before))
         {
-            for ((thread, fd), tally) in later {
-                put(uses, thread, fd, tally);
-            }
+            join(uses, later);
         }
     }
 
     /// Takes the next operation out if it is known whose it is; uses before it go to `uses`, of all known threads.
-    pub(super) fn next_ready(&mut self, mut uses: impl FnMut(ThreadId, i32, Tally)) -> Option<FileOp> {
+    pub(super) fn next_ready(&mut self, mut uses: impl FnMut(ThreadId, i32, &Tally)) -> Option<FileOp> {
         if let Some(Item::Uses(first)) = self.items.front_mut() {
-            for ((thread, fd), tally) in std::mem::take(first) {
-                match is_unknown(thread) {
-                    true => put(first, thread, fd, tally),
-                    false => uses(thread, fd, tally),
+            first.retain(|&(thread, fd), tally| {
+                let waits = is_unknown(thread);
+                if !waits {
+                    uses(thread, fd, tally);
                 }
-            }
+                waits
+            });
             if !first.is_empty() {
                 return None;
             }
@@ -174,13 +200,13 @@ impl Log {
     }
 }
 
-fn put(uses: &mut BTreeMap<(ThreadId, i32), Tally>, thread: ThreadId, fd: i32, tally: Tally) {
-    match uses.entry((thread, fd)) {
-        std::collections::btree_map::Entry::Vacant(place) => {
-            place.insert(tally);
-        }
-        std::collections::btree_map::Entry::Occupied(mut place) => place.get_mut().add(&tally),
-    }
+fn count(uses: &mut Sums, one: &OneUse) {
+    let nothing = || Tally { first: one.at, uses: Uses::default() };
+    uses.or_insert_with((one.thread, one.fd), nothing).count(one);
+}
+
+fn join(uses: &mut Sums, more: Sums) {
+    uses.absorb(more, |there, tally| there.add(&tally));
 }
 
 /// Only the items count: the rest follows from them, or was executed already.

@@ -9,6 +9,7 @@ mod log;
 mod machine;
 mod op;
 mod open;
+mod returned;
 mod span;
 
 #[cfg(test)]
@@ -18,14 +19,15 @@ mod rules;
 
 use serde::{Deserialize, Serialize};
 
-use self::log::{Item, Log, Told};
+use self::log::{Item, Log, Sums, Told};
 use self::machine::Machine;
-use self::op::{Step, Tally, step};
+use self::returned::{OneUse, Step};
 use crate::calls::Effect;
 use crate::id::{Renames, ThreadId, Time};
 use crate::span::Spans;
 
 pub use op::{DumpOwner, FileOp};
+pub use returned::Returned;
 pub use span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
 
 /// The file descriptors of a host, in a piece of its trace.
@@ -49,26 +51,31 @@ impl Files {
         self.machine.is_some() && self.log.is_empty()
     }
 
-    /// Takes the next operation. Logarithmic in what is open.
+    /// Takes the next operation. Constant for one descriptor, linear in what is open in a table for what concerns all of it.
     ///
     /// No [`FileOp::Member`] may come behind the exit of its thread, which would be there again.
     pub fn note(&mut self, op: FileOp, spans: &mut impl Spans) {
-        match step(op) {
+        match op.returned() {
+            Some(call) => self.returned(&call, spans),
+            None => self.take(op, spans),
+        }
+    }
+
+    /// Takes a call as the next operation: as [`Self::note`] does, and nothing is copied unless it must be kept.
+    pub fn returned(&mut self, call: &Returned<'_>, spans: &mut impl Spans) {
+        match call.step() {
             Step::Nothing => {}
-            Step::Use(one) => self.note_use(one.0, one.1, one.2),
+            Step::Use(one) => self.note_use(one),
             Step::Uses(one, two) => {
-                self.note_use(one.0, one.1, one.2);
-                self.note_use(two.0, two.1, two.2);
+                self.note_use(one);
+                self.note_use(two);
             }
-            Step::Op(op) => {
-                if self.is_redundant(&op) {
-                    return;
+            Step::More => match &mut self.machine {
+                Some(machine) if self.log.is_empty() && !op::is_unknown(call.thread) => {
+                    machine.returned(call, spans);
                 }
-                match &mut self.machine {
-                    Some(machine) if self.log.is_empty() && !op.is_blocked() => machine.run(op, spans),
-                    _ => self.log.push(op),
-                }
-            }
+                _ => self.log.push(call.to_op()),
+            },
         }
     }
 
@@ -89,12 +96,8 @@ impl Files {
         self.settle(spans);
         for item in right.log.into_items() {
             match item {
-                Item::Uses(uses) => {
-                    for ((thread, fd), tally) in uses {
-                        self.note_use(thread, fd, tally);
-                    }
-                }
-                Item::Op(op) => self.note(op, spans),
+                Item::Uses(uses) => self.note_uses(uses),
+                Item::Op(op) => self.take(op, spans),
             }
         }
     }
@@ -102,22 +105,19 @@ impl Files {
     /// Threads turned out to be others. What was executed knows them already: only the log changes. Linear in the log.
     /// [`Self::settle`] afterwards executes what has become known.
     pub fn rename(&mut self, renames: &Renames) {
-        if renames.is_empty() || self.log.is_empty() {
+        if renames.is_empty() {
             return;
         }
+        let is_told_twice = self.log.rename(renames);
+        if !is_told_twice && self.machine.is_none() {
+            return;
+        }
+        // What is told of a thread was told already, or the machine may know it.
         for item in std::mem::take(&mut self.log).into_items() {
             match item {
-                Item::Uses(uses) => {
-                    for ((thread, fd), tally) in uses {
-                        self.log.tally(renames.of(thread), fd, tally.renamed(renames));
-                    }
-                }
-                Item::Op(mut op) => {
-                    op.rename(renames);
-                    if !self.is_redundant(&op) {
-                        self.log.push(op);
-                    }
-                }
+                Item::Uses(uses) => self.log.add(uses),
+                Item::Op(op) if self.is_redundant(&op) => {}
+                Item::Op(op) => self.log.push(op),
             }
         }
     }
@@ -125,8 +125,8 @@ impl Files {
     /// Executes all operations in the log up to the first of a thread that nobody knows yet.
     pub fn settle(&mut self, spans: &mut impl Spans) {
         let Some(machine) = &mut self.machine else { return };
-        while let Some(op) = self.log.next_ready(|thread, fd, tally| machine.use_file(thread, fd, &tally)) {
-            machine.run(op, spans);
+        while let Some(op) = self.log.next_ready(|thread, fd, tally| machine.use_file(thread, fd, tally)) {
+            machine.run(&op, spans);
         }
     }
 
@@ -136,23 +136,45 @@ impl Files {
         for item in self.log.into_items() {
             match item {
                 Item::Uses(uses) => {
-                    for ((thread, fd), tally) in uses {
-                        machine.use_file(thread, fd, &tally);
+                    for (&(thread, fd), tally) in uses.unordered() {
+                        machine.use_file(thread, fd, tally);
                     }
                 }
-                Item::Op(op) => machine.run(op, spans),
+                Item::Op(op) => machine.run(&op, spans),
             }
         }
         machine.finish(end, spans);
     }
 
-    /// Uses of descriptors can be added up in any order as long as nothing else comes between.
-    fn note_use(&mut self, thread: ThreadId, fd: i32, tally: Tally) {
+    /// Takes an operation that is in its normal form.
+    fn take(&mut self, op: FileOp, spans: &mut impl Spans) {
+        if self.is_redundant(&op) {
+            return;
+        }
         match &mut self.machine {
-            Some(machine) if !op::is_unknown(thread) && self.log.is_at_most_uses() => {
-                machine.use_file(thread, fd, &tally);
+            Some(machine) if self.log.is_empty() && !op.is_blocked() => machine.run(&op, spans),
+            _ => self.log.push(op),
+        }
+    }
+
+    /// As [`Self::note_uses`], of one: most of what happens to files is this.
+    #[inline]
+    fn note_use(&mut self, one: OneUse) {
+        match &mut self.machine {
+            Some(machine) if !op::is_unknown(one.thread) && self.log.is_at_most_uses() => {
+                machine.use_once(one);
             }
-            _ => self.log.tally(thread, fd, tally),
+            _ => self.log.count(&one),
+        }
+    }
+
+    /// Uses of descriptors can be added up in any order as long as nothing else comes between.
+    fn note_uses(&mut self, uses: Sums) {
+        self.log.add(uses);
+        if let Some(machine) = &mut self.machine
+            && self.log.is_at_most_uses()
+        {
+            self.log.next_ready(|thread, fd, tally| machine.use_file(thread, fd, tally));
         }
     }
 

@@ -1,16 +1,12 @@
-//! The operations on tables of file descriptors, and the normal form of one.
+//! The operations on tables of file descriptors.
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
+use super::returned::{OneUse, Returned};
 use super::span::Uses;
-use crate::calls::{Effect, Made, Use};
+use crate::calls::{Effect, Made};
 use crate::id::{Name, Renames, ThreadId, Time};
-
-const EBADF: i64 = -9;
-const EINTR: i64 = -4;
-const EALREADY: i64 = -114;
-const EINPROGRESS: i64 = -115;
 
 /// Something that happened to file descriptors. Times are raw ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,23 +95,25 @@ pub enum DumpOwner {
 }
 
 impl FileOp {
-    /// The threads that it names.
-    fn threads(&self) -> [Option<ThreadId>; 2] {
+    /// The call that it is, if it is one.
+    pub(super) fn returned(&self) -> Option<Returned<'_>> {
+        let Self::Call { thread, at, effect, name, ret, made } = self else { return None };
+        let (effect, name) = (effect.as_ref(), name.as_ref());
+        Some(Returned { thread: *thread, at: *at, effect, name, ret: *ret, made })
+    }
+
+    /// Whether it names a thread that nobody knows yet.
+    pub(super) fn is_blocked(&self) -> bool {
         match *self {
             Self::Call { thread, .. }
             | Self::Exec { thread, .. }
             | Self::Exit { thread, .. }
             | Self::Member { thread, .. }
             | Self::DumpOwner { thread, .. }
-            | Self::DumpFile { owner: DumpOwner::Thread(thread), .. } => [Some(thread), None],
-            Self::Fork { parent, child, .. } => [Some(parent), Some(child)],
-            Self::DumpFile { .. } | Self::Lost { .. } => [None, None],
+            | Self::DumpFile { owner: DumpOwner::Thread(thread), .. } => is_unknown(thread),
+            Self::Fork { parent, child, .. } => is_unknown(parent) || is_unknown(child),
+            Self::DumpFile { .. } | Self::Lost { .. } => false,
         }
-    }
-
-    /// Whether it names a thread that nobody knows yet.
-    pub(super) fn is_blocked(&self) -> bool {
-        self.threads().into_iter().flatten().any(is_unknown)
     }
 
     /// Gives threads their new names.
@@ -144,8 +142,8 @@ pub(super) fn is_unknown(thread: ThreadId) -> bool {
 /// What a thread did with a descriptor, added up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
-    /// The first use, and whose that was: equal times are told apart by the thread, not by who came first.
-    pub(super) first: (Time, ThreadId),
+    /// The first use.
+    pub(super) first: Time,
     pub(super) uses: Uses,
 }
 
@@ -156,66 +154,9 @@ impl Tally {
         self.uses.add(&other.uses);
     }
 
-    /// The same by other names.
-    pub(super) fn renamed(mut self, renames: &Renames) -> Self {
-        self.first.1 = renames.of(self.first.1);
-        self
-    }
-}
-
-/// Whose, which descriptor, what.
-pub(super) type OneUse = (ThreadId, i32, Tally);
-
-/// An operation in its normal form.
-pub(super) enum Step {
-    /// It changes nothing.
-    Nothing,
-    /// It uses a descriptor.
-    Use(OneUse),
-    /// It uses two.
-    Uses(OneUse, OneUse),
-    /// Anything else.
-    Op(FileOp),
-}
-
-/// The normal form: what does not matter is left out, so that it cannot make a difference.
-pub(super) fn step(op: FileOp) -> Step {
-    let FileOp::Call { thread, at, effect: Some(effect), ret, made, .. } = op else { return Step::Op(op) };
-    let tally = |fd, uses| (thread, fd, Tally { first: (at, thread), uses });
-    let failed = || Uses { errors: 1, ..Uses::default() };
-    let used = |what| {
-        let bytes = ret as u64;
-        match what {
-            _ if ret < 0 => failed(),
-            Use::Read => Uses { reads: 1, read_bytes: bytes, ..Uses::default() },
-            Use::Write => Uses { writes: 1, written_bytes: bytes, ..Uses::default() },
-            Use::Other => Uses { others: 1, ..Uses::default() },
-        }
-    };
-    match effect {
-        Effect::Nothing | Effect::Clone { .. } => Step::Nothing,
-        // Nothing was open there. Of other errors nobody knows whether the kernel looked for the descriptor first.
-        Effect::Use { .. } | Effect::Transfer { .. } if ret == EBADF => Step::Nothing,
-        Effect::Use { fd, what } => Step::Use(tally(fd, used(what))),
-        Effect::Transfer { from, to } => {
-            Step::Uses(tally(from, used(Use::Read)), tally(to, used(Use::Write)))
-        }
-        Effect::Connect { fd, .. } if ret < 0 && !matches!(ret, EINTR | EALREADY | EINPROGRESS) => {
-            if ret == EBADF { Step::Nothing } else { Step::Use(tally(fd, failed())) }
-        }
-        Effect::Bind { fd, .. } | Effect::Listen { fd } | Effect::Accept { fd, .. }
-            if ret < 0 && ret != EBADF =>
-        {
-            Step::Use(tally(fd, failed()))
-        }
-        Effect::Connect { .. } => {
-            Step::Op(FileOp::Call { thread, at, effect: Some(effect), name: None, ret, made })
-        }
-        // Linux closes a descriptor whatever comes of it, unless there was none.
-        Effect::Close { .. } if ret != EBADF => {
-            Step::Op(FileOp::Call { thread, at, effect: Some(effect), name: None, ret, made })
-        }
-        _ if ret < 0 => Step::Nothing,
-        effect => Step::Op(FileOp::Call { thread, at, effect: Some(effect), name: None, ret, made }),
+    /// Adds one.
+    pub(super) fn count(&mut self, one: &OneUse) {
+        self.first = self.first.min(one.at);
+        self.uses.count(one.did);
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::op::Tally;
+use super::returned::Did;
 use super::span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use crate::id::{Name, ThreadId, Time};
 
@@ -46,28 +47,47 @@ impl Open {
         Self { thread: Some(thread), opened_by, kind, ..Self::sighted(at, losses) }
     }
 
-    /// Another one of the same file.
-    pub(super) fn copy(&self, thread: ThreadId, at: Time, opened_by: OpenedBy, losses: u64) -> Self {
-        Self { name: self.name.clone(), ..Self::new(thread, at, opened_by, self.kind.clone(), losses) }
+    /// Another one of the same file, as doubtful as that.
+    pub(super) fn copy(&self, thread: ThreadId, at: Time, opened_by: OpenedBy) -> Self {
+        Self { name: self.name.clone(), ..Self::new(thread, at, opened_by, self.kind.clone(), self.losses) }
     }
 
     /// Counts uses. In whatever order they come, the result is the same.
-    pub(super) fn count(&mut self, tally: &Tally) {
+    pub(super) fn count(&mut self, thread: ThreadId, tally: &Tally) {
         self.uses.add(&tally.uses);
-        self.first_use = Some(self.first_use.map_or(tally.first, |first| first.min(tally.first)));
+        self.used(thread, tally.first);
+    }
+
+    /// As [`Self::count`], of one.
+    #[inline]
+    pub(super) fn count_one(&mut self, thread: ThreadId, at: Time, did: Did) {
+        self.uses.count(did);
+        self.used(thread, at);
+    }
+
+    /// Somebody used it. Equal times are told apart by the thread, not by who came first.
+    #[inline]
+    fn used(&mut self, thread: ThreadId, at: Time) {
+        if self.first_use.is_none_or(|first| (at, thread) < first) {
+            self.first_use = Some((at, thread));
+        }
         if self.opened_by == OpenedBy::Unknown {
-            self.begin = self.begin.min(tally.first.0);
+            self.begin = self.begin.min(at);
         }
     }
 
     /// Somebody did something with it that is no mere use.
     pub(super) fn touch(&mut self, thread: ThreadId, at: Time) {
-        let uses = Uses { others: 1, ..Uses::default() };
-        self.count(&Tally { first: (at, thread), uses });
+        self.count_one(thread, at, Did::Other);
     }
 
-    /// Puts what is known of the same descriptor beside: two tables turned out to be one.
-    pub(super) fn unite(&mut self, other: Self) {
+    /// Puts what is known of the same descriptor beside: two tables turned out to be one. If both were seen to be opened, they
+    /// were two files one after the other: the later one stays, and the first is returned.
+    pub(super) fn unite(&mut self, other: Self) -> Option<Self> {
+        if self.begin_bound() == Bound::Hard && other.begin_bound() == Bound::Hard {
+            let is_later = (other.begin, other.thread) > (self.begin, self.thread);
+            return Some(if is_later { std::mem::replace(self, other) } else { other });
+        }
         let (first, uses) = (other.first_use, other.uses);
         if self.begin_bound() == Bound::Soft && other.begin_bound() == Bound::Hard {
             let before = std::mem::replace(self, other);
@@ -80,6 +100,7 @@ impl Open {
         }
         self.uses.add(&uses);
         self.first_use = [self.first_use, first].into_iter().flatten().min();
+        None
     }
 
     /// Takes a name and a kind where none was known.

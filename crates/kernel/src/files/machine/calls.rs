@@ -1,8 +1,10 @@
 //! System calls that succeeded.
 
 use super::super::open::Open;
+use super::super::returned::Returned;
 use super::super::span::{ClosedBy, FileKind, OpenedBy, Socket};
 use super::Machine;
+use super::tables::tell;
 use crate::calls::{Created, Effect, Made, Opener, Paired, clone_flag, open_flag};
 use crate::id::{Name, ThreadId, Time};
 use crate::span::Spans;
@@ -14,42 +16,41 @@ const RANGE_CLOEXEC: u32 = 4;
 
 impl Machine {
     /// A call returned and did what it does.
-    pub(super) fn call(
-        &mut self,
-        thread: ThreadId,
-        at: Time,
-        effect: Effect,
-        ret: i64,
-        made: &Made,
-        spans: &mut impl Spans,
-    ) {
-        match effect {
+    pub(super) fn call(&mut self, call: &Returned<'_>, effect: &Effect, spans: &mut impl Spans) {
+        let &Returned { thread, at, ret, made, .. } = call;
+        match *effect {
             // Counted elsewhere, or nothing to count.
             Effect::Nothing | Effect::Clone { .. } | Effect::Use { .. } | Effect::Transfer { .. } => {}
-            Effect::Open { call, dir, path, flags } => {
-                let name = self.resolved(thread, dir, &path);
+            Effect::Open { call, dir, ref path, flags } => {
+                let name = self.resolved(thread, dir, path);
                 let kind =
                     if flags & open_flag::DIRECTORY != 0 { FileKind::Directory } else { FileKind::File };
-                let file = Open { name, ..self.new_file(thread, at, call, kind) };
-                self.open(thread, ret, file, flags & open_flag::CLOEXEC != 0, spans);
+                let close_on_exec = flags & open_flag::CLOEXEC != 0;
+                let file = Open { name, close_on_exec, ..self.new_file(thread, at, call, kind) };
+                self.open(thread, ret, file, spans);
             }
-            Effect::Create { call, what, close_on_exec } => {
+            Effect::Create { call, ref what, close_on_exec } => {
                 let (kind, name) = created(what);
-                let file = Open { name, ..self.new_file(thread, at, call, kind) };
-                self.open(thread, ret, file, close_on_exec, spans);
+                let file = Open { name, close_on_exec, ..self.new_file(thread, at, call, kind) };
+                self.open(thread, ret, file, spans);
             }
             Effect::Pair { call, what, close_on_exec } => {
                 if let Made::Pair(first, second) = *made {
                     for (fd, kind) in ends(what, first, second) {
-                        let file = self.new_file(thread, at, call, kind);
-                        self.open(thread, fd.into(), file, close_on_exec, spans);
+                        let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind) };
+                        self.open(thread, fd.into(), file, spans);
                     }
                 }
             }
             Effect::Close { fd } => {
-                self.file(thread, fd, at);
                 let end = self.end(at, ClosedBy::Close, thread);
-                self.table(thread).close(fd, end, spans);
+                let table = self.table(thread);
+                if fd < 0 {
+                    return;
+                }
+                // It was there, whether or not anybody has seen it.
+                let file = table.files.remove(&fd).unwrap_or_else(|| Open::sighted(at, end.losses));
+                tell(file, fd, table.pid, end, spans);
             }
             Effect::CloseRange { first, last, flags } => {
                 self.close_range(thread, at, [first, last], flags, spans);
@@ -58,11 +59,10 @@ impl Machine {
                 if to == Some(fd) {
                     return self.touch(thread, fd, at);
                 }
-                let losses = self.losses;
                 let opened_by = OpenedBy::Call(call);
                 let Some(copy) = self.file(thread, fd, at).map(|file| {
                     file.touch(thread, at);
-                    file.copy(thread, at, opened_by, losses)
+                    Open { close_on_exec, ..file.copy(thread, at, opened_by) }
                 }) else {
                     return;
                 };
@@ -70,11 +70,11 @@ impl Machine {
                     let end = self.end(at, ClosedBy::Replaced, thread);
                     self.table(thread).close(to, end, spans);
                 }
-                self.open(thread, ret, copy, close_on_exec, spans);
+                self.open(thread, ret, copy, spans);
             }
             Effect::CloseOnExec { fd, on } => {
-                self.touch(thread, fd, at);
                 if let Some(file) = self.file(thread, fd, at) {
+                    file.touch(thread, at);
                     file.close_on_exec = on;
                 }
             }
@@ -88,8 +88,9 @@ impl Machine {
                     like = *socket;
                 });
                 let socket = Socket { peer: peer(made), is_listening: false, other: None, ..like };
-                let file = self.new_file(thread, at, call, FileKind::Socket(socket));
-                self.open(thread, ret, file, close_on_exec, spans);
+                let kind = FileKind::Socket(socket);
+                let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind) };
+                self.open(thread, ret, file, spans);
             }
             Effect::Unshare { flags } => {
                 if flags & clone_flag::FILES != 0 {
@@ -101,24 +102,16 @@ impl Machine {
     }
 
     /// A descriptor that a call has just made.
+    #[inline]
     pub(super) fn new_file(&self, thread: ThreadId, at: Time, call: Opener, kind: FileKind) -> Open {
         Open::new(thread, at, OpenedBy::Call(call), kind, self.losses)
     }
 
     /// Puts a descriptor in its place. If there was one, nobody saw it being closed.
-    pub(super) fn open(
-        &mut self,
-        thread: ThreadId,
-        fd: i64,
-        file: Open,
-        close_on_exec: bool,
-        spans: &mut impl Spans,
-    ) {
+    pub(super) fn open(&mut self, thread: ThreadId, fd: i64, file: Open, spans: &mut impl Spans) {
         let Some(fd) = i32::try_from(fd).ok().filter(|&fd| fd >= 0) else { return };
-        let end = self.end(file.begin, ClosedBy::Unseen, thread);
-        let table = self.table(thread);
-        table.close(fd, end, spans);
-        table.files.insert(fd, Open { close_on_exec, ..file });
+        let unseen = self.end(file.begin, ClosedBy::Unseen, thread);
+        self.table(thread).open(fd, file, unseen, spans);
     }
 
     fn touch(&mut self, thread: ThreadId, fd: i32, at: Time) {
@@ -158,13 +151,12 @@ impl Machine {
         let end = self.end(at, ClosedBy::CloseRange, thread);
         let table = self.table(thread);
         if flags & RANGE_CLOEXEC != 0 {
-            table.files.range_mut(first..=last).for_each(|(_, file)| file.close_on_exec = true);
+            let all = table.files.unordered_mut();
+            all.filter(|(fd, _)| (first..=last).contains(*fd))
+                .for_each(|(_, file)| file.close_on_exec = true);
             return;
         }
-        let fds: Vec<i32> = table.files.range(first..=last).map(|(&fd, _)| fd).collect();
-        for fd in fds {
-            table.close(fd, end, spans);
-        }
+        table.close_all(|fd, _| (first..=last).contains(&fd), end, spans);
     }
 
     /// The name of a file that is opened by a path.
@@ -181,16 +173,18 @@ impl Machine {
 }
 
 /// Kind and name of what has no path.
-pub(super) fn created(what: Created) -> (FileKind, Name) {
-    let kind = match what {
+pub(super) fn created(what: &Created) -> (FileKind, Name) {
+    let kind = match *what {
         Created::Socket { family, kind, protocol } => FileKind::Socket(Socket {
             family: Some(family),
             kind: Some(kind),
             protocol: Some(protocol),
             ..Socket::default()
         }),
-        Created::Memory(name) => return (FileKind::Memory, compact_str::format_compact!("/memfd:{name}")),
-        Created::Queue(name) => return (FileKind::Queue, name),
+        Created::Memory(ref name) => {
+            return (FileKind::Memory, compact_str::format_compact!("/memfd:{name}"));
+        }
+        Created::Queue(ref name) => return (FileKind::Queue, name.clone()),
         Created::Event => FileKind::Event,
         Created::Epoll => FileKind::Epoll,
         Created::Timer => FileKind::Timer,

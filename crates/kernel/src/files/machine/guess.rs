@@ -1,24 +1,17 @@
 //! Calls of which only the exit was seen: what their names and results tell.
 
+use super::super::returned::Returned;
 use super::super::span::{ClosedBy, FileKind, Socket};
 use super::Machine;
 use super::calls::{created, ends, peer};
 use crate::calls::{Made, Opener, Paired, created_by};
-use crate::id::{ThreadId, Time};
 use crate::span::Spans;
 
 impl Machine {
     /// A call of this name returned; nobody knows its arguments. What it made is there, of what it is called for; of what it
     /// did to others nothing is known.
-    pub(super) fn guess(
-        &mut self,
-        thread: ThreadId,
-        at: Time,
-        name: &str,
-        ret: i64,
-        made: &Made,
-        spans: &mut impl Spans,
-    ) {
+    pub(super) fn guess(&mut self, call: &Returned<'_>, name: &str, spans: &mut impl Spans) {
+        let &Returned { thread, at, ret, made, .. } = call;
         if ret < 0 {
             return;
         }
@@ -33,7 +26,7 @@ impl Machine {
                 let Made::Pair(first, second) = *made else { return };
                 for (fd, kind) in pair(call, first, second) {
                     let file = self.new_file(thread, at, call, kind);
-                    self.open(thread, fd.into(), file, false, spans);
+                    self.open(thread, fd.into(), file, spans);
                 }
                 return;
             }
@@ -48,7 +41,7 @@ impl Machine {
             | Opener::Creat
             | Opener::OpenByHandle
             | Opener::OpenTree => FileKind::File,
-            call => created_by(call.name()).map_or(FileKind::Other, |what| created(what).0),
+            call => created_by(call.name()).map_or(FileKind::Other, |what| created(&what).0),
         };
         if matches!(call, Opener::Dup2 | Opener::Dup3) {
             let end = self.end(at, ClosedBy::Replaced, thread);
@@ -57,7 +50,7 @@ impl Machine {
             }
         }
         let file = self.new_file(thread, at, call, kind);
-        self.open(thread, ret, file, false, spans);
+        self.open(thread, ret, file, spans);
     }
 }
 

@@ -344,3 +344,16 @@ fn threads_that_nobody_knows_wait_for_their_names() {
     assert!(files.is_settled());
     assert_eq!(told.0.iter().map(shown).collect::<Vec<_>>(), ["10 fd 3 [5 9] close /x"]);
 }
+
+#[test]
+fn a_descriptor_of_two_tables_that_are_one() {
+    // Both were seen to be opened: it was closed in between.
+    check(
+        vec![member(10, 10), opened(10, 5, "/x", 3), opened(11, 7, "/y", 3), member(11, 10)],
+        &["10 fd 3 [5 7) unseen /x", "11 fd 3 [7 1000) end /y"],
+    );
+    check(
+        vec![opened(11, 4, "/x", 3), member(10, 10), opened(10, 5, "/y", 3), member(11, 10)],
+        &["11 fd 3 [4 5) unseen /x", "10 fd 3 [5 1000) end /y"],
+    );
+}

@@ -1,0 +1,247 @@
+//! Tables of descriptors by name, and who sits at which.
+//!
+//! All that is done with a descriptor begins with a look for the table of a thread. So seats hold places in a list, and that
+//! look is one into a hash table. A place depends on what was freed before: it is never told, and what is written and compared
+//! has the names of tables instead.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::super::open::{End, Open};
+use crate::id::{ThreadId, Time};
+use crate::keyed::Keyed;
+use crate::span::Spans;
+
+/// What a table is called: how it was made, so that the name depends on nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(super) enum TableKey {
+    /// The one that a thread of no known process had when it was first seen.
+    Thread(ThreadId),
+    /// The one that a process had when one of its threads was first seen.
+    Process(i32),
+    /// One that the dump told of before it was known whose it is.
+    Dump(u64),
+    /// A copy that was made for a thread at a time.
+    Copy(ThreadId, Time),
+}
+
+/// A table of descriptors.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Table {
+    /// What is open, by number. Numbers may be any in bad input.
+    pub(super) files: Keyed<i32, Open>,
+    /// Threads that sit here.
+    pub(super) users: u32,
+    /// The process whose it is.
+    pub(super) pid: Option<i32>,
+    /// What the dump calls it.
+    pub(super) dump: Option<u64>,
+    /// Whether nobody saw it being made.
+    pub(super) is_assumed: bool,
+}
+
+/// Where a table is, until it is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place(u32);
+
+/// All tables, and the seats at them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tables {
+    seats: Keyed<ThreadId, Place>,
+    places: Keyed<TableKey, Place>,
+    /// What is at a free place means nothing.
+    list: Vec<(TableKey, Table)>,
+    free: Vec<Place>,
+}
+
+/// Seats and tables by name.
+type Written<T> = (Vec<(ThreadId, TableKey)>, Vec<(TableKey, T)>);
+
+impl Tables {
+    /// Where a thread sits.
+    #[inline]
+    pub(super) fn seat(&self, thread: ThreadId) -> Option<Place> {
+        self.seats.get(&thread).copied()
+    }
+
+    /// Where a table is, if it is still there.
+    pub(super) fn find(&self, key: TableKey) -> Option<Place> {
+        self.places.get(&key).copied()
+    }
+
+    /// What a table is called.
+    pub(super) fn key(&self, place: Place) -> TableKey {
+        self.list[place.0 as usize].0
+    }
+
+    #[inline]
+    pub(super) fn at(&self, place: Place) -> &Table {
+        &self.list[place.0 as usize].1
+    }
+
+    #[inline]
+    pub(super) fn at_mut(&mut self, place: Place) -> &mut Table {
+        &mut self.list[place.0 as usize].1
+    }
+
+    /// Puts a table there, unless there is one of that name.
+    pub(super) fn add(&mut self, key: TableKey, table: impl FnOnce() -> Table) -> Place {
+        if let Some(place) = self.find(key) {
+            return place;
+        }
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.list[place.0 as usize] = (key, table());
+                place
+            }
+            None => {
+                self.list.push((key, table()));
+                Place(self.list.len() as u32 - 1)
+            }
+        };
+        self.places.insert(key, place);
+        place
+    }
+
+    /// Takes a table out. Nobody sits at it any more.
+    pub(super) fn remove(&mut self, place: Place) -> Table {
+        self.places.remove(&self.key(place));
+        self.free.push(place);
+        std::mem::take(self.at_mut(place))
+    }
+
+    /// Gives a thread that has none a seat.
+    pub(super) fn sit(&mut self, thread: ThreadId, place: Place) {
+        self.seats.insert(thread, place);
+        self.at_mut(place).users += 1;
+    }
+
+    /// Takes a thread's seat away.
+    pub(super) fn stand_up(&mut self, thread: ThreadId) -> Option<Place> {
+        let place = self.seats.remove(&thread)?;
+        let table = self.at_mut(place);
+        table.users = table.users.saturating_sub(1);
+        Some(place)
+    }
+
+    /// All who sit at one table have seats at another. Linear in the threads.
+    pub(super) fn reseat(&mut self, from: Place, into: Place) {
+        for (_, place) in self.seats.unordered_mut().filter(|(_, place)| **place == from) {
+            *place = into;
+        }
+    }
+
+    /// Who sits where, in no order.
+    pub(super) fn seated(&self) -> impl Iterator<Item = (ThreadId, Place)> {
+        self.seats.unordered().map(|(&thread, &place)| (thread, place))
+    }
+
+    /// Takes all tables out, by name.
+    pub(super) fn into_sorted(mut self) -> Vec<(TableKey, Table)> {
+        let places = std::mem::take(&mut self.places).into_sorted();
+        places.into_iter().map(|(key, place)| (key, std::mem::take(self.at_mut(place)))).collect()
+    }
+
+    /// What is written and compared.
+    fn written(&self) -> Written<&Table> {
+        let seats = self.seats.sorted().into_iter().map(|(&thread, &place)| (thread, self.key(place)));
+        let tables = self.places.sorted().into_iter().map(|(&key, &place)| (key, self.at(place)));
+        (seats.collect(), tables.collect())
+    }
+}
+
+impl PartialEq for Tables {
+    fn eq(&self, other: &Self) -> bool {
+        self.written() == other.written()
+    }
+}
+
+impl Eq for Tables {}
+
+impl Serialize for Tables {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.written().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tables {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (seats, tables) = Written::<Table>::deserialize(deserializer)?;
+        let mut all = Self::default();
+        for (key, table) in tables {
+            all.add(key, || table);
+        }
+        for (thread, key) in seats {
+            // Not `sit`: who sits there has been counted.
+            let place = all.add(key, Table::default);
+            all.seats.insert(thread, place);
+        }
+        Ok(all)
+    }
+}
+
+impl Table {
+    /// All that is open ends.
+    pub(super) fn end(self, end: End, spans: &mut impl Spans) {
+        for (fd, file) in self.files.into_sorted() {
+            tell(file, fd, self.pid, end, spans);
+        }
+    }
+
+    /// Closes a descriptor, if it is open.
+    pub(super) fn close(&mut self, fd: i32, end: End, spans: &mut impl Spans) {
+        if let Some(file) = self.files.remove(&fd) {
+            tell(file, fd, self.pid, end, spans);
+        }
+    }
+
+    /// Closes all of some descriptors.
+    pub(super) fn close_all(&mut self, which: impl Fn(i32, &Open) -> bool, end: End, spans: &mut impl Spans) {
+        let mut fds: Vec<i32> =
+            self.files.unordered().filter(|&(&fd, file)| which(fd, file)).map(|(&fd, _)| fd).collect();
+        fds.sort_unstable();
+        for fd in fds {
+            self.close(fd, end, spans);
+        }
+    }
+
+    /// Puts a descriptor in its place. `replaced`: how one ends that was there.
+    pub(super) fn open(&mut self, fd: i32, file: Open, replaced: End, spans: &mut impl Spans) {
+        if let Some(before) = self.files.insert(fd, file) {
+            tell(before, fd, self.pid, replaced, spans);
+        }
+    }
+}
+
+/// Tells of a descriptor that ends.
+pub(super) fn tell(file: Open, fd: i32, pid: Option<i32>, end: End, spans: &mut impl Spans) {
+    if let Some(span) = file.end(fd, pid, end) {
+        spans.file(&span);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::BEGIN;
+
+    fn sit(tables: &mut Tables, number: i32) {
+        let place = tables.add(TableKey::Process(number), Table::default);
+        tables.sit(ThreadId::Thread { tid: number, born: BEGIN }, place);
+    }
+
+    #[test]
+    fn places_make_no_difference() {
+        let (mut one, mut other) = (Tables::default(), Tables::default());
+        (1..=3).for_each(|number| sit(&mut one, number));
+        let place = one.stand_up(ThreadId::Thread { tid: 1, born: BEGIN }).unwrap();
+        one.remove(place);
+        sit(&mut one, 4);
+        (2..=4).for_each(|number| sit(&mut other, number));
+        assert_eq!(one, other);
+        let bytes = postcard::to_stdvec(&one).unwrap();
+        assert_eq!(bytes, postcard::to_stdvec(&other).unwrap());
+        assert_eq!(postcard::from_bytes::<Tables>(&bytes).unwrap(), one);
+        sit(&mut other, 5);
+        assert_ne!(one, other);
+    }
+}

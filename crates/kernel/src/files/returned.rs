@@ -1,0 +1,121 @@
+//! A call that returned, and what it comes down to: most calls only use a descriptor.
+
+use super::op::FileOp;
+use super::span::Uses;
+use crate::calls::{Effect, Made, Use};
+use crate::id::{Name, ThreadId, Time};
+
+const EBADF: i64 = -9;
+const EINTR: i64 = -4;
+const EALREADY: i64 = -114;
+const EINPROGRESS: i64 = -115;
+
+/// A call that returned, as its fields lie with who saw it: what is not kept is not copied. [`FileOp::Call`] is one that is.
+#[derive(Debug, Clone, Copy)]
+pub struct Returned<'c> {
+    /// Whose.
+    pub thread: ThreadId,
+    /// When it returned.
+    pub at: Time,
+    /// What it does; `None`: its entry is in an earlier piece, or was lost.
+    pub effect: Option<&'c Effect>,
+    /// Its name, where the exit tells it.
+    pub name: Option<&'c Name>,
+    /// Its result.
+    pub ret: i64,
+    /// What the exit tells beside.
+    pub made: &'c Made,
+}
+
+/// A use of a descriptor.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OneUse {
+    pub(super) thread: ThreadId,
+    pub(super) at: Time,
+    pub(super) fd: i32,
+    pub(super) did: Did,
+}
+
+/// What was done with a descriptor.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Did {
+    /// So many bytes were read.
+    Read(u64),
+    /// So many bytes were written.
+    Write(u64),
+    Other,
+    Failed,
+}
+
+/// A call in its normal form.
+pub(super) enum Step {
+    /// It changes nothing.
+    Nothing,
+    /// It uses a descriptor.
+    Use(OneUse),
+    /// It uses two.
+    Uses(OneUse, OneUse),
+    /// It does more: [`Returned::to_op`].
+    More,
+}
+
+impl Returned<'_> {
+    /// What it comes down to: what does not matter is left out, so that it cannot make a difference.
+    #[inline]
+    pub(super) fn step(&self) -> Step {
+        let &Self { thread, at, effect: Some(effect), ret, .. } = self else { return Step::More };
+        let one = |fd, did| OneUse { thread, at, fd, did };
+        let done = |what| match what {
+            _ if ret < 0 => Did::Failed,
+            Use::Read => Did::Read(ret as u64),
+            Use::Write => Did::Write(ret as u64),
+            Use::Other => Did::Other,
+        };
+        match *effect {
+            Effect::Nothing | Effect::Clone { .. } => Step::Nothing,
+            // Nothing was open there. Of other errors nobody knows whether the kernel looked for the descriptor first.
+            Effect::Use { .. } | Effect::Transfer { .. } if ret == EBADF => Step::Nothing,
+            Effect::Use { fd, what } => Step::Use(one(fd, done(what))),
+            Effect::Transfer { from, to } => {
+                Step::Uses(one(from, done(Use::Read)), one(to, done(Use::Write)))
+            }
+            _ if ret >= 0 => Step::More,
+            // Linux closes a descriptor whatever comes of it, unless there was none.
+            Effect::Close { .. } if ret != EBADF => Step::More,
+            Effect::Connect { .. } if matches!(ret, EINTR | EALREADY | EINPROGRESS) => Step::More,
+            Effect::Connect { fd, .. }
+            | Effect::Bind { fd, .. }
+            | Effect::Listen { fd }
+            | Effect::Accept { fd, .. }
+                if ret != EBADF =>
+            {
+                Step::Use(one(fd, Did::Failed))
+            }
+            _ => Step::Nothing,
+        }
+    }
+
+    /// The operation that is kept of it. Its name matters only as long as it is not known what it does.
+    pub(super) fn to_op(self) -> FileOp {
+        let Self { thread, at, effect, name, ret, made } = self;
+        let name = if effect.is_some() { None } else { name.cloned() };
+        FileOp::Call { thread, at, effect: effect.cloned(), name, ret, made: made.clone() }
+    }
+}
+
+impl Uses {
+    /// Counts one more.
+    #[inline]
+    pub(super) fn count(&mut self, did: Did) {
+        let (calls, bytes) = match did {
+            Did::Read(bytes) => (&mut self.reads, Some((&mut self.read_bytes, bytes))),
+            Did::Write(bytes) => (&mut self.writes, Some((&mut self.written_bytes, bytes))),
+            Did::Other => (&mut self.others, None),
+            Did::Failed => (&mut self.errors, None),
+        };
+        *calls = calls.saturating_add(1);
+        if let Some((sum, bytes)) = bytes {
+            *sum = sum.saturating_add(bytes);
+        }
+    }
+}
