@@ -5,7 +5,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::host::{Host, Who};
+use crate::instant::Instant;
 use crate::options::Options;
+use crate::report::Note;
 use crate::table::{Cell, Table};
 use crate::window::When;
 
@@ -18,6 +20,10 @@ pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
     /// and applies the filters itself: what was open at an instant is not known by what ends in a window.
     const INSTANT: bool = false;
 
+    /// Whether it shows what threads and CPUs did at that instant. Then `Heard::instant` tells it; the analysis need not
+    /// hear of it.
+    const PICTURE: bool = false;
+
     /// One that has heard nothing.
     fn new(options: &Options, when: When) -> Self;
 
@@ -25,7 +31,7 @@ pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
     fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table>;
 
     /// What a reader of the tables should know.
-    fn notes(_hosts: &[Heard<'_, Self>]) -> Vec<String> {
+    fn notes(_hosts: &[Heard<'_, Self>]) -> Vec<Note> {
         Vec::new()
     }
 }
@@ -38,6 +44,8 @@ pub struct Heard<'h, A> {
     pub of: &'h A,
     /// From when to when, raw ns: where the window that was asked for and the host's events overlap.
     pub window: (Time, Time),
+    /// What threads and CPUs did at the instant that was asked for; `None` where none was, or no analysis shows it.
+    pub(crate) instant: Option<&'h Instant>,
 }
 
 impl<'h, A> Heard<'h, A> {

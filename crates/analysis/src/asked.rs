@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
 use crate::host::Host;
+use crate::instant::Instant;
 use crate::options::Options;
 use crate::registry::{Accumulator, Kind};
 use crate::report::{Report, VERSION};
@@ -18,32 +19,36 @@ use crate::window::When;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Asked {
     gate: Gate,
-    /// What passes the gate goes to these. One of each kind, in the order of the kinds.
+    /// Which, each once, in the order in which they were asked for.
+    kinds: Vec<Kind>,
+    /// What passes the gate goes to these.
     analyses: Vec<Accumulator>,
     /// Everything goes to these: they tell the state of an instant.
-    instant: Vec<Accumulator>,
+    at_instant: Vec<Accumulator>,
+    /// And to this one, where any of them shows what threads and CPUs did then: it is the same for all.
+    instant: Option<Instant>,
 }
 
 impl Asked {
-    /// A set that has heard nothing. All pieces of a host's trace need the same kinds, options and times.
+    /// A set that has heard nothing. All pieces of a host's trace need the same kinds, options and times. A kind that is
+    /// named twice is there once.
     pub fn new(kinds: &[Kind], options: &Options, when: When) -> Self {
-        let mut kinds = kinds.to_vec();
-        kinds.sort_unstable();
-        kinds.dedup();
-        let (instant, analyses) = kinds
-            .into_iter()
-            .map(|kind| Accumulator::new(kind, options, when))
+        let kinds = each_once(kinds.iter().copied());
+        let (at_instant, analyses) = kinds
+            .iter()
+            .map(|&kind| Accumulator::new(kind, options, when))
             .partition(|all| when.at.is_some() && all.kind().tells_instants());
-        Self { gate: Gate::new(options, when.window), analyses, instant }
+        let instant = when.at.filter(|_| kinds.iter().any(|kind| kind.shows_picture())).map(Instant::new);
+        Self { gate: Gate::new(options, when.window), kinds, analyses, at_instant, instant }
     }
 
-    /// Which analyses.
+    /// Which analyses, in the order in which they were asked for.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
-        self.all().map(Accumulator::kind)
+        self.kinds.iter().copied()
     }
 
     fn all(&self) -> impl Iterator<Item = &Accumulator> {
-        self.analyses.iter().chain(&self.instant)
+        self.analyses.iter().chain(&self.at_instant)
     }
 
     /// Whether two sets answer the same question, so that they may be put together. To be asked of what was read from
@@ -57,6 +62,11 @@ impl Asked {
         self.all().find(|all| all.kind() == kind)
     }
 
+    /// What threads and CPUs did at the instant that was asked for, where an analysis shows it.
+    pub(crate) fn instant(&self) -> Option<&Instant> {
+        self.instant.as_ref()
+    }
+
     /// Where the window that was asked for and the events of a host overlap, raw ns.
     pub fn window(&self, host: &dyn Host) -> (Time, Time) {
         self.gate.window.within(host.window().unwrap_or_default())
@@ -68,7 +78,8 @@ macro_rules! cut {
     ($($span:ident: $Span:ty,)*) => {$(
         #[inline]
         fn $span(&mut self, it: &$Span) {
-            self.instant.iter_mut().for_each(|all| all.$span(it));
+            self.at_instant.iter_mut().for_each(|all| all.$span(it));
+            self.instant.iter_mut().for_each(|instant| instant.$span(it));
             if let Some(it) = self.gate.$span(it) {
                 self.analyses.iter_mut().for_each(|all| all.$span(&it));
             }
@@ -81,7 +92,8 @@ macro_rules! whole {
     ($($span:ident: $Span:ty,)*) => {$(
         #[inline]
         fn $span(&mut self, it: &$Span) {
-            self.instant.iter_mut().for_each(|all| all.$span(it));
+            self.at_instant.iter_mut().for_each(|all| all.$span(it));
+            self.instant.iter_mut().for_each(|instant| instant.$span(it));
             if self.gate.$span(it) {
                 self.analyses.iter_mut().for_each(|all| all.$span(it));
             }
@@ -112,14 +124,18 @@ impl Spans for Asked {
 
     fn rename(&mut self, renames: &Renames) {
         if !renames.is_empty() {
-            self.analyses.iter_mut().chain(&mut self.instant).for_each(|all| all.rename(renames));
+            self.analyses.iter_mut().chain(&mut self.at_instant).for_each(|all| all.rename(renames));
+            self.instant.iter_mut().for_each(|instant| instant.rename(renames));
         }
     }
 
     fn absorb(&mut self, right: Self) {
         debug_assert!(self.is_like(&right));
-        for right in right.analyses.into_iter().chain(right.instant) {
-            let mut all = self.analyses.iter_mut().chain(&mut self.instant);
+        if let (Some(left), Some(right)) = (&mut self.instant, right.instant) {
+            left.absorb(right);
+        }
+        for right in right.analyses.into_iter().chain(right.at_instant) {
+            let mut all = self.analyses.iter_mut().chain(&mut self.at_instant);
             if let Some(left) = all.find(|left| left.kind() == right.kind()) {
                 left.absorb(right);
             }
@@ -127,8 +143,19 @@ impl Spans for Asked {
     }
 }
 
-/// The reports of all analyses that were asked for, in the order of their names, over all hosts that the filter
-/// keeps, in the order of theirs. `sync`: whether the hosts' times are on one clock.
+/// Each kind where it comes first.
+fn each_once(kinds: impl Iterator<Item = Kind>) -> Vec<Kind> {
+    let mut once = Vec::new();
+    for kind in kinds {
+        if !once.contains(&kind) {
+            once.push(kind);
+        }
+    }
+    once
+}
+
+/// The reports of all analyses that were asked for, in the order in which they were, over all hosts that the filter
+/// keeps, in the order of their names. `sync`: whether the hosts' times are on one clock.
 pub fn reports(hosts: &[(&dyn Host, &Asked)], options: &Options, sync: bool) -> Vec<Report> {
     let mut hosts: Vec<_> =
         hosts.iter().copied().filter(|(host, _)| options.filter.keeps_host(host.name())).collect();
@@ -141,10 +168,7 @@ pub fn reports(hosts: &[(&dyn Host, &Asked)], options: &Options, sync: bool) -> 
             [host.unix_ns(begin), host.unix_ns(end)]
         })
         .reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]);
-    let mut kinds: Vec<Kind> = hosts.iter().flat_map(|(_, asked)| asked.kinds()).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
+    each_once(hosts.iter().flat_map(|(_, asked)| asked.kinds()))
         .into_iter()
         .map(|kind| {
             let (tables, notes) = kind.tables(&hosts, options);
@@ -190,7 +214,7 @@ mod tests {
 
     #[test]
     fn hosts_in_order_and_as_asked_for() {
-        let kinds = [Kind::SyscallStats, Kind::CpuTop, Kind::CpuTop];
+        let kinds = [Kind::SyscallStats, Kind::CpuTop, Kind::SyscallStats];
         let options = Options::default();
         let (whole, part) =
             (When::default(), When { window: Window { begin: Some(50), end: None }, at: None });
@@ -204,10 +228,10 @@ mod tests {
             let reports = reports(&hosts, &Options { filter, ..Options::default() }, true);
             assert_eq!(
                 reports.iter().map(|report| report.analysis).collect::<Vec<_>>(),
-                ["cputop", "syscallstats"]
+                ["syscallstats", "cputop"]
             );
             assert_eq!(reports[0].range, Some(range));
-            let rows = &reports[0].table("cpus").unwrap().rows;
+            let rows = &reports[1].table("cpus").unwrap().rows;
             let rows: Vec<String> = rows.iter().map(|row| format!("{:?} {:?}", row[0], row[2])).collect();
             assert_eq!(rows, expect, "{names:?}");
         };
@@ -223,7 +247,7 @@ mod tests {
         let host = Simple::new("h");
         let asked = asked(&[Kind::Syscalls, Kind::CpuTop], &options, when);
         let reports = reports(&[(&host, &asked)], &options, false);
-        assert_eq!(reports[0].table("cpus").unwrap().rows[0][2], 10u64.into());
-        assert_eq!(reports[1].table("syscalls").unwrap().rows.len(), 1);
+        assert_eq!(reports[0].table("syscalls").unwrap().rows.len(), 1);
+        assert_eq!(reports[1].table("cpus").unwrap().rows[0][2], 10u64.into());
     }
 }

@@ -1,8 +1,8 @@
 //! What a host did at one instant: which spans contain it, and what they say of each thread and each CPU.
 //!
 //! The state of a thread is composed of spans that know nothing of each other: it is on a CPU, off all of them or
-//! woken and waiting for one; it is in a call or not; its CPU is interrupted or not. `processes` and `syscalls` show
-//! it.
+//! woken and waiting for one; it is in a call or not; its CPU is interrupted or not. [`crate::Asked`] listens once for
+//! all analyses that show it (`processes`, `syscalls`): they have it from [`crate::Heard`].
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -15,6 +15,7 @@ use crate::analysis::{Analysis, Heard};
 use crate::asked::Asked;
 use crate::host::Host;
 use crate::options::Options;
+use crate::report::Note;
 use crate::table::Table;
 use crate::window::When;
 
@@ -53,18 +54,26 @@ macro_rules! registry {
                 match self { $(Self::$Type => $Type::INSTANT,)* }
             }
 
+            /// Whether it shows what threads and CPUs did at that instant.
+            pub(crate) fn shows_picture(self) -> bool {
+                match self { $(Self::$Type => $Type::PICTURE,)* }
+            }
+
             /// Its tables and notes of what was heard of hosts.
             pub(crate) fn tables(
                 self,
                 hosts: &[(&dyn Host, &Asked)],
                 options: &Options,
-            ) -> (Vec<Table>, Vec<String>) {
+            ) -> (Vec<Table>, Vec<Note>) {
                 match self {
                     $(Self::$Type => {
                         let hosts: Vec<_> = hosts
                             .iter()
                             .filter_map(|&(host, asked)| match asked.get(self)? {
-                                Accumulator::$Type(of) => Some(Heard { host, of, window: asked.window(host) }),
+                                Accumulator::$Type(of) => {
+                                    let (window, instant) = (asked.window(host), asked.instant());
+                                    Some(Heard { host, of, window, instant })
+                                }
                                 #[allow(unreachable_patterns)] // With a list of one analysis there is no other.
                                 _ => None,
                             })
@@ -153,11 +162,11 @@ macro_rules! registry {
 
 registry! {
     CpuTop "cputop": "CPU time by thread and by CPU",
-    Fds "fds": "File descriptors: what they are, when they were open, what went through them; or those open at an instant",
+    Fds "fds": "File descriptors: when open, what went through them; or those open at an instant",
     IrqFreq "irqfreq": "Distribution of the durations of interrupts",
     IrqLog "irqlog": "Every interrupt",
     IrqStats "irqstats": "Interrupts: how many, how long",
-    Processes "processes": "Threads: whose they are, when they lived, what they used; or what each did at an instant",
+    Processes "processes": "Threads: whose, when they lived, what they used; or what each did at an instant",
     SchedFreq "schedfreq": "Distribution of the waits for a CPU",
     SchedLog "schedlog": "Every wait for a CPU",
     SchedStats "schedstats": "Waits for a CPU: how many, how long, by thread and by priority",

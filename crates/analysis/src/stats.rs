@@ -3,7 +3,7 @@
 use isochrone_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::table::Cell;
+use crate::table::{Cell, Unit};
 
 /// How long a span is, ns. One that ends before it begins (a tracer whose clock went back) has no duration.
 pub fn duration(begin: Time, end: Time) -> u64 {
@@ -20,6 +20,21 @@ pub struct Stats {
     total: u128,
     squares: u128,
 }
+
+/// The columns of [`Stats::cells`], with a prefix to their names.
+macro_rules! stats_columns {
+    ($prefix:literal) => {
+        [
+            (concat!($prefix, "count"), $crate::table::Unit::Count),
+            (concat!($prefix, "min_ns"), $crate::table::Unit::Ns),
+            (concat!($prefix, "avg_ns"), $crate::table::Unit::Ns),
+            (concat!($prefix, "max_ns"), $crate::table::Unit::Ns),
+            (concat!($prefix, "stdev_ns"), $crate::table::Unit::Ns),
+            (concat!($prefix, "total_ns"), $crate::table::Unit::Ns),
+        ]
+    };
+}
+pub(crate) use stats_columns;
 
 impl Default for Stats {
     fn default() -> Self {
@@ -92,7 +107,10 @@ impl Stats {
         Some((spread / (n - 1) as f64).sqrt())
     }
 
-    /// The cells `count, min_ns, avg_ns, max_ns, stdev_ns, total_ns`.
+    /// The columns `count, min_ns, avg_ns, max_ns, stdev_ns, total_ns`.
+    pub const COLUMNS: [(&'static str, Unit); 6] = stats_columns!("");
+
+    /// The cells of [`Self::COLUMNS`].
     pub fn cells(&self) -> [Cell; 6] {
         [
             self.count.into(),

@@ -28,6 +28,21 @@ pub struct Column {
     pub name: &'static str,
     /// What its values are.
     pub unit: Unit,
+    /// Where it is in tables for people, which are to fit a screen. Programs get all columns, in their order.
+    #[serde(skip)]
+    pub shown: Shown,
+}
+
+/// Where a column is in tables for people.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shown {
+    /// Among the others.
+    #[default]
+    InPlace,
+    /// Behind the others: it is long at times, and makes no row wider than its own.
+    Last,
+    /// Nowhere: people can do without.
+    Nowhere,
 }
 
 /// A value.
@@ -72,7 +87,8 @@ pub struct Table {
 impl Table {
     /// A table without rows.
     pub fn new(name: &'static str, title: &'static str, columns: &[(&'static str, Unit)]) -> Self {
-        let columns = columns.iter().map(|&(name, unit)| Column { name, unit }).collect();
+        let columns =
+            columns.iter().map(|&(name, unit)| Column { name, unit, shown: Shown::default() }).collect();
         Self { name, title, columns, rows: Vec::new(), drawn: None }
     }
 
@@ -92,6 +108,23 @@ impl Table {
     pub fn draw(mut self, name: &str, group: usize) -> Self {
         self.drawn = self.column(name).map(|column| Drawn { column, group });
         self
+    }
+
+    /// The table with some columns elsewhere, or nowhere, where it is shown to people.
+    #[must_use]
+    pub fn show(mut self, names: &[&str], shown: Shown) -> Self {
+        debug_assert!(names.iter().all(|name| self.column(name).is_some()), "{}", self.name);
+        let columns = self.columns.iter_mut().filter(|column| names.contains(&column.name));
+        columns.for_each(|column| column.shown = shown);
+        self
+    }
+
+    /// The places of the columns that people are shown, in the order in which they are.
+    pub fn shown(&self) -> Vec<usize> {
+        let is_shown = |&place: &usize| self.columns[place].shown != Shown::Nowhere;
+        let mut places: Vec<usize> = (0..self.columns.len()).filter(is_shown).collect();
+        places.sort_by_key(|&place| self.columns[place].shown);
+        places
     }
 
     /// A bar for each row, `width` characters at most; nothing where nothing is drawn.
@@ -224,6 +257,17 @@ mod tests {
         assert_eq!(table.bars(4), ["████", "██", "████"]);
         table.columns[1].unit = Unit::Percent;
         assert_eq!(table.bars(100), ["████", "██", "█"]);
+    }
+
+    #[test]
+    fn people_are_shown_what_fits() {
+        let columns = ["host", "name", "flags", "count"].map(|name| (name, Unit::None));
+        let table =
+            Table::new("t", "", &columns).show(&["name"], Shown::Last).show(&["flags"], Shown::Nowhere);
+        assert_eq!(table.shown(), [0, 3, 1]);
+        assert_eq!(table.column("name"), Some(1));
+        let json = r#"{"name":"name","unit":"none"}"#;
+        assert_eq!(serde_json::to_string(&table.columns[1]).unwrap(), json);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::{Analysis, Heard};
 use crate::host::Who;
 use crate::options::Options;
+use crate::report::Note;
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit, percent};
 use crate::window::When;
@@ -108,16 +109,13 @@ impl Analysis for CpuTop {
         vec![processes(hosts, options), cpus(hosts), total(hosts)]
     }
 
-    fn notes(hosts: &[Heard<'_, Self>]) -> Vec<String> {
-        let notes = hosts.iter().filter_map(|host| {
-            let unknown = host.of.cpus.values().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.unknown));
-            (unknown > 0).then(|| {
-                format!(
-                    "{}: what its CPUs did in {unknown} ns is not known (before the first switch, or events were lost): \
-                     this is neither busy nor idle time",
-                    host.host.name()
-                )
-            })
+    fn notes(hosts: &[Heard<'_, Self>]) -> Vec<Note> {
+        let notes = hosts.iter().filter_map(|heard| {
+            let unknown = heard.of.cpus.values().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.unknown));
+            let note = Note::default().text(heard.host.name()).text(": what its CPUs did in ").ns(unknown).text(
+                " is not known (before the first switch, or events were lost): this is neither busy nor idle time",
+            );
+            (unknown > 0).then_some(note)
         });
         notes.collect()
     }
@@ -176,16 +174,26 @@ fn processes(hosts: &[Heard<'_, CpuTop>], options: &Options) -> Table {
     table.draw("percent", 0)
 }
 
-fn cpus(hosts: &[Heard<'_, CpuTop>]) -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
+/// A table of times of CPUs: the row's host, what else it is about, and the [`figures`].
+fn times_table(name: &'static str, title: &'static str, about: (&'static str, Unit)) -> Table {
+    let columns = [
         ("host", Unit::None),
-        ("cpu", Unit::None),
+        about,
         ("busy_ns", Unit::Ns),
         ("idle_ns", Unit::Ns),
         ("unknown_ns", Unit::Ns),
         ("percent", Unit::Percent),
     ];
-    let mut table = Table::new("cpus", "Per-CPU usage", COLUMNS);
+    Table::new(name, title, &columns).draw("percent", 0)
+}
+
+/// The times of CPUs, and the part of a whole that they were busy.
+fn figures(cpu: &Cpu, whole: u128) -> [Cell; 4] {
+    [cpu.busy.into(), cpu.idle.into(), cpu.unknown.into(), percent(cpu.busy.into(), whole)]
+}
+
+fn cpus(hosts: &[Heard<'_, CpuTop>]) -> Table {
+    let mut table = times_table("cpus", "Per-CPU usage", ("cpu", Unit::None));
     for heard in hosts {
         let whole = duration(heard.window.0, heard.window.1);
         for (&cpu, used) in &heard.of.cpus {
@@ -194,19 +202,11 @@ fn cpus(hosts: &[Heard<'_, CpuTop>]) -> Table {
             table.row(cells);
         }
     }
-    table.draw("percent", 0)
+    table
 }
 
 fn total(hosts: &[Heard<'_, CpuTop>]) -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
-        ("host", Unit::None),
-        ("cpus", Unit::Count),
-        ("busy_ns", Unit::Ns),
-        ("idle_ns", Unit::Ns),
-        ("unknown_ns", Unit::Ns),
-        ("percent", Unit::Percent),
-    ];
-    let mut table = Table::new("total", "Total CPU usage", COLUMNS);
+    let mut table = times_table("total", "Total CPU usage", ("cpus", Unit::Count));
     for heard in hosts {
         let mut all = Cpu::default();
         heard.of.cpus.values().for_each(|cpu| all.absorb(cpu));
@@ -215,11 +215,7 @@ fn total(hosts: &[Heard<'_, CpuTop>]) -> Table {
         cells.extend(figures(&all, u128::from(duration(heard.window.0, heard.window.1)) * u128::from(cpus)));
         table.row(cells);
     }
-    table.draw("percent", 0)
-}
-
-fn figures(cpu: &Cpu, whole: u128) -> [Cell; 4] {
-    [cpu.busy.into(), cpu.idle.into(), cpu.unknown.into(), percent(cpu.busy.into(), whole)]
+    table
 }
 
 #[cfg(test)]

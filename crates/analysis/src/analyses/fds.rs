@@ -13,7 +13,7 @@ use crate::host::Who;
 use crate::kept::Log;
 use crate::opened;
 use crate::options::Options;
-use crate::table::{Cell, Table, Unit};
+use crate::table::{Cell, Shown, Table, Unit};
 use crate::window::{When, contains};
 
 /// Descriptors of a host's processes.
@@ -70,7 +70,12 @@ impl Analysis for Fds {
             ("errors", Unit::Count),
             ("doubtful", Unit::None),
         ];
-        let mut table = Table::new("fds", "File descriptors", COLUMNS);
+        // For people: no terminal is wide enough for all of them, and paths can be long.
+        const DETAILS: &[&str] =
+            &["opened_by", "closed_by", "close_on_exec", "reads", "writes", "others", "doubtful"];
+        let mut table = Table::new("fds", "File descriptors", COLUMNS)
+            .show(DETAILS, Shown::Nowhere)
+            .show(&["name"], Shown::Last);
         for heard in hosts {
             let mut rows: Vec<_> = heard
                 .of

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::{Analysis, Heard};
 use crate::interrupt::{Selected, Source};
 use crate::options::Options;
-use crate::stats::{Stats, duration};
+use crate::stats::{Stats, duration, stats_columns};
 use crate::table::{Table, Unit};
 use crate::window::When;
 
@@ -56,28 +56,11 @@ impl Spans for IrqStats {
     }
 }
 
-/// The columns of both tables.
-const HARD: [(&str, Unit); 9] = [
-    ("host", Unit::None),
-    ("number", Unit::None),
-    ("name", Unit::None),
-    ("count", Unit::Count),
-    ("min_ns", Unit::Ns),
-    ("avg_ns", Unit::Ns),
-    ("max_ns", Unit::Ns),
-    ("stdev_ns", Unit::Ns),
-    ("total_ns", Unit::Ns),
-];
+/// What a row of either table is about.
+const SOURCE: [(&str, Unit); 3] = [("host", Unit::None), ("number", Unit::None), ("name", Unit::None)];
 
-/// Those that softirqs have beside.
-const RAISED: [(&str, Unit); 6] = [
-    ("raised_count", Unit::Count),
-    ("raised_min_ns", Unit::Ns),
-    ("raised_avg_ns", Unit::Ns),
-    ("raised_max_ns", Unit::Ns),
-    ("raised_stdev_ns", Unit::Ns),
-    ("raised_total_ns", Unit::Ns),
-];
+/// The columns that softirqs have beside.
+const RAISED: [(&str, Unit); 6] = stats_columns!("raised_");
 
 impl Analysis for IrqStats {
     fn new(options: &Options, _: When) -> Self {
@@ -85,9 +68,10 @@ impl Analysis for IrqStats {
     }
 
     fn tables(hosts: &[Heard<'_, Self>], _: &Options) -> Vec<Table> {
-        let mut hard = Table::new("hard", "Hard IRQ: duration", &HARD);
+        let columns = [&SOURCE[..], &Stats::COLUMNS].concat();
+        let mut hard = Table::new("hard", "Hard IRQ: duration", &columns);
         let mut soft =
-            Table::new("soft", "Soft IRQ: duration and raise latency", &[&HARD[..], &RAISED].concat());
+            Table::new("soft", "Soft IRQ: duration and raise latency", &[&columns[..], &RAISED].concat());
         for heard in hosts {
             for (source, runs) in heard.of.sources.sorted() {
                 let [_, number, name] = source.cells();

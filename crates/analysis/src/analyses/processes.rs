@@ -5,25 +5,24 @@
 
 use std::collections::BTreeSet;
 
-use isochrone_kernel::{
-    HalfSyscall, Irq, Keyed, Latency, Off, Renames, Slice, Softirq, Spans, Syscall, ThreadId, Time, Unknown,
-};
+use isochrone_kernel::{HalfSyscall, Keyed, Renames, Slice, Spans, Syscall, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, Heard};
 use crate::host::Who;
-use crate::instant::{Instant, Picture};
+use crate::instant::Picture;
 use crate::options::Options;
 use crate::running::{self, call_cells, interrupt_cell, time};
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
 use crate::window::When;
 
-/// What a host's threads used, or what they did at an instant.
-#[derive(Debug, Default, Serialize, Deserialize)]
+/// What a host's threads used in a window. What they did at an instant is not kept here: `Heard::instant` tells it.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Processes {
     threads: Keyed<ThreadId, Used>,
-    instant: Option<Instant>,
+    /// Whether no instant is asked for.
+    is_of_window: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -51,9 +50,7 @@ impl Used {
 
 impl Spans for Processes {
     fn slice(&mut self, slice: &Slice) {
-        if let Some(instant) = &mut self.instant {
-            instant.slice(slice);
-        } else if !slice.thread.is_idle() {
+        if self.is_of_window && !slice.thread.is_idle() {
             let used = self.threads.or_default(slice.thread);
             used.cpu_ns = used.cpu_ns.saturating_add(duration(slice.begin, slice.end));
             used.seen(slice.begin, slice.end);
@@ -61,9 +58,7 @@ impl Spans for Processes {
     }
 
     fn syscall(&mut self, call: &Syscall<'_>) {
-        if let Some(instant) = &mut self.instant {
-            instant.syscall(call);
-        } else {
+        if self.is_of_window {
             let used = self.threads.or_default(call.thread);
             used.calls += 1;
             // Not when it began: that may be before the window.
@@ -72,70 +67,33 @@ impl Spans for Processes {
     }
 
     fn half_syscall(&mut self, half: &HalfSyscall<'_>) {
-        if let Some(instant) = &mut self.instant {
-            instant.half_syscall(half);
-        } else {
+        if self.is_of_window {
             self.threads.or_default(half.thread).seen(half.at, half.at);
-        }
-    }
-
-    fn unknown(&mut self, unknown: &Unknown) {
-        if let Some(instant) = &mut self.instant {
-            instant.unknown(unknown);
-        }
-    }
-
-    fn irq(&mut self, irq: &Irq) {
-        if let Some(instant) = &mut self.instant {
-            instant.irq(irq);
-        }
-    }
-
-    fn softirq(&mut self, softirq: &Softirq) {
-        if let Some(instant) = &mut self.instant {
-            instant.softirq(softirq);
-        }
-    }
-
-    fn latency(&mut self, latency: &Latency) {
-        if let Some(instant) = &mut self.instant {
-            instant.latency(latency);
-        }
-    }
-
-    fn off(&mut self, off: &Off) {
-        if let Some(instant) = &mut self.instant {
-            instant.off(off);
         }
     }
 
     fn rename(&mut self, renames: &Renames) {
         self.threads.rekey(|&thread| renames.of(thread), Used::absorb);
-        if let Some(instant) = &mut self.instant {
-            instant.rename(renames);
-        }
     }
 
     fn absorb(&mut self, right: Self) {
         self.threads.absorb(right.threads, Used::absorb);
-        if let (Some(instant), Some(right)) = (&mut self.instant, right.instant) {
-            instant.absorb(right);
-        }
     }
 }
 
 impl Analysis for Processes {
     const INSTANT: bool = true;
+    const PICTURE: bool = true;
 
     fn new(_: &Options, when: When) -> Self {
-        Self { threads: Keyed::default(), instant: when.at.map(Instant::new) }
+        Self { threads: Keyed::default(), is_of_window: when.at.is_none() }
     }
 
     fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
-        if hosts.iter().any(|heard| heard.of.instant.is_some()) {
+        if hosts.iter().any(|heard| heard.instant.is_some()) {
             let (mut states, mut running) = (states_table(), running::table());
             for heard in hosts {
-                let Some(instant) = &heard.of.instant else { continue };
+                let Some(instant) = heard.instant else { continue };
                 let picture = instant.picture();
                 states_rows(heard, instant.at(), &picture, options, &mut states);
                 running::rows(heard, instant.at(), &picture, options, &mut running);

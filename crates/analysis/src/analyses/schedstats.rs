@@ -31,16 +31,7 @@ impl Spans for SchedStats {
     }
 }
 
-/// The columns of all tables behind those that say what a row is about.
-const FIGURES: [(&str, Unit); 6] = [
-    ("count", Unit::Count),
-    ("min_ns", Unit::Ns),
-    ("avg_ns", Unit::Ns),
-    ("max_ns", Unit::Ns),
-    ("stdev_ns", Unit::Ns),
-    ("total_ns", Unit::Ns),
-];
-
+/// A table of waits: columns that say what a row is about, its figures, and more.
 fn table(
     name: &'static str,
     title: &'static str,
@@ -48,7 +39,7 @@ fn table(
     more: &[(&'static str, Unit)],
 ) -> Table {
     let key: Vec<_> = key.iter().map(|&column| (column, Unit::None)).collect();
-    Table::new(name, title, &[&key, &FIGURES[..], more].concat())
+    Table::new(name, title, &[&key, &Stats::COLUMNS[..], more].concat())
 }
 
 impl Analysis for SchedStats {

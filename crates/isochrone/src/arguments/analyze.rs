@@ -12,7 +12,7 @@ const EXAMPLES: &str = "Examples:\n  \
     isochrone analyze irqstats,schedfreq db/                   two questions, one pass\n  \
     isochrone analyze schedtop --min 1ms web/                  who waited for a CPU longest\n  \
     isochrone analyze fds --tid 842 --at 12:30:01.5 web/       what was open in thread 842 then\n  \
-    isochrone analyze syscalls --errno ENOSPC --around db/     who ran into a full disk, and what else ran then\n  \
+    isochrone analyze syscalls --errno ENOSPC --around db/     who hit a full disk, and what else ran\n  \
     isochrone analyze cputop --format json web/ | jq '.tables[0].rows[0]'\n\n\
     Record what they need with: lttng enable-event --kernel 'sched_*,irq_*,block_rq_*' and \
     lttng enable-event --kernel --syscall --all. The contexts tid, pid and procname make threads known from the first event on, a state \
@@ -55,7 +55,7 @@ const DAY_NS: i128 = 86_400_000_000_000;
 /// What `isochrone analyze` can be asked.
 #[derive(Debug, Args)]
 pub(crate) struct Analyze {
-    /// What to compute; several with commas between them take one pass together
+    /// What to compute; several with commas between them take one pass together and are shown in this order
     #[arg(value_name = "NAME", value_parser = names)]
     pub(crate) names: Names,
     /// Traces, of one host or many; the chunks of a rotated session belong together
@@ -86,17 +86,17 @@ pub(crate) struct Analyze {
     /// Only these CPUs
     #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) cpus: Vec<u32>,
-    /// Only calls, interrupts and waits that take as long or longer: 250us, 1.5ms; without a unit ns
+    /// Only calls, interrupts and waits that take this long or longer: 250us, 1.5ms; without a unit ns
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
     pub(crate) min: Option<u64>,
-    /// Only those that do not take longer
+    /// Only calls, interrupts and waits that take this long or less
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
     pub(crate) max: Option<u64>,
-    /// Only these hardware interrupts, by number: --irq=27,28; without a number all of them, and no softirqs unless --softirq is
-    /// given, too
+    /// Only hardware interrupts (irqfreq, irqlog, irqstats), those of these numbers if any are given: --irq=27,28. With --softirq
+    /// beside it, both
     #[arg(long, value_name = "NUMBER", value_delimiter = ',', num_args = 0.., require_equals = true, help_heading = "Filters")]
     pub(crate) irq: Option<Vec<i32>>,
-    /// Only these softirqs, by vector: --softirq=3; without one all of them
+    /// Only softirqs (irqfreq, irqlog, irqstats), those of these vectors if any are given: --softirq=3. With --irq beside it, both
     #[arg(long, value_name = "VECTOR", value_delimiter = ',', num_args = 0.., require_equals = true, help_heading = "Filters")]
     pub(crate) softirq: Option<Vec<u32>>,
     /// Only these file descriptors (fds)
@@ -108,13 +108,13 @@ pub(crate) struct Analyze {
     /// Only calls that ended in these errors, ENOENT or 2 (syscalls)
     #[arg(long = "errno", value_name = "ERROR", value_delimiter = ',', value_parser = error, help_heading = "Filters")]
     pub(crate) errors: Vec<u16>,
-    /// Tell what all CPUs ran when each of the calls ended (syscalls); with it, name few calls
+    /// Tell what all CPUs ran when each of the calls ended (syscalls): a row for each CPU and call, so ask for few calls
     #[arg(long)]
     pub(crate) around: bool,
     /// CPU time by process instead of by thread (cputop)
     #[arg(long)]
     pub(crate) by_process: bool,
-    /// At most so many rows of tables that are sorted by a figure; 0: all [default: 10 of a text, else all]
+    /// At most so many rows of tables that are sorted by a figure (cputop, schedtop); 0: all [default: 10 as text, else all]
     #[arg(long, value_name = "ROWS")]
     pub(crate) limit: Option<usize>,
     /// At most so many rows of each distribution (irqfreq, schedfreq)
@@ -123,10 +123,10 @@ pub(crate) struct Analyze {
     /// Distributions in rows of equal width, not of growing width (irqfreq, schedfreq)
     #[arg(long)]
     pub(crate) linear: bool,
-    /// What to print: tables for people, comma-separated values, or JSON
+    /// What to print: tables for people, comma-separated values, or JSON; the latter two have all columns
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
-    /// Only the table of this name
+    /// Only the table of this name; a wrong name is answered with those that there are
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
     /// How many cores to use [default: all]

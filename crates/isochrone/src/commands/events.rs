@@ -1,13 +1,13 @@
 //! `isochrone events`: events of many traces in the order of time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use isochrone_ctf::Event;
 use isochrone_ctf::merge::Merge;
 use isochrone_sync::Inputs;
 
-use super::{leave_out_captures, read_clocks};
+use super::{choice, leave_out_captures, read_clocks};
 use crate::Ending;
 use crate::arguments::Events;
 use crate::render::events::{FLUSH_AT, Printer, Source};
@@ -23,13 +23,16 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
         if let Some(source) = Source::new(input, clocks.as_ref()) {
             sources.push(source);
         } else {
-            eprintln!("warning: {}: no correction for its clock is known; left out", input.path().display());
-            ending = Ending::Partly;
+            ending = ending.max(choice::leave_out_unsynchronized(input.path().display()));
         }
     }
-    anyhow::ensure!(!sources.is_empty(), "the corrections are of other clocks than those of these traces");
-    select_hosts(&mut sources, &arguments.hosts)?;
-    warn_of_islands(&sources);
+    anyhow::ensure!(!sources.is_empty(), choice::OTHER_CLOCKS);
+    choice::check_hosts(&arguments.hosts, sources.iter().map(|source| source.host.as_str()))?;
+    sources.retain(|source| arguments.hosts.is_empty() || arguments.hosts.contains(&source.host));
+    choice::warn_of_islands(
+        sources.iter().filter_map(|source| source.clock),
+        "; the order of events of different islands is not known",
+    );
 
     let streams = sources.iter().enumerate().flat_map(|(number, source)| {
         let trace = &source.input.trace;
@@ -58,25 +61,6 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
     Ok(ending.max(complaints::show(&lost, quiet)))
 }
 
-/// Keeps the traces of some hosts.
-fn select_hosts(sources: &mut Vec<Source<'_>>, hosts: &[String]) -> anyhow::Result<()> {
-    if hosts.is_empty() {
-        return Ok(());
-    }
-    for host in hosts {
-        let mut known: Vec<&str> = sources.iter().map(|source| source.host.as_str()).collect();
-        known.sort_unstable();
-        known.dedup();
-        anyhow::ensure!(
-            known.contains(&host.as_str()),
-            "no host is called `{host}`; there are {}",
-            known.join(", ")
-        );
-    }
-    sources.retain(|source| hosts.contains(&source.host));
-    Ok(())
-}
-
 /// Corrections go on beyond what they were made from, but nothing is sure there.
 fn note_extrapolated(sources: &[Source<'_>], outside: &[u64]) {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -87,18 +71,6 @@ fn note_extrapolated(sources: &[Source<'_>], outside: &[u64]) {
         let count = figures::count(count);
         eprintln!(
             "note: {count} events of {host} lie outside the time that was synchronized: they have no bounds"
-        );
-    }
-}
-
-/// Times of different islands cannot be compared: the order between them means nothing.
-fn warn_of_islands(sources: &[Source<'_>]) {
-    let islands: BTreeSet<usize> =
-        sources.iter().filter_map(|s| s.clock).map(|clock| clock.entry.island).collect();
-    if islands.len() > 1 {
-        eprintln!(
-            "warning: the hosts fall into {} islands; the order of events of different islands is not known",
-            islands.len()
         );
     }
 }

@@ -9,6 +9,7 @@ use isochrone_sync::artefact::Artefact;
 use isochrone_sync::capture::is_capture;
 
 pub(crate) mod analyze;
+mod choice;
 pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod events;

@@ -44,7 +44,8 @@ fn heading(report: &Report, at: Option<i128>, hosts: usize) -> String {
 }
 
 fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
-    let mut header: Vec<String> = shown.columns.iter().map(title).collect();
+    let places = shown.shown();
+    let mut header: Vec<String> = places.iter().map(|&place| title(&shown.columns[place])).collect();
     let bars = shown.bars(BAR);
     if !bars.is_empty() {
         header.push(String::new());
@@ -53,13 +54,13 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     let mut lines = table::new(&header);
     let mut bars = bars.into_iter();
     for row in &shown.rows {
-        let cells = row.iter().zip(&shown.columns).map(|(cell, column)| text(cell, column.unit).into_owned());
+        let cells = places.iter().map(|&place| text(&row[place], shown.columns[place].unit).into_owned());
         lines.add_row(cells.chain(bars.next()));
     }
-    for (place, column) in shown.columns.iter().enumerate() {
+    for (index, &place) in places.iter().enumerate() {
         let is_number = shown.rows.iter().all(|row| !matches!(row[place], Cell::Text(_)));
-        if (column.unit != Unit::None || is_number)
-            && let Some(column) = lines.column_mut(place)
+        if (shown.columns[place].unit != Unit::None || is_number)
+            && let Some(column) = lines.column_mut(index)
         {
             column.set_cell_alignment(CellAlignment::Right);
         }

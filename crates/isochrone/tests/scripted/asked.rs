@@ -64,6 +64,23 @@ fn in_one_pass_as_apart() {
 }
 
 #[test]
+fn in_the_order_in_which_they_were_asked_for() {
+    let host = host("h1", Generation::V2_13);
+    for (format, between) in [("json", ""), ("csv", "\n"), ("text", "\n")] {
+        // At an instant, the other two hear all, and `cputop` what its window lets through.
+        for at in ["", "--at @12500"] {
+            let say = |names: &str| analyze(&[&host], &format!("{names} --format {format} {at}")).stdout;
+            let apart = ["syscalls", "cputop", "processes"].map(say);
+            assert_eq!(
+                say("syscalls,cputop,syscalls,processes,cputop"),
+                apart.join(between),
+                "{format} {at}"
+            );
+        }
+    }
+}
+
+#[test]
 fn in_pieces_as_whole() {
     for generation in [Generation::V2_1, Generation::V2_13] {
         let host = host("h1", generation);

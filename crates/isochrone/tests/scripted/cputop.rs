@@ -48,6 +48,22 @@ fn by_cpu_and_of_the_host() {
 }
 
 #[test]
+fn notes_show_durations_as_tables_do() {
+    let mut host = KernelScript::new("h1", Generation::V2_13).cpus(2);
+    host.process(10, "web").at(1_000_000).switch(0, 10);
+    host.at(3_500_000).cpu(1).switch(0, 0);
+    let said = analyze(&[&host], "cputop");
+    assert!(said.stderr.contains("note: h1: what its CPUs did in 2.500 ms is not known"), "{}", said.stderr);
+    let said = analyze(&[&host], "cputop --format json");
+    assert!(
+        said.stdout.contains("\"notes\":[\"h1: what its CPUs did in 2500000 ns is not known"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(said.stderr, "");
+}
+
+#[test]
 fn in_a_window() {
     let host = host(Generation::V2_13);
     let window = "--begin @130 --end @160";

@@ -81,8 +81,8 @@ fn fds() {
 fds: 1970-01-01 00:00:00.001000000 to 1970-01-01 00:00:00.002000000 UTC (1.000 ms)
 
 File descriptors
-  host  pid  tid  comm   fd  kind  name                 begin  end  opened by  closed by  close on exec  reads  read bytes  writes  written bytes  others  errors  doubtful
-  web1    ?   10  nginx   3  file  /srv/a  00:00:00.001022345    ?  openat             ?  no                 1         100       0              0       0       0  no
+  host  pid  tid  comm   fd  kind               begin  end  read bytes  written bytes  errors  name
+  web1    ?   10  nginx   3  file  00:00:00.001022345    ?         100              0       0  /srv/a
 ",
     );
 }

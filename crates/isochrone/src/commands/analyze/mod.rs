@@ -14,7 +14,7 @@ use isochrone_sync::apply::{Clock, Clocks};
 use wildmatch::WildMatch;
 
 use self::known::Known;
-use super::{leave_out_captures, read_clocks};
+use super::{choice, leave_out_captures, read_clocks};
 use crate::Ending;
 use crate::arguments::{Analyze, TableFormat};
 use crate::progress::Progress;
@@ -38,7 +38,10 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
         ending = Ending::Partly;
     }
     let chosen = select(&grouped, clocks.as_ref(), &arguments.hosts, &mut ending)?;
-    warn_of_islands(&chosen);
+    choice::warn_of_islands(
+        chosen.iter().filter_map(|(_, clock)| *clock),
+        ", whose times cannot be compared",
+    );
 
     let times = Times::new(arguments, &chosen)?;
     let bar = Progress::over(chosen.iter().map(|(host, _)| host.bytes()).sum(), "analysing", quiet);
@@ -64,11 +67,7 @@ fn select<'h, 't>(
     names: &[String],
     ending: &mut Ending,
 ) -> anyhow::Result<Vec<(&'h Host<'t>, Option<&'h Clock>)>> {
-    for name in names {
-        let known: Vec<&str> = hosts.hosts.iter().map(|host| host.name.as_str()).collect();
-        let is_known = known.contains(&name.as_str());
-        anyhow::ensure!(is_known, "no host is called `{name}`; there are {}", known.join(", "));
-    }
+    choice::check_hosts(names, hosts.hosts.iter().map(|host| host.name.as_str()))?;
     let mut chosen = Vec::new();
     for host in hosts.hosts.iter().filter(|host| names.is_empty() || names.contains(&host.name)) {
         let Some(clocks) = clocks else {
@@ -79,21 +78,11 @@ fn select<'h, 't>(
         if clock.is_some() {
             chosen.push((host, clock));
         } else {
-            eprintln!("warning: {}: no correction for its clock is known; left out", host.name);
-            *ending = Ending::Partly;
+            *ending = (*ending).max(choice::leave_out_unsynchronized(&host.name));
         }
     }
-    anyhow::ensure!(!chosen.is_empty(), "the corrections are of other clocks than those of these traces");
+    anyhow::ensure!(!chosen.is_empty(), choice::OTHER_CLOCKS);
     Ok(chosen)
-}
-
-/// Times of different islands cannot be compared.
-fn warn_of_islands(hosts: &[(&Host<'_>, Option<&Clock>)]) {
-    let islands: BTreeSet<usize> =
-        hosts.iter().filter_map(|(_, clock)| Some(clock.as_ref()?.entry.island)).collect();
-    if islands.len() > 1 {
-        eprintln!("warning: the hosts fall into {} islands, whose times cannot be compared", islands.len());
-    }
 }
 
 /// One pass over a host's trace.
@@ -254,7 +243,10 @@ fn print(
         let mut told = BTreeSet::new();
         for note in reports.iter().flat_map(|report| &report.notes) {
             if told.insert(note) {
-                eprintln!("note: {note}");
+                eprintln!(
+                    "note: {}",
+                    note.shown(|ns| figures::duration(i64::try_from(ns).unwrap_or(i64::MAX)))
+                );
             }
         }
     }

@@ -1,0 +1,274 @@
+//! `syscalls`: every call with its arguments, as `strace` shows them; of one instant, those that were in progress
+//! then. Beside, what all CPUs ran at that instant or, where asked for, when each of the calls ended.
+//!
+//! What a call was and its row are in `call`, which calls are asked for in `wanted`, what ran when they ended in
+//! `around`.
+
+mod around;
+mod call;
+mod wanted;
+
+use std::collections::BTreeSet;
+
+use isochrone_kernel::files::FileSpan;
+use isochrone_kernel::{HalfSyscall, Renames, Slice, Spans, Syscall, Time};
+use serde::{Deserialize, Serialize};
+
+use self::around::Around;
+use self::call::Call;
+use self::wanted::Wanted;
+use crate::analysis::{Analysis, Heard};
+use crate::instant::Picture;
+use crate::kept::Log;
+use crate::opened::Opened;
+use crate::options::Options;
+use crate::running;
+use crate::table::{Table, Unit};
+use crate::window::{When, contains};
+
+/// Calls of a host's threads.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Syscalls {
+    /// The instant that they are to contain, if one is asked for.
+    at: Option<Time>,
+    wanted: Wanted,
+    calls: Log<Call>,
+    files: Log<FileSpan>,
+    /// Where that is asked for.
+    around: Option<Around>,
+}
+
+impl Spans for Syscalls {
+    fn syscall(&mut self, call: &Syscall<'_>) {
+        let is_there = self.at.is_none_or(|at| contains(call.begin, at, call.end));
+        if is_there && self.wanted.call(call) {
+            self.calls.push(Call::of(call));
+        }
+    }
+
+    fn half_syscall(&mut self, half: &HalfSyscall<'_>) {
+        // Of an instant, it takes both sides to tell whether the thread was in a call: the picture does.
+        if self.at.is_none() && self.wanted.half(half) {
+            self.calls.push(Call::of_half(half));
+        }
+    }
+
+    fn file(&mut self, file: &FileSpan) {
+        self.files.push(file.clone());
+    }
+
+    fn slice(&mut self, slice: &Slice) {
+        if let Some(around) = &mut self.around {
+            around.slice(slice);
+        }
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        self.calls.iter_mut().for_each(|call| call.rename(renames));
+        self.files.iter_mut().for_each(|file| file.rename(renames));
+        self.around.iter_mut().for_each(|around| around.rename(renames));
+    }
+
+    fn absorb(&mut self, right: Self) {
+        self.calls.absorb(right.calls);
+        self.files.absorb(right.files);
+        if let (Some(around), Some(right)) = (&mut self.around, right.around) {
+            around.absorb(right);
+        }
+    }
+}
+
+impl Analysis for Syscalls {
+    const INSTANT: bool = true;
+    const PICTURE: bool = true;
+
+    fn new(options: &Options, when: When) -> Self {
+        Self {
+            at: when.at,
+            wanted: Wanted::new(options, when),
+            calls: Log::default(),
+            files: Log::default(),
+            // Of an instant, the picture tells what ran then.
+            around: (options.calls.around && when.at.is_none()).then(Around::default),
+        }
+    }
+
+    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+        const COLUMNS: &[(&str, Unit)] = &[
+            ("host", Unit::None),
+            ("begin_ns", Unit::Time),
+            ("end_ns", Unit::Time),
+            ("duration_ns", Unit::Ns),
+            ("cpu", Unit::None),
+            ("pid", Unit::None),
+            ("tid", Unit::None),
+            ("comm", Unit::None),
+            ("syscall", Unit::None),
+            ("result", Unit::None),
+            ("error", Unit::None),
+            ("line", Unit::None),
+        ];
+        let mut table = Table::new("syscalls", "System calls", COLUMNS);
+        let mut running = running::table();
+        let mut is_running_told = false;
+        for heard in hosts {
+            let opened = Opened::new(heard.host, &heard.of.files);
+            let mut calls: Vec<Call> = heard.of.calls.sorted().into_iter().cloned().collect();
+            if let Some(instant) = heard.instant {
+                is_running_told = true;
+                let picture = instant.picture();
+                running::rows(heard, instant.at(), &picture, options, &mut running);
+                calls.extend(halves(heard, instant.at(), &picture));
+                calls.sort();
+            }
+            let mut ends = BTreeSet::new();
+            for call in &calls {
+                if let Some(row) = call.row(&opened, heard, options) {
+                    table.row(row);
+                    ends.extend(call.end);
+                }
+            }
+            if let Some(around) = &heard.of.around {
+                is_running_told = true;
+                around.rows(&ends, heard, &mut running);
+            }
+        }
+        let mut tables = vec![table];
+        tables.extend(is_running_told.then_some(running));
+        tables
+    }
+}
+
+/// Calls in progress at an instant of which one end is missing.
+fn halves(heard: &Heard<'_, Syscalls>, at: Time, picture: &Picture<'_>) -> Vec<Call> {
+    // A new thread comes out of a call that another one entered.
+    let is_alive = |thread| {
+        let who = heard.host.thread(thread).unwrap_or_default();
+        who.born.is_none_or(|born| born <= at) && who.died.is_none_or(|died| died > at)
+    };
+    picture
+        .half_calls()
+        .filter(|&(thread, call)| is_alive(thread) && heard.of.wanted.in_progress(thread, call, at))
+        .map(|(thread, call)| Call::in_progress(thread, call))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use isochrone_kernel::Half;
+    use isochrone_kernel::calls::{Effect, Opener, Use};
+
+    use super::*;
+    use crate::options::{Calls, Filter};
+    use crate::registry::Kind;
+    use crate::testing::{Recorded, call, check, file, half, idle, irq, line, slice, thread};
+
+    const CALLS: &str =
+        "syscalls: host begin_ns end_ns duration_ns cpu pid tid comm syscall result error line";
+    const RUNNING: &str = "running: host at_ns cpu pid tid comm since_ns mode syscall syscall_since_ns interrupt \
+                           interrupt_since_ns";
+
+    /// Thread 3 opens a file, which thread 2 of the same process writes to until the disk is full.
+    fn spans() -> Vec<Recorded> {
+        let open = Effect::Open { call: Opener::Open, dir: None, path: "/tmp/x".into(), flags: 1 };
+        let write = || Effect::Use { fd: 3, what: Use::Write };
+        vec![
+            line(thread(3), "open", "\"/tmp/x\", O_WRONLY", open, (10, 12, 3)),
+            line(thread(2), "write", "3, \"a\", 1", write(), (20, 25, 1)),
+            line(thread(2), "write", "3, \"b\", 1", write(), (30, 70, -28)),
+            line(thread(2), "close", "3", Effect::Close { fd: 3 }, (80, 81, 0)),
+            call(thread(1), "wait4", 40, 60, -10),
+            half(thread(1), Some("nanosleep"), 90, Half::Begin),
+            half(thread(3), Some("futex"), 95, Half::End),
+            Recorded::File(Box::new(file(thread(3), 3, "/tmp/x", 12, 81))),
+            slice(0, idle(0), 0, 65),
+            slice(0, thread(2), 65, 100),
+            slice(1, thread(1), 5, 70),
+            slice(1, thread(3), 70, 100),
+            irq(1, 4, "tty", 45, 55),
+        ]
+    }
+
+    fn asks(names: &[&str], errors: &[u16], around: bool) -> Options {
+        let names = names.iter().map(ToString::to_string).collect();
+        Options { calls: Calls { names, errors: errors.to_vec(), around }, ..Options::default() }
+    }
+
+    const OPEN: &str = "h 1010 1012 2 0 2 3 worker open 3 ? open(\"/tmp/x\", O_WRONLY) = 3</tmp/x>";
+    const FULL: &str = "h 1030 1070 40 0 2 2 worker write -28 ENOSPC write(3</tmp/x>, \"b\", 1) = -1 ENOSPC \
+                        (No space left on device)";
+    const CLOSE: &str = "h 1080 1081 1 0 2 2 worker close 0 ? close(3</tmp/x>) = 0";
+    const WAIT: &str = "h 1040 1060 20 0 1 1 init wait4 -10 ECHILD wait4() = -1 ECHILD (No child processes)";
+    const SLEEP: &str = "h 1090 ? ? ? 1 1 init nanosleep ? ? nanosleep(...) = ?";
+
+    #[test]
+    fn a_log_in_the_order_of_time() {
+        let check = |options: &Options, expect: &[&str]| {
+            check(Kind::Syscalls, &spans(), options, When::default(), &[&[CALLS], expect].concat());
+        };
+        check(
+            &Options::default(),
+            &[
+                OPEN,
+                "h 1020 1025 5 0 2 2 worker write 1 ? write(3</tmp/x>, \"a\", 1) = 1",
+                FULL,
+                WAIT,
+                CLOSE,
+                SLEEP,
+                "h ? 1095 ? ? 2 3 worker futex ? ? futex(...) = ...",
+            ],
+        );
+        check(&asks(&["close", "open"], &[], false), &[OPEN, CLOSE]);
+        check(&asks(&[], &[28, 10], false), &[FULL, WAIT]);
+        check(&asks(&["wait4", "open"], &[28, 10], false), &[WAIT]);
+        let filter = Filter { tids: vec![1], min_ns: Some(2), ..Filter::default() };
+        check(&Options { filter, ..Options::default() }, &[WAIT]);
+    }
+
+    #[test]
+    fn what_else_ran_when_it_failed() {
+        let around = [
+            CALLS,
+            FULL,
+            RUNNING,
+            "h 1070 0 2 2 worker 1065 ? ? ? ? ?",
+            "h 1070 1 2 3 worker 1070 ? ? ? ? ?",
+        ];
+        check(Kind::Syscalls, &spans(), &asks(&[], &[28], true), When::default(), &around);
+    }
+
+    #[test]
+    fn those_in_progress() {
+        let check = |at, options: &Options, expect: &[&str]| {
+            let when = When { at: Some(at), ..When::default() };
+            check(Kind::Syscalls, &spans(), options, when, expect);
+        };
+        let running = [
+            RUNNING,
+            "h 1050 0 0 0 swapper/0 1000 idle ? ? ? ?",
+            "h 1050 1 1 1 init 1005 syscall wait4 1040 IRQ 4 tty 1045",
+        ];
+        check(50, &Options::default(), &[&[CALLS, FULL, WAIT][..], &running].concat());
+        check(50, &asks(&["write"], &[], false), &[&[CALLS, FULL][..], &running].concat());
+        let filter = Filter { max_ns: Some(30), ..Filter::default() };
+        check(50, &Options { filter, ..Options::default() }, &[&[CALLS, WAIT][..], &running].concat());
+        // Thread 3 is not born at 15: it comes out of the call by which another one made it.
+        let newborn =
+            [half(thread(3), Some("clone"), 22, Half::End), half(thread(2), Some("clone"), 22, Half::End)];
+        let when = When { at: Some(15), ..When::default() };
+        let expect = [CALLS, "h ? ? ? ? 2 2 worker clone ? ? clone(...) = ?", RUNNING];
+        crate::testing::check(Kind::Syscalls, &newborn, &Options::default(), when, &expect);
+        check(
+            92,
+            &Options::default(),
+            &[
+                CALLS,
+                SLEEP,
+                RUNNING,
+                "h 1092 0 2 2 worker 1065 user ? ? ? ?",
+                // It came out of a call at 95 of which nobody saw the begin.
+                "h 1092 1 2 3 worker 1070 ? ? ? ? ?",
+            ],
+        );
+    }
+}
