@@ -15,6 +15,9 @@ const MOST_PIECES: usize = 1 << 16;
 /// Pieces for each thread: so that they are done at about the same time, though not all pieces take equally long.
 const PIECES_PER_THREAD: usize = 4;
 
+/// Smaller pieces than this are made only where threads had nothing to do otherwise: to merge them costs what it takes to read them.
+const PIECE_BYTES: u64 = 4 << 20;
+
 /// Ways to cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cuts {
@@ -68,8 +71,7 @@ impl Plan {
 
     /// A plan that keeps so many threads busy.
     pub fn for_threads(host: &Host<'_>, threads: usize) -> Self {
-        let pieces = threads.saturating_mul(PIECES_PER_THREAD);
-        Self::new(host, &if threads > 1 { Cuts::Bytes(pieces) } else { Cuts::Whole })
+        Self::new(host, &if threads > 1 { Cuts::Bytes(pieces(host.bytes(), threads)) } else { Cuts::Whole })
     }
 
     /// The pieces that lie within a piece; `None` where there are none. What the piece cuts through is left out.
@@ -83,6 +85,12 @@ impl Plan {
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
+}
+
+/// How many pieces keep so many threads busy.
+fn pieces(bytes: u64, threads: usize) -> usize {
+    let most = threads.saturating_mul(PIECES_PER_THREAD);
+    usize::try_from(bytes / PIECE_BYTES).unwrap_or(most).clamp(threads, most)
 }
 
 /// Where pieces are to begin, in any order.
@@ -127,4 +135,19 @@ fn time_of_byte(sources: &[Source<'_>], bytes: u64, begin: Time, end: Time) -> T
         if before < bytes { low = middle + 1 } else { high = middle }
     }
     low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_many_where_they_are_large() {
+        let check = |mebibytes: u64, threads, expect| assert_eq!(pieces(mebibytes << 20, threads), expect);
+        check(0, 2, 2);
+        check(8, 2, 2);
+        check(20, 2, 5);
+        check(1000, 2, 8);
+        check(0, usize::MAX, usize::MAX);
+    }
 }

@@ -11,8 +11,10 @@ mod laws {
 }
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 
-use common::{open, shared};
+use common::{open, shared, unpacked};
+use isochrone_kernel::files::{FileSpan, OpenedBy};
 use isochrone_kernel::{Half, ThreadId, Time};
 use isochrone_pipeline::{Border, Cuts, Host, Hosts, Plan};
 use isochrone_testkit::Random;
@@ -197,6 +199,38 @@ fn check_gap(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str) 
     }
 }
 
+/// Files that were closed before are told alike. Others may be told otherwise, but none is opened by a call that was not, unless it
+/// is told as doubtful.
+fn check_files(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str) {
+    let line = |it: &FileSpan| {
+        (who(it.thread), format!("{:?}", FileSpan { thread: ThreadId::Idle(0), ..it.clone() }))
+    };
+    let opening = |it: &FileSpan| (who(it.thread), it.fd, it.begin, it.opened_by);
+    let is_somebody = |it: &FileSpan| it.thread.tid().is_none();
+    let told: HashSet<_> = files(rest).map(line).collect();
+    // Where nobody knows until a switch, which is missing, who runs on some CPU, it is not known in whose table he does something.
+    let is_all_known = !files(rest).any(is_somebody);
+    for it in files(all).filter(|it| it.end < from && is_all_known) {
+        // Which process it was of may have been told later.
+        let of_no_process = FileSpan { process: None, ..it.clone() };
+        let is_told = [it, &of_no_process].into_iter().any(|it| told.contains(&line(it)));
+        assert!(is_told, "{what}: without {from}..{to}: {it:?}");
+    }
+    let openings: HashSet<_> = files(all).map(opening).collect();
+    // Who has the table of whom, and so what is inherited, may depend on what is missing.
+    let is_sure = |it: &FileSpan| !it.is_doubtful && matches!(it.opened_by, OpenedBy::Call(_));
+    for it in files(rest).filter(|it| is_sure(it) && !is_somebody(it)) {
+        assert!(openings.contains(&opening(it)), "{what}: without {from}..{to} only: {it:?}");
+    }
+}
+
+fn files(of: &[Told]) -> impl Iterator<Item = &FileSpan> {
+    of.iter().filter_map(|told| match told {
+        Told::File(it) => Some(&**it),
+        _ => None,
+    })
+}
+
 fn raised(all: &[Told], on: u32, of: u32, at: Time) -> Option<Time> {
     all.iter().find_map(|told| match told {
         Told::Softirq(it) if (it.cpu, it.vector, it.begin) == (on, of, at) => it.raised,
@@ -237,6 +271,7 @@ fn check_host(host: &Host<'_>, random: &mut Random, what: &str) {
     // At the end of the trace all that is open ends.
     if range == whole_range {
         check_gap(&all, &rest, (from, to), what);
+        check_files(&all, &rest, (from, to), what);
     }
 }
 
@@ -257,13 +292,25 @@ fn missing_pieces_of_random_hosts() {
 #[test]
 fn missing_pieces_of_real_hosts() {
     let mut random = Random::new(5);
-    for part in ["scp/scp_src", "vm/hog2", "vm/phases3", "ctf/traces/tc/bug446190"] {
-        let Some(path) = shared(part) else { continue };
+    let mut check = |path: Option<PathBuf>, rounds: u64| {
+        let Some(path) = path else { return };
         let traces = open(&path);
         for host in &Hosts::group(&traces).hosts {
-            check_host(host, &mut random, &format!("{part}: {}", host.name));
+            for _ in 0..rounds {
+                check_host(host, &mut random, &format!("{}: {}", path.display(), host.name));
+            }
         }
+    };
+    let small = ["scp/scp_src", "vm/hog2", "vm/phases3", "vm/rot2", "ust/rotated", "ctf/traces/tc/bug446190"];
+    let large = ["ctf/traces/tc/many-threads", "vm/web2", "vm/chain3"];
+    for part in small {
+        check(shared(part), 4);
     }
+    for part in large {
+        check(shared(part), 1);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    check(unpacked("vm/disk1", directory.path()), 2);
 }
 
 /// Without the stream of a CPU, that CPU is unknown for all of the time, and what others did is told alike.

@@ -100,7 +100,7 @@ fn plans_cut_as_asked() {
         assert!((2_000..3_000).contains(&events), "{events} events in {step:?}");
     }
     assert_eq!(Plan::for_threads(host, 1).steps().len(), 1);
-    assert_eq!(Plan::for_threads(host, 3).steps().len(), 12);
+    assert_eq!(Plan::for_threads(host, 3).steps().len(), 3);
 }
 
 #[test]

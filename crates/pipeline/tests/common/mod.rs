@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::print_stderr, clippy::unwrap_used)] // Each test takes what it needs, and may panic.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use isochrone_ctf::{Trace, find_traces};
 use isochrone_kernel::Time;
@@ -108,6 +109,18 @@ pub fn shared(part: &str) -> Option<PathBuf> {
     assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{part} is required");
     eprintln!("SKIPPED: {part} is not there");
     None
+}
+
+/// As [`shared`], for a part that lies there packed: it is unpacked into a directory.
+pub fn unpacked(part: &str, directory: &Path) -> Option<PathBuf> {
+    let (above, name) = part.rsplit_once('/').unwrap();
+    let packed = shared(above)?.join(format!("{name}.tar.zst"));
+    let bytes = zstd::decode_all(std::fs::File::open(packed).unwrap()).unwrap();
+    let mut tar =
+        Command::new("tar").arg("-xf-").current_dir(directory).stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut tar.stdin.take().unwrap(), &bytes).unwrap();
+    assert!(tar.wait().unwrap().success());
+    Some(directory.join(name))
 }
 
 /// A packet of a trace that is written byte by byte: begin, end, number, discarded events, times of its events, whether it

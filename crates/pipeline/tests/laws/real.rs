@@ -5,7 +5,7 @@ use std::path::Path;
 use isochrone_pipeline::Hosts;
 use isochrone_testkit::Random;
 
-use super::common::{open, shared};
+use super::common::{open, shared, unpacked};
 use super::model::{bracket, bytes, difference, map, merge, random_cuts, times, whole};
 
 /// All hosts below a directory, cut so many times.
@@ -67,6 +67,12 @@ fn virtual_machines() {
     ] {
         if let Some(path) = shared(&format!("vm/{scenario}")) {
             check(&path, 1, &mut random);
+        }
+    }
+    for scenario in ["vm/disk1", "vm/slew3"] {
+        let directory = tempfile::tempdir().unwrap();
+        if let Some(path) = unpacked(scenario, directory.path()) {
+            check(&path, 2, &mut random);
         }
     }
 }
