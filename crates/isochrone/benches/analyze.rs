@@ -2,10 +2,11 @@
 //!
 //! Writes the trace of a busy host, has every program that is installed analyse it, and rewrites the tables of
 //! `docs/COMPARE.md`. Speeds are events per second of user and system CPU time, the start of the program included; of several
-//! runs the best counts. What two threads win is measured by the clock on the wall.
+//! runs the best counts. On a larger trace, which takes lttng-analyses hours, the speed of this program alone is measured, and by
+//! the clock on the wall what two threads win.
 //!
-//! `ANALYZE_EVENTS` sets the size of the trace; `ANALYZE_TRACE` names a trace to read instead: lttng-analyses wants its
-//! directory to be called `kernel`.
+//! `ANALYZE_EVENTS` sets the size of the first trace, and `ANALYZE_TRACE` names one to read instead: lttng-analyses wants its
+//! directory to be called `kernel`. `ANALYZE_LARGE` names one to read instead of the larger one.
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // A bench reports and may panic.
 
 mod measuring;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use isochrone_ctf::Trace;
 use isochrone_kernel::Chunk;
 use isochrone_pipeline::{Hosts, Plan, run};
-use isochrone_testkit::{Generation, RandomKernel};
+use isochrone_testkit::{Bulk, Generation, RandomKernel};
 use measuring::{children_cpu, rewrite, watch};
 
 /// Runs of each program; the best counts.
@@ -37,29 +38,57 @@ fn main() {
         return;
     }
     let generated = tempfile::tempdir().unwrap();
-    let (path, origin) = match std::env::var_os("ANALYZE_TRACE").map(PathBuf::from) {
-        Some(path) => (path, "a trace that was named".to_owned()),
-        None => {
-            let path = generated.path().join("kernel");
-            let events = std::env::var("ANALYZE_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
-            let host = RandomKernel::new(1).generation(Generation::V2_8).events(events).cpus(4).threads(40);
-            host.write(&path).unwrap();
-            (path, "that of a random host by `testkit`".to_owned())
-        }
-    };
-    let trace = Trace::open(&path).unwrap();
-    let bytes: u64 =
-        trace.streams().iter().flat_map(|s| &s.packets).map(|packet| packet.total_bits / 8).sum();
-    let events: u64 = (0..trace.streams().len()).map(|stream| trace.events(stream).count() as u64).sum();
-    let mut text = format!(
-        "Read was {origin}: {:.2} M events, {:.0} MB, page cache warm.\n\n",
-        events as f64 / 1e6,
-        bytes as f64 / 1e6
-    );
-    text += &one_thread(&path, events);
-    text += &two_threads(&path, events);
+    let first = Input::new("ANALYZE_TRACE", "that of a random host by `testkit`", || {
+        let path = generated.path().join("kernel");
+        let events = std::env::var("ANALYZE_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
+        let host = RandomKernel::new(1).generation(Generation::V2_8).events(events).cpus(4).threads(40);
+        host.write(&path).unwrap();
+        path
+    });
+    let large = Input::new("ANALYZE_LARGE", "one by `testkit`'s generator", || {
+        let path = generated.path().join("large");
+        Bulk { events: 5_000_000, ..Bulk::default() }.write(&path).unwrap();
+        path
+    });
+    let mut text = format!("Read was {}.\n\n", first.shown());
+    text += &beside_peers(&first);
+    let _ = write!(text, "\nA larger trace, {}:\n\n", large.shown());
+    text += &alone(&large);
+    text += &two_threads(&large);
     println!("{text}");
     rewrite("analyze", &text);
+}
+
+/// A trace to be read.
+struct Input {
+    path: PathBuf,
+    origin: String,
+    events: u64,
+    bytes: u64,
+}
+
+impl Input {
+    /// The trace that a variable names, or one that is made. It is in the page cache then.
+    fn new(variable: &str, made: &str, make: impl FnOnce() -> PathBuf) -> Self {
+        let named = std::env::var_os(variable).map(PathBuf::from);
+        let origin = named.as_ref().map_or(made, |_| "a trace that was named");
+        let path = named.unwrap_or_else(make);
+        let trace = Trace::open(&path).unwrap();
+        let packets = trace.streams().iter().flat_map(|stream| &stream.packets);
+        let bytes = packets.map(|packet| packet.total_bits / 8).sum();
+        let events = (0..trace.streams().len()).map(|stream| trace.events(stream).count() as u64).sum();
+        Self { path, origin: origin.to_owned(), events, bytes }
+    }
+
+    fn shown(&self) -> String {
+        let (events, bytes) = (self.events as f64 / 1e6, self.bytes as f64 / 1e6);
+        format!("{}: {events:.2} M events, {bytes:.0} MB, page cache warm", self.origin)
+    }
+
+    /// Millions of events a second.
+    fn rate(&self, cpu: Duration) -> f64 {
+        self.events as f64 / cpu.as_secs_f64() / 1e6
+    }
 }
 
 /// From a file to all spans, and nobody listens.
@@ -99,13 +128,17 @@ fn best(command: impl Fn() -> Command) -> Option<(Duration, u64)> {
     runs?.into_iter().min()
 }
 
-fn one_thread(path: &Path, events: u64) -> String {
+fn mebibytes(kib: u64) -> f64 {
+    kib as f64 / 1024.0
+}
+
+fn beside_peers(input: &Input) -> String {
+    let path = &input.path;
     let mut text = format!(
         "One thread, user and system CPU time of the whole program, best of {RUNS} runs:\n\n\
          | analysis | lttng-analyses, M events/s | MiB | isochrone, M events/s | MiB | ratio |\n|---|---|---|---|---|---|\n"
     );
-    let rate = |cpu: Duration| events as f64 / cpu.as_secs_f64() / 1e6;
-    let mebibytes = |kib: u64| kib as f64 / 1024.0;
+    let rate = |cpu: Duration| input.rate(cpu);
     for analysis in ["cputop", "syscallstats", "irqstats", "irqlog", "schedstats", "schedlog"] {
         let (cpu, memory) = best(|| isochrone(analysis, 1, path)).unwrap();
         let own = format!("{:.2} | {:.1}", rate(cpu), mebibytes(memory));
@@ -120,14 +153,24 @@ fn one_thread(path: &Path, events: u64) -> String {
             None => writeln!(text, "| {analysis} | – | – | {own} | – |"),
         };
     }
-    let (cpu, memory) = best(|| isochrone(ALL, 1, path)).unwrap();
-    let _ = writeln!(text, "| eleven at once | – | – | {:.2} | {:.1} | – |", rate(cpu), mebibytes(memory));
-    let (cpu, memory) = best(|| all_spans(1, path)).unwrap();
-    let _ = writeln!(text, "| file to all spans | – | – | {:.2} | {:.1} | – |", rate(cpu), mebibytes(memory));
     text
 }
 
-fn two_threads(path: &Path, events: u64) -> String {
+fn alone(input: &Input) -> String {
+    let path = &input.path;
+    let mut text = "| task, one thread | M events/s | MiB |\n|---|---|---|\n".to_owned();
+    let mut row = |task: &str, command: &dyn Fn() -> Command| {
+        let (cpu, memory) = best(command).unwrap();
+        let _ = writeln!(text, "| {task} | {:.2} | {:.1} |", input.rate(cpu), mebibytes(memory));
+    };
+    row("file to all spans", &|| all_spans(1, path));
+    row("cputop", &|| isochrone("cputop", 1, path));
+    row("eleven at once", &|| isochrone(ALL, 1, path));
+    text
+}
+
+fn two_threads(input: &Input) -> String {
+    let path = &input.path;
     let mut text = format!(
         "\nOne thread and two, time on the wall, best of {THREAD_RUNS} runs:\n\n\
          | task | one thread, M events/s | two threads, M events/s | speedup | CPU time of two to that of one |\n\
@@ -147,7 +190,7 @@ fn two_threads(path: &Path, events: u64) -> String {
             wall[number % 2] = begin.elapsed().min(wall[number % 2]);
             cpu[number % 2] = children_cpu().saturating_sub(before).min(cpu[number % 2]);
         }
-        let [one, two] = wall.map(|time| events as f64 / time.as_secs_f64() / 1e6);
+        let [one, two] = wall.map(|time| input.rate(time));
         let more = cpu[1].as_secs_f64() / cpu[0].as_secs_f64();
         let _ = writeln!(text, "| {task} | {one:.2} | {two:.2} | {:.2} | {more:.2} |", two / one);
     }
