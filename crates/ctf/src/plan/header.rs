@@ -68,11 +68,8 @@ fn short<const ID: u32, const TIME: u32>(cursor: &mut Cursor<'_>, now: &mut u64)
     let at = bits::align_up(cursor.at, 8);
     let word = u64::from_le_bytes(*bits::eight_bytes(cursor.bytes, (at / 8) as usize)?);
     let id = bits::low_bits(word, ID);
-    if id == bits::low_bits(u64::MAX, ID) {
-        return long(cursor, at + u64::from(ID.next_multiple_of(8)), now);
-    }
     let end = at + u64::from(ID + TIME);
-    if end > cursor.limit {
+    if end > cursor.limit || id == bits::low_bits(u64::MAX, ID) {
         return None;
     }
     cursor.at = end;
@@ -80,14 +77,17 @@ fn short<const ID: u32, const TIME: u32>(cursor: &mut Cursor<'_>, now: &mut u64)
     Some(id)
 }
 
-/// The long form of the same: what most headers are of traces with many classes. `at` is behind the escape id.
+/// The long form of the same, behind the id that stands for it: what most headers are of traces with many classes.
 #[inline]
-fn long(cursor: &mut Cursor<'_>, at: u64, now: &mut u64) -> Option<u64> {
-    let first = (at / 8) as usize;
+fn long<const ID: u32>(cursor: &mut Cursor<'_>, now: &mut u64) -> Option<u64> {
+    let at = bits::align_up(cursor.at, 8);
+    let word = u64::from_le_bytes(*bits::eight_bytes(cursor.bytes, (at / 8) as usize)?);
+    let full = at + u64::from(ID.next_multiple_of(8));
+    let first = (full / 8) as usize;
     let twelve: &[u8; 12] = cursor.bytes.get(first..first + 12)?.first_chunk()?;
     let (id, time) = (twelve.first_chunk()?, twelve.last_chunk()?);
-    let end = at + 96;
-    if end > cursor.limit {
+    let end = full + 96;
+    if end > cursor.limit || bits::low_bits(word, ID) != bits::low_bits(u64::MAX, ID) {
         return None;
     }
     cursor.at = end;
@@ -104,6 +104,14 @@ fn decode_any(
     slots: &mut [u64],
     now: &mut u64,
 ) -> Result<Option<u64>, DecodeError> {
+    let long = match form {
+        HeaderForm::Compact(ByteOrder::Little) => long::<5>(cursor, now),
+        HeaderForm::Large(ByteOrder::Little) => long::<16>(cursor, now),
+        _ => None,
+    };
+    if long.is_some() {
+        return Ok(long);
+    }
     match form {
         HeaderForm::Compact(order) => {
             cursor.align(8);
