@@ -203,8 +203,13 @@ impl<S: Spans> Chunk<S> {
                 Some(known) => {
                     let later = if was_before(from) { std::mem::replace(known, there) } else { there };
                     known.learn(&later);
-                    known.call.overwrite(later.call);
-                    known.call_off.overwrite(later.call_off);
+                    for (call, later) in
+                        [(&mut known.call, later.call), (&mut known.call_off, later.call_off)]
+                    {
+                        if later != Held::Before {
+                            *call = later;
+                        }
+                    }
                     known.waits.append(thread, later.waits, 0, &mut self.spans);
                 }
             }

@@ -81,13 +81,6 @@ enum End {
 pub(crate) type Dues = Keyed<Keeper, Due>;
 
 impl Held {
-    /// Puts what was there later in its place, where there is anything.
-    pub(crate) fn overwrite(&mut self, later: Self) {
-        if later != Self::Before {
-            *self = later;
-        }
-    }
-
     fn shift(&mut self, losses: Epoch) {
         if let Self::Call(open) = self {
             open.epoch += losses;
