@@ -39,6 +39,7 @@ fn traces_of_all_kinds() {
         "ctf/traces/tc/uneven-streams",
         "ctf/traces/tc/flipping-endianness",
         "ctf/traces/bt/succeed/lttng-tracefile-rotation/kernel",
+        "ctf/traces/bt/succeed/multi-domains",
         "scp/scp_src",
         "scp/scp_dest",
         "ust/rotated/single_host",
