@@ -131,7 +131,7 @@ impl<S: Spans> Chunk<S> {
             keep(Keeper::Off(thread), &mut there.call_off);
             match self.threads.get_mut(&thread) {
                 Some(here) => {
-                    here.learn(&there);
+                    here.learn(&mut there);
                     here.waits.append(thread, there.waits, self.losses, &mut self.spans);
                 }
                 None => {
@@ -201,8 +201,8 @@ impl<S: Spans> Chunk<S> {
                 }
                 // Two threads are one.
                 Some(known) => {
-                    let later = if was_before(from) { std::mem::replace(known, there) } else { there };
-                    known.learn(&later);
+                    let mut later = if was_before(from) { std::mem::replace(known, there) } else { there };
+                    known.learn(&mut later);
                     for (call, later) in
                         [(&mut known.call, later.call), (&mut known.call_off, later.call_off)]
                     {

@@ -3,39 +3,14 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{open, shared};
-use isochrone_pipeline::{Border, Cuts, Hosts, Plan};
-
-/// The example, which is built with the tests unless only some of them were asked for.
-fn example() -> Option<PathBuf> {
-    let path = std::env::current_exe().unwrap();
-    let path = path.parent()?.parent()?.join("examples/map_merge");
-    if !path.exists() {
-        eprintln!("SKIPPED: the example is not built");
-        return None;
-    }
-    Some(path)
-}
-
-fn call(example: &Path, arguments: &[&str]) -> String {
-    let output = Command::new(example).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn shown(border: Border) -> String {
-    match border {
-        Border::At(time) => time.to_string(),
-        Border::Begin | Border::End => "-".to_owned(),
-    }
-}
+use common::{call, map_merge_example, open, shared, shown};
+use isochrone_pipeline::{Cuts, Hosts, Plan};
 
 #[test]
 fn any_bracketing_gives_the_same_digest() {
-    let Some(example) = example() else { return };
+    let Some(example) = map_merge_example() else { return };
     let Some(trace) = shared("vm/phases3/h2") else { return };
     let traces = open(&trace);
     let hosts = Hosts::group(&traces);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::peers::{Differences, Row};
-use crate::printed::{Printed, distributions};
+use crate::printed::{Distribution, Printed, distributions};
 use crate::theirs::{each, misses_softirqs, printed};
 
 /// Counts of 20 rows of a distribution as theirs have them. Fault: the row of a value is found with a rounded width,
@@ -82,6 +82,27 @@ fn values_by(rows: &[Row], of: impl Fn(&Row) -> (String, i64)) -> BTreeMap<Strin
 /// Threads of `many-threads` whose distributions have other rows: a value on an edge, and all values within 3 ns.
 const OTHER_ROWS: [&str; 2] = ["34", "9262"];
 
+/// Compares which distributions there are, and each of them. Returns those whose rows are others.
+fn compare_all<'t>(
+    differences: &mut Differences,
+    trace: &str,
+    ours: &BTreeMap<String, Vec<&Row>>,
+    values: &BTreeMap<String, Vec<i64>>,
+    theirs: &'t [Distribution],
+) -> Vec<&'t str> {
+    let shown: Vec<&String> = ours.keys().collect();
+    let expect: BTreeSet<&String> = theirs.iter().map(|distribution| &distribution.of).collect();
+    differences.same(|| format!("{trace}: distributions"), shown, expect.into_iter().collect());
+    let mut different = Vec::new();
+    for Distribution { of, rows } in theirs {
+        let ours = ours.get(of).map(Vec::as_slice).unwrap_or_default();
+        if !compare_distribution(differences, &format!("{trace}: {of}"), &values[of], ours, rows) {
+            different.push(of.as_str());
+        }
+    }
+    different
+}
+
 #[test]
 fn irqfreq() {
     each("irqfreq", 7, |differences, trace, text| {
@@ -94,16 +115,8 @@ fn irqfreq() {
             |row: &Row| (format!("{} ({})", row.text("name"), row.int("number")), row.int("duration_ns"));
         let values = values_by(trace.ours.rows("irqlog", "log"), values);
         let theirs = distributions(text, "Handler duration frequency distribution ");
-        let shown: Vec<&String> = ours.keys().collect();
-        let expect: BTreeSet<&String> = theirs.iter().map(|distribution| &distribution.of).collect();
-        differences.same(|| format!("{}: distributions", trace.name), shown, expect.into_iter().collect());
-        for distribution in &theirs {
-            let what = format!("{}: {}", trace.name, distribution.of);
-            let ours = ours.get(&distribution.of).map(Vec::as_slice).unwrap_or_default();
-            let is_same =
-                compare_distribution(differences, &what, &values[&distribution.of], ours, &distribution.rows);
-            assert!(is_same, "{what}");
-        }
+        let different = compare_all(differences, trace.name, &ours, &values, &theirs);
+        assert!(different.is_empty(), "{}: {different:?}", trace.name);
     });
 }
 
@@ -116,19 +129,8 @@ fn schedfreq() {
         let values = values_by(trace.ours.rows("schedlog", "log"), |row| {
             (row.int("tid").to_string(), row.int("latency_ns"))
         });
-        let mut different = Vec::new();
         let theirs = distributions(text, "Scheduling latency frequency distribution - TID: ");
-        let shown: Vec<&String> = ours.keys().collect();
-        let expect: BTreeSet<&String> = theirs.iter().map(|distribution| &distribution.of).collect();
-        differences.same(|| format!("{}: distributions", trace.name), shown, expect.into_iter().collect());
-        for distribution in &theirs {
-            let what = format!("{}: {}", trace.name, distribution.of);
-            let ours = ours.get(&distribution.of).map(Vec::as_slice).unwrap_or_default();
-            let of = &distribution.of;
-            if !compare_distribution(differences, &what, &values[of], ours, &distribution.rows) {
-                different.push(of.as_str());
-            }
-        }
+        let different = compare_all(differences, trace.name, &ours, &values, &theirs);
         let expect: &[&str] = if trace.name == "many-threads" { &OTHER_ROWS } else { &[] };
         differences.same(|| format!("{}: other rows", trace.name), different.as_slice(), expect);
     });

@@ -91,7 +91,7 @@ impl Files {
         self.log.share(child, shares_table);
     }
 
-    /// Puts the next piece behind this. Linear in the log of the other, and logarithmic in what is open.
+    /// Puts the next piece behind this. Linear in the log of the other; each operation costs what [`Self::note`] says.
     pub fn append(&mut self, right: Self, spans: &mut impl Spans) {
         self.settle(spans);
         for item in right.log.into_items() {

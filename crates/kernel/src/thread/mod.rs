@@ -77,12 +77,12 @@ impl Thread {
         self.said.pid = at;
     }
 
-    /// Adds what is known of it elsewhere. What was said last counts: of the same time, what is there.
-    pub(crate) fn learn(&mut self, there: &Self) {
+    /// Takes over what is known of it elsewhere. What was said last counts: of the same time, what is there.
+    pub(crate) fn learn(&mut self, there: &mut Self) {
         let Self { facts, said, .. } = self;
         let comm = facts.comm.take_if(|_| there.said.comm < said.comm);
         let pid = facts.pid.take_if(|_| there.said.pid < said.pid);
-        facts.append(there.facts.clone());
+        facts.append(std::mem::take(&mut there.facts));
         facts.comm = comm.or(facts.comm.take());
         facts.pid = pid.or(facts.pid);
         said.comm = said.comm.max(there.said.comm);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use isochrone_ctf::{Trace, find_traces};
 use isochrone_kernel::Time;
-use isochrone_pipeline::{Cuts, Host, Item, Mapper, Part, PieceEvents, Plan, map_merge};
+use isochrone_pipeline::{Border, Cuts, Host, Item, Mapper, Part, PieceEvents, Plan, map_merge};
 
 /// An item of a host in a form that can be compared: time, source, own time in cycles, class, packet; or a loss, or a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +109,32 @@ pub fn shared(part: &str) -> Option<PathBuf> {
     assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{part} is required");
     eprintln!("SKIPPED: {part} is not there");
     None
+}
+
+/// The example that maps and merges pieces, which is built with the tests unless only some of them were asked for.
+pub fn map_merge_example() -> Option<PathBuf> {
+    let path = std::env::current_exe().unwrap();
+    let path = path.parent()?.parent()?.join("examples/map_merge");
+    if !path.exists() {
+        eprintln!("SKIPPED: the example is not built");
+        return None;
+    }
+    Some(path)
+}
+
+/// Calls the example, and gives what it prints.
+pub fn call(example: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(example).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A border as the example takes it.
+pub fn shown(border: Border) -> String {
+    match border {
+        Border::At(time) => time.to_string(),
+        Border::Begin | Border::End => "-".to_owned(),
+    }
 }
 
 /// As [`shared`], for a part that lies there packed: it is unpacked into a directory.

@@ -1,26 +1,12 @@
 //! Pieces at random cuts, mapped by processes of their own and merged from files in three orders.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use isochrone_pipeline::{Border, Hosts, Plan};
+use isochrone_pipeline::{Hosts, Plan};
 use isochrone_testkit::Random;
 
-use super::common::{open, shared};
+use super::common::{call, map_merge_example, open, shared, shown};
 use super::model::{random_cuts, times};
-
-fn call(example: &Path, arguments: &[&str]) -> String {
-    let output = Command::new(example).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn shown(border: Border) -> String {
-    match border {
-        Border::At(time) => time.to_string(),
-        Border::Begin | Border::End => "-".to_owned(),
-    }
-}
 
 /// Merges files of neighbours until one is left; `choose` says which of so many seams is closed next.
 fn merge(example: &Path, mut files: Vec<PathBuf>, mut choose: impl FnMut(usize) -> usize) -> String {
@@ -40,12 +26,7 @@ fn merge(example: &Path, mut files: Vec<PathBuf>, mut choose: impl FnMut(usize) 
 
 #[test]
 fn three_orders_give_the_same_digest() {
-    let path = std::env::current_exe().unwrap();
-    let example = path.parent().unwrap().parent().unwrap().join("examples/map_merge");
-    if !example.exists() {
-        eprintln!("SKIPPED: the example is not built");
-        return;
-    }
+    let Some(example) = map_merge_example() else { return };
     let mut random = Random::new(3);
     for part in ["ctf/traces/tc/many-threads", "vm/web2/h1", "vm/chain3/h2"] {
         let Some(trace) = shared(part) else { continue };

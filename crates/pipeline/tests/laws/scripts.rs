@@ -30,14 +30,12 @@ fn check(host: &KernelScript, calls: &[&str], names: &[(i32, &str)]) {
         for &second in &times[place..] {
             let cuts = Cuts::At(vec![first, second]);
             for left_first in [true, false] {
-                let mut pieces = map(host, &cuts);
-                while pieces.len() > 1 {
-                    let at = if left_first { 0 } else { pieces.len() - 2 };
-                    let right = pieces.remove(at + 1);
-                    let left = pieces.remove(at);
-                    pieces.insert(at, merge_two(left, right));
+                let pieces = map(host, &cuts).into_iter();
+                let merged = match left_first {
+                    true => pieces.reduce(merge_two),
+                    false => pieces.rev().reduce(|right, left| merge_two(left, right)),
                 }
-                let merged = pieces.pop().unwrap();
+                .unwrap();
                 let difference = difference(&expect, &bytes(merged));
                 assert_eq!(difference, None, "cut at {first} and {second}, left first: {left_first}");
             }
