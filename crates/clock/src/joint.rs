@@ -9,6 +9,7 @@
 //! [`LinkData`] of the same pair, nor on the orientation of these (but for messages that only a decreasing
 //! relation could touch, see [`Corridor::mirrored`]).
 
+use crate::assumption::{Assumptions, Steering};
 use crate::breaks::ClockBreak;
 use crate::correction::Correction;
 use crate::corridor::Corridor;
@@ -42,6 +43,8 @@ pub struct Network {
     pub links: Vec<LinkData>,
     /// What is believed of clocks and links.
     pub model: Model,
+    /// What is assumed of each clock; clocks beyond the end of the list are free-running.
+    pub assumptions: Vec<Assumptions>,
     /// The clock to use as reference of its island, if the choice matters.
     pub reference: Option<usize>,
 }
@@ -72,12 +75,27 @@ pub struct Solution {
     pub breaks: Vec<Vec<ClockBreak>>,
     /// Loops of clocks whose links contradict each other, though each by itself is possible.
     pub contradictions: Vec<Vec<usize>>,
+    /// Per clock: what its bounds rest on, by time, over its span.
+    pub assumed: Vec<Vec<Assumed>>,
+}
+
+/// What the bounds of a clock rest on in a span of its time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Assumed {
+    /// Raw time of the clock, ns.
+    pub raw: Span,
+    /// What was used.
+    pub steering: Steering,
+    /// Whether messages contradict what was assumed there ([`Network::assumptions`]), so that this is used instead.
+    pub is_contradicted: bool,
+    /// How far the rate was allowed to leave the usual one there, ppm: more than `steering` says where messages need it.
+    pub ppm: f64,
 }
 
 impl Network {
     /// A network of clocks without messages, with the default model.
     pub fn new(clocks: Vec<Span>) -> Self {
-        Self { clocks, links: Vec::new(), model: Model::default(), reference: None }
+        Self { clocks, links: Vec::new(), model: Model::default(), assumptions: Vec::new(), reference: None }
     }
 }
 
@@ -130,6 +148,9 @@ pub fn solve(network: &Network) -> Result<Solution, ClockError> {
     for link in &network.links {
         clocks.messages(link.a, link.b, &link.corridor)?;
     }
+    for (clock, assumptions) in network.assumptions.iter().enumerate() {
+        clocks.assume(clock, assumptions.clone())?;
+    }
     clocks.set_reference(network.reference)?;
     clocks.into_solution()
 }
@@ -158,6 +179,7 @@ pub(crate) fn solve_judged(
         links: Vec::new(),
         breaks: vec![Vec::new(); spans.len()],
         contradictions: Vec::new(),
+        assumed: vec![Vec::new(); spans.len()],
     };
     let mut intervals = vec![None; spans.len()];
     while let Some(loop_of) = try_solve(&links, spans, model, reference, &mut solution, &mut intervals)? {

@@ -27,6 +27,7 @@
 //! | `placement`, `least_squares`, `interior` | the estimate of all clocks by all links, and its repair |
 //! | `reach`, `uncertainty` | the guarantee of all clocks by all links: bounds at instants, and intervals made of them |
 //! | `island`, [`joint`], [`stream`] | one island; many clocks at once; the same message by message |
+//! | [`assumption`] | who may steer a clock, and when: what a guarantee is conditional on |
 //! | [`model`], [`span`] | what is believed of clocks and links; when a clock was seen |
 //! | [`correction`], [`rate`], [`interval`] | applying and inverting a piecewise-affine map in integers; uncertainty over time, rounded outward |
 //! | [`error`], `exact` | what is not accepted; division with a chosen rounding |
@@ -48,6 +49,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod assumption;
 pub mod bounded;
 pub mod breaks;
 pub mod correction;
@@ -85,6 +87,7 @@ mod reach;
 mod shared;
 mod uncertainty;
 
+pub use assumption::{Assumptions, Regime, STEERED_PPM, Steering};
 pub use bounded::Bounded;
 pub use breaks::ClockBreak;
 pub use correction::Correction;
@@ -93,7 +96,7 @@ pub use error::ClockError;
 pub use hull::{HalfHull, Side};
 pub use interval::{Interval, IntervalRow};
 pub use island::MAX_ROWS;
-pub use joint::{Island, LinkData, Network, Solution, solve};
+pub use joint::{Assumed, Island, LinkData, Network, Solution, solve};
 pub use link::{LinkQuality, LinkReport, Refusal};
 pub use margin::MarginLine;
 pub use model::Model;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::MAX_ABS_NS;
+use crate::assumption::Assumptions;
 use crate::corridor::Corridor;
 use crate::error::{ClockError, checked_time};
 use crate::hull::Side;
@@ -40,6 +41,8 @@ pub struct Synchronizer {
     reference: Option<usize>,
     /// Per clock, when it was seen.
     spans: Vec<Option<Span>>,
+    /// Per clock what is assumed of it.
+    assumptions: Vec<Assumptions>,
     links: BTreeMap<(usize, usize), Known>,
     solution: Option<Solution>,
 }
@@ -58,7 +61,14 @@ impl Synchronizer {
     /// The model makes no sense.
     pub fn new(clocks: usize, model: Model) -> Result<Self, ClockError> {
         let model = model.checked()?;
-        Ok(Self { model, reference: None, spans: vec![None; clocks], links: BTreeMap::new(), solution: None })
+        Ok(Self {
+            model,
+            reference: None,
+            spans: vec![None; clocks],
+            assumptions: vec![Assumptions::default(); clocks],
+            links: BTreeMap::new(),
+            solution: None,
+        })
     }
 
     /// Asks for a clock to be the reference of its island.
@@ -73,9 +83,29 @@ impl Synchronizer {
         Ok(())
     }
 
+    /// Says what is assumed of a clock from now on: that it is free-running, unless this was called. All its links are
+    /// judged again.
+    ///
+    /// # Errors
+    /// [`ClockError::BadClock`].
+    pub fn assume(&mut self, clock: usize, assumptions: Assumptions) -> Result<(), ClockError> {
+        self.check(clock)?;
+        if self.assumptions[clock] != assumptions {
+            self.assumptions[clock] = assumptions;
+            self.solution = None;
+            for ((a, b), known) in &mut self.links {
+                if *a == clock || *b == clock {
+                    known.judged = None;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// One more clock; its index.
     pub fn add_clock(&mut self) -> usize {
         self.spans.push(None);
+        self.assumptions.push(Assumptions::default());
         self.solution = None;
         self.spans.len() - 1
     }

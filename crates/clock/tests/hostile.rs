@@ -50,6 +50,7 @@ fn networks() -> impl Strategy<Value = Network> {
             clocks,
             links,
             model: Model { prior_ppm, ..Model::default() },
+            assumptions: Vec::new(),
             reference: reference.map(|r| r % n),
         }
     })

@@ -247,6 +247,7 @@ fn settle(
         clocks: trust.spans(&spans),
         links: corridors,
         model: options.model,
+        assumptions: Vec::new(),
         reference: reference.map(|clock| trust.group(clock)),
     };
     let solution = solve(&network)?;

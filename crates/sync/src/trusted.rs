@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use isochrone_clock::{
-    ClockBreak, Correction, Interval, IntervalRow, Island, LinkQuality, LinkReport, Point, Side, Solution,
-    Span, Suspect,
+    Assumed, ClockBreak, Correction, Interval, IntervalRow, Island, LinkQuality, LinkReport, Point, Side,
+    Solution, Span, Suspect,
 };
 
 use crate::hosts::HostClock;
@@ -179,7 +179,13 @@ impl Trust {
             let seen = |b: &ClockBreak| b.raw.begin <= span.end && span.begin <= b.raw.end;
             solution.breaks[member.group].iter().map(own).filter(seen).collect()
         });
+        let assumed = self.members.iter().zip(spans).map(|(member, span)| {
+            let own = |a: &Assumed| Assumed { raw: span_shifted(a.raw, -member.shift), ..*a };
+            let seen = |a: &Assumed| a.raw.begin <= span.end && span.begin <= a.raw.end;
+            solution.assumed[member.group].iter().map(own).filter(seen).collect()
+        });
         Solution {
+            assumed: assumed.collect(),
             intervals: intervals.collect(),
             path: path.collect(),
             links: links.iter().filter_map(|link| self.report(link, solution, &corrections)).collect(),

@@ -1,0 +1,159 @@
+//! What is assumed of a clock, span by span: the condition under which a guarantee holds.
+//!
+//! Messages bound the relation of two clocks at the instants at which they were sent and received. What may happen between
+//! them is not in the messages; it is assumed, and the assumption differs from clock to clock and from time to time: a crystal
+//! that nobody touches keeps its rate, a clock that a time daemon disciplines does not. Who knows the host decides
+//! (`isochrone-sync` does from its traces) and says so here; [`crate::joint`] and [`crate::stream`] take it from there.
+
+use crate::error::{ClockError, checked_time};
+use crate::span::Span;
+
+/// The kernel's limit for the frequency that NTP may set, and for the rate of `adjtime`, ppm.
+pub const STEERED_PPM: u32 = 500;
+
+/// What is assumed of the rate of a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Steering {
+    /// Nobody steers it: its rate stays within ± ρ of a constant ([`crate::Model::wander_ppm`]).
+    #[default]
+    Free,
+    /// Its rate stays within ± ρ of a constant between known spans of time in which it may have been changed
+    /// ([`Assumptions::changes`]), as chronyd, ptp4l and phc2sys do it.
+    Stepwise,
+    /// Its rate stays within ± `ppm` of its usual rate, and may change at any time.
+    Steered {
+        /// Parts per million.
+        ppm: u32,
+    },
+    /// Nothing tells. What may be steered is bounded as if it was, by [`STEERED_PPM`].
+    Unknown,
+}
+
+/// From some time on, something is assumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Regime {
+    /// Raw time of the clock, ns; that of the first one of a clock is of no importance.
+    pub from: i64,
+    /// What is assumed until the next regime begins.
+    pub steering: Steering,
+}
+
+/// What is assumed of one clock.
+///
+/// ```
+/// use isochrone_clock::{Assumptions, Regime, Span, Steering};
+/// // chronyd is started ten seconds after the clock's zero, and sets the rate twice.
+/// let regimes = vec![
+///     Regime { from: 0, steering: Steering::Free },
+///     Regime { from: 10_000_000_000, steering: Steering::Stepwise },
+/// ];
+/// let call = |at: i64| Span { begin: at, end: at + 20_000 };
+/// let assumptions = Assumptions::new(regimes, vec![call(10_000_000_000), call(26_000_000_000)])?;
+/// assert_eq!(assumptions.at(11_000_000_000), Steering::Stepwise);
+/// assert_eq!(assumptions.at(-5), Steering::Free);
+/// # Ok::<(), isochrone_clock::ClockError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assumptions {
+    /// Not empty, by time.
+    regimes: Vec<Regime>,
+    /// By time, apart from each other.
+    changes: Vec<Span>,
+}
+
+impl Assumptions {
+    /// Regimes and, for [`Steering::Stepwise`], the spans of time in which the rate may have been changed; both in any order.
+    ///
+    /// # Errors
+    /// [`ClockError::TooFewRows`] without a regime, [`ClockError::TimeOutOfRange`], [`ClockError::OutOfOrder`] for two regimes
+    /// that begin together or a span that ends before it begins.
+    pub fn new(mut regimes: Vec<Regime>, mut changes: Vec<Span>) -> Result<Self, ClockError> {
+        if regimes.is_empty() {
+            return Err(ClockError::TooFewRows { needed: 1, got: 0 });
+        }
+        regimes.sort_unstable_by_key(|regime| regime.from);
+        for regime in &regimes {
+            checked_time(regime.from)?;
+        }
+        if let Some(row) = regimes.windows(2).position(|pair| pair[0].from == pair[1].from) {
+            return Err(ClockError::OutOfOrder { row: row + 1 });
+        }
+        for (row, span) in changes.iter().enumerate() {
+            checked_time(span.begin)?;
+            checked_time(span.end)?;
+            if span.end < span.begin {
+                return Err(ClockError::OutOfOrder { row });
+            }
+        }
+        changes.sort_unstable_by_key(|span| (span.begin, span.end));
+        changes.dedup_by(|later, earlier| {
+            let meets = later.begin <= earlier.end;
+            if meets {
+                earlier.end = earlier.end.max(later.end);
+            }
+            meets
+        });
+        Ok(Self { regimes, changes })
+    }
+
+    /// The same all the time.
+    pub fn always(steering: Steering) -> Self {
+        Self { regimes: vec![Regime { from: 0, steering }], changes: Vec::new() }
+    }
+
+    /// By time; the first one holds before its begin, too.
+    pub fn regimes(&self) -> &[Regime] {
+        &self.regimes
+    }
+
+    /// When the rate may have been changed where the clock is [`Steering::Stepwise`]: by time, apart from each other.
+    pub fn changes(&self) -> &[Span] {
+        &self.changes
+    }
+
+    /// What is assumed at an instant. O(log regimes).
+    pub fn at(&self, raw: i64) -> Steering {
+        let after = self.regimes.partition_point(|regime| regime.from <= raw);
+        self.regimes[after.saturating_sub(1)].steering
+    }
+
+    /// Whether nobody ever steers the clock.
+    pub fn is_free(&self) -> bool {
+        self.regimes.iter().all(|regime| regime.steering == Steering::Free)
+    }
+}
+
+impl Default for Assumptions {
+    fn default() -> Self {
+        Self::always(Steering::Free)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regimes_and_changes_are_put_in_order() {
+        let regime = |from, steering| Regime { from, steering };
+        let span = |begin, end| Span { begin, end };
+        let unordered = vec![regime(50, Steering::Stepwise), regime(-3, Steering::Unknown)];
+        let found = Assumptions::new(unordered, vec![span(70, 80), span(60, 65), span(64, 66), span(80, 81)])
+            .unwrap();
+        assert_eq!(
+            [-9, -3, 49, 50, 99].map(|t| found.at(t)).map(|s| s == Steering::Stepwise),
+            [false, false, false, true, true]
+        );
+        assert_eq!(found.changes(), [span(60, 66), span(70, 81)]);
+        assert!(!found.is_free() && Assumptions::default().is_free());
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let regime = |from| Regime { from, steering: Steering::Free };
+        assert!(Assumptions::new(Vec::new(), Vec::new()).is_err());
+        assert!(Assumptions::new(vec![regime(1), regime(1)], Vec::new()).is_err());
+        assert!(Assumptions::new(vec![regime(i64::MAX)], Vec::new()).is_err());
+        assert!(Assumptions::new(vec![regime(0)], vec![Span { begin: 5, end: 4 }]).is_err());
+    }
+}
