@@ -110,10 +110,11 @@ impl Part {
         match &self.bounded {
             Ok(bounded) => {
                 let piece = self.possible()?;
-                let moved =
-                    piece.curve.as_line().is_some_and(|l| has_moved(&self.messages, bounded.band(), l));
-                if moved && exceeds(&self.messages, bounded.band(), wander) {
-                    changing(&self.messages, prior, wander, bounded.band(), 0.0)
+                // Fits within the rates that a straight clock leaves could not tell that it is not straight.
+                let band = believable(&self.messages, prior).unwrap_or_else(|| bounded.band());
+                let moved = piece.curve.as_line().is_none_or(|l| has_moved(&self.messages, band, l));
+                if moved && exceeds(&self.messages, band, wander) {
+                    changing(&self.messages, prior, wander, band, 0.0)
                 } else {
                     Ok(piece)
                 }
