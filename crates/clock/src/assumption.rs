@@ -117,9 +117,13 @@ impl Assumptions {
         self.regimes[after.saturating_sub(1)].steering
     }
 
-    /// Whether nobody ever steers the clock.
+    /// Whether nobody ever changes the rate of the clock.
     pub fn is_free(&self) -> bool {
-        self.regimes.iter().all(|regime| regime.steering == Steering::Free)
+        self.regimes.iter().all(|regime| match regime.steering {
+            Steering::Free => true,
+            Steering::Stepwise => self.changes.is_empty(),
+            Steering::Steered { .. } | Steering::Unknown => false,
+        })
     }
 }
 

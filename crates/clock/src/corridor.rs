@@ -85,8 +85,15 @@ impl Corridor {
         Self { windows: Windows::new(), x_range: None, y_range: None }
     }
 
+    /// The same with at most so many windows: what a merged window hides can only widen bounds of clocks that are steered.
+    #[must_use]
+    pub fn limited_to(mut self, windows: usize) -> Self {
+        self.windows.limit_to(windows);
+        self
+    }
+
     /// A message that a sent at `sent_x` (a's time) and b received at `received_y` (b's time). O(log n), and
-    /// O([`crate::window::MAX_WINDOWS`]) at times.
+    /// O(windows) at times.
     ///
     /// # Errors
     /// [`ClockError::TimeOutOfRange`]; the corridor is then unchanged.
@@ -96,7 +103,7 @@ impl Corridor {
     }
 
     /// A message that b sent at `sent_y` (b's time) and a received at `received_x` (a's time). O(log n), and
-    /// O([`crate::window::MAX_WINDOWS`]) at times.
+    /// O(windows) at times.
     ///
     /// # Errors
     /// [`ClockError::TimeOutOfRange`]; the corridor is then unchanged.
@@ -126,7 +133,7 @@ impl Corridor {
     /// at a vertex.
     #[must_use]
     pub fn mirrored(&self) -> Self {
-        let mut windows = Windows::new();
+        let mut windows = Windows::limited(self.windows.limit());
         for window in self.windows.list() {
             for (side, flow) in [(Side::Lower, &window.upper), (Side::Upper, &window.lower)] {
                 let vertices = flow.hull.vertices();
@@ -152,7 +159,7 @@ impl Corridor {
         Self { windows, x_range: self.y_range, y_range: self.x_range }
     }
 
-    /// The messages by time: at most [`crate::window::MAX_WINDOWS`] windows, none of them empty.
+    /// The messages by time: at most [`crate::window::MAX_FINE_WINDOWS`] windows, none of them empty.
     pub fn windows(&self) -> &[Window] {
         self.windows.list()
     }
@@ -224,7 +231,7 @@ impl Corridor {
     /// that loses a vertex, what the vertex hid is not known any more, so that bounds can only get wider.
     #[must_use]
     pub fn filtered(&self, keep: impl Fn(Side, Point) -> bool) -> Self {
-        let mut kept = Self::new();
+        let mut kept = Self::new().limited_to(self.windows.limit());
         for window in self.windows() {
             for side in [Side::Upper, Side::Lower] {
                 let flow = window.flow(side);

@@ -16,6 +16,8 @@ use crate::wander::Wander;
 const OVERLAP: i64 = 4;
 /// The shortest stretch tried is the piece's length divided by this.
 const MOST_STRETCHES: i64 = 64;
+/// The rate at an end is that over this part of the messages.
+const NEAR_END: i64 = 24;
 
 /// An estimate of the relation a → b over a piece, with its statistical error.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +102,28 @@ impl Curve {
             // The factor is in already.
             spread: Spread::Nodes(nodes.into_iter().map(|(x, _, v)| (x, v / VARIANCE_FACTOR)).collect()),
         })
+    }
+
+    /// An estimate through nodes (a's time, b's time, variance in ns² without the factor), by time.
+    pub(crate) fn through_nodes(
+        nodes: Vec<(i64, i64, f64)>,
+        margin: f64,
+        is_statistical: bool,
+    ) -> Option<Self> {
+        let mut knots: Vec<(i64, i64)> = nodes.iter().map(|&(x, y, _)| (x, y)).collect();
+        knots.dedup_by(|later, earlier| later.0 <= earlier.0);
+        let (&first, &last) = (knots.first()?, knots.last()?);
+        // Outside of the messages it goes on as it did next to them, over some time.
+        let near = ((last.0 - first.0) / NEAR_END).max(1);
+        let after = knots[knots.partition_point(|k| k.0 < first.0 + near).min(knots.len() - 1)];
+        let before = knots[knots.partition_point(|k| k.0 <= last.0 - near).saturating_sub(1)];
+        let rate = |from: (i64, i64), to: (i64, i64)| {
+            Rate::of(to.1 as i128 - from.1 as i128, (to.0 as i128 - from.0 as i128).max(1))
+                .unwrap_or(Rate::ONE)
+        };
+        let map = Correction::new(knots, rate(first, after), rate(before, last)).ok()?;
+        let spread = Spread::Nodes(nodes.into_iter().map(|(x, _, v)| (x, v)).collect());
+        Some(Self { map, spread, margin, is_statistical })
     }
 
     /// The line, where the estimate is one.

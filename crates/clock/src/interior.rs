@@ -15,6 +15,7 @@ use crate::correction::Correction;
 use crate::link::{Link, narrowest};
 use crate::placement;
 use crate::rate::Rate;
+use crate::relation::Guarantee;
 use crate::slope::Slope;
 use crate::span::Span;
 
@@ -211,7 +212,8 @@ fn rate_rows(island: &Island<'_>) -> Vec<RateRow> {
     for link in island.links {
         let Some(first) = link.relation.as_ref().and_then(|r| r.pieces().first()) else { continue };
         let proven = link.corridor.rates().unwrap_or_default();
-        let band = first.forward.band();
+        let Guarantee::Line { forward, .. } = &first.bounds else { continue };
+        let band = forward.band();
         // rate_a ≤ max·rate_b, and min·rate_b ≤ rate_a, where rate = d(reference)/d(local).
         if proven.max.is_none() {
             rows.push(rate_row(island, (link.a, Slope::ONE), (link.b, band.max())));
@@ -361,7 +363,7 @@ fn rounded(island: &Island<'_>, clock: usize, [begin, end]: [f64; 2]) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Corridor, Model};
+    use crate::{Assumptions, Corridor, Model};
 
     const SECOND: i64 = 1_000_000_000;
 
@@ -378,7 +380,8 @@ mod tests {
             corridor.b_to_a(local(t + SECOND), t + SECOND + 50_000 + noise % 77_000).unwrap();
         }
         let straight = Model { wander_ppm: 0.0, ..Model::default() };
-        Link::judge(a, b, corridor, &straight).over([spans[a], spans[b]])
+        Link::judge(a, b, corridor, &straight, &vec![Assumptions::default(); b + 1])
+            .over([spans[a], spans[b]])
     }
 
     #[test]

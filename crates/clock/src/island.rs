@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use crate::assumption::Assumptions;
 use crate::breaks::{ClockBreak, of_clocks};
 use crate::correction::Correction;
 use crate::error::ClockError;
@@ -14,10 +15,13 @@ use crate::interior;
 use crate::interval::Interval;
 use crate::link::{Link, narrowest};
 use crate::model::Model;
+use crate::motions::Motions;
+use crate::outline::{Known, Outline};
 use crate::paths::Tree;
 use crate::placement::{self, Placement};
 use crate::reach::{Contradiction, Reach};
 use crate::relation::{BreakKind, Relation};
+use crate::repair;
 use crate::span::Span;
 use crate::uncertainty::{Bounds, Row, published};
 use crate::wander::Wander;
@@ -26,6 +30,12 @@ use crate::wander::Wander;
 const INSTANTS: usize = 64;
 /// Most instants, where rates change.
 pub const MAX_ROWS: usize = 512;
+/// Most instants at which all links are asked where a bound bends, …
+const MAX_INSTANTS: usize = 8192;
+/// … and how many in an island of many links: so often is a link asked.
+const INSTANTS_OF_ALL_LINKS: usize = 1 << 17;
+/// Rounds of asking at more instants.
+const ROUNDS: usize = 16;
 /// In islands of more links than this, only the narrowest of every clock are asked: the others add little and cost much.
 const LINKS_TO_ASK: usize = 800;
 /// The narrowest links of every clock are asked, so many at least.
@@ -41,13 +51,11 @@ pub(crate) struct Solved {
     pub(crate) breaks: Vec<ClockBreak>,
 }
 
-/// An instant of the reference, and the earliest and the latest time that a clock can show then.
-type Known = (i64, Option<i64>, Option<i64>);
-
 /// Solves one island.
 pub(crate) struct IslandSolver<'a> {
-    island: placement::Island<'a>,
-    spans: &'a [Span],
+    pub(crate) island: placement::Island<'a>,
+    pub(crate) spans: &'a [Span],
+    pub(crate) assumptions: &'a [Assumptions],
     /// Per clock its breaks.
     breaks: Vec<Vec<ClockBreak>>,
     /// Instants of the reference around a break, by clock.
@@ -66,6 +74,7 @@ impl<'a> IslandSolver<'a> {
         links: &'a [Link],
         spans: &'a [Span],
         model: &'a Model,
+        assumptions: &'a [Assumptions],
         members: &'a [bool],
     ) -> Self {
         let island = placement::Island { reference, tree, links, model, members };
@@ -77,6 +86,7 @@ impl<'a> IslandSolver<'a> {
             margins: vec![f64::INFINITY; spans.len()],
             island,
             spans,
+            assumptions,
         };
         solver.zones = solver.zones();
         solver.instants = solver.instants();
@@ -103,6 +113,9 @@ impl<'a> IslandSolver<'a> {
     /// Corrections and intervals of all clocks of the island, or a loop that contradicts itself.
     pub(crate) fn solve(&self) -> Result<Result<Vec<Solved>, Contradiction>, ClockError> {
         let placement = self.island.placed(self.spans.len(), &self.instants);
+        if !self.island.is_straight() {
+            return self.solve_moving(&placement);
+        }
         let bounds = match self.bounds() {
             Ok(bounds) => bounds,
             Err(contradiction) => return Ok(Err(contradiction)),
@@ -119,8 +132,88 @@ impl<'a> IslandSolver<'a> {
         Ok(Ok(solved))
     }
 
-    fn members(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn members(&self) -> impl Iterator<Item = usize> + '_ {
         self.island.tree.order.iter().copied()
+    }
+
+    /// The same for clocks of which some do not run straight.
+    fn solve_moving(&self, placement: &Placement) -> Result<Result<Vec<Solved>, Contradiction>, ClockError> {
+        let motions = Motions::of(self, placement);
+        let known = match self.known(&motions) {
+            Ok(known) => known,
+            Err(contradiction) => return Ok(Err(contradiction)),
+        };
+        let rows: Vec<Vec<Row>> = self
+            .members()
+            .map(|clock| match clock == self.island.reference {
+                true => self.own_rows(),
+                false => Outline::new(&known[clock], &motions.legs[clock]).rows(self.spans[clock]),
+            })
+            .collect();
+        let mut corrections: Vec<Correction> =
+            self.spans.iter().map(|s| Correction::identity(s.begin, s.end)).collect();
+        for (clock, rows) in self.members().zip(&rows).filter(|&(c, _)| c != self.island.reference) {
+            corrections[clock] = repair::inside(&placement.correction(clock), rows)?;
+        }
+        let by_clock: Vec<(usize, &[Row])> = self.members().zip(rows.iter().map(Vec::as_slice)).collect();
+        let links = self.island.relations().filter(|(_, r)| r.is_guaranteed()).map(|(link, _)| link);
+        let corrections = repair::uninverted(corrections, &by_clock, self.island.reference, links)?;
+        let mut solved = Vec::new();
+        for (clock, rows) in self.members().zip(&rows) {
+            let correction = corrections[clock].clone();
+            let realistic = |raw: i64| self.realistic(clock, correction.apply(raw), placement);
+            let interval = published(rows, &correction, realistic)?;
+            solved.push(Solved { clock, interval, breaks: self.breaks[clock].clone(), correction });
+        }
+        Ok(Ok(solved))
+    }
+
+    fn own_rows(&self) -> Vec<Row> {
+        let span = self.spans[self.island.reference];
+        [span.begin, span.end].map(|raw| Row { raw, lo: raw, hi: raw }).to_vec()
+    }
+
+    /// What all links together prove, per clock: at the instants given, and at more of them where that tells more.
+    fn known(&self, motions: &Motions) -> Result<Vec<Vec<Known>>, Contradiction> {
+        let asked = self.asked();
+        let clocks = self.spans.len();
+        let reach = Reach::new(clocks, self.island.links, |l| asked[l]);
+        let reference = self.island.reference;
+        let at = |&instant: &i64| {
+            let earliest = reach.from(reference, instant, Side::Lower)?;
+            Ok((instant, earliest, reach.from(reference, instant, Side::Upper)?))
+        };
+        let most = (INSTANTS_OF_ALL_LINKS / self.island.links.len().max(1)).clamp(MAX_ROWS, MAX_INSTANTS);
+        let mut known: Vec<Vec<Known>> = vec![Vec::new(); clocks];
+        let mut asked_at = 0;
+        let mut next = self.instants.clone();
+        for _ in 0..ROUNDS {
+            // In the order of the instants, so that it is always the same loop that is found first.
+            let found: Vec<Result<_, Contradiction>> = next.par_iter().map(at).collect();
+            asked_at += next.len();
+            for found in found {
+                let (instant, earliest, latest) = found?;
+                for clock in self.members() {
+                    known[clock].push((instant, earliest[clock], latest[clock]));
+                }
+            }
+            self.members().for_each(|clock| known[clock].sort_unstable_by_key(|k| k.0));
+            let others: Vec<usize> = self.members().filter(|&c| c != reference).collect();
+            let wanted =
+                |&clock: &usize| Outline::new(&known[clock], &motions.legs[clock]).wanted(self.spans[clock]);
+            let mut wanted: Vec<(i64, i64)> = others.par_iter().flat_map(wanted).collect();
+            wanted.sort_unstable_by_key(|w| (std::cmp::Reverse(w.0), w.1));
+            wanted.truncate(most.saturating_sub(asked_at));
+            next = wanted.into_iter().map(|w| w.1).collect();
+            next.sort_unstable();
+            next.dedup();
+            let old: &[Known] = self.members().next().map_or(&[], |clock| &known[clock]);
+            next.retain(|t| old.binary_search_by_key(t, |k| k.0).is_err());
+            if next.is_empty() {
+                break;
+            }
+        }
+        Ok(known)
     }
 
     /// Per clock the instants of the reference between which its breaks show.
@@ -137,6 +230,11 @@ impl<'a> IslandSolver<'a> {
         (0..self.spans.len()).map(|clock| steps(clock).map(zone(clock)).collect()).collect()
     }
 
+    /// Where a clock was set or stopped, its own time.
+    pub(crate) fn steps(&self, clock: usize) -> Vec<Span> {
+        self.breaks[clock].iter().filter(|b| b.kind == BreakKind::Step).map(|b| b.raw).collect()
+    }
+
     /// Instants of the reference at which to look: over all spans and a little beyond, and around breaks.
     fn instants(&self) -> Vec<i64> {
         let ends = self.members().flat_map(|clock| {
@@ -149,7 +247,7 @@ impl<'a> IslandSolver<'a> {
         // Far enough out for the bounds of the ends of all spans.
         let beyond = (self.island.tree.worst.1.min(1 << 60) as i64).saturating_mul(2).saturating_add(1000);
         let (from, to) = (limit(first.saturating_sub(beyond)), limit(last.saturating_add(beyond)));
-        let steps = self.steps(first, last);
+        let steps = self.grid(first, last);
         let inner =
             (0..=steps).map(|i| first + ((last as i128 - first as i128) * i as i128 / steps as i128) as i64);
         let zones = self.zones.iter().flatten().flat_map(|z| [z.begin, z.end]);
@@ -159,12 +257,17 @@ impl<'a> IslandSolver<'a> {
                 .flat_map(move |b| [b.raw.begin, b.raw.end].map(|raw| self.island.to_reference(clock, raw)))
         });
         let pieces = self.island.relations().filter(|(_, r)| r.pieces().len() > 1).flat_map(|(link, r)| {
-            let ends = r.pieces().iter().flat_map(|p| [p.messages.begin, p.messages.end]);
+            let ends = r.pieces().iter().flat_map(|p| [p.x.begin, p.x.end]);
+            ends.map(|x| self.island.to_reference(link.a, x)).collect::<Vec<_>>()
+        });
+        let legs = self.island.relations().flat_map(|(link, r)| {
+            let ends = r.steered().flat_map(|s| s.chain.instants(self.spans[link.a]));
             ends.map(|x| self.island.to_reference(link.a, x)).collect::<Vec<_>>()
         });
         let mut instants: Vec<i64> = inner
             .chain(zones)
             .chain(pieces)
+            .chain(legs)
             .chain(edges)
             .map(limit)
             .filter(|t| (from..=to).contains(t))
@@ -175,7 +278,7 @@ impl<'a> IslandSolver<'a> {
         instants
     }
 
-    fn steps(&self, first: i64, last: i64) -> usize {
+    fn grid(&self, first: i64, last: i64) -> usize {
         let most = |(_, r): (&Link, &Relation)| {
             let wander = r.wander().rate() * (last as i128 - first as i128) as f64;
             let by_width = wander / (WANDER_SHARE * r.half_width.max(1) as f64);
@@ -243,8 +346,7 @@ impl<'a> IslandSolver<'a> {
     fn rows(&self, clock: usize, bounds: &Bounds, placement: &Placement) -> Vec<Row> {
         let span = self.spans[clock];
         if clock == self.island.reference {
-            let own = |raw| Row { raw, lo: raw, hi: raw };
-            return vec![own(span.begin), own(span.end)];
+            return self.own_rows();
         }
         let correction = placement.correction(clock);
         bounds.rows(span, self.instants.iter().map(|&t| correction.invert(t)))

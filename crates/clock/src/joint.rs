@@ -9,7 +9,8 @@
 //! [`LinkData`] of the same pair, nor on the orientation of these (but for messages that only a decreasing
 //! relation could touch, see [`Corridor::mirrored`]).
 
-use crate::assumption::{Assumptions, Steering};
+use crate::assumed::{self, Assumed};
+use crate::assumption::Assumptions;
 use crate::breaks::ClockBreak;
 use crate::correction::Correction;
 use crate::corridor::Corridor;
@@ -77,19 +78,6 @@ pub struct Solution {
     pub contradictions: Vec<Vec<usize>>,
     /// Per clock: what its bounds rest on, by time, over its span.
     pub assumed: Vec<Vec<Assumed>>,
-}
-
-/// What the bounds of a clock rest on in a span of its time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Assumed {
-    /// Raw time of the clock, ns.
-    pub raw: Span,
-    /// What was used.
-    pub steering: Steering,
-    /// Whether messages contradict what was assumed there ([`Network::assumptions`]), so that this is used instead.
-    pub is_contradicted: bool,
-    /// How far the rate was allowed to leave the usual one there, ppm: more than `steering` says where messages need it.
-    pub ppm: f64,
 }
 
 impl Network {
@@ -160,9 +148,10 @@ pub(crate) fn solve_judged(
     links: Vec<Link>,
     spans: &[Span],
     model: &Model,
+    assumptions: &[Assumptions],
     reference: Option<usize>,
 ) -> Result<Solution, ClockError> {
-    let links = among_links(links, spans.len(), model);
+    let (links, moved) = among_links(links, spans.len(), model, assumptions);
     let mut links: Vec<Link> = links
         .into_iter()
         .map(|l| {
@@ -182,7 +171,9 @@ pub(crate) fn solve_judged(
         assumed: vec![Vec::new(); spans.len()],
     };
     let mut intervals = vec![None; spans.len()];
-    while let Some(loop_of) = try_solve(&links, spans, model, reference, &mut solution, &mut intervals)? {
+    while let Some(loop_of) =
+        try_solve(&links, spans, (model, assumptions), reference, &mut solution, &mut intervals)?
+    {
         // A loop has links.
         let widest = loop_of.links.iter().copied().max_by_key(|&l| (links[l].half_width(), l)).unwrap_or(0);
         links[widest].refuse(Refusal::Loop { clocks: loop_of.clocks.clone() });
@@ -193,6 +184,7 @@ pub(crate) fn solve_judged(
         let own = |raw| crate::interval::IntervalRow { raw, lo: raw, hi: raw, e95: 0 };
         solution.intervals.push(interval.map_or_else(|| Interval::new(vec![own(begin), own(end)]), Ok)?);
     }
+    solution.assumed = assumed::of_clocks(&links, spans, assumptions, &moved);
     let island_of = island_of(&solution.islands, spans.len());
     let report = |link: Link| {
         let together = island_of[link.a] == island_of[link.b];
@@ -207,7 +199,7 @@ pub(crate) fn solve_judged(
 fn try_solve(
     links: &[Link],
     spans: &[Span],
-    model: &Model,
+    (model, assumptions): (&Model, &[Assumptions]),
     reference: Option<usize>,
     solution: &mut Solution,
     intervals: &mut [Option<Interval>],
@@ -222,7 +214,7 @@ fn try_solve(
             for &clock in &clocks {
                 members[clock] = true;
             }
-            let solver = IslandSolver::new(reference, &tree, links, spans, model, &members);
+            let solver = IslandSolver::new(reference, &tree, links, spans, model, assumptions, &members);
             let solved = match solver.solve()? {
                 Ok(solved) => solved,
                 Err(contradiction) => return Ok(Some(contradiction)),

@@ -5,17 +5,20 @@
 
 use std::borrow::Borrow;
 
+use crate::assumption::Assumptions;
 use crate::bounded::Bounded;
 use crate::correction::Correction;
 use crate::corridor::{Corridor, Infeasible};
 use crate::hull::Side;
 use crate::margin::MarginLine;
 use crate::model::Model;
+use crate::motion::Motion;
 use crate::pieces::{self, Pieces};
-use crate::relation::{Break, Relation, Way};
+use crate::relation::{Break, Guarantee, Relation, Way};
 use crate::span::Span;
+use crate::steered;
 use crate::suspect::Suspect;
-use crate::wander::Wander;
+use crate::window::MAX_WINDOWS;
 
 /// With at least this many messages in both directions, a contradiction is no accident: the link is refused.
 /// With fewer, the line of least violation is used, and marked as such.
@@ -86,8 +89,8 @@ pub struct LinkReport {
     /// The largest half width of the link's own bounds over the spans of both clocks, outside of breaks, ns; `None`
     /// unless the link is usable.
     pub half_width_ns: Option<i64>,
-    /// The wander of one clock that the bounds allow for, ppm: more than the model's where the messages prove that the
-    /// rate changed.
+    /// How far the rate of one clock may be from constant, ppm: more than the model's where messages show that the rate changed
+    /// though nobody was thought to steer ([`crate::Solution::assumed`] says more).
     pub wander_ppm: f64,
     /// Messages that matter and that the final corrections show as received before they were sent: no message of the link
     /// is inverted if there are none here. `None` when the two clocks are on different islands.
@@ -113,20 +116,30 @@ pub(crate) struct Link {
     pub(crate) quality: LinkQuality,
     /// Present when the link can tie its clocks.
     pub(crate) relation: Option<Relation>,
+    /// The messages in more windows than free-running clocks need, where there are more.
+    fine: Option<Corridor>,
     /// Bounds of messages that all go one way.
-    pub(crate) one_way: Option<[Bounded; 2]>,
+    pub(crate) one_way: Option<Guarantee>,
     pub(crate) suspects: Vec<Suspect>,
 }
 
 impl Link {
-    /// Judges the messages of a link.
-    pub(crate) fn judge(a: usize, b: usize, corridor: Corridor, model: &Model) -> Self {
+    /// Judges the messages of a link under what is assumed of the clocks of the network.
+    pub(crate) fn judge(
+        a: usize,
+        b: usize,
+        corridor: Corridor,
+        model: &Model,
+        assumptions: &[Assumptions],
+    ) -> Self {
+        let motion = Motion::new(model, &assumptions[a], &assumptions[b]);
         let mut link = Self {
             a,
             b,
             corridor,
             quality: LinkQuality::Absent,
             relation: None,
+            fine: None,
             one_way: None,
             suspects: Vec::new(),
         };
@@ -136,11 +149,13 @@ impl Link {
         }
         if forth == 0 || back == 0 {
             link.quality = LinkQuality::OneWay;
-            let bounded = link.corridor.within(model.prior(), model.wander().unwrap_or_default());
-            link.one_way = bounded.ok().map(|forward| [forward.clone(), forward.mirrored()]);
+            link.one_way = one_way(&link.corridor, model, &motion, &[]);
             return link;
         }
-        match Pieces::of(&link.corridor, model) {
+        if link.corridor.windows().len() > MAX_WINDOWS {
+            link.fine = Some(link.corridor.clone());
+        }
+        match Pieces::of(&link.corridor, model, &motion) {
             Ok(pieces) => {
                 link.corridor = pieces.used;
                 link.suspects = pieces.suspects;
@@ -169,17 +184,20 @@ impl Link {
         link
     }
 
-    /// The link when rates may wander that far and one of its clocks was set in each of these spans of a's time.
-    pub(crate) fn allowing(mut self, wander: Wander, cuts: &[Span], model: &Model) -> Self {
+    /// The link when its rates move like that and one of its clocks was set in each of these spans of a's time.
+    pub(crate) fn allowing(mut self, motion: &Motion<'_>, cuts: &[Span], model: &Model) -> Self {
         if let Some(relation) = self.relation.take() {
-            self.relation = pieces::allowing(&relation, &self.corridor, wander, cuts, model.prior());
+            let fine = self.fine.as_ref().map(|fine| {
+                fine.filtered(|side, p| !self.suspects.iter().any(|s| s.side == side && s.point == p))
+            });
+            let fine = fine.as_ref().unwrap_or(&self.corridor);
+            self.relation = pieces::allowing(&relation, &self.corridor, fine, motion, cuts, model.prior());
             if self.relation.is_none() {
                 self.quality = LinkQuality::Refused { why: Refusal::Broken };
             }
         }
-        if self.one_way.take().is_some() && cuts.is_empty() {
-            let bounded = self.corridor.within(model.prior(), wander);
-            self.one_way = bounded.ok().map(|forward| [forward.clone(), forward.mirrored()]);
+        if self.one_way.take().is_some() {
+            self.one_way = one_way(&self.corridor, model, motion, cuts);
         }
         self
     }
@@ -201,9 +219,7 @@ impl Link {
         if let Some(relation) = &self.relation {
             return relation.bound(way, side, t);
         }
-        let [forward, backward] = self.one_way.as_ref()?;
-        let bounded = if way == Way::Forward { forward } else { backward };
-        if side == Side::Upper { bounded.hi(t) } else { bounded.lo(t) }
+        self.one_way.as_ref()?.bound(way, side, t)
     }
 
     /// Takes the link out of use.
@@ -240,12 +256,15 @@ impl Link {
             a: self.a,
             b: self.b,
             prior_contradicted: relation
-                .is_some_and(|r| r.pieces().iter().any(|p| p.forward.prior_contradicted())),
+                .is_some_and(|r| r.pieces().iter().any(|p| p.bounds.is_prior_contradicted(model.prior_ppm))),
             rate_ppm: self.corridor.rate_ppm(),
             offset_at_middle_ns: (bounds(Side::Lower), bounds(Side::Upper)),
             min_rtt_ns: margin.map(|margin| (2.0 * margin) as i64),
             half_width_ns: relation.map(|r| r.half_width),
-            wander_ppm: relation.map_or(model.wander_ppm, |r| r.wander().clock_ppm()),
+            wander_ppm: match relation.and_then(Relation::moved) {
+                Some(moved) => moved * 0.5e6,
+                None => relation.map_or(model.wander_ppm, |r| r.wander().clock_ppm().max(model.wander_ppm)),
+            },
             breaks: relation.map(Relation::breaks).unwrap_or_default(),
             is_severed: relation.is_some_and(|r| !r.reaches_all()),
             quality: self.quality,
@@ -270,6 +289,18 @@ impl Link {
             })
             .count()
     }
+}
+
+/// Bounds of messages that all go one way; `None` where a clock was set and nobody steers: what they bound then is not known.
+fn one_way(corridor: &Corridor, model: &Model, motion: &Motion<'_>, cuts: &[Span]) -> Option<Guarantee> {
+    if !motion.is_free() {
+        return Some(Guarantee::Steered(Box::new(steered::bounded(corridor, motion, cuts)?)));
+    }
+    if !cuts.is_empty() {
+        return None;
+    }
+    let coarse = corridor.clone().limited_to(MAX_WINDOWS);
+    coarse.within(model.prior(), motion.wander).ok().map(Guarantee::line)
 }
 
 /// Per link whether it is among the `per_clock` narrowest of one of its clocks. O(l log l).

@@ -4,6 +4,8 @@
 //! The order of the rules is that of DESIGN.md: suspect messages first, then breaks, then rates that change. A contradiction
 //! that none of them explains is refused by [`crate::link`].
 
+use crate::assumption::STEERED_PPM;
+use crate::blend::blended;
 use crate::bounded::Bounded;
 use crate::corridor::{Corridor, Infeasible};
 use crate::curve::Curve;
@@ -11,12 +13,15 @@ use crate::hull::Side;
 use crate::link::MIN_MESSAGES_TO_REFUSE;
 use crate::measure::{changes, exceeds, has_moved, is_pinched, range, rate_change};
 use crate::model::Model;
+use crate::motion::Motion;
 use crate::point::Point;
-use crate::relation::{Piece, Relation};
+use crate::relation::{Guarantee, Piece, Relation};
 use crate::slope::{Slope, SlopeBand, SlopeRange};
 use crate::span::Span;
+use crate::steered;
 use crate::suspect::{MAX_CONTRADICTIONS, Reason, Suspect, clean};
 use crate::wander::Wander;
+use crate::window::MAX_WINDOWS;
 use crate::zone::{ABRUPT, Zone, steepest};
 
 /// A piece has at least this many messages each way: more than wrong matches would be.
@@ -27,6 +32,11 @@ const MAX_BREAKS: usize = 16;
 const STRETCHES: i64 = 8;
 /// What the messages force the rate to change by is the least that it did: it may have been more.
 const BEYOND_FORCED: f64 = 1.5;
+/// A clock that was thought to run free, and did not, may have left its rate by so many times what was seen, up to what the
+/// kernel allows NTP.
+const BEYOND_SEEN: f64 = 2.0;
+/// … and by at least this.
+const LEAST_MOVED: f64 = 1e-6;
 
 /// The pieces of a link.
 pub(crate) struct Pieces {
@@ -39,7 +49,10 @@ pub(crate) struct Pieces {
 
 /// Messages of a stretch without contradiction, or about to be cut.
 struct Part {
+    /// In few windows: enough for clocks that run free.
     messages: Corridor,
+    /// The same in all windows that there are, for clocks that turn out not to.
+    fine: Corridor,
     /// Constants and wander under which they are possible.
     bounded: Result<Bounded, Infeasible>,
 }
@@ -49,21 +62,64 @@ impl Pieces {
     ///
     /// # Errors
     /// The contradiction, when it is not explained.
-    pub(crate) fn of(corridor: &Corridor, model: &Model) -> Result<Self, Infeasible> {
-        let (wander, prior) = (model.wander().unwrap_or_default(), model.prior());
+    pub(crate) fn of(corridor: &Corridor, model: &Model, motion: &Motion<'_>) -> Result<Self, Infeasible> {
+        if motion.is_free() {
+            return Self::free(corridor, model, motion);
+        }
+        if let Some(piece) = steered_piece(corridor, motion, &[]) {
+            return Ok(Self::one(piece));
+        }
+        // No clock that goes on explains the messages: one was set back, or some are wrong.
+        Self::cut(corridor.clone(), Vec::new(), model, motion)
+    }
+
+    fn one(piece: Piece) -> Self {
+        let steered = piece.bounds.steered();
+        let used = steered.map(|s| s.used.clone()).unwrap_or_default();
+        let suspects = steered.map(|s| s.suspects.clone()).unwrap_or_default();
+        Self { list: vec![piece], used, suspects }
+    }
+
+    /// Of clocks that nobody steers.
+    fn free(corridor: &Corridor, model: &Model, motion: &Motion<'_>) -> Result<Self, Infeasible> {
+        let (wander, prior) = (motion.wander, model.prior());
+        let coarse = corridor.clone().limited_to(MAX_WINDOWS);
         let (forth, back) = corridor.messages();
         if forth.min(back) < MIN_MESSAGES_TO_REFUSE {
             // With so few, a contradiction can be anything.
-            let list = vec![Part::new(corridor.clone(), prior, wander).possible()?];
-            return Ok(Self { list, used: corridor.clone(), suspects: Vec::new() });
+            let list = vec![Part::new(coarse.clone(), Corridor::new(), prior, wander).possible()?];
+            return Ok(Self { list, used: coarse, suspects: Vec::new() });
         }
-        let (mut cleaned, mut suspects) = without_suspects(corridor, prior);
+        let (mut cleaned, mut suspects) = without_suspects(&coarse, prior);
         if cleaned.within(prior, wander).is_err() {
             let (rest, more) = without_local_suspects(&cleaned, prior);
             cleaned = rest;
             suspects.extend(more);
         }
-        let mut parts = vec![Part::new(cleaned, prior, wander)];
+        let fine = without(corridor, &suspects);
+        let whole = Part::new(cleaned, fine, prior, wander);
+        Self::cut_parts(vec![whole], suspects, model, motion)
+    }
+
+    fn cut(
+        fine: Corridor,
+        suspects: Vec<Suspect>,
+        model: &Model,
+        motion: &Motion<'_>,
+    ) -> Result<Self, Infeasible> {
+        let coarse = fine.clone().limited_to(MAX_WINDOWS);
+        let whole = Part::new(coarse, fine, model.prior(), motion.wander);
+        Self::cut_parts(vec![whole], suspects, model, motion)
+    }
+
+    /// The pieces of parts that are cut where a clock was set.
+    fn cut_parts(
+        mut parts: Vec<Part>,
+        mut suspects: Vec<Suspect>,
+        model: &Model,
+        motion: &Motion<'_>,
+    ) -> Result<Self, Infeasible> {
+        let (wander, prior) = (motion.wander, model.prior());
         while parts.len() <= MAX_BREAKS && cut_one(&mut parts, prior, wander) {}
         swallow(&mut parts, prior, wander, &mut suspects)?;
         let mut list = Vec::new();
@@ -74,11 +130,11 @@ impl Pieces {
                 // A part is straight where the whole was not.
                 let (rest, more) = without_suspects(&part.messages, prior);
                 if !more.is_empty() {
-                    part = Part::new(rest, prior, wander);
+                    part = Part::new(rest, without(&part.fine, &more), prior, wander);
                     suspects.extend(more);
                 }
             }
-            let piece = part.settled(prior, wander)?;
+            let piece = part.settled(prior, motion)?;
             list.push(if is_cut { piece.surely_between(&part.messages) } else { piece });
             used.merge(&part.messages);
         }
@@ -87,9 +143,9 @@ impl Pieces {
 }
 
 impl Part {
-    fn new(messages: Corridor, prior: SlopeRange, wander: Wander) -> Self {
+    fn new(messages: Corridor, fine: Corridor, prior: SlopeRange, wander: Wander) -> Self {
         let bounded = messages.within(prior, wander);
-        Self { messages, bounded }
+        Self { messages, fine, bounded }
     }
 
     fn is_small(&self) -> bool {
@@ -105,16 +161,20 @@ impl Part {
             .ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED })
     }
 
-    /// The piece: with constant rates if the messages allow, else with rates that change.
-    fn settled(&self, prior: SlopeRange, wander: Wander) -> Result<Piece, Infeasible> {
+    /// The piece: with constant rates if nobody steers and the messages allow, else with rates that change.
+    fn settled(&self, prior: SlopeRange, motion: &Motion<'_>) -> Result<Piece, Infeasible> {
+        if !motion.is_free() {
+            let piece = steered_piece(&self.fine, motion, &[]);
+            return piece.ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED });
+        }
         match &self.bounded {
             Ok(bounded) => {
                 let piece = self.possible()?;
                 // Fits within the rates that a straight clock leaves could not tell that it is not straight.
                 let band = believable(&self.messages, prior).unwrap_or_else(|| bounded.band());
                 let moved = piece.curve.as_line().is_none_or(|l| has_moved(&self.messages, band, l));
-                if moved && exceeds(&self.messages, band, wander) {
-                    changing(&self.messages, prior, wander, band, 0.0)
+                if moved && exceeds(&self.messages, band, motion.wander) {
+                    self.moving(motion, band, 0.0)
                 } else {
                     Ok(piece)
                 }
@@ -122,41 +182,58 @@ impl Part {
             Err(why @ Infeasible::Crossed { min, max, .. }) => {
                 let band = believable(&self.messages, prior).ok_or(*why)?;
                 let forced = (min.ppm() - max.ppm()) * 0.5e-6;
-                if forced > ABRUPT {
-                    Err(*why)
-                } else {
-                    changing(&self.messages, prior, wander, band, forced)
-                }
+                if forced > ABRUPT { Err(*why) } else { self.moving(motion, band, forced) }
             }
             Err(why) => Err(*why),
         }
     }
+
+    /// A piece of clocks that were thought to run free, and whose rate changes by more than the model's wander.
+    fn moving(&self, motion: &Motion<'_>, band: SlopeBand, forced: f64) -> Result<Piece, Infeasible> {
+        let changes = changes(&self.messages, band);
+        let seen = rate_change(&self.messages, band).max(range(&changes)).max(BEYOND_FORCED * forced);
+        let limit = f64::from(STEERED_PPM) * 1e-6;
+        let moved = (BEYOND_SEEN * seen).min(limit).max(BEYOND_FORCED * forced).max(LEAST_MOVED);
+        let piece = steered_piece(&self.fine, &motion.moving(Some(moved)), &[]);
+        let piece = piece.ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED })?;
+        Ok(Piece { changes, ..piece })
+    }
 }
 
-/// A piece whose rate changes by more than the model's wander.
-fn changing(
-    messages: &Corridor,
-    prior: SlopeRange,
-    wander: Wander,
-    band: SlopeBand,
-    forced: f64,
-) -> Result<Piece, Infeasible> {
-    let changes = changes(messages, band);
-    let seen = rate_change(messages, band).max(range(&changes)).max(BEYOND_FORCED * forced);
-    let wander = wander.plus(Wander::of_rate(seen));
-    let bounded = messages.within(prior, wander)?;
-    let mut piece =
-        piece(messages, bounded, true).ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED })?;
-    piece.changes = changes;
-    Ok(piece)
+/// The messages without some of them.
+fn without(corridor: &Corridor, gone: &[Suspect]) -> Corridor {
+    if gone.is_empty() {
+        return corridor.clone();
+    }
+    corridor.filtered(|side, p| !gone.iter().any(|s| s.side == side && s.point == p))
 }
 
-/// A relation when rates may wander that far and a clock was set in each of some spans (a's time) that the messages of the
-/// link do not show: no piece reaches across them. `None` where no part has messages both ways.
+/// The piece of clocks of which one is steered, or may be; `None` without messages both ways, and where no motion of the clocks
+/// explains them.
+pub(crate) fn steered_piece(messages: &Corridor, motion: &Motion<'_>, stops: &[Span]) -> Option<Piece> {
+    let span = |(begin, end)| Span { begin, end };
+    let (forth, back) = messages.messages();
+    if forth == 0 || back == 0 {
+        return None;
+    }
+    let steered = steered::bounded(messages, motion, stops)?;
+    let (x, y) = (steered.used.x_range().map(span)?, steered.used.y_range().map(span)?);
+    let ends = Span { begin: x.begin, end: x.end.max(x.begin + 1) };
+    let curve = blended(&steered.used, &steered.chain, ends)?;
+    let is_closed = steered.used.rates().map_or(true, |r| r.min.is_some() && r.max.is_some());
+    let moved = motion.moved;
+    let bounds = Guarantee::Steered(Box::new(steered));
+    Some(Piece { x, y, bounds, curve, is_closed, moved, changes: Vec::new() })
+}
+
+/// A relation when the rates of its clocks move as `motion` says and a clock was set in each of some spans (a's time) that the
+/// messages of the link do not show. Where nobody steers, no piece reaches across them. `None` where no part has messages both
+/// ways.
 pub(crate) fn allowing(
     relation: &Relation,
     messages: &Corridor,
-    wander: Wander,
+    fine: &Corridor,
+    motion: &Motion<'_>,
     cuts: &[Span],
     prior: SlopeRange,
 ) -> Option<Relation> {
@@ -167,18 +244,29 @@ pub(crate) fn allowing(
     let ends = cuts.iter().map(|cut| cut.begin).chain([i64::MAX]);
     let begins = [i64::MIN].into_iter().chain(cuts.iter().map(|cut| cut.end));
     let between: Vec<(i64, i64)> = begins.zip(ends).collect();
+    let mut severing = Vec::new();
     for old in relation.pieces() {
-        let wander = wander.max(old.forward.wander());
-        let bent = old.curve.as_line().is_none() || wander > old.forward.wander();
-        for &(from, to) in &between {
+        let motion = motion.moving(old.moved);
+        let within = |from: i64, to: i64| {
             let (from, to) = (from.max(old.x.begin), to.min(old.x.end));
-            let part = messages.filtered(|_, p| (from..=to).contains(&p.x()));
-            let bounded = part.within(prior, wander).ok();
+            move |_: Side, p: Point| (from..=to).contains(&p.x())
+        };
+        if !motion.is_free() {
+            let part = fine.filtered(within(i64::MIN, i64::MAX));
+            let found = steered_piece(&part, &motion, &cuts);
+            list.extend(found.map(|new| Piece { changes: old.changes.clone(), x: old.x, y: old.y, ..new }));
+            continue;
+        }
+        severing.clone_from(&cuts);
+        let bent = old.curve.as_line().is_none();
+        for &(from, to) in &between {
+            let part = messages.filtered(within(from, to));
+            let bounded = part.within(prior, motion.wander).ok();
             let found = bounded.and_then(|bounded| piece(&part, bounded, bent));
             list.extend(found.map(|new| Piece { changes: old.changes.clone(), ..new }));
         }
     }
-    Some(Relation::new(list, relation.relaxed_by)?.severed(cuts))
+    Some(Relation::new(list, relation.relaxed_by)?.severed(severing))
 }
 
 /// A piece from its messages and bounds; `None` without messages both ways.
@@ -193,16 +281,7 @@ pub(crate) fn piece(messages: &Corridor, forward: Bounded, bent: bool) -> Option
         true => Curve::bent(messages, band, forward.wander(), ends)?,
         false => Curve::line(messages, band, ends)?,
     };
-    Some(Piece {
-        messages: x,
-        x,
-        y,
-        backward: forward.mirrored(),
-        forward,
-        curve,
-        is_closed,
-        changes: Vec::new(),
-    })
+    Some(Piece { x, y, bounds: Guarantee::line(forward), curve, is_closed, moved: None, changes: Vec::new() })
 }
 
 impl Piece {
@@ -231,11 +310,11 @@ fn cut_one(parts: &mut Vec<Part>, prior: SlopeRange, wander: Wander) -> bool {
     let contradicts =
         |p: &Part| matches!(p.bounded, Err(Infeasible::Crossed { .. } | Infeasible::SameInstant { .. }));
     let cut = |p: &Part, zone: Zone| {
-        let halves = [
-            p.messages.filtered(|_, point| zone.follows(point)),
-            p.messages.filtered(|_, point| zone.precedes(point)),
-        ];
-        halves.map(|half| Part::new(half, prior, wander))
+        let part = |keep: &dyn Fn(Point) -> bool| {
+            let of = |messages: &Corridor| messages.filtered(|_, point| keep(point));
+            Part::new(of(&p.messages), of(&p.fine), prior, wander)
+        };
+        [part(&|point| zone.follows(point)), part(&|point| zone.precedes(point))]
     };
     let abrupt = |p: &Part| Some(cut(p, steepest(&p.messages, ABRUPT)?));
     // A small step in a long silence is no steeper than a slew: it is one if there is no other way between two straight
@@ -288,7 +367,9 @@ fn swallow(
         let fits = (few && at > 0 && at < parts.len()).then(|| {
             let mut both = parts[at - 1].messages.clone();
             both.merge(&parts[at].messages);
-            Part::new(both, prior, wander)
+            let mut fine = parts[at - 1].fine.clone();
+            fine.merge(&parts[at].fine);
+            Part::new(both, fine, prior, wander)
         });
         let merged = fits.filter(|both| both.bounded.is_ok());
         if few && (merged.is_some() || at == 0 || at == parts.len()) {

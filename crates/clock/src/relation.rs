@@ -8,9 +8,12 @@
 use crate::bounded::Bounded;
 use crate::correction::Correction;
 use crate::curve::Curve;
+use crate::excess::Excess;
 use crate::hull::Side;
 use crate::measure::Change;
 use crate::span::Span;
+use crate::steered::Steered;
+use crate::wander::Wander;
 
 /// In which order the clocks of a link are asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,20 +38,72 @@ pub(crate) struct Relation {
     pub(crate) relaxed_by: i64,
 }
 
+/// What bounds a relation.
+#[derive(Debug, Clone)]
+pub(crate) enum Guarantee {
+    /// One constant rate, but for what the model lets it wander.
+    Line { forward: Box<Bounded>, backward: Box<Bounded> },
+    /// What is assumed of clocks that are steered.
+    Steered(Box<Steered>),
+}
+
+impl Guarantee {
+    pub(crate) fn line(forward: Bounded) -> Self {
+        let backward = Box::new(forward.mirrored());
+        Self::Line { forward: Box::new(forward), backward }
+    }
+
+    /// The highest (`Side::Upper`) or lowest time that the other clock can show when one shows `t`.
+    pub(crate) fn bound(&self, way: Way, side: Side, t: i64) -> Option<i64> {
+        let bounded = match (self, way) {
+            (Self::Line { forward, .. }, Way::Forward) => forward,
+            (Self::Line { backward, .. }, Way::Backward) => backward,
+            (Self::Steered(steered), way) => return steered.chain.bound(way, side, t),
+        };
+        if side == Side::Upper { bounded.hi(t) } else { bounded.lo(t) }
+    }
+
+    /// How far the rate may leave its constant, where it has one.
+    pub(crate) fn wander(&self) -> Wander {
+        match self {
+            Self::Line { forward, .. } => forward.wander(),
+            Self::Steered(_) => Wander::NONE,
+        }
+    }
+
+    /// Whether the messages show rates that lie farther apart than believed beforehand.
+    pub(crate) fn is_prior_contradicted(&self, prior_ppm: u32) -> bool {
+        match self {
+            Self::Line { forward, .. } => forward.prior_contradicted(),
+            Self::Steered(steered) => {
+                let far = (steered.usual.rate - 1.0).abs() - steered.usual.error;
+                far > f64::from(prior_ppm) * 1e-6 + steered.by
+            }
+        }
+    }
+
+    /// What holds where clocks are steered.
+    pub(crate) fn steered(&self) -> Option<&Steered> {
+        match self {
+            Self::Line { .. } => None,
+            Self::Steered(steered) => Some(steered),
+        }
+    }
+}
+
 /// A stretch of time in which the model of a clock holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
-    /// First and last message, a's time.
-    pub(crate) messages: Span,
-    /// What of that surely lies between the breaks at its ends, a's time.
+    /// First and last message, or what of that surely lies between the breaks at its ends, a's time.
     pub(crate) x: Span,
     /// The same, b's time; next to a break, what is surely before or behind it.
     pub(crate) y: Span,
-    pub(crate) forward: Bounded,
-    pub(crate) backward: Bounded,
+    pub(crate) bounds: Guarantee,
     pub(crate) curve: Curve,
     /// Whether its messages alone bound the rate from both sides.
     pub(crate) is_closed: bool,
+    /// How far the rate was seen to leave the usual one though nobody was thought to steer, dimensionless.
+    pub(crate) moved: Option<f64>,
     /// Where the rate changed, if it did by more than the model allows.
     pub(crate) changes: Vec<Change>,
 }
@@ -144,14 +199,7 @@ impl Relation {
             if self.is_severed(piece, way, t) {
                 return None;
             }
-            let bounded = match way {
-                Way::Forward => &piece.forward,
-                Way::Backward => &piece.backward,
-            };
-            match side {
-                Side::Upper => bounded.hi(t),
-                Side::Lower => bounded.lo(t),
-            }
+            piece.bounds.bound(way, side, t)
         };
         if let [only] = &self.pieces[..] {
             return of(only);
@@ -169,9 +217,18 @@ impl Relation {
         }
     }
 
-    /// The statistical variance of the estimate at `x` (a's time), ns².
+    /// The statistical variance of the estimate at `x` (a's time), ns². Between two pieces either may be right.
     pub(crate) fn variance(&self, x: i64) -> f64 {
-        self.piece_at(x).curve.variance(x)
+        let right = self.pieces.partition_point(|p| p.x.begin <= x);
+        let own = &self.pieces[right.saturating_sub(1)];
+        let variance = own.curve.variance(x);
+        match self.pieces.get(right).filter(|_| x > own.x.end && right > 0) {
+            Some(next) => {
+                let apart = next.curve.map.apply(x) as i128 - own.curve.map.apply(x) as i128;
+                variance + (apart as f64).powi(2)
+            }
+            None => variance,
+        }
     }
 
     /// Half the least round trip around `x`, ns.
@@ -195,8 +252,18 @@ impl Relation {
     }
 
     /// The most that the rate may wander in any piece.
-    pub(crate) fn wander(&self) -> crate::wander::Wander {
-        self.pieces.iter().map(|p| p.forward.wander()).max().unwrap_or_default()
+    pub(crate) fn wander(&self) -> Wander {
+        self.pieces.iter().map(|p| p.bounds.wander()).max().unwrap_or_default()
+    }
+
+    /// How far rates were seen to leave the usual one though nobody was thought to steer, dimensionless.
+    pub(crate) fn moved(&self) -> Option<f64> {
+        self.pieces.iter().filter_map(|p| p.moved).reduce(f64::max)
+    }
+
+    /// The pieces in which a clock is steered, or may be.
+    pub(crate) fn steered(&self) -> impl Iterator<Item = &Steered> {
+        self.pieces.iter().filter_map(|p| p.bounds.steered())
     }
 
     fn piece_at(&self, x: i64) -> &Piece {
@@ -217,7 +284,8 @@ impl Relation {
             }
         };
         let slews = self.pieces.iter().flat_map(|p| p.changes.iter().map(move |c| change(p, c)));
-        let mut breaks: Vec<Break> = self.steps().into_iter().chain(slews).collect();
+        let excess = self.pieces.iter().flat_map(excesses);
+        let mut breaks: Vec<Break> = self.steps().into_iter().chain(slews).chain(excess).collect();
         breaks.sort_by_key(|b| (b.x.begin, b.x.end));
         breaks
     }
@@ -246,12 +314,34 @@ impl Piece {
     }
 }
 
+/// Where the rate left what is assumed of clocks that are steered.
+fn excesses(piece: &Piece) -> Vec<Break> {
+    let Some(steered) = piece.bounds.steered() else { return Vec::new() };
+    let found = |kind: BreakKind| {
+        move |x: &Span| {
+            let (begin, end) = (piece.curve.map.apply(x.begin), piece.curve.map.apply(x.end));
+            let run = (x.end - x.begin).max(1) as f64;
+            let left = (end as i128 - begin as i128) as f64 - steered.usual.rate * run;
+            let (size_ns, size_ppm) = match kind {
+                BreakKind::Step => (left as i64, 0.0),
+                BreakKind::Slew => (0, left / run * 1e6),
+            };
+            Break { kind, x: *x, y: Span { begin, end }, size_ns, size_ppm }
+        }
+    };
+    // A step has a span of widened limits around it, which says nothing more.
+    let stepped = |x: &&Span| !Excess::meets(&steered.excess.any, **x);
+    let slews = steered.excess.fast.iter().filter(stepped).map(found(BreakKind::Slew));
+    slews.chain(steered.excess.any.iter().map(found(BreakKind::Step))).collect()
+}
+
 /// One map through the maps of all pieces, straight across the breaks.
 fn joined(pieces: &[Piece]) -> Option<Correction> {
     let [first, .., last] = pieces else { return pieces.first().map(|only| only.curve.map.clone()) };
     let mut knots: Vec<(i64, i64)> = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
-        let (begin, end) = (piece.messages.begin, piece.messages.end);
+        // What surely lies between the breaks: messages of the pieces before and after may overlap.
+        let (begin, end) = (piece.x.begin, piece.x.end);
         let (is_first, is_last) = (index == 0, index + 1 == pieces.len());
         let within = |x: i64| (is_first || begin <= x) && (is_last || x <= end);
         let map = &piece.curve.map;

@@ -18,6 +18,7 @@ use crate::model::Model;
 use crate::point::Point;
 use crate::relation::Way;
 use crate::span::Span;
+use crate::window::windows_per_link;
 
 /// Puts clocks on one as their messages come.
 ///
@@ -106,6 +107,10 @@ impl Synchronizer {
     pub fn add_clock(&mut self) -> usize {
         self.spans.push(None);
         self.assumptions.push(Assumptions::default());
+        let windows = windows_per_link(self.spans.len());
+        for known in self.links.values_mut() {
+            known.corridor = std::mem::take(&mut known.corridor).limited_to(windows);
+        }
         self.solution = None;
         self.spans.len() - 1
     }
@@ -174,10 +179,10 @@ impl Synchronizer {
     /// after. The other links are not asked, see [`Self::solution`].
     pub fn bounds(&mut self, from: usize, to: usize, raw: i64) -> (Option<i64>, Option<i64>) {
         let (pair, way) = if from < to { ((from, to), Way::Forward) } else { ((to, from), Way::Backward) };
-        let model = self.model;
+        let (model, assumptions) = (self.model, &self.assumptions);
         let Some(known) = self.links.get_mut(&pair) else { return (None, None) };
-        let judged =
-            known.judged.get_or_insert_with(|| Link::judge(pair.0, pair.1, known.corridor.clone(), &model));
+        let judge = || Link::judge(pair.0, pair.1, known.corridor.clone(), &model, assumptions);
+        let judged = known.judged.get_or_insert_with(judge);
         (judged.bound(way, Side::Lower, raw), judged.bound(way, Side::Upper, raw))
     }
 
@@ -203,32 +208,34 @@ impl Synchronizer {
             return Ok(solution);
         }
         let spans: Vec<Span> = self.spans.iter().map(|span| at_least_a_nanosecond(*span)).collect();
-        let model = self.model;
+        let (model, assumptions) = (self.model, &self.assumptions);
         let links: Vec<((usize, usize), Known)> = self.links.into_iter().collect();
         let judge = |((a, b), known): ((usize, usize), Known)| {
-            known.judged.unwrap_or_else(|| Link::judge(a, b, known.corridor, &model))
+            known.judged.unwrap_or_else(|| Link::judge(a, b, known.corridor, &model, assumptions))
         };
-        solve_judged(links.into_par_iter().map(judge).collect(), &spans, &model, self.reference)
+        let links = links.into_par_iter().map(judge).collect();
+        solve_judged(links, &spans, &model, assumptions, self.reference)
     }
 
     fn solved(&mut self) -> Result<Solution, ClockError> {
         let spans: Vec<Span> = self.spans.iter().map(|span| at_least_a_nanosecond(*span)).collect();
-        let model = self.model;
+        let (model, assumptions) = (self.model, &self.assumptions);
         let mut links: Vec<(&(usize, usize), &mut Known)> = self.links.iter_mut().collect();
         let judged: Vec<Link> = links
             .par_iter_mut()
             .map(|(pair, known)| {
-                let judge = || Link::judge(pair.0, pair.1, known.corridor.clone(), &model);
+                let judge = || Link::judge(pair.0, pair.1, known.corridor.clone(), &model, assumptions);
                 known.judged.get_or_insert_with(judge).clone()
             })
             .collect();
-        solve_judged(judged, &spans, &model, self.reference)
+        solve_judged(judged, &spans, &model, assumptions, self.reference)
     }
 
     fn link_mut(&mut self, a: usize, b: usize) -> &mut Known {
         self.solution = None;
-        let link =
-            self.links.entry((a, b)).or_insert_with(|| Known { corridor: Corridor::new(), judged: None });
+        let windows = windows_per_link(self.spans.len());
+        let new = || Known { corridor: Corridor::new().limited_to(windows), judged: None };
+        let link = self.links.entry((a, b)).or_insert_with(new);
         link.judged = None;
         link
     }

@@ -2,18 +2,34 @@
 //!
 //! One pair of hulls would do for clocks that are straight lines. Clocks wander, are slewed and set, estimates
 //! are made with parts of the messages left out, and so it matters *when* a message that can matter was seen.
-//! The time axis of clock a is cut on a dyadic grid; when more than [`MAX_WINDOWS`] windows hold messages,
+//! The time axis of clock a is cut on a dyadic grid; when more windows hold messages than may be kept,
 //! the grid becomes twice as coarse and neighbours are merged. Which grid that is depends on the messages
 //! alone, so that any order of insertion, and any bracketing of merges, gives the same windows.
+//!
+//! Clocks that run free need few windows ([`MAX_WINDOWS`]); where a daemon steers them, only near messages tell, and many
+//! more are kept until it is known that none does ([`MAX_FINE_WINDOWS`]).
 //!
 //! [`crate::corridor`] is the only user.
 
 use crate::hull::{HalfHull, Side};
 use crate::point::Point;
 
-/// Most windows of a link. Enough that a window is short against all that happens to a clock during a trace,
-/// few enough that five thousand links fit into memory.
+/// Most windows of a link between clocks that run free. Enough that a window is short against all that happens to a clock
+/// during a trace, few enough that five thousand links fit into memory.
 pub const MAX_WINDOWS: usize = 128;
+
+/// Most windows of any link.
+pub const MAX_FINE_WINDOWS: usize = 4096;
+
+/// Windows of all links of a network together, about: 20 MB.
+const WINDOWS_OF_ALL_LINKS: usize = 1 << 16;
+
+/// How many windows each link of a network may have, if all its clocks talk to each other. It only gets less with more
+/// clocks.
+pub fn windows_per_link(clocks: usize) -> usize {
+    let links = clocks.saturating_mul(clocks.saturating_sub(1)) / 2;
+    (WINDOWS_OF_ALL_LINKS / links.max(1)).clamp(MAX_WINDOWS, MAX_FINE_WINDOWS)
+}
 
 /// The first grid has cells of 2^10 ns: about a microsecond, in which no host sends twice.
 const FIRST_SHIFT: u32 = 10;
@@ -97,22 +113,42 @@ impl Window {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Windows {
     shift: u32,
+    /// So many at most.
+    limit: usize,
     list: Vec<Window>,
 }
 
 impl Windows {
     pub(crate) const fn new() -> Self {
-        Self { shift: FIRST_SHIFT, list: Vec::new() }
+        Self { shift: FIRST_SHIFT, limit: MAX_FINE_WINDOWS, list: Vec::new() }
+    }
+
+    pub(crate) fn limited(windows: usize) -> Self {
+        Self { shift: FIRST_SHIFT, limit: windows, list: Vec::new() }
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
     }
 
     pub(crate) fn list(&self) -> &[Window] {
         &self.list
     }
 
+    /// The same on the grid of so many windows.
+    pub(crate) fn limit_to(&mut self, windows: usize) {
+        self.limit = self.limit.min(windows);
+        self.settle();
+    }
+
     /// The windows whose first message lies in `from..=to`.
     pub(crate) fn during(&self, from: i64, to: i64) -> Self {
         let begins = |w: &&Window| (from..=to).contains(&w.begin());
-        Self { shift: self.shift, list: self.list.iter().filter(begins).cloned().collect() }
+        Self {
+            shift: self.shift,
+            limit: self.limit,
+            list: self.list.iter().filter(begins).cloned().collect(),
+        }
     }
 
     /// O(log w + log h), and O(w) on the rare occasions when a window is new or the grid gets coarser.
@@ -130,6 +166,7 @@ impl Windows {
 
     pub(crate) fn merge(&mut self, other: &Self) {
         let mut other = other.clone();
+        self.limit = self.limit.min(other.limit);
         while self.shift < other.shift {
             self.coarsen();
         }
@@ -156,7 +193,7 @@ impl Windows {
     }
 
     fn settle(&mut self) {
-        while self.list.len() > MAX_WINDOWS {
+        while self.list.len() > self.limit {
             self.coarsen();
         }
     }
@@ -193,6 +230,9 @@ mod tests {
         let second = 1_000_000_000;
         let many: Vec<_> = (0..1000).map(|i| (i * second, i * second, i % 2 == 0)).collect();
         let w = windows(&many);
+        assert_eq!(w.list.len(), 1000);
+        let mut w = w;
+        w.limit_to(MAX_WINDOWS);
         assert!((MAX_WINDOWS / 2..=MAX_WINDOWS).contains(&w.list.len()), "{}", w.list.len());
         assert_eq!(w.list.iter().map(|w| w.upper.count + w.lower.count).sum::<u64>(), 1000);
         let sum: i128 = w.list.iter().map(|w| w.upper.sum_x + w.lower.sum_x).sum();

@@ -1,0 +1,126 @@
+//! What the bounds of every clock rest on in the end: what was assumed of it, and where messages contradict that, what was used
+//! instead.
+//!
+//! A link shows that a rate left what is assumed, not whose. It is laid to the clock of which less is assumed: to the one that a
+//! daemon steers rather than to the one that runs free; to both where as much is assumed of either. [`crate::joint`] publishes it.
+
+use crate::assumption::{Assumptions, STEERED_PPM, Steering};
+use crate::excess::FASTEST;
+use crate::link::Link;
+use crate::relation::Piece;
+use crate::span::Span;
+
+/// What the bounds of a clock rest on in a span of its time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Assumed {
+    /// Raw time of the clock, ns.
+    pub raw: Span,
+    /// What was used.
+    pub steering: Steering,
+    /// Whether messages contradict what was assumed there ([`crate::Network::assumptions`]), so that this is used instead.
+    pub is_contradicted: bool,
+    /// How far the rate may leave the usual one there, ppm: more than `steering` says where messages need it, and infinite where
+    /// they say that the clock was set or stopped. 0 where the rate is constant.
+    pub ppm: f64,
+}
+
+/// Something that a link shows of one of its clocks.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    raw: Span,
+    /// How far the rate may leave the usual one, ppm.
+    ppm: f64,
+    /// Whether the rate is not even constant where that was assumed.
+    bends: bool,
+}
+
+/// By clock, over its span. `moved`: by clock, how far its rate was seen to leave the usual one although nobody was thought to
+/// steer it, dimensionless.
+pub(crate) fn of_clocks(
+    links: &[Link],
+    spans: &[Span],
+    assumptions: &[Assumptions],
+    moved: &[Option<f64>],
+) -> Vec<Vec<Assumed>> {
+    let mut shown: Vec<Vec<Shown>> = vec![Vec::new(); spans.len()];
+    for link in links {
+        let pieces = link.relation.iter().flat_map(|r| r.pieces());
+        for piece in pieces {
+            show(link, piece, assumptions, &mut shown);
+        }
+    }
+    let of = |clock: usize| along(spans[clock], &assumptions[clock], moved[clock], &shown[clock]);
+    (0..spans.len()).map(of).collect()
+}
+
+fn show(link: &Link, piece: &Piece, assumptions: &[Assumptions], shown: &mut [Vec<Shown>]) {
+    let Some(steered) = piece.bounds.steered() else { return };
+    let looser = steered.looser();
+    let lists = [
+        (&looser.contradicted, f64::from(STEERED_PPM), true),
+        (&looser.excess.fast, FASTEST * 1e6, false),
+        (&looser.excess.any, f64::INFINITY, true),
+    ];
+    for (list, ppm, bends) in lists {
+        for &x in list {
+            let y = Span { begin: piece.curve.map.apply(x.begin), end: piece.curve.map.apply(x.end) };
+            let rank = |clock: usize, raw: Span| match assumptions[clock].at(raw.begin.midpoint(raw.end)) {
+                Steering::Free => 0,
+                Steering::Stepwise => 1,
+                Steering::Steered { .. } | Steering::Unknown => 2,
+            };
+            let (a, b) = (rank(link.a, x), rank(link.b, y));
+            if a >= b {
+                shown[link.a].push(Shown { raw: x, ppm, bends });
+            }
+            if b >= a {
+                shown[link.b].push(Shown { raw: y, ppm, bends });
+            }
+        }
+    }
+}
+
+fn along(span: Span, assumptions: &Assumptions, moved: Option<f64>, shown: &[Shown]) -> Vec<Assumed> {
+    let mut borders = vec![span.begin, span.end];
+    borders.extend(assumptions.regimes().iter().skip(1).map(|regime| regime.from));
+    borders.extend(shown.iter().flat_map(|s| [s.raw.begin, s.raw.end]));
+    borders.retain(|t| (span.begin..=span.end).contains(t));
+    borders.sort_unstable();
+    borders.dedup();
+    let mut all: Vec<Assumed> = Vec::new();
+    for pair in borders.windows(2) {
+        let raw = Span { begin: pair[0], end: pair[1] };
+        let new = between(raw, assumptions, moved, shown);
+        match all.last_mut() {
+            Some(last) if (Assumed { raw: last.raw, ..new }) == *last => last.raw.end = raw.end,
+            _ => all.push(new),
+        }
+    }
+    all
+}
+
+fn between(raw: Span, assumptions: &Assumptions, moved: Option<f64>, shown: &[Shown]) -> Assumed {
+    let given = assumptions.at(raw.begin);
+    let own = match given {
+        Steering::Free | Steering::Stepwise => 0.0,
+        Steering::Steered { ppm } => f64::from(ppm),
+        Steering::Unknown => f64::from(STEERED_PPM),
+    };
+    let here = || shown.iter().filter(|s| s.raw.begin < raw.end && raw.begin < s.raw.end);
+    let most = here().map(|s| s.ppm).fold(0.0, f64::max);
+    let is_constant = matches!(given, Steering::Free | Steering::Stepwise);
+    let moved = moved.filter(|_| is_constant).map(|moved| moved * 1e6);
+    if let Some(moved) = moved {
+        let steering = Steering::Steered { ppm: moved.ceil() as u32 };
+        return Assumed { raw, steering, is_contradicted: true, ppm: moved.max(most) };
+    }
+    // Between two calls the rate may be any constant: a fast one contradicts nothing.
+    if is_constant && !here().any(|s| s.bends) {
+        return Assumed { raw, steering: given, is_contradicted: false, ppm: most };
+    }
+    if most <= own {
+        return Assumed { raw, steering: given, is_contradicted: false, ppm: own };
+    }
+    let steering = if is_constant { Steering::Steered { ppm: STEERED_PPM } } else { given };
+    Assumed { raw, steering, is_contradicted: true, ppm: most }
+}

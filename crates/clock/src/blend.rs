@@ -1,0 +1,244 @@
+//! The estimate of a relation that is no line: lines through stretches in which the clocks ran straight, blended.
+//!
+//! The time of the messages is cut into stretches of all lengths, each half as long as the ones before and overlapping by
+//! half, down to some messages. A line is fitted to each ([`crate::folds`]), and those count in which nothing speaks against a
+//! straight clock ([`crate::seesaw`]). At any instant the estimate is the mean of their lines, weighted by how sure each is
+//! there: long ones where the clock was left alone, short ones where it was not. It is put inside of the guarantee last.
+//! All of this is statistics: the guarantee knows nothing of it.
+
+use crate::chain::{Chain, Rule};
+use crate::corridor::Corridor;
+use crate::curve::Curve;
+use crate::folds::{MIN_MESSAGES_TO_STATE_ERROR, PairEstimate, VARIANCE_FACTOR, estimate};
+use crate::hull::Side;
+use crate::relation::Way;
+use crate::seesaw::{self, Seesaw, median};
+use crate::slope::{SlopeBand, SlopeRange};
+use crate::span::Span;
+
+/// Rates that a stretch may have: never those of a longer one, which would bend short ones to it. ppm.
+const BAND_PPM: u32 = 200_000;
+/// The shortest stretches hold so many messages of the rarer direction, about.
+const FEWEST_MESSAGES: u64 = 8;
+/// Stretches are halved so often at most.
+const MAX_LEVELS: u32 = 11;
+/// Instants of the estimate.
+const NODES: usize = 1024;
+/// Stretches that look straight are not if more than this share of those within, so many levels down, are not.
+const BENT_WITHIN: f64 = 0.25;
+const LEVELS_DOWN: u32 = 3;
+/// Share of the noise of least delays that is in the estimate's error.
+const NOISE_SHARE: f64 = 0.35;
+/// Where stretches that were tested are straight, this share of the half width is added to the error: a clock that is steered
+/// may have moved in a way that no test shows.
+const SETTLED: f64 = 0.1;
+/// The same where none was tested.
+const UNSETTLED: f64 = 0.35;
+/// A stretch tells of instants in this part of it, its middle.
+const CENTRAL: f64 = 0.75;
+
+/// A fitted stretch.
+struct Stretch {
+    level: u32,
+    x: Span,
+    line: PairEstimate,
+    /// Whether a line satisfies its messages.
+    is_possible: bool,
+    seesaw: Seesaw,
+    /// Whether the rate is known to be constant up to its ends.
+    is_leg: bool,
+}
+
+/// What is estimated at an instant.
+struct Guess {
+    y: f64,
+    variance: f64,
+    margin: f64,
+    /// Whether the middle of a stretch that was tested is there.
+    is_settled: bool,
+}
+
+/// The estimate of the messages of a link over `ends`, inside of `chain`; `None` without messages both ways.
+pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<Curve> {
+    let messages = corridor.x_range().map(|(begin, end)| Span { begin, end })?;
+    let band = SlopeRange::prior(BAND_PPM).closed()?;
+    let mut all = stretches(corridor, messages, band);
+    if all.is_empty() {
+        // Rates of guests whose time stamp counter was measured wrong.
+        all = stretches(corridor, messages, SlopeRange::UNBOUNDED.closed()?);
+    }
+    forget_bent(&mut all);
+    // Between the known instants at which a rate is changed, it is constant.
+    let constant = chain.legs().filter(|leg| matches!(leg.rule, Rule::Constant { .. }));
+    let own = constant.filter_map(|leg| {
+        let x = Span { begin: leg.x.begin.max(messages.begin), end: leg.x.end.min(messages.end) };
+        (x != messages && x.begin < x.end).then_some(())?;
+        fitted(corridor, x, 0, band).map(|stretch| Stretch { is_leg: true, ..stretch })
+    });
+    all.extend(own);
+    let straight: Vec<&Stretch> = all.iter().filter(|s| s.is_possible && s.seesaw.is_straight).collect();
+    let noise = noises(&straight);
+    // A line through stretches with known changes of the rate is less sure than it looks.
+    let borders: Vec<i64> =
+        chain.legs().filter(|l| matches!(l.rule, Rule::Constant { .. })).map(|l| l.x.begin).collect();
+    let changes: Vec<f64> = straight
+        .iter()
+        .map(|s| {
+            let inside =
+                borders.partition_point(|&b| b < s.x.end) - borders.partition_point(|&b| b <= s.x.begin);
+            if s.is_leg { 0.0 } else { inside as f64 }
+        })
+        .collect();
+    let mut instants: Vec<i64> = (0..=NODES)
+        .map(|i| ends.begin + ((ends.end as i128 - ends.begin as i128) * i as i128 / NODES as i128) as i64)
+        .chain(chain.instants(ends))
+        .collect();
+    instants.sort_unstable();
+    instants.dedup();
+    let bound = |side, x| chain.bound(Way::Forward, side, x);
+    let mut nodes: Vec<(i64, i64, f64)> = Vec::with_capacity(instants.len());
+    let mut margins: Vec<f64> = Vec::new();
+    for x in instants {
+        let (lo, hi) = (bound(Side::Lower, x), bound(Side::Upper, x));
+        let middle = lo.zip(hi).map(|(lo, hi)| lo.midpoint(hi));
+        let half = lo.zip(hi).map_or(f64::INFINITY, |(lo, hi)| (hi as i128 - lo as i128) as f64 / 2.0);
+        let guess = guess(&straight, (&noise, &changes), messages, x, middle.unwrap_or(x));
+        let base = middle.unwrap_or(x);
+        let (mut y, mut variance) = match &guess {
+            Some(guess) => {
+                margins.push(guess.margin);
+                (base.saturating_add(guess.y.round() as i64), guess.variance)
+            }
+            None => (base, 0.0),
+        };
+        if let Some((lo, hi)) = lo.zip(hi) {
+            y = y.clamp(lo, hi);
+        }
+        // What is assumed of the clock says how far the line of a straight stretch may be off all the same.
+        let share = if guess.as_ref().is_some_and(|g| g.is_settled) { SETTLED } else { UNSETTLED };
+        if half.is_finite() {
+            variance += (share * half).powi(2) / VARIANCE_FACTOR;
+        }
+        nodes.push((x, y, variance));
+    }
+    for i in 1..nodes.len() {
+        nodes[i].1 = nodes[i].1.max(nodes[i - 1].1);
+    }
+    let (forth, back) = corridor.messages();
+    let is_statistical = forth.min(back) >= MIN_MESSAGES_TO_STATE_ERROR;
+    let margin = median(margins.into_iter());
+    Curve::through_nodes(nodes, margin, is_statistical)
+}
+
+/// Fits to stretches of all lengths.
+fn stretches(corridor: &Corridor, messages: Span, band: SlopeBand) -> Vec<Stretch> {
+    let length = (messages.end - messages.begin).max(1);
+    let (forth, back) = corridor.messages();
+    let mut found = Vec::new();
+    for level in 0..MAX_LEVELS {
+        let own = length >> level;
+        if level > 0 && (forth.min(back) >> level < FEWEST_MESSAGES || own < 2) {
+            break;
+        }
+        let step = (own / 2).max(1);
+        let count = if level == 0 { 1 } else { (2_i64 << level) - 1 };
+        for i in 0..count {
+            let x = Span { begin: messages.begin + i * step, end: messages.begin + i * step + own };
+            found.extend(fitted(corridor, x, level, band));
+        }
+    }
+    found
+}
+
+/// The line of a stretch; `None` with too few messages.
+fn fitted(corridor: &Corridor, x: Span, level: u32, band: SlopeBand) -> Option<Stretch> {
+    let windows = corridor.windows();
+    let from = windows.partition_point(|w| w.begin() < x.begin);
+    let to = windows.partition_point(|w| w.begin() <= x.end);
+    let part = &windows[from..to.max(from)];
+    let sum = |side| part.iter().map(|w| w.flow(side).count).sum::<u64>();
+    if sum(Side::Upper).min(sum(Side::Lower)) < MIN_MESSAGES_TO_STATE_ERROR {
+        return None;
+    }
+    let messages = corridor.during(x.begin, x.end);
+    let line = estimate(&messages.floor(Side::Upper), &messages.floor(Side::Lower), band)?;
+    let is_possible = line.margin_ns() >= 0.0;
+    let seesaw = match is_possible {
+        true => seesaw::test(part, &line),
+        false => Seesaw { is_tested: true, is_straight: false, noise: None },
+    };
+    Some(Stretch { level, x, line, is_possible, seesaw, is_leg: false })
+}
+
+/// A stretch of which many parts are bent is not straight, whatever its own test says.
+fn forget_bent(all: &mut [Stretch]) {
+    let own: Vec<bool> = all.iter().map(|s| s.is_possible && s.seesaw.is_straight).collect();
+    for at in 0..all.len() {
+        if !own[at] {
+            continue;
+        }
+        let (level, x) = (all[at].level, all[at].x);
+        let within = |s: &Stretch| {
+            s.level > level && s.level <= level + LEVELS_DOWN && x.begin <= s.x.begin && s.x.end <= x.end
+        };
+        let tested = |s: &&Stretch| within(s) && s.seesaw.is_tested;
+        let count = all.iter().filter(tested).count();
+        let bent = all.iter().zip(&own).filter(|(s, own)| tested(s) && !**own).count();
+        if count >= 4 && bent as f64 > (BENT_WITHIN * count as f64).max(1.0) {
+            all[at].seesaw.is_straight = false;
+        }
+    }
+}
+
+/// By stretch, the standard deviation of the middle of an eighth of it, ns; where it was not measured, what is usual of its
+/// length, or of all.
+fn noises(straight: &[&Stretch]) -> Vec<f64> {
+    let of_level = |level: u32| {
+        let known: Vec<f64> =
+            straight.iter().filter(|s| s.level == level).filter_map(|s| s.seesaw.noise).collect();
+        (!known.is_empty()).then(|| median(known.into_iter()))
+    };
+    let levels: Vec<Option<f64>> = (0..MAX_LEVELS).map(of_level).collect();
+    let any = median(straight.iter().filter_map(|s| s.seesaw.noise));
+    straight.iter().map(|s| s.seesaw.noise.or(levels[s.level as usize]).unwrap_or(any)).collect()
+}
+
+/// The mean of the lines of all straight stretches that hold `x`, relative to `base`.
+fn guess(
+    straight: &[&Stretch],
+    (noise, changes): (&[f64], &[f64]),
+    messages: Span,
+    x: i64,
+    base: i64,
+) -> Option<Guess> {
+    let at = x.clamp(messages.begin, messages.end);
+    let mut is_settled = false;
+    let (mut weights, mut y, mut variance, mut margin, mut noises) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    let holds = |s: &Stretch| (s.x.begin..=s.x.end).contains(&at);
+    for ((s, &noise), &changes) in straight.iter().zip(noise).zip(changes).filter(|((s, _), _)| holds(s)) {
+        let half = ((s.x.end - s.x.begin) as f64 / 2.0).max(1.0);
+        let z = (x as f64 - s.x.begin.midpoint(s.x.end) as f64) / half;
+        // A stretch fades toward its ends, but for those of the trace.
+        let near = half / 5.0;
+        let is_first = ((s.x.begin - messages.begin) as f64) < near && z < 0.0;
+        let is_last = ((messages.end - s.x.end) as f64) < near && z > 0.0;
+        let taper = if is_first || is_last || s.is_leg { 1.0 } else { (1.0 - z.abs()).clamp(0.0, 1.0) };
+        is_settled |= s.seesaw.is_tested && (z.abs() <= CENTRAL || is_first || is_last || s.is_leg);
+        let own = (VARIANCE_FACTOR * s.line.offset_variance(x))
+            .max(noise * noise / 8.0 * (1.0 + 3.0 * z * z))
+            + 1.0;
+        let own = own * (1.0 + changes / 2.0);
+        let weight = (taper + 1e-9) / own;
+        weights += weight;
+        y += weight * (s.line.at(x) as i128 - base as i128) as f64;
+        variance += weight * own;
+        margin += weight * s.line.margin_ns().max(0.0);
+        noises += weight * noise;
+    }
+    if weights <= 0.0 {
+        return None;
+    }
+    let noise = NOISE_SHARE * noises / weights;
+    let variance = (variance / weights + noise * noise) / VARIANCE_FACTOR;
+    Some(Guess { y: y / weights, variance, margin: margin / weights, is_settled })
+}

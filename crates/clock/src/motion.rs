@@ -1,0 +1,173 @@
+//! From what is assumed of two clocks to the legs of their relation.
+//!
+//! One clock of a pair is `x`, the other `y`. Where both run free or are changed at known times only, the rate between them is
+//! constant from one such time to the next; where one is steered, it is anything within its limits. What is known on the time
+//! of `y` is brought to that of `x` by rough bounds, so that a known instant of `y` becomes a short span of `x` in which the
+//! change lies. Used for links by [`crate::steered`], and for a clock and its reference by [`crate::island`].
+
+use crate::assumption::{Assumptions, STEERED_PPM, Steering};
+use crate::chain::{Leg, Rule};
+use crate::envelope::RateRange;
+use crate::excess::{Excess, FASTEST, merge};
+use crate::model::Model;
+use crate::span::Span;
+use crate::usual::Usual;
+use crate::wander::Wander;
+
+/// With more changes than this, a clock counts as steered all the time.
+const MAX_CHANGES: usize = 2000;
+/// Before and after all times.
+const EVER: Span = Span { begin: -crate::MAX_ABS_NS, end: crate::MAX_ABS_NS };
+
+/// What is assumed of a pair of clocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Motion<'a> {
+    pub(crate) x: &'a Assumptions,
+    pub(crate) y: &'a Assumptions,
+    /// How far rates leave the usual one, because messages contradict what was assumed; dimensionless.
+    pub(crate) moved: Option<f64>,
+    /// Of two clocks that nobody steers.
+    pub(crate) wander: Wander,
+    /// How far the rate may be from the usual one where nobody steers, dimensionless.
+    pub(crate) prior: f64,
+}
+
+impl<'a> Motion<'a> {
+    /// Of two clocks under a model.
+    pub(crate) fn new(model: &Model, x: &'a Assumptions, y: &'a Assumptions) -> Self {
+        let wander = model.wander().unwrap_or_default();
+        Self { x, y, moved: None, wander, prior: f64::from(model.prior_ppm) * 1e-6 }
+    }
+
+    /// The same where rates were seen to leave the usual one by so much more.
+    pub(crate) fn moving(self, moved: Option<f64>) -> Self {
+        let moved = self.moved.into_iter().chain(moved).reduce(f64::max);
+        Self { moved, ..self }
+    }
+
+    /// Whether nobody steers either.
+    pub(crate) fn is_free(&self) -> bool {
+        self.moved.is_none() && self.x.is_free() && self.y.is_free()
+    }
+
+    /// The most that the rate may leave the usual one anywhere, dimensionless.
+    pub(crate) fn most(&self) -> f64 {
+        let of = |assumptions: &Assumptions| {
+            assumptions.regimes().iter().map(|regime| limit(regime.steering)).fold(0.0, f64::max)
+        };
+        (of(self.x) + of(self.y) + self.moved.unwrap_or(0.0)).max(self.wander.rate())
+    }
+
+    /// One leg for all times, in which the rate may be anything within the widest limits, but for the spans of an excess.
+    pub(crate) fn loose(&self, usual: Usual, excess: &Excess) -> Vec<Leg> {
+        let rule = |mid: i64| Rule::Within(self.range(usual, self.most(), excess, mid));
+        let ends = excess.fast.iter().chain(&excess.any).flat_map(|s| [s.begin, s.end]);
+        between(ends.collect(), rule)
+    }
+
+    /// The legs by what is assumed when, but for spans in which messages contradict that. `to_x` gives the earliest and latest time of x when y shows some time.
+    pub(crate) fn legs(
+        &self,
+        usual: Usual,
+        excess: &Excess,
+        contradicted: &[Span],
+        to_x: impl Fn(i64) -> (Option<i64>, Option<i64>),
+    ) -> Vec<Leg> {
+        let to_x = |y: Span| Span {
+            begin: to_x(y.begin).0.unwrap_or(EVER.begin),
+            end: to_x(y.end).1.unwrap_or(EVER.end),
+        };
+        let at = |t: i64| Span { begin: t, end: t };
+        let changes = |assumptions: &Assumptions| -> Vec<Span> {
+            let known = |s: &&Span| {
+                assumptions.at(s.begin) == Steering::Stepwise || assumptions.at(s.end) == Steering::Stepwise
+            };
+            assumptions.changes().iter().filter(known).copied().collect()
+        };
+        let (of_x, of_y) = (changes(self.x), changes(self.y));
+        if of_x.len() + of_y.len() > MAX_CHANGES {
+            return self.loose(usual, excess);
+        }
+        // Spans in which a change of the rate lies, and in which the regime of y changes.
+        let mut changes = of_x;
+        changes.extend(of_y.into_iter().map(to_x));
+        let borders_of_y: Vec<Span> =
+            self.y.regimes().iter().skip(1).map(|regime| to_x(at(regime.from))).collect();
+        changes.extend(&borders_of_y);
+        changes.extend(contradicted);
+        merge(&mut changes);
+        let of_y = |mid: i64| {
+            let passed = borders_of_y.iter().filter(|border| border.end <= mid).count();
+            self.y.regimes()[passed].steering
+        };
+        let mut ends: Vec<i64> = changes.iter().flat_map(|s| [s.begin, s.end]).collect();
+        ends.extend(self.x.regimes().iter().skip(1).map(|regime| regime.from));
+        let pair = |mid: i64| (self.x.at(mid), of_y(mid));
+        let rule = |mid: i64| {
+            if Excess::holds(&changes, mid) {
+                return Rule::Within(self.range(usual, self.most(), excess, mid));
+            }
+            self.rule(pair(mid), usual, excess, mid)
+        };
+        // A leg of constant rate is not cut where it is faster than usual: it is constant all the same.
+        let coarse = between(ends.clone(), rule);
+        for leg in coarse.iter().filter(|leg| matches!(leg.rule, Rule::Within(_))) {
+            let inside = |t: &i64| leg.x.begin < *t && *t < leg.x.end;
+            ends.extend(excess.fast.iter().flat_map(|s| [s.begin, s.end]).filter(inside));
+        }
+        ends.extend(excess.any.iter().flat_map(|s| [s.begin, s.end]));
+        let faster = |leg: Leg| match leg.rule {
+            Rule::Constant { wander, .. } if Excess::meets(&excess.fast, leg.x) => {
+                Leg { rule: Rule::Constant { rates: range_around(usual, FASTEST), wander }, ..leg }
+            }
+            _ => leg,
+        };
+        between(ends, rule).into_iter().map(faster).collect()
+    }
+
+    /// What a pair of regimes means.
+    fn rule(&self, (x, y): (Steering, Steering), usual: Usual, excess: &Excess, mid: i64) -> Rule {
+        let is_constant = |steering| matches!(steering, Steering::Free | Steering::Stepwise);
+        let by = limit(x) + limit(y);
+        if self.moved.is_none() && is_constant(x) && is_constant(y) && !Excess::holds(&excess.any, mid) {
+            return Rule::Constant { rates: range_around(usual, by.max(self.prior)), wander: self.wander };
+        }
+        Rule::Within(self.range(usual, by + self.moved.unwrap_or(0.0), excess, mid))
+    }
+
+    fn range(&self, usual: Usual, by: f64, excess: &Excess, mid: i64) -> RateRange {
+        if Excess::holds(&excess.any, mid) {
+            return RateRange::ANY;
+        }
+        let by = if Excess::holds(&excess.fast, mid) { by.max(FASTEST) } else { by };
+        // What is usual of clocks that nobody steers is not constant either.
+        range_around(usual, by + self.wander.rate())
+    }
+}
+
+/// How far the rate of a clock may be from its usual one, dimensionless.
+fn limit(steering: Steering) -> f64 {
+    let ppm = match steering {
+        Steering::Free => 0,
+        Steering::Stepwise | Steering::Unknown => STEERED_PPM,
+        Steering::Steered { ppm } => ppm,
+    };
+    f64::from(ppm) * 1e-6
+}
+
+pub(crate) fn range_around(usual: Usual, by: f64) -> RateRange {
+    RateRange::around(usual.rate - usual.error, usual.rate + usual.error, by)
+}
+
+/// Legs between some instants, over all times, each by the rule of its middle.
+fn between(mut ends: Vec<i64>, rule: impl Fn(i64) -> Rule) -> Vec<Leg> {
+    ends.extend([EVER.begin, EVER.end]);
+    ends.retain(|t| (EVER.begin..=EVER.end).contains(t));
+    ends.sort_unstable();
+    ends.dedup();
+    let leg = |pair: &[i64]| {
+        let x = Span { begin: pair[0], end: pair[1] };
+        Leg { x, rule: rule(x.begin.midpoint(x.end)) }
+    };
+    ends.windows(2).map(leg).collect()
+}

@@ -1,0 +1,337 @@
+//! The guaranteed interval of a clock whose rate changes, from what all links prove at some instants of the reference.
+//!
+//! As in [`crate::uncertainty`]: when the reference shows τ, the clock shows at least L(τ) and at most G(τ); so at the raw time
+//! L(τ) the reference shows τ at the latest, and at G(τ) at the earliest. What lies between two such instants depends on what is
+//! assumed there ([`crate::motion`]): where the rate is constant, the truth stays below the chord but for its wander; where it is
+//! anything within a range, below the fastest line from the one and the slowest to the other, whichever is lower. Where these
+//! two meet high above the chord, one more instant of the reference is asked ([`Outline::wanted`]), until what is left to gain is
+//! small. So rows come to lie where the bounds bend, and nowhere else.
+
+use crate::chain::{Leg, Rule};
+use crate::envelope::RateRange;
+use crate::exact::{ceil_div, floor_div};
+use crate::interval::MAX_BOUND_NS;
+use crate::span::Span;
+use crate::uncertainty::Row;
+use crate::wander::Wander;
+
+/// More instants are asked where a bound may be lower by more than this share of the half width …
+const WORTH: f64 = 0.02;
+/// … and by more than so many ns.
+const WORTH_NS: i64 = 200;
+/// Instants are not asked for closer together than this, ns.
+const LEAST_GAP_NS: i64 = 20_000;
+/// Rows are left out where the others say the same, but for this share of the half width.
+const THINNED: f64 = 0.005;
+
+/// What is known of one clock at an instant of the reference: the earliest and latest time that it can show.
+pub(crate) type Known = (i64, Option<i64>, Option<i64>);
+
+/// A bound of the reference's time: through these points (raw time of the clock, time of the reference), by both.
+#[derive(Debug)]
+pub(crate) struct Outline<'l> {
+    /// The reference is not later.
+    latest: Vec<(i64, i64)>,
+    /// The reference is not earlier.
+    earliest: Vec<(i64, i64)>,
+    /// What is assumed of the reference's rate against the clock's, by raw time of the clock.
+    legs: &'l [Leg],
+}
+
+/// What holds between two points.
+enum Gap {
+    Constant(Wander),
+    Within(RateRange),
+}
+
+impl<'l> Outline<'l> {
+    /// Of what is known at some instants, by these.
+    pub(crate) fn new(known: &[Known], legs: &'l [Leg]) -> Self {
+        let mut latest: Vec<(i64, i64)> = known.iter().filter_map(|k| Some((k.1?, k.0))).collect();
+        let mut earliest: Vec<(i64, i64)> = known.iter().filter_map(|k| Some((k.2?, k.0))).collect();
+        // Clocks do not go back: of several that lie out of order, the tighter counts.
+        let mut most = i64::MIN;
+        for point in &mut latest {
+            most = most.max(point.0);
+            point.0 = most;
+        }
+        latest.dedup_by_key(|p| p.0);
+        let mut least = i64::MAX;
+        for point in earliest.iter_mut().rev() {
+            least = least.min(point.0);
+            point.0 = least;
+        }
+        earliest.reverse();
+        earliest.dedup_by_key(|p| p.0);
+        earliest.reverse();
+        Self { latest, earliest, legs }
+    }
+
+    /// Instants of the reference at which more would be known of the clock within `span` (its raw time), most worth first: how
+    /// much there is to gain (ns), and when.
+    pub(crate) fn wanted(&self, span: Span) -> Vec<(i64, i64)> {
+        let mut wanted = Vec::new();
+        for pair in self.latest.windows(2) {
+            let (left, right) = (pair[0], pair[1]);
+            if right.0 < span.begin || span.end < left.0 {
+                continue;
+            }
+            if let Some((raw, peak)) = self.peak(left, right) {
+                self.want(
+                    &mut wanted,
+                    peak.saturating_sub(chord(left, right, raw)),
+                    raw,
+                    peak,
+                    (left.1, right.1),
+                );
+            }
+        }
+        for pair in self.earliest.windows(2) {
+            let (left, right) = (pair[0], pair[1]);
+            if right.0 < span.begin || span.end < left.0 {
+                continue;
+            }
+            if let Some((raw, dip)) = self.dip(left, right) {
+                self.want(
+                    &mut wanted,
+                    chord(left, right, raw).saturating_sub(dip),
+                    raw,
+                    dip,
+                    (left.1, right.1),
+                );
+            }
+        }
+        wanted
+    }
+
+    fn want(&self, wanted: &mut Vec<(i64, i64)>, gain: i64, raw: i64, at: i64, between: (i64, i64)) {
+        let (lo, hi) = self.at(raw);
+        // At an end of the gap there is no limit to the rate: then any instant between may tell.
+        let at = if at <= between.0 || between.1 <= at { between.0.midpoint(between.1) } else { at };
+        let half = (hi.saturating_sub(lo) / 2).max(0);
+        if gain > WORTH_NS.max((half as f64 * WORTH) as i64) && between.1 - between.0 > LEAST_GAP_NS {
+            wanted.push((gain, at.clamp(between.0 + 1, between.1 - 1)));
+        }
+    }
+
+    /// The rows of the interval over the span of the clock: where the bounds bend.
+    pub(crate) fn rows(&self, span: Span) -> Vec<Row> {
+        let mut times = vec![span.begin, span.end];
+        let inside = |raw: &i64| (span.begin..=span.end).contains(raw);
+        for line in [&self.latest, &self.earliest] {
+            times.extend(line.iter().map(|p| p.0).filter(inside));
+        }
+        for pair in self.latest.windows(2) {
+            times.extend(self.bends(pair[0], pair[1], true).into_iter().filter(inside));
+        }
+        for pair in self.earliest.windows(2) {
+            times.extend(self.bends(pair[0], pair[1], false).into_iter().filter(inside));
+        }
+        times.sort_unstable();
+        times.dedup();
+        let row = |raw: i64| {
+            let (lo, hi) = self.at(raw);
+            Row { raw, lo, hi }
+        };
+        let mut rows: Vec<Row> = times.into_iter().map(row).collect();
+        for i in 1..rows.len() {
+            rows[i].lo = rows[i].lo.max(rows[i - 1].lo);
+        }
+        for i in (1..rows.len()).rev() {
+            rows[i - 1].hi = rows[i - 1].hi.min(rows[i].hi);
+        }
+        // Bounds that have crossed contradict what is assumed, though no loop showed it: then either may be wrong.
+        for row in &mut rows {
+            (row.lo, row.hi) = (row.lo.min(row.hi), row.hi.max(row.lo));
+        }
+        thinned(&rows)
+    }
+
+    /// Where a bound bends between two of its points.
+    fn bends(&self, left: (i64, i64), right: (i64, i64), is_upper: bool) -> Vec<i64> {
+        let turn = if is_upper { self.peak(left, right) } else { self.dip(left, right) };
+        // A peak lies between two whole ns: the line through both its neighbours is above it.
+        turn.map_or_else(Vec::new, |(raw, _)| vec![raw, raw + 1])
+            .into_iter()
+            .filter(|r| *r < right.0)
+            .collect()
+    }
+
+    /// (lo, hi) at a raw time, rounded outward. Beyond the points nothing is known on the open side.
+    fn at(&self, raw: i64) -> (i64, i64) {
+        let right = self.latest.partition_point(|p| p.0 < raw);
+        let hi = match (right.checked_sub(1).map(|l| self.latest[l]), self.latest.get(right)) {
+            (_, Some(&(at, instant))) if at == raw => instant,
+            (Some(left), Some(&right)) => self.below(left, right, raw),
+            (None, Some(&(_, instant))) => instant,
+            _ => MAX_BOUND_NS,
+        };
+        let right = self.earliest.partition_point(|p| p.0 < raw);
+        let lo = match (right.checked_sub(1).map(|l| self.earliest[l]), self.earliest.get(right)) {
+            (_, Some(&(at, instant))) if at == raw => instant,
+            (Some(left), Some(&right)) => self.above(left, right, raw),
+            (Some((_, instant)), None) => instant,
+            _ => -MAX_BOUND_NS,
+        };
+        (limited(lo), limited(hi))
+    }
+
+    /// The highest value between two points of the upper bound.
+    fn below(&self, left: (i64, i64), right: (i64, i64), raw: i64) -> i64 {
+        let (run, rest) = (raw - left.0, right.0 - raw);
+        match self.gap(left.0, right.0) {
+            Gap::Constant(wander) => {
+                let rise = (right.1 as i128 - left.1 as i128) * run as i128;
+                let chord = ceil_div(rise, (right.0 - left.0) as i128) as i64;
+                left.1.saturating_add(chord).saturating_add(2 * wander.over(run.min(rest)))
+            }
+            Gap::Within(rates) => {
+                let from_right = (right.1 as i128 - rates.least(rest)) as i64;
+                rates.most(run).map_or(from_right, |rise| from_right.min(limit_128(left.1 as i128 + rise)))
+            }
+        }
+    }
+
+    /// The lowest value between two points of the lower bound.
+    fn above(&self, left: (i64, i64), right: (i64, i64), raw: i64) -> i64 {
+        let (run, rest) = (raw - left.0, right.0 - raw);
+        match self.gap(left.0, right.0) {
+            Gap::Constant(wander) => {
+                let rise = (right.1 as i128 - left.1 as i128) * run as i128;
+                let chord = floor_div(rise, (right.0 - left.0) as i128) as i64;
+                left.1.saturating_add(chord).saturating_sub(2 * wander.over(run.min(rest)))
+            }
+            Gap::Within(rates) => {
+                let from_left = limit_128(left.1 as i128 + rates.least(run));
+                rates.most(rest).map_or(from_left, |rise| from_left.max(limit_128(right.1 as i128 - rise)))
+            }
+        }
+    }
+
+    /// Where the fastest line from the left meets the slowest to the right: the peak of the upper bound.
+    fn peak(&self, left: (i64, i64), right: (i64, i64)) -> Option<(i64, i64)> {
+        let (width, rise) = ((right.0 - left.0) as f64, (right.1 - left.1) as f64);
+        let share = match self.gap(left.0, right.0) {
+            Gap::Constant(Wander::NONE) => return None,
+            Gap::Constant(_) => 0.5,
+            Gap::Within(rates) => {
+                let (least, most) = rates.rates();
+                // Without a limit it is at the left end.
+                if most.is_finite() {
+                    (rise - least * width) / ((most - least) * width).max(1.0)
+                } else {
+                    0.0
+                }
+            }
+        };
+        let raw = left.0 + (width * share.clamp(0.0, 1.0)) as i64;
+        let raw = raw.clamp(left.0 + 1, right.0.max(left.0 + 1));
+        (raw < right.0).then(|| (raw, self.below(left, right, raw)))
+    }
+
+    /// Where the slowest line from the left meets the fastest to the right: the dip of the lower bound.
+    fn dip(&self, left: (i64, i64), right: (i64, i64)) -> Option<(i64, i64)> {
+        let (width, rise) = ((right.0 - left.0) as f64, (right.1 - left.1) as f64);
+        let share = match self.gap(left.0, right.0) {
+            Gap::Constant(Wander::NONE) => return None,
+            Gap::Constant(_) => 0.5,
+            Gap::Within(rates) => {
+                let (least, most) = rates.rates();
+                if most.is_finite() { (most * width - rise) / ((most - least) * width).max(1.0) } else { 1.0 }
+            }
+        };
+        let raw = left.0 + (width * share.clamp(0.0, 1.0)) as i64;
+        let raw = raw.clamp(left.0 + 1, (right.0 - 1).max(left.0 + 1));
+        (raw < right.0).then(|| (raw, self.above(left, right, raw)))
+    }
+
+    /// What holds all the way between two raw times.
+    fn gap(&self, from: i64, to: i64) -> Gap {
+        let first = self.legs.partition_point(|leg| leg.x.end <= from);
+        let touched = self.legs[first.min(self.legs.len() - 1)..].iter().take_while(|leg| leg.x.begin < to);
+        let mut touched = touched.map(|leg| leg.rule);
+        let Some(rule) = touched.next() else { return Gap::Within(RateRange::ANY) };
+        let mut rates = rule.rates();
+        let mut several = false;
+        for rule in touched {
+            rates = rates.or(rule.rates());
+            several = true;
+        }
+        match rule {
+            Rule::Constant { wander, .. } if !several => Gap::Constant(wander),
+            _ => Gap::Within(rates),
+        }
+    }
+}
+
+/// The line between two points at a raw time.
+fn chord(left: (i64, i64), right: (i64, i64), raw: i64) -> i64 {
+    let rise = (right.1 as i128 - left.1 as i128) * (raw - left.0) as i128;
+    left.1.saturating_add(floor_div(rise, ((right.0 - left.0) as i128).max(1)) as i64)
+}
+
+/// The rows without those that the ones around them tell well enough; what they tell too little by, the ones around them are
+/// widened by.
+fn thinned(rows: &[Row]) -> Vec<Row> {
+    /// So many rows at most are left out one after the other.
+    const FARTHEST: usize = 128;
+    let Some(first) = rows.first() else { return Vec::new() };
+    let mut kept = vec![*first];
+    // By how much (lo, hi) of the rows between the last two kept lie outside of the lines between them.
+    let mut beyond: Vec<(i64, i64)> = Vec::new();
+    let mut from = 0;
+    while from + 1 < rows.len() {
+        let (mut next, mut outside) = (from + 1, (0, 0));
+        for to in (from + 2)..rows.len().min(from + FARTHEST) {
+            let Some(found) = told(&rows[from], &rows[to], &rows[from + 1..to]) else { break };
+            (next, outside) = (to, found);
+        }
+        kept.push(rows[next]);
+        beyond.push(outside);
+        from = next;
+    }
+    for (at, &(lo, hi)) in beyond.iter().enumerate() {
+        for row in &mut kept[at..=at + 1] {
+            // Both intervals at a row may want it wider.
+            let original = rows.binary_search_by_key(&row.raw, |r| r.raw).map_or(*row, |i| rows[i]);
+            row.lo = row.lo.min(limited(original.lo.saturating_sub(lo)));
+            row.hi = row.hi.max(limited(original.hi.saturating_add(hi)));
+        }
+    }
+    for i in 1..kept.len() {
+        kept[i].hi = kept[i].hi.max(kept[i - 1].hi);
+    }
+    for i in (1..kept.len()).rev() {
+        kept[i - 1].lo = kept[i - 1].lo.min(kept[i].lo);
+    }
+    kept
+}
+
+/// By how much rows lie outside of the lines between two others, at most; `None` if that, or how far they lie inside, is more than
+/// a small share of their width.
+fn told(left: &Row, right: &Row, between: &[Row]) -> Option<(i64, i64)> {
+    let line = |a: i64, b: i64, raw: i64| {
+        let rise = (b as i128 - a as i128) * (raw - left.raw) as i128;
+        a as i128 + floor_div(rise, (right.raw - left.raw) as i128)
+    };
+    let (mut lo, mut hi) = (0, 0);
+    for row in between {
+        let room = ((row.hi as i128 - row.lo as i128) as f64 / 2.0 * THINNED) as i128;
+        let above = row.hi as i128 - line(left.hi, right.hi, row.raw);
+        // The line was rounded down: a nanosecond more may be missing.
+        let below = line(left.lo, right.lo, row.raw) + 1 - row.lo as i128;
+        if above.abs() > room || below.abs() > room {
+            return None;
+        }
+        (lo, hi) = (lo.max(below), hi.max(above));
+    }
+    Some((i64::try_from(lo).ok()?, i64::try_from(hi).ok()?))
+}
+
+fn limited(time: i64) -> i64 {
+    time.clamp(-MAX_BOUND_NS, MAX_BOUND_NS)
+}
+
+fn limit_128(time: i128) -> i64 {
+    time.clamp(-(MAX_BOUND_NS as i128), MAX_BOUND_NS as i128) as i64
+}

@@ -1,0 +1,139 @@
+//! The bounds of a link of which a clock is steered, or may be.
+//!
+//! In two steps. First everything is bounded loosely: the rate may be anything within the widest limits of both clocks, and where
+//! messages exclude each other even so, the limits are wider ([`crate::excess`]). That tells where the instants of one clock lie
+//! on the other. Then the legs of [`crate::motion`] are bounded ([`crate::chain`]): between the calls of a daemon the rate is
+//! constant, and bounds are tight. A leg whose messages contradict that is bounded loosely, and reported.
+
+use crate::chain::{Broken, Chain, Leg, Points, Rule};
+use crate::corridor::Corridor;
+use crate::envelope::RateRange;
+use crate::excess::{Excess, FASTEST, merge, suspects, without};
+use crate::hull::Side;
+use crate::motion::{Motion, range_around};
+use crate::relation::Way;
+use crate::span::Span;
+use crate::suspect::{Reason, Suspect};
+use crate::usual::Usual;
+
+/// What messages prove of two clocks under what is assumed of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Steered {
+    pub(crate) chain: Chain,
+    /// What rates are usual, and how far they may leave them by what is assumed, dimensionless.
+    pub(crate) usual: Usual,
+    pub(crate) by: f64,
+    pub(crate) excess: Excess,
+    /// Spans of a's time in which messages contradict that the rate is constant.
+    pub(crate) contradicted: Vec<Span>,
+    pub(crate) suspects: Vec<Suspect>,
+    /// The messages used.
+    pub(crate) used: Corridor,
+}
+
+/// Bounds of a link; `None` when no motion of clocks that do not go back explains the messages. O(k log k) for k messages kept,
+/// a few times.
+///
+/// In each of the spans `stops` of a's time one of the clocks was set or stopped, as other links show.
+pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) -> Option<Steered> {
+    let all = Points::of(corridor);
+    let usual = Usual::of(&all, motion.prior);
+    let by = motion.most();
+    let (forth, back) = corridor.messages();
+    let gone = suspects(&all, usual, by, forth + back);
+    let points = if gone.is_empty() { all } else { without(&all, &gone) };
+    let mut excess = Excess::find(&points, usual, by)?;
+    excess.any.extend(stops);
+    merge(&mut excess.any);
+    let loose = possible(&points, motion.loose(usual, &excess), motion, usual)?.0;
+    let to_x = |y: i64| {
+        let bound = |side| loose.bound(Way::Backward, side, y);
+        (bound(Side::Lower), bound(Side::Upper))
+    };
+    let legs = motion.legs(usual, &excess, &[], to_x);
+    let (chain, contradicted) = possible(&points, legs, motion, usual)?;
+    let used = match gone.is_empty() {
+        true => corridor.clone(),
+        false => corridor.filtered(|side, p| !gone.contains(&(side, p))),
+    };
+    let suspect = |(side, point)| Suspect { side, point, reason: Reason::Contradicts { violation_ns: 0.0 } };
+    Some(Steered {
+        chain,
+        usual,
+        by,
+        excess,
+        contradicted,
+        suspects: gone.into_iter().map(suspect).collect(),
+        used,
+    })
+}
+
+impl Steered {
+    /// Spans of a's time, in [`crate::envelope`]'s sense: where the rate is faster than what is assumed, where it is anything,
+    /// and where it is not constant though that was assumed.
+    pub(crate) fn looser(&self) -> Looser {
+        let usual = self.usual.rate * (1.0 + 2.0 * self.by) + self.usual.error;
+        let mut found = Looser { excess: Excess::default(), contradicted: self.contradicted.clone() };
+        for leg in self.chain.legs() {
+            match leg.rule {
+                Rule::Within(RateRange::ANY) => found.excess.any.push(leg.x),
+                rule if rule.rates().rates().1 > usual => found.excess.fast.push(leg.x),
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// Where bounds are looser than what was assumed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Looser {
+    pub(crate) excess: Excess,
+    pub(crate) contradicted: Vec<Span>,
+}
+
+/// The chain of legs, those that messages contradict loosened until none does; with the legs of constant rate that were.
+fn possible(
+    points: &Points,
+    mut legs: Vec<Leg>,
+    motion: &Motion<'_>,
+    usual: Usual,
+) -> Option<(Chain, Vec<Span>)> {
+    let mut contradicted = Vec::new();
+    // Every leg can be loosened so often.
+    for _ in 0..=4 * legs.len() {
+        let Broken { leg, alone } = match Chain::new(points, &legs) {
+            Ok(chain) => return Some((chain, contradicted)),
+            Err(broken) => broken,
+        };
+        let mut changed = loosen(&mut legs[leg], motion, usual, &mut contradicted);
+        if !alone && leg > 0 {
+            changed |= loosen(&mut legs[leg - 1], motion, usual, &mut contradicted);
+        }
+        // What cannot be loosened any more is contradicted by what came before.
+        let mut before = leg;
+        while !changed && before > 0 {
+            before -= 1;
+            changed = loosen(&mut legs[before], motion, usual, &mut contradicted);
+        }
+        if !changed {
+            return None;
+        }
+    }
+    None
+}
+
+/// The next wider rule; whether there is one.
+fn loosen(leg: &mut Leg, motion: &Motion<'_>, usual: Usual, contradicted: &mut Vec<Span>) -> bool {
+    let fastest = range_around(usual, FASTEST.max(motion.most()) + motion.wander.rate());
+    leg.rule = match leg.rule {
+        Rule::Constant { .. } => {
+            contradicted.push(leg.x);
+            Rule::Within(range_around(usual, motion.most() + motion.wander.rate()).or(leg.rule.rates()))
+        }
+        Rule::Within(RateRange::ANY) => return false,
+        Rule::Within(rates) if rates == fastest => Rule::Within(RateRange::ANY),
+        Rule::Within(_) => Rule::Within(fastest),
+    };
+    true
+}
