@@ -7,7 +7,7 @@
 use crate::assumption::{Assumptions, STEERED_PPM, Steering};
 use crate::excess::FASTEST;
 use crate::link::Link;
-use crate::relation::Piece;
+use crate::relation::{Piece, Relation};
 use crate::span::Span;
 
 /// What the bounds of a clock rest on in a span of its time.
@@ -44,7 +44,7 @@ pub(crate) fn of_clocks(
 ) -> Vec<Vec<Assumed>> {
     let mut shown: Vec<Vec<Shown>> = vec![Vec::new(); spans.len()];
     for link in links {
-        let pieces = link.relation.iter().flat_map(|r| r.pieces());
+        let pieces = link.relation.iter().flat_map(Relation::pieces);
         for piece in pieces {
             show(link, piece, assumptions, &mut shown);
         }

@@ -156,8 +156,9 @@ impl<'a> IslandSolver<'a> {
             corrections[clock] = repair::inside(&placement.correction(clock), rows)?;
         }
         let by_clock: Vec<(usize, &[Row])> = self.members().zip(rows.iter().map(Vec::as_slice)).collect();
-        let links = self.island.relations().filter(|(_, r)| r.is_guaranteed()).map(|(link, _)| link);
-        let corrections = repair::uninverted(corrections, &by_clock, self.island.reference, links)?;
+        let guaranteed = self.island.relations().filter(|(_, r)| r.is_guaranteed());
+        let links: Vec<&Link> = guaranteed.map(|(link, _)| link).collect();
+        let corrections = repair::uninverted(corrections, &by_clock, self.island.reference, &links)?;
         let mut solved = Vec::new();
         for (clock, rows) in self.members().zip(&rows) {
             let correction = corrections[clock].clone();

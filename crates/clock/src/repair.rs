@@ -43,11 +43,11 @@ fn monotone(mut knots: Vec<(i64, i64)>, like: &Correction) -> Result<Correction,
 }
 
 /// The corrections, bent. `rows` are the guarantees by clock.
-pub(crate) fn uninverted<'l>(
+pub(crate) fn uninverted(
     mut corrections: Vec<Correction>,
     rows: &[(usize, &[Row])],
     reference: usize,
-    links: impl Iterator<Item = &'l Link> + Clone,
+    links: &[&Link],
 ) -> Result<Vec<Correction>, ClockError> {
     let mut guarantees: Vec<Option<Interval>> = vec![None; corrections.len()];
     for (clock, rows) in rows {
@@ -56,7 +56,7 @@ pub(crate) fn uninverted<'l>(
     for _ in 0..ROUNDS {
         // By clock: (raw time, where to).
         let mut moves: Vec<Vec<(i64, i64)>> = vec![Vec::new(); corrections.len()];
-        for link in links.clone() {
+        for link in links {
             for (sender, sent, receiver, received) in link.messages() {
                 let (departs, arrives) =
                     (corrections[sender].apply(sent), corrections[receiver].apply(received));

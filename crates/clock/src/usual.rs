@@ -126,6 +126,6 @@ mod tests {
         assert_eq!(Usual::of(&one, 500e-6), Usual { rate: 1.0, error: 500e-6 });
         let way =
             Points { upper: vec![point(0, 100), point(1_000_000_000, 1_000_000_000)], lower: Vec::new() };
-        assert_eq!(Usual::of(&way, 500e-6).rate, 1.0);
+        assert_eq!(Usual::of(&way, 500e-6), Usual { rate: 1.0, error: 500e-6 });
     }
 }

@@ -76,7 +76,7 @@ fn a_line_that_fits_is_not_taken_for_proof_that_the_clock_is_straight() {
             state = state.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(3_037_000_493);
             (state >> 33) as i64 % 3_001 - 1_500
         };
-        let rates: Vec<i64> = (0..seconds / 16 + 1).map(|_| next()).collect();
+        let rates: Vec<i64> = (0..=seconds / 16).map(|_| next()).collect();
         let b = Clock::new((0..seconds).map(|second| 20_000 + rates[(second / 16) as usize]).collect());
         let solution = solved(exchanges(&b, seconds, seed), seconds);
         assert_eq!(outside(&solution, &b, seconds), 0, "seed {seed}");

@@ -9,8 +9,9 @@ mod networks;
 
 use std::collections::BTreeMap;
 
-use isochrone_clock::{LinkQuality, Network, SlopeRange, Solution, Span, Wander, solve};
+use isochrone_clock::{LinkQuality, Network, SlopeRange, Wander, solve};
 use isochrone_testkit::{Behaviour, Cluster, SimClock};
+use networks::truth::{Moment, moments, spans};
 use networks::{alarms, from_environment, in_parallel, network};
 
 /// The default model: rates stay within 0.1 ppm of a constant.
@@ -87,16 +88,14 @@ impl Found {
     }
 }
 
-fn network_of(cluster: &Cluster) -> Network {
-    let end = cluster.seconds as i64 * 1_000_000_000;
-    let span = |clock: &SimClock| Span { begin: clock.raw(0), end: clock.raw(end) };
-    let clocks = cluster.hosts.iter().map(|host| span(&host.clock)).collect();
-    network(clocks, cluster.simulate().unwrap().messages())
+fn network_of(cluster: &Cluster, clocks: &[&SimClock]) -> Network {
+    network(spans(clocks, cluster.seconds), cluster.simulate().unwrap().messages())
 }
 
 fn held(seed: u64) -> Found {
     let (cluster, behaviour) = Cluster::random(seed, WANDER_PPB);
-    let network = network_of(&cluster);
+    let clocks: Vec<&SimClock> = cluster.hosts.iter().map(|host| &host.clock).collect();
+    let network = network_of(&cluster, &clocks);
     let solution = solve(&network).unwrap();
     let (prior, wander) = (SlopeRange::prior(network.model.prior_ppm), network.model.wander_ppm);
     let wander = Wander::of_pair_ppm(wander).unwrap();
@@ -107,46 +106,29 @@ fn held(seed: u64) -> Found {
         is_proved: network.links.iter().any(|link| link.corridor.within(prior, wander).is_err()),
         ..Found::default()
     };
-    for island in &solution.islands {
-        for &clock in island.clocks.iter().filter(|&&c| c != island.reference) {
-            hold(&mut found, &cluster, &solution, clock, island.reference);
-        }
+    for moment in moments(&solution, &clocks, cluster.seconds, INSTANTS) {
+        hold(&mut found, &moment);
     }
     let accurate = solution.links.iter().filter(|l| l.quality == LinkQuality::Accurate);
     found.inversions = accurate.filter_map(|l| l.inversions).sum();
     found
 }
 
-/// Holds one clock against the truth.
-fn hold(found: &mut Found, cluster: &Cluster, solution: &Solution, clock: usize, reference: usize) {
-    let [own, other] = [clock, reference].map(|c| &cluster.hosts[c].clock);
-    let (correction, interval) = (&solution.corrections[clock], &solution.intervals[clock]);
-    let end = cluster.seconds as i64 * 1_000_000_000;
-    for instant in (0..=INSTANTS).map(|i| end / INSTANTS * i) {
-        if own.awake(instant) != instant {
-            continue; // A host that stands still stamps nothing.
-        }
-        let (raw, truth) = (own.raw(instant), other.raw(instant));
-        // Both are rounded down, and a nanosecond of a slow clock is several of a fast one.
-        let rounding = 1 + (other.raw(instant + 100) - truth) / 100;
-        let Some((lo, hi, e95)) = interval.at(raw) else {
-            found.outside.push(format!("clock {clock} at {instant}: no interval"));
-            continue;
-        };
-        let estimate = correction.apply(raw);
-        found.instants += 1;
-        if truth < lo - rounding || hi + rounding < truth {
-            let beyond = (lo - truth).max(truth - hi);
-            found
-                .outside
-                .push(format!("clock {clock} of {reference} at {instant}: {beyond} ns of {}", hi - lo));
-        }
-        found.misplaced += usize::from(estimate < lo - 1 || hi + 1 < estimate);
-        let error = (estimate - truth).abs();
-        found.realistic += usize::from(error <= e95 + rounding);
-        found.errors += (error.max(1) as f64).ln();
-        found.half_widths += (((hi - lo) / 2).max(1) as f64).ln();
+/// Counts what a clock is at an instant.
+fn hold(found: &mut Found, moment: &Moment) {
+    let Moment { clock, reference, at, estimate, .. } = *moment;
+    let Some((lo, hi, _)) = moment.interval else {
+        found.outside.push(format!("clock {clock} at {at}: no interval"));
+        return;
+    };
+    found.instants += 1;
+    if let Some(beyond) = moment.beyond() {
+        found.outside.push(format!("clock {clock} of {reference} at {at}: {beyond} ns of {}", hi - lo));
     }
+    found.misplaced += usize::from(estimate < lo - 1 || hi + 1 < estimate);
+    found.realistic += usize::from(moment.is_realistic());
+    found.errors += (moment.error().max(1) as f64).ln();
+    found.half_widths += (((hi - lo) / 2).max(1) as f64).ln();
 }
 
 fn print_table(all: &[Found]) {

@@ -25,6 +25,8 @@ pub struct SimClock {
     offset_ns: i64,
     rate_ppb: i64,
     changes: Vec<Change>,
+    /// By time.
+    course: Vec<Stretch>,
     stops: Vec<Stop>,
     sine: Option<Sine>,
     unix_error_ns: i64,
@@ -46,6 +48,16 @@ enum Change {
     Slew { from_ns: i64, rate_ppb: i64 },
 }
 
+/// From an instant to the next one, a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stretch {
+    /// ns.
+    from: i64,
+    rate_ppb: i64,
+    /// What all stretches before have gained, ns · ppb: an instant is found without adding them up again.
+    gained: i128,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sine {
     /// All in ns.
@@ -58,7 +70,8 @@ struct Sine {
 impl SimClock {
     /// A clock that shows `offset_ns` at true time zero and runs `rate_ppb` parts per billion too fast.
     pub fn new(offset_ns: i64, rate_ppb: i64) -> Self {
-        Self { offset_ns, rate_ppb, changes: Vec::new(), stops: Vec::new(), sine: None, unix_error_ns: 0 }
+        let (changes, course, stops) = (Vec::new(), Vec::new(), Vec::new());
+        Self { offset_ns, rate_ppb, changes, course, stops, sine: None, unix_error_ns: 0 }
     }
 
     /// From this true time on it shows `by_ns` more. A step back makes stamps go back: traces refuse those.
@@ -72,6 +85,22 @@ impl SimClock {
     #[must_use]
     pub fn slew(mut self, from_ns: i64, rate_ppb: i64) -> Self {
         self.changes.push(Change::Slew { from_ns, rate_ppb });
+        self
+    }
+
+    /// From each of these instants to the next, its rate is so many ppb higher than it would be without; before the first
+    /// one nothing is added. Pairs of ns and ppb, in any order. An instant is true time less what the host has stood still.
+    /// There may be many: what the clock shows is found in `O(log n)`, and exact in integers. With rates above −10⁹ ppb in
+    /// all, the clock never goes back.
+    #[must_use]
+    pub fn rates(mut self, knots: &[(i64, i64)]) -> Self {
+        let mut knots = knots.to_vec();
+        knots.sort_by_key(|knot| knot.0);
+        self.course.clear();
+        for (from, rate_ppb) in knots {
+            let gained = self.steered(i128::from(from));
+            self.course.push(Stretch { from, rate_ppb, gained });
+        }
         self
     }
 
@@ -135,8 +164,16 @@ impl SimClock {
                 _ => {}
             }
         }
+        drift += self.steered(t);
         shown += drift.div_euclid(NS_PER_S) + self.wander(t);
         shown.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+    }
+
+    /// What the rates of [`Self::rates`] have gained, ns · ppb.
+    fn steered(&self, t: i128) -> i128 {
+        let after = self.course.partition_point(|stretch| i128::from(stretch.from) <= t);
+        let Some(stretch) = after.checked_sub(1).and_then(|last| self.course.get(last)) else { return 0 };
+        stretch.gained + (t - i128::from(stretch.from)) * i128::from(stretch.rate_ppb)
     }
 
     fn wander(&self, t: i128) -> i128 {
@@ -191,6 +228,17 @@ mod tests {
         assert_eq!([clock.raw(999), clock.raw(1000)], [1099, 1150]);
         assert_eq!(clock.raw(2_000_000_000), 2_000_000_150);
         assert_eq!(clock.raw(3_000_000_000), 3_001_000_150);
+    }
+
+    #[test]
+    fn rates_are_those_of_slews() {
+        // The same clock told twice: by rates, and by the changes of the rate.
+        let told = SimClock::new(9, -7).rates(&[(3_000, -40_000), (1_000, 250_000), (7_777, 11)]);
+        let slewed = SimClock::new(9, -7).slew(1_000, 250_000).slew(3_000, -290_000).slew(7_777, 40_011);
+        for t in (-1_000..1_000_000_000_000).step_by(9_999_999_967).chain(0..9_000) {
+            assert_eq!(told.raw(t), slewed.raw(t), "at {t}");
+        }
+        assert_eq!(SimClock::new(0, 0).rates(&[(0, 500_000)]).stop(0, 2_000).raw(4_000), 2_001);
     }
 
     #[test]

@@ -32,6 +32,23 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(end)) >> 64) as u64
     }
 
+    /// A number between two, small ones as likely as large ones: evenly distributed over orders of magnitude, nearly.
+    pub fn within(&mut self, (least, most): (u64, u64)) -> u64 {
+        let magnitudes = u64::from((most / least.max(1)).max(1).ilog2());
+        let low = least << self.below(magnitudes + 1);
+        (low + self.below(low.max(1))).clamp(least, most)
+    }
+
+    /// A number between `-size` and `size`, all of them equally likely.
+    pub fn around(&mut self, size: u32) -> i64 {
+        self.below(2 * u64::from(size) + 1) as i64 - i64::from(size)
+    }
+
+    /// `size` or `-size`.
+    pub fn either_way(&mut self, size: i64) -> i64 {
+        if self.permille(500) { size } else { -size }
+    }
+
     /// `true` in so many of a thousand cases.
     pub fn permille(&mut self, share: u32) -> bool {
         self.below(1000) < u64::from(share)
@@ -109,6 +126,21 @@ mod tests {
             let sine = (x * std::f64::consts::TAU).sin();
             assert!((sine_of_turns(x) - sine).abs() < 1e-14, "sin {x}");
         }
+    }
+
+    #[test]
+    fn numbers_are_in_their_ranges() {
+        let mut random = Random::new(3);
+        let (mut small, mut negative) = (0, 0);
+        for _ in 0..1_000 {
+            let drawn = random.within((10, 10_000));
+            assert!((10..=10_000).contains(&drawn), "{drawn}");
+            small += usize::from(drawn < 320);
+            let drawn = random.around(7);
+            assert!((-7..=7).contains(&drawn), "{drawn}");
+            negative += usize::from(random.either_way(5) == -5);
+        }
+        assert!((400..600).contains(&small) && (400..600).contains(&negative), "{small} {negative}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::random::Random;
 /// Most hosts that are all linked to each other: links would else be too many.
 const LARGEST_MESH: u64 = 8;
 /// Rates are up to this far off, ppb.
-const DRIFT_PPB: i64 = 100_000;
+const DRIFT_PPB: u32 = 100_000;
 /// Periods of temperature, ns.
 const PERIODS_NS: (u64, u64) = (30_000_000_000, 600_000_000_000);
 /// A rate that wanders beyond the rule does so by no more than this, ppb, unless the rule itself is wider.
@@ -117,7 +117,7 @@ impl Cluster {
             _ => {
                 for host in 0..cluster.hosts.len() {
                     let amplitude = 1 + random.below(wander_ppb.into()) as u32;
-                    let (period, phase) = (within(&mut random, PERIODS_NS), random.bits() >> 24);
+                    let (period, phase) = (random.within(PERIODS_NS), random.bits() >> 24);
                     change(&mut cluster, host, |clock| clock.rate_sine(amplitude, period, phase));
                 }
                 Behaviour::Wandering
@@ -139,20 +139,20 @@ impl Cluster {
             (widest.0.max(u64::from(wander_ppb) * 2 + 1), widest.1.max(u64::from(wander_ppb) * 4 + 4))
         };
         let behaviour = match random.below(4) {
-            0 => Behaviour::Stepped { host, at_ns, by_ns: within(&mut random, STEPS_NS) as i64 },
+            0 => Behaviour::Stepped { host, at_ns, by_ns: random.within(STEPS_NS) as i64 },
             1 => {
-                let for_ns = (within(&mut random, STEPS_NS) as i64).min(span / 4);
+                let for_ns = (random.within(STEPS_NS) as i64).min(span / 4);
                 Behaviour::Stopped { host, at_ns, for_ns }
             }
             2 => {
-                let size = within(&mut random, beyond(SLEWS_PPB)) as i64;
-                let rate_ppb = if random.permille(500) { size } else { -size };
+                let size = random.within(beyond(SLEWS_PPB)) as i64;
+                let rate_ppb = random.either_way(size);
                 Behaviour::Slewed { host, from_ns: at_ns, to_ns, rate_ppb }
             }
             _ => {
-                let amplitude_ppb = within(&mut random, beyond((1, WIDEST_WANDER_PPB))) as u32;
+                let amplitude_ppb = random.within(beyond((1, WIDEST_WANDER_PPB))) as u32;
                 let longest = PERIODS_NS.1.min(2 * span as u64).max(PERIODS_NS.0 + 1);
-                let period_ns = within(&mut random, (PERIODS_NS.0, longest));
+                let period_ns = random.within((PERIODS_NS.0, longest));
                 Behaviour::WanderingBeyond { host, amplitude_ppb, period_ns }
             }
         };
@@ -172,13 +172,6 @@ impl Cluster {
     }
 }
 
-/// A number between two, small ones as likely as large ones: evenly distributed over orders of magnitude, nearly.
-fn within(random: &mut Random, (least, most): (u64, u64)) -> u64 {
-    let magnitudes = u64::from((most / least.max(1)).max(1).ilog2());
-    let low = least << random.below(magnitudes + 1);
-    (low + random.below(low.max(1))).clamp(least, most)
-}
-
 fn change(cluster: &mut Cluster, host: usize, change: impl FnOnce(SimClock) -> SimClock) {
     if let Some(host) = cluster.hosts.get_mut(host) {
         host.clock = change(host.clock.clone());
@@ -186,9 +179,9 @@ fn change(cluster: &mut Cluster, host: usize, change: impl FnOnce(SimClock) -> S
 }
 
 /// A clock that has run for some minutes to hours, so much too fast.
-fn straight(random: &mut Random, rate_ppb: i64) -> SimClock {
-    let offset = within(random, (100_000_000_000, 50_000_000_000_000)) as i64;
-    let unix_error = random.below(20_000_001) as i64 - 10_000_000;
+pub(crate) fn straight(random: &mut Random, rate_ppb: i64) -> SimClock {
+    let offset = random.within((100_000_000_000, 50_000_000_000_000)) as i64;
+    let unix_error = random.around(10_000_000);
     SimClock::new(offset, rate_ppb).unix_error(unix_error)
 }
 
@@ -199,25 +192,25 @@ fn any_host(cluster: &Cluster, random: &mut Random) -> usize {
 /// Hosts with straight clocks, and links.
 fn any_cluster(seed: u64, random: &mut Random) -> Cluster {
     // Three of four have up to seven hosts.
-    let count = if random.permille(750) { 2 + random.below(6) } else { within(random, (8, 50)) };
+    let count = if random.permille(750) { 2 + random.below(6) } else { random.within((8, 50)) };
     let islands = count >= 4 && random.permille(100);
     let border = if islands { 2 + random.below(count - 3) } else { count };
     let mut pairs = topology(0, border, random);
     pairs.extend(topology(border, count - border, random));
     let mut cluster = Cluster::with_links(count as usize, pairs);
     for number in 0..cluster.hosts.len() {
-        let rate = random.below(2 * DRIFT_PPB as u64 + 1) as i64 - DRIFT_PPB;
+        let rate = random.around(DRIFT_PPB);
         let clock = straight(random, rate);
         let cpus = 1 + random.below(2) as u32;
         cluster.hosts[number] = SimHost { clock, cpus, ..SimHost::drawn(number, random) };
     }
-    (cluster.seed, cluster.seconds) = (seed, within(random, (20, 600)));
+    (cluster.seed, cluster.seconds) = (seed, random.within((20, 600)));
     cluster.links.iter_mut().for_each(|link| shape(link, random));
     cluster
 }
 
 /// Pairs of hosts from the first one on that tie all of them together.
-fn topology(first: u64, count: u64, random: &mut Random) -> Vec<(usize, usize)> {
+pub(crate) fn topology(first: u64, count: u64, random: &mut Random) -> Vec<(usize, usize)> {
     let kind = random.below(4);
     let mut pairs: Vec<(u64, u64)> = match kind {
         _ if count < 2 => Vec::new(),
@@ -241,13 +234,13 @@ fn topology(first: u64, count: u64, random: &mut Random) -> Vec<(usize, usize)> 
 
 /// Draws what a link is like.
 fn shape(link: &mut SimLink, random: &mut Random) {
-    link.messages = within(random, (50, 3000));
-    let delay = within(random, (20_000, 400_000)) as i64;
+    link.messages = random.within((50, 3000));
+    let delay = random.within((20_000, 400_000)) as i64;
     // Ways there and back differ by up to a factor of four.
-    let asymmetric = delay * (1000 + within(random, (1, 3000)) as i64) / 1000;
+    let asymmetric = delay * (1000 + random.within((1, 3000)) as i64) / 1000;
     link.min_delay_ns = if random.permille(500) { [delay, asymmetric] } else { [asymmetric, delay] };
     link.min_delay_ns.iter_mut().for_each(|delay| *delay = (*delay).min(400_000));
-    link.mean_extra_ns = within(random, (5_000, 500_000));
+    link.mean_extra_ns = random.within((5_000, 500_000));
     link.tail_permille = if random.permille(300) { random.below(50) as u32 } else { 0 };
     link.lost_permille = if random.permille(300) { random.below(100) as u32 } else { 0 };
     link.retransmitted_permille = if random.permille(300) { random.below(50) as u32 } else { 0 };

@@ -3,10 +3,12 @@
 #![allow(dead_code)] // Every test is its own program and needs a part.
 
 pub mod hulls;
+pub mod refuted;
 pub mod scenario;
 pub mod shared;
 #[path = "../common/mod.rs"]
 pub mod traced;
+pub mod truth;
 
 use std::collections::BTreeMap;
 
