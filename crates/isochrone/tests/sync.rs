@@ -51,6 +51,9 @@ fn bad_options_are_explained() {
     for wrong in ["h1", "h1,", ",", ""] {
         check(&["--trust-clock", wrong], "name two hosts or more, with commas between them");
     }
+    for wrong in ["", "fast", "h1=", "steered:0", "h1=steered:fast", "free:3"] {
+        check(&["--clock", wrong], "--clock <[HOST=]ASSUMPTION>");
+    }
     check(&["--trust-clock", "h1,h9"], "no host is called `h9`; there are h1, h2");
 }
 
@@ -91,9 +94,53 @@ fn the_condition_is_named() {
             "{out}"
         );
     };
-    check(&[], "This holds for clocks whose rates are constant within ± 0.1 ppm.");
-    check(&["--wander", "0.25"], "This holds for clocks whose rates are constant within ± 0.25 ppm.");
-    check(&["--wander", "0"], "This holds for clocks whose rates are constant.");
+    let nobody = "(no time daemon is in the list of processes or ever ran)";
+    let free = "This holds for clocks that run free, at rates that are constant";
+    check(&[], &format!("{free} within ± 0.1 ppm {nobody}."));
+    check(&["--wander", "0.25"], &format!("{free} within ± 0.25 ppm {nobody}."));
+    check(&["--wander", "0"], &format!("{free} {nobody}."));
+    let usual = "of the usual ones (--clock says so).";
+    check(
+        &["--clock", "steered"],
+        &format!("This holds for clocks whose rates stay within ± 500 ppm {usual}"),
+    );
+    check(
+        &["--clock", "steered:20"],
+        &format!("This holds for clocks whose rates stay within ± 20 ppm {usual}"),
+    );
+}
+
+#[test]
+fn what_is_assumed_of_each_clock_is_listed_where_they_differ() {
+    let (client, app) = (shop("client"), shop("app"));
+    let (code, out, said) = sync(&["--clock", "calls", "--clock", "h1=steered:50", &client, &app]);
+    assert_eq!(code, 0, "{said}");
+    assert!(out.contains("\nThis holds under what is assumed of each clock below, "), "{out}");
+    let listed: Vec<&str> = out.lines().skip_while(|line| !line.starts_with("What is assumed")).collect();
+    let expect = [
+        "What is assumed of the clocks:",
+        " h1: steered by at most ± 50 ppm: --clock says so",
+        " h2: constant: --clock says so",
+    ];
+    assert_eq!(listed[..3], expect, "{out}");
+    let (code, _, said) = sync(&["--clock", "h9=free", &client, &app]);
+    assert_eq!(code, 2);
+    assert!(said.contains("no host is called `h9`; there are h1, h2"), "{said}");
+}
+
+#[test]
+fn hosts_that_do_not_show_who_steers_them_are_advised_together() {
+    let (_root, path) = traces(&Cluster::mesh(3).seconds(20).messages(200));
+    let (code, out, said) = sync(&[&path]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        out.contains("This holds for clocks whose rates stay within ± 500 ppm of the usual ones ("),
+        "{out}"
+    );
+    let advice = "note: h0, h1, h2: the traces do not tell well enough who steers the clock";
+    assert_eq!(said.matches("who steers the clock").count(), 1, "{said}");
+    assert!(said.starts_with(advice) && said.contains("type on each of them:"), "{said}");
+    assert!(said.contains(" lttng enable-event --kernel 'lttng_statedump_*'"), "{said}");
 }
 
 #[test]
@@ -101,7 +148,7 @@ fn trusted_hosts_are_shown_as_such() {
     let shared = |offset: i64| SimClock::new(offset * S, 20_000).unix_error(-3_000_000);
     let cluster = Cluster::mesh(3).seconds(20).messages(200).clock(0, shared(4_000)).clock(2, shared(90));
     let (_root, path) = traces(&cluster);
-    let (code, out, said) = sync(&["--trust-clock", "h0,h2", &path]);
+    let (code, out, said) = sync(&["--trust-clock", "h0,h2", "--clock", "free", &path]);
     assert_eq!((code, said.as_str()), (0, ""), "{out}");
     assert!(out.starts_with("3 hosts are on one clock"), "{out}");
     assert!(out.contains(" h0 – h2  trusted "), "{out}");
@@ -117,11 +164,11 @@ fn breaks_are_told_by_host() {
     let stepped = SimClock::new(50 * S, 10_000).step(40 * S, 2 * S).slew(90 * S, 30_000);
     let cluster = Cluster::star(4).seconds(150).messages(3_000).clock(1, stepped);
     let (_root, path) = traces(&cluster);
-    let (code, out, said) = sync(&["--reference", "h0", &path]);
+    let (code, out, said) = sync(&["--reference", "h0", "--clock", "free", &path]);
     assert_eq!(code, 0, "{said}");
     assert!(out.contains(" prove that outside of steps no time is off by more than ± "), "{out}");
     assert!(
-        out.contains("This holds for clocks whose rates are constant within ± 0.1 ppm between breaks"),
+        out.contains(" at rates that are constant within ± 0.1 ppm (--clock says so), between breaks"),
         "{out}"
     );
     let listed: Vec<&str> =

@@ -1,24 +1,57 @@
-//! What a host's traces lack for synchronization, and how to record it next time.
+//! What the traces of hosts lack for synchronization, and how to record it next time: packets, and what tells who steers the
+//! clock.
 
 use crate::hosts::HostClock;
 use crate::record::Direction;
+use crate::steering::{Lack, Verdict};
 use crate::tracer;
 use crate::traffic::{Passed, Traffic};
 
-/// Why a host has nothing to match in a direction, and what would help.
+/// What hosts lack, and what would help.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
-    /// The host.
-    pub host: String,
+    /// The hosts, by name.
+    pub hosts: Vec<String>,
     /// What is missing, a sentence without its full stop.
     pub missing: String,
-    /// Commands to type on that host before the next recording.
+    /// Commands to type on each of these hosts before the next recording.
     pub commands: Vec<String>,
 }
 
-/// Advice for every host that saw no usable packet leave or arrive.
-pub fn for_hosts(clocks: &[HostClock], traffic: &[Traffic]) -> Vec<Advice> {
-    clocks.iter().filter_map(|clock| for_host(clock, traffic)).collect()
+/// Advice for every host that saw no usable packet leave or arrive, or that does not show who steers its clock. Hosts that
+/// lack the same are told together.
+pub(crate) fn for_hosts(clocks: &[HostClock], traffic: &[Traffic], verdicts: &[Verdict]) -> Vec<Advice> {
+    let packets = clocks.iter().filter_map(|clock| for_host(clock, traffic));
+    let of_clocks = clocks.iter().zip(verdicts);
+    let steering = of_clocks.filter_map(|(clock, verdict)| Some(on_steering(clock, verdict.lack?)));
+    let mut all: Vec<Advice> = Vec::new();
+    for advice in packets.chain(steering) {
+        let same =
+            |known: &&mut Advice| (&known.missing, &known.commands) == (&advice.missing, &advice.commands);
+        match all.iter_mut().find(same) {
+            Some(known) => known.hosts.extend(advice.hosts),
+            None => all.push(advice),
+        }
+    }
+    all
+}
+
+/// What would tell who steers the clock.
+fn on_steering(clock: &HostClock, lack: Lack) -> Advice {
+    let wanted = [
+        (lack.list, "lttng enable-event --kernel 'lttng_statedump_*'   # who is there"),
+        // Of these two one is enough where a list is.
+        (lack.switches && lack.calls, "lttng enable-event --kernel sched_switch   # who runs"),
+        (lack.calls, "lttng enable-event --kernel --syscall clock_adjtime,adjtimex   # who sets the clock"),
+    ];
+    let commands = wanted.iter().filter(|(lacks, _)| *lacks).map(|(_, command)| (*command).to_owned());
+    Advice {
+        hosts: vec![clock.host.clone()],
+        missing: "the traces do not tell well enough who steers the clock, which makes bounds wider; --clock HOST=free \
+                  declares that nobody does"
+            .to_owned(),
+        commands: commands.collect(),
+    }
 }
 
 fn for_host(clock: &HostClock, traffic: &[Traffic]) -> Option<Advice> {
@@ -59,7 +92,7 @@ fn for_host(clock: &HostClock, traffic: &[Traffic]) -> Option<Advice> {
                 .to_owned(),
         );
     }
-    Some(Advice { host: clock.host.clone(), missing: missing.join("; "), commands })
+    Some(Advice { hosts: vec![clock.host.clone()], missing: missing.join("; "), commands })
 }
 
 /// What a host's traces hold about one direction.

@@ -86,6 +86,29 @@ pub struct ClockEntry {
     pub interval: Vec<(i64, i64, i64, i64)>,
     /// Where the clock was set or slewed.
     pub breaks: Vec<BreakEntry>,
+    /// What is assumed of the clock, and why: by time, over its span. Empty in files of versions that assumed the same of all.
+    #[serde(default)]
+    pub assumptions: Vec<AssumptionEntry>,
+}
+
+/// What is assumed of a clock in a span of its time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AssumptionEntry {
+    /// From when to when, on the clock itself.
+    pub raw_ns: (i64, i64),
+    /// `free`, `stepwise`, `steered` or `unknown`.
+    pub kind: String,
+    /// How far the rate may be from the usual one, ppm; nothing where it is constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ppm: Option<f64>,
+    /// Times at which the rate may have been changed; of `stepwise` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<u64>,
+    /// The reason, a clause.
+    pub why: String,
+    /// Whether messages contradict what the evidence said, so that more is allowed for.
+    #[serde(default)]
+    pub contradicted: bool,
 }
 
 /// A trace and its own clock offset.

@@ -4,8 +4,8 @@ use isochrone_clock::suspect::Reason;
 use isochrone_clock::{BreakKind, ClockBreak, LinkQuality, LinkReport, Side, Solution, Suspect};
 
 use crate::artefact::{
-    Artefact, BreakEntry, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model, Quality,
-    SuspectEntry, TRUSTED, TraceEntry, VERSION,
+    Artefact, AssumptionEntry, BreakEntry, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model,
+    Quality, SuspectEntry, TRUSTED, TraceEntry, VERSION,
 };
 use crate::hosts::{self, HostClock};
 use crate::input::Inputs;
@@ -20,7 +20,7 @@ pub(crate) fn assemble(
     inputs: &Inputs,
     clocks: &[HostClock],
     solution: &Solution,
-    links: &Links,
+    (links, assumptions): (&Links, Vec<Vec<AssumptionEntry>>),
     reference: Option<usize>,
     options: &Options,
 ) -> Artefact {
@@ -31,10 +31,11 @@ pub(crate) fn assemble(
         reference: name(island.reference),
         hosts: island.clocks.iter().map(|&clock| name(clock)).collect(),
     });
-    let entries = clocks
-        .iter()
-        .enumerate()
-        .filter_map(|(index, clock)| Some(clock_entry(inputs, clock, index, island_of(index)?, solution)));
+    let assumed = clocks.iter().zip(assumptions).enumerate();
+    let entries = assumed.filter_map(|(index, (clock, assumptions))| {
+        let entry = clock_entry(inputs, clock, index, island_of(index)?, solution);
+        Some(ClockEntry { assumptions, ..entry })
+    });
     let mut link_entries = Vec::new();
     for a in 0..clocks.len() {
         for b in a + 1..clocks.len() {
@@ -102,6 +103,7 @@ fn clock_entry(
         formula: Formula::of(correction),
         interval: solution.intervals[index].rows().iter().map(|r| (r.raw, r.lo, r.hi, r.e95)).collect(),
         breaks: solution.breaks[index].iter().map(break_entry).collect(),
+        assumptions: Vec::new(),
     }
 }
 

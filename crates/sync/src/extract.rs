@@ -1,15 +1,17 @@
 //! One pass over traces. [`survey`] gathers what each of them holds and lacks; [`extract`] also looks into the packets of
-//! the network. A [`StreamSource`] does either for one stream, at once or a stretch of time after the other; a
+//! the network, and for who steers the clock. A [`StreamSource`] does either for one stream, at once or a stretch of time after the other; a
 //! [`TraceSource`] joins the streams that tell of one arrival together.
 
+use isochrone_clock::Span;
 use isochrone_ctf::schema::ClockClass;
-use isochrone_ctf::{Event, Loss, Packet, StreamEvents, Trace};
+use isochrone_ctf::{Diagnostic, Event, Loss, Packet, StreamEvents, Trace};
 use rayon::prelude::*;
 
 use crate::Progress;
 use crate::facts::{StreamFacts, Tally, TraceFacts};
 use crate::record::{Direction, Sighting};
 use crate::rounds::Source;
+use crate::steering::{SteeringWatch, StreamEvidence};
 use crate::tracer::pending::{Half, Joiner};
 use crate::tracer::{self, Extractor, Seen};
 use crate::traffic::Traffic;
@@ -35,7 +37,7 @@ pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction
         out
     };
     let sightings: Vec<Vec<Sighting>> = sources.par_iter_mut().map(read).collect();
-    let (facts, traffic) = told(sources, traces.len());
+    let Told { facts, traffic, .. } = told(sources, traces.len());
     Extraction { facts, traffic, sightings: sightings.into_iter().flatten().collect() }
 }
 
@@ -48,7 +50,7 @@ pub fn survey(traces: &[&Trace], progress: Progress<'_>) -> Vec<TraceFacts> {
     sources.par_iter_mut().for_each(|source| {
         source.read_until(i64::MAX, usize::MAX, &mut Vec::new());
     });
-    told(sources, traces.len()).0
+    told(sources, traces.len()).facts
 }
 
 /// Sources for the streams of some traces, by trace and stream. Each trace comes with the index of its clock; `look`: whether
@@ -80,15 +82,26 @@ pub(crate) fn sources<'t>(
 }
 
 /// What sources told of their traces, by trace.
-pub(crate) fn told(sources: Vec<TraceSource<'_>>, traces: usize) -> (Vec<TraceFacts>, Vec<Traffic>) {
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) facts: Vec<TraceFacts>,
+    pub(crate) traffic: Vec<Traffic>,
+    /// What the streams show of who steers the clock.
+    pub(crate) steering: Vec<Vec<StreamEvidence>>,
+}
+
+/// Gathers it when all is read.
+pub(crate) fn told(sources: Vec<TraceSource<'_>>, traces: usize) -> Told {
     let mut traffic = vec![Traffic::default(); traces];
     let mut streams: Vec<Vec<(usize, StreamFacts)>> = vec![Vec::new(); traces];
+    let mut steering = vec![Vec::new(); traces];
     for source in sources {
         traffic[source.index].of_mut(Direction::Received).unstamped += source.joiner.lost();
-        for stream in source.streams {
+        for mut stream in source.streams {
             if let Some(look) = &stream.look {
                 traffic[source.index].join(look.traffic);
             }
+            steering[source.index].extend(stream.steering());
             streams[source.index].push((stream.stream, stream.into_facts()));
         }
     }
@@ -96,7 +109,7 @@ pub(crate) fn told(sources: Vec<TraceSource<'_>>, traces: usize) -> (Vec<TraceFa
         streams.sort_by_key(|&(stream, _)| stream);
         TraceFacts { streams: streams.into_iter().map(|(_, facts)| facts).collect() }
     };
-    (streams.into_iter().map(in_order).collect(), traffic)
+    Told { facts: streams.into_iter().map(in_order).collect(), traffic, steering }
 }
 
 /// One stream of a trace, or those of its streams that tell of arrivals together.
@@ -146,6 +159,24 @@ impl Source for TraceSource<'_> {
     }
 }
 
+/// A class of events of a stream.
+#[derive(Debug, Clone, Copy)]
+struct Class {
+    tally: Tally,
+    role: Role,
+}
+
+/// What events of a class are looked at for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// They are counted.
+    None,
+    /// A packet of the network.
+    Packet,
+    /// Who steers the clock.
+    Steering,
+}
+
 /// A stream of a trace.
 pub(crate) struct StreamSource<'t> {
     trace: &'t Trace,
@@ -157,28 +188,40 @@ pub(crate) struct StreamSource<'t> {
     next: Option<Event<'t>>,
     begin: Option<i64>,
     packet: Option<&'t Packet>,
-    classes: Vec<Tally>,
+    classes: Vec<Class>,
     first: Option<u64>,
     last: Option<u64>,
     look: Option<NetworkLook>,
+    watch: Option<SteeringWatch<'t>>,
     progress: Progress<'t>,
 }
 
 impl<'t> StreamSource<'t> {
     fn new(trace: &'t Trace, stream: usize, clock: usize, look: bool, progress: Progress<'t>) -> Self {
+        let (plan, stamps) = (trace.stream_plan(stream), trace.clock(stream));
+        let looked = look.then(|| NetworkLook::new(trace, stream));
+        let watch = look.then(|| SteeringWatch::new(plan, stamps)).flatten();
+        let role = |class: usize| match (&looked, &watch) {
+            (Some(look), _) if look.extractors[class].is_some() => Role::Packet,
+            (_, Some(watch)) if watch.watches(class) => Role::Steering,
+            _ => Role::None,
+        };
+        let classes =
+            (0..plan.events.len()).map(|class| Class { tally: Tally::default(), role: role(class) });
         let mut source = Self {
             trace,
             stream,
             clock,
-            stamps: trace.clock(stream),
+            stamps,
             events: trace.events(stream),
             next: None,
             begin: None,
             packet: None,
-            classes: vec![Tally::default(); trace.stream_plan(stream).events.len()],
+            classes: classes.collect(),
             first: None,
             last: None,
-            look: look.then(|| NetworkLook::new(trace, stream)),
+            look: looked,
+            watch,
             progress,
         };
         source.read(0, 0, &mut Vec::new());
@@ -201,19 +244,24 @@ impl<'t> StreamSource<'t> {
                 self.packet = Some(event.packet());
                 (self.progress)(event.packet().total_bits / 8);
             }
-            let tally = &mut self.classes[event.class().index];
-            tally.count += 1;
-            tally.bytes += event.size();
+            let class = &mut self.classes[event.class().index];
+            class.tally.count += 1;
+            class.tally.bytes += event.size();
+            let role = class.role;
             self.first = self.first.or(cycles).min(cycles);
             self.last = self.last.max(cycles);
-            if let Some(look) = &mut self.look
-                && let Some(extractor) = &look.extractors[event.class().index]
-            {
-                let direction = extractor.direction();
-                let seen = extractor.seen(&event);
-                let time =
-                    self.stamps.zip(cycles).and_then(|(stamps, cycles)| time(stamps, cycles, direction));
-                look.keep(seen, direction, time.map(|time| (self.clock, time)), out);
+            match (role, &mut self.look, &mut self.watch) {
+                (Role::Steering, _, Some(watch)) => watch.see(&event),
+                (Role::Packet, Some(look), _) => {
+                    if let Some(extractor) = &look.extractors[event.class().index] {
+                        let direction = extractor.direction();
+                        let seen = extractor.seen(&event);
+                        let stamp = self.stamps.zip(cycles);
+                        let time = stamp.and_then(|(stamps, cycles)| time(stamps, cycles, direction));
+                        look.keep(seen, direction, time.map(|time| (self.clock, time)), out);
+                    }
+                }
+                (Role::None | Role::Steering | Role::Packet, ..) => {}
             }
         }
     }
@@ -228,9 +276,27 @@ impl<'t> StreamSource<'t> {
         i64::try_from(self.stamps?.raw_ns(cycles)).ok()
     }
 
+    /// What it shows of who steers the clock, when all of it has been read. Where something could not be decoded, or the whole
+    /// trace is damaged, anything may be missing.
+    fn steering(&mut self) -> Option<StreamEvidence> {
+        let watch = self.watch.take()?;
+        let span = self.span().map(|(begin, end)| Span { begin, end });
+        let whole = Span { begin: i64::MIN, end: i64::MAX };
+        let end = |end: Option<u64>| end.and_then(|end| self.raw(end));
+        let lost = |loss: &Loss| Span {
+            begin: end(loss.begin).unwrap_or(whole.begin),
+            end: end(loss.end).unwrap_or(whole.end),
+        };
+        let mut losses: Vec<Span> = self.trace.losses(self.stream).iter().map(lost).collect();
+        let told = self.events.diagnostics().iter().chain(self.trace.diagnostics());
+        losses.extend(told.into_iter().any(Diagnostic::is_loss).then_some(whole));
+        Some(watch.finish(span, losses))
+    }
+
     fn into_facts(self) -> StreamFacts {
         let Self { classes, first, last, .. } = self;
         let diagnostics = self.events.diagnostics().to_vec();
+        let classes = classes.into_iter().map(|class| class.tally).collect();
         StreamFacts { classes, first, last, losses: self.trace.losses(self.stream), diagnostics }
     }
 

@@ -45,6 +45,11 @@ pub fn hostname(trace: &Trace) -> Option<&str> {
     trace.schema().environment_text("hostname").filter(|name| !name.is_empty())
 }
 
+/// Whether the kernel's tracer wrote a trace.
+pub fn is_of_kernel(trace: &Trace) -> bool {
+    trace.schema().environment_text("domain") == Some("kernel")
+}
+
 /// Unix time of a clock's zero in 64-bit ns; `None` where it does not fit.
 pub fn offset_ns(clock: &ClockClass) -> Option<i64> {
     i64::try_from(clock.offset_ns()).ok()
@@ -137,7 +142,7 @@ fn first_ns(trace: &Trace) -> i128 {
 
 /// Of several names the one in a kernel trace: containers have their own only in user-space traces.
 fn host_name(clock: &HostClock, traces: &[&Trace]) -> String {
-    let in_kernel = |&&index: &&usize| traces[index].schema().environment_text("domain") == Some("kernel");
+    let in_kernel = |&&index: &&usize| is_of_kernel(traces[index]);
     let of_kernel =
         clock.traces.iter().filter(in_kernel).map(|&index| name_or_directory(traces[index])).min();
     of_kernel.or_else(|| clock.hostnames.iter().min().cloned()).unwrap_or_default()

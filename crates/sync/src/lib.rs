@@ -2,7 +2,7 @@
 //!
 //! The way through this crate: [`Inputs`] finds and opens traces; [`hosts`] says which clock stamps them; [`tracer`]
 //! turns events into [`record::Sighting`]s of packets, [`mod@capture`] does so with captures; [`rounds`] reads all sources side by side; [`matching`] pairs
-//! sightings to messages; [`synchronize()`] hands the messages to `isochrone-clock` and puts the answer into an [`artefact::Artefact`], the `sync.json`. [`apply`] reads
+//! sightings to messages; `steering` says by the traces what is assumed of each clock; [`synchronize()`] hands the messages to `isochrone-clock` and puts the answer into an [`artefact::Artefact`], the `sync.json`. [`apply`] reads
 //! events and times through an artefact, [`copies`] writes synchronized copies of traces. [`survey`] tells what traces
 //! hold without a look into their events. [`text_messages`] reads lists of messages, for which nothing has to be matched.
 //!
@@ -24,6 +24,7 @@ mod notes;
 mod options;
 pub mod record;
 pub mod rounds;
+mod steering;
 mod synchronize;
 pub mod text_messages;
 pub mod tracer;
@@ -36,6 +37,7 @@ pub use facts::{StreamFacts, Tally, TraceFacts};
 pub use input::{InputTrace, Inputs, Refused};
 pub use options::Options;
 pub use rounds::{Source, match_sources};
+pub use steering::{ClockChoice, Lack};
 pub use synchronize::{Outcome, SyncError, synchronize, synchronize_messages};
 
 /// Told how many bytes of the traces have been read since the last call; called from several threads.

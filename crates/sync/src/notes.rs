@@ -2,6 +2,7 @@
 
 use isochrone_clock::{LinkQuality, LinkReport, Solution};
 
+use crate::artefact::AssumptionEntry;
 use crate::facts::TraceFacts;
 use crate::hosts::{self, HostClock};
 use crate::input::Inputs;
@@ -108,6 +109,28 @@ fn assumption(clocks: &[HostClock], link: &LinkReport, options: &Options) -> Opt
     (link.quality == LinkQuality::Incomplete).then(|| {
         format!("{pair}: the messages leave the rates open; the bounds assume that they differ by at most {prior} ppm")
     })
+}
+
+/// Clocks that are not as was assumed.
+pub(crate) fn contradicted(clocks: &[HostClock], assumptions: &[Vec<AssumptionEntry>]) -> Vec<String> {
+    let of_clock = |(clock, entries): (&HostClock, &Vec<AssumptionEntry>)| {
+        let contradicted: Vec<&AssumptionEntry> = entries.iter().filter(|entry| entry.contradicted).collect();
+        let first = contradicted.first()?;
+        let most = contradicted.iter().filter_map(|entry| entry.ppm).fold(0.0, f64::max);
+        let more = match contradicted.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let (begin, end) = first.raw_ns;
+        Some(format!(
+            "{}: messages contradict what is assumed of its clock ({}) in 1 span of time{more}, first between {begin} and \
+             {end} ns of its own time; there, bounds allow for ± {} ppm",
+            clock.host,
+            first.why,
+            most.round()
+        ))
+    };
+    clocks.iter().zip(assumptions).filter_map(of_clock).collect()
 }
 
 /// A link that seems sound, and whose messages the corrections nevertheless do not obey.

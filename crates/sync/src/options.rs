@@ -3,6 +3,7 @@
 use isochrone_clock::Model;
 
 use crate::capture::Taken;
+use crate::steering::ClockChoice;
 
 /// What to do differently.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +14,8 @@ pub struct Options {
     pub model: Model,
     /// Groups of hosts that already share a clock: their Unix times are taken to be equal.
     pub trusted: Vec<Vec<String>>,
+    /// What is declared of the clock of a host, or of all clocks, instead of what the traces show of who steers it.
+    pub clocks: Vec<(Option<String>, ClockChoice)>,
     /// Where captures were taken, by the names of their hosts, instead of what the captures show.
     pub taken: Vec<(String, Taken)>,
 }

@@ -22,6 +22,7 @@ use crate::notes;
 use crate::options::Options;
 use crate::record::Direction;
 use crate::rounds::{Source, match_sources};
+use crate::steering::{Choices, Origin, StreamEvidence, Verdict};
 use crate::text_messages::{Fault, TextError, TextMessages};
 use crate::traffic::Traffic;
 use crate::trusted::Trust;
@@ -70,6 +71,11 @@ pub enum SyncError {
     /// Hosts that are trusted to share a clock say that its zero lies centuries apart.
     #[error("the clock of {0} cannot be shared: its offset is too far from those of the others")]
     TrustedApart(String),
+    /// The rate of a clock is declared to change by calls alone, and there are none.
+    #[error(
+        "--clock {0}=calls: the traces of {0} show neither calls of clock_adjtime and adjtimex nor a daemon that makes them"
+    )]
+    NoCalls(String),
     /// Something is said of a capture that is not there.
     #[error("no capture is called `{0}`: its name is that of the file without the extension")]
     UnknownCapture(String),
@@ -102,25 +108,31 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     hosts::add_captures(&mut stamped, &inputs.captures);
     let mut refused = unclocked(inputs, &stamped);
     let trust = Trust::new(&stamped, &options.trusted)?;
-    let Reading { facts, traffic, captures, messages, packets } =
+    let choices = Choices::new(&stamped, &options.clocks)?;
+    let Reading { facts, traffic, mut steering, captures, messages, packets } =
         read(inputs, &stamped, trust, options, progress);
     refused.extend(capture::refused(&inputs.captures, &captures));
 
-    let (mut clocks, mut spans) = (Vec::new(), Vec::new());
-    let numbers: Vec<Option<usize>> = stamped
-        .into_iter()
-        .map(|clock| {
-            let Some(span) = span(inputs, &clock, &facts, &captures) else {
-                refused.extend(eventless(inputs, &clock, &facts));
-                return None;
-            };
-            clocks.push(clock);
-            spans.push(span);
-            Some(clocks.len() - 1)
-        })
-        .collect();
+    let (mut clocks, mut spans, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut numbers: Vec<Option<usize>> = Vec::with_capacity(stamped.len());
+    for (index, clock) in stamped.into_iter().enumerate() {
+        let Some(span) = span(inputs, &clock, &facts, &captures) else {
+            refused.extend(eventless(inputs, &clock, &facts));
+            numbers.push(None);
+            continue;
+        };
+        let origin = if clock.traces.is_empty() { Origin::Capture } else { Origin::Traces };
+        let of_kernel =
+            clock.traces.iter().filter(|&&trace| hosts::is_of_kernel(&inputs.traces[trace].trace));
+        let shown = of_kernel.map(|&trace| std::mem::take(&mut steering[trace])).collect();
+        verdicts.push(choices.verdict((index, &clock), origin, shown, span)?);
+        numbers.push(Some(clocks.len()));
+        clocks.push(clock);
+        spans.push(span);
+    }
     let links = messages.finish(&packets, &numbers);
-    let evidence = Evidence { clocks, spans, links, packets, refused };
+    let advice = advice::for_hosts(&clocks, &traffic, &verdicts);
+    let evidence = Evidence { clocks, spans, verdicts, links, packets, refused };
     let Settled { mut artefact, clocks, packets, refused, notes } =
         settle(inputs, &facts, evidence, options)?;
 
@@ -132,7 +144,6 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let read = facts.iter().flat_map(TraceFacts::diagnostics).chain(of_captures);
     let damaged = opened.chain(read).any(Diagnostic::is_loss);
     let partial = damaged || is_partial(&artefact);
-    let advice = advice::for_hosts(&clocks, &traffic);
     Ok(Outcome { artefact, facts, captures, packets, advice, refused, notes, partial })
 }
 
@@ -154,6 +165,7 @@ pub fn synchronize_messages(
     names.iter().enumerate().for_each(|(place, &(_, host))| places[host] = place);
     let named: Vec<HostClock> =
         names.into_iter().map(|(name, _)| HostClock::named(name, Vec::new())).collect();
+    let choices = Choices::new(&named, &options.clocks)?;
     let mut links = Links::new(Trust::new(&named, &options.trusted)?);
     let mut spans = vec![None; named.len()];
     let mut told = 0;
@@ -172,10 +184,12 @@ pub fn synchronize_messages(
     // Hosts without messages are no clocks.
     let mut evidence = Evidence::default();
     let mut numbers = Vec::with_capacity(named.len());
-    for (clock, span) in named.into_iter().zip(spans) {
+    for (index, (clock, span)) in named.into_iter().zip(spans).enumerate() {
         numbers.push(span.map(|_| evidence.clocks.len()));
         match span {
             Some(span) => {
+                let verdict = choices.verdict((index, &clock), Origin::Messages, Vec::new(), span)?;
+                evidence.verdicts.push(verdict);
                 evidence.clocks.push(clock);
                 evidence.spans.push(span);
             }
@@ -213,6 +227,8 @@ struct Evidence {
     clocks: Vec<HostClock>,
     /// By clock.
     spans: Vec<Span>,
+    /// By clock.
+    verdicts: Vec<Verdict>,
     links: Links,
     packets: Summary,
     /// What was found useless so far.
@@ -236,25 +252,29 @@ fn settle(
     evidence: Evidence,
     options: &Options,
 ) -> Result<Settled, SyncError> {
-    let Evidence { clocks, spans, mut links, packets, mut refused } = evidence;
+    let Evidence { clocks, spans, verdicts, mut links, packets, mut refused } = evidence;
     if clocks.is_empty() {
         return Err(SyncError::NothingToDo { refused });
     }
     let reference = find_reference(&clocks, options.reference.as_deref())?;
     let corridors = links.corridors();
     let trust = links.trust();
+    let shared = trust.verdicts(&clocks, verdicts);
     let network = Network {
         clocks: trust.spans(&spans),
         links: corridors,
         model: options.model,
-        assumptions: Vec::new(),
+        assumptions: shared.iter().map(Verdict::assumptions).collect::<Result<_, _>>()?,
         reference: reference.map(|clock| trust.group(clock)),
     };
     let solution = solve(&network)?;
     refused.extend(links::refused(&clocks, trust, &solution));
     let solution = links.expanded(solution, &spans, reference);
-    let notes = notes::about(inputs, &clocks, facts, (&links, &packets), &solution, options);
-    let artefact = assemble(inputs, &clocks, &solution, &links, reference, options);
+    let entries = links.trust().of_clocks(shared).zip(&spans).zip(&solution.assumed);
+    let assumptions: Vec<_> = entries.map(|((verdict, &span), used)| verdict.entries(span, used)).collect();
+    let mut notes = notes::about(inputs, &clocks, facts, (&links, &packets), &solution, options);
+    notes.extend(notes::contradicted(&clocks, &assumptions));
+    let artefact = assemble(inputs, &clocks, &solution, (&links, assumptions), reference, options);
     Ok(Settled { artefact, clocks, packets, refused, notes })
 }
 
@@ -282,6 +302,8 @@ struct Reading {
     facts: Vec<TraceFacts>,
     /// By input trace.
     traffic: Vec<Traffic>,
+    /// By input trace.
+    steering: Vec<Vec<StreamEvidence>>,
     /// By input capture.
     captures: Vec<CaptureFacts>,
     messages: Links,
@@ -317,12 +339,15 @@ fn read(
     let packets = match_sources(&mut sources, &offsets, &mut |message| messages.add(message));
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
     let mut traffic = vec![Traffic::default(); inputs.traces.len()];
-    let (found, shown) = told(streams, order.len());
-    for (((trace, _), found), shown) in order.into_iter().zip(found).zip(shown) {
+    let mut steering = vec![Vec::new(); inputs.traces.len()];
+    let found = told(streams, order.len());
+    let told = found.facts.into_iter().zip(found.traffic).zip(found.steering);
+    for ((trace, _), ((found, shown), evidence)) in order.into_iter().zip(told) {
         facts[trace] = found;
         traffic[trace] = shown;
+        steering[trace] = evidence;
     }
-    Reading { facts, traffic, captures, messages, packets }
+    Reading { facts, traffic, steering, captures, messages, packets }
 }
 
 /// How much of each trace is looked at for the addresses of its host: sightings of a stream, and raw ns.

@@ -14,6 +14,7 @@ use isochrone_clock::{
 
 use crate::hosts::HostClock;
 use crate::matching::Message;
+use crate::steering::Verdict;
 use crate::synchronize::{SyncError, find_host};
 
 /// Which clocks are one.
@@ -126,6 +127,29 @@ impl Trust {
             *known = Span { begin: known.begin.min(shifted.begin), end: known.end.max(shifted.end) };
         }
         of_groups.into_iter().flatten().collect()
+    }
+
+    /// What is assumed of the clock of each group, by the time of the group: the weakest of what its hosts show. Where they
+    /// show different things, reasons name the host.
+    pub(crate) fn verdicts(&self, clocks: &[HostClock], verdicts: Vec<Verdict>) -> Vec<Verdict> {
+        let mut of_groups: Vec<Vec<(&HostClock, Verdict)>> = vec![Vec::new(); self.groups()];
+        for ((member, clock), verdict) in self.members.iter().zip(clocks).zip(verdicts) {
+            of_groups[member.group].push((clock, verdict.shifted(member.shift)));
+        }
+        let weakest = |members: Vec<(&HostClock, Verdict)>| {
+            let alike = members.windows(2).all(|pair| pair[0].1.is_like(&pair[1].1));
+            let named = members.into_iter().map(|(clock, verdict)| match alike {
+                true => verdict,
+                false => verdict.of_host(&clock.host),
+            });
+            named.reduce(Verdict::weaker)
+        };
+        of_groups.into_iter().filter_map(weakest).collect()
+    }
+
+    /// What is assumed of each clock, by its own time, from what is assumed of its group.
+    pub(crate) fn of_clocks(&self, verdicts: Vec<Verdict>) -> impl Iterator<Item = Verdict> {
+        self.members.iter().map(move |member| verdicts[member.group].clone().shifted(-member.shift))
     }
 
     fn groups(&self) -> usize {

@@ -6,10 +6,9 @@
 
 mod common;
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use common::{plain, unpacked};
 use isochrone_clock::{Corridor, SlopeRange, Wander};
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::{Inputs, Options, Outcome, synchronize};
@@ -218,23 +217,4 @@ fn truths(scenario: &Path) -> Vec<Truth> {
         Truth { host: host.clone(), samples, uncertainty }
     };
     all["hosts"].as_object().unwrap().iter().map(truth).collect()
-}
-
-/// A scenario as a directory.
-fn unpacked(path: &Path, scratch: &Path) -> PathBuf {
-    let name = path.file_name().unwrap().to_str().unwrap();
-    let Some(plain_name) = name.strip_suffix(".tar.zst") else { return path.to_owned() };
-    if !scratch.join(plain_name).is_dir() {
-        let mut tar =
-            Command::new("tar").arg("-xf-").current_dir(scratch).stdin(Stdio::piped()).spawn().unwrap();
-        std::io::Write::write_all(&mut tar.stdin.take().unwrap(), &plain(path)).unwrap();
-        assert!(tar.wait().unwrap().success());
-    }
-    scratch.join(plain_name)
-}
-
-fn plain(path: &Path) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    zstd::Decoder::new(std::fs::File::open(path).unwrap()).unwrap().read_to_end(&mut bytes).unwrap();
-    bytes
 }

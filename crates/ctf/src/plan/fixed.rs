@@ -91,6 +91,15 @@ impl FixedText {
         };
         Text { field }.shown()
     }
+
+    /// Its first `N` bytes whatever they are, in a body as for [`Self::read`]; `None` where it may be shorter.
+    #[inline]
+    pub(crate) fn head<const N: usize>(self, bytes: &[u8], body: u64) -> Option<&[u8; N]> {
+        if self.length? < N as u64 {
+            return None;
+        }
+        bytes.get(((body + self.offset) / 8) as usize..)?.first_chunk()
+    }
 }
 
 #[cfg(test)]
@@ -131,5 +140,16 @@ mod tests {
         check(Some(8), "bash");
         check(Some(3), "bas");
         check(Some(0), "");
+    }
+
+    #[test]
+    fn the_first_bytes_of_long_texts_are_given_as_they_are() {
+        let check = |length, expect: Option<&[u8; 6]>| {
+            assert_eq!(FixedText { offset: 8, length }.head::<6>(b"..bash\0r\0", 8), expect);
+        };
+        check(Some(8), Some(b"bash\0r"));
+        check(Some(6), Some(b"bash\0r"));
+        check(Some(5), None);
+        check(None, None);
     }
 }

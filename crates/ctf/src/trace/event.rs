@@ -145,6 +145,16 @@ impl<'t> Event<'t> {
         }
     }
 
+    /// The first `N` bytes of a text of constant size at a constant place, NULs and what is after them included: some
+    /// instructions, for those who compare names in every event. `None` for any other field; [`Self::text`] reads those.
+    #[inline]
+    pub fn text_head<const N: usize>(&self, field: &FieldRef) -> Option<&'t [u8; N]> {
+        if !field.is_of(self.class) {
+            return None;
+        }
+        field.text?.head(self.bytes, self.body)
+    }
+
     /// A text whose place or size depends on other fields.
     #[inline(never)]
     fn text_behind_variable_fields(&self, field: &FieldRef) -> Option<&'t [u8]> {

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use isochrone_clock::folds::ASYMMETRY;
 use isochrone_clock::wander::MAX_WANDER_PPM;
 use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
+use isochrone_sync::ClockChoice;
 use isochrone_sync::capture::Taken;
 
 pub(crate) use analyze::{Analyze, TableFormat};
@@ -45,11 +46,17 @@ pub(crate) enum Command {
         isochrone sync web/ app/ switch.pcap             with what a switch between them saw\n  \
         isochrone sync web1.pcap web2.pcapng             from captures alone\n  \
         isochrone sync --messages list.txt               from a list of messages\n  \
-        isochrone sync --trust-clock app,db web/ app/ db/  app and db share a clock by PTP\n\n\
+        isochrone sync --trust-clock app,db web/ app/ db/  app and db share a clock by PTP\n  \
+        isochrone sync --clock free web/ app/ db/        nothing steered the clocks while they were traced\n\n\
         Hosts are tied together by packets that both of them traced: TCP, UDP, ICMP echo. Record on every host:\n  \
         lttng enable-event --kernel net_dev_queue,net_if_receive_skb\n\n\
-        Each message bounds the clocks of two hosts at its own instant; how far that reaches depends on how constant their \
-        rates are, which --wander says. Clocks that were set, stopped or slewed are noticed and reported as breaks. \
+        Each message bounds the clocks of two hosts at its own instant; how far that reaches depends on who changes their \
+        rates meanwhile. That is in kernel traces: a host without a time daemon runs free, and its rate is constant within \
+        --wander; one with chronyd keeps its rate between the calls of chronyd; of others the rate is bounded by what \
+        the kernel lets a daemon do, 500 ppm. The report says what is assumed of each clock, and why; --clock knows better. Record besides:\n  \
+        lttng enable-event --kernel 'lttng_statedump_*',sched_switch\n  \
+        lttng enable-event --kernel --syscall clock_adjtime,adjtimex\n\n\
+        Clocks that were set, stopped or slewed are noticed and reported as breaks. \
         Hosts whose clocks are one already (PTP, or several tracers on one machine) are named with --trust-clock: \
         then each of them profits from the messages of the others, and messages between them test the claim.\n\n\
         A capture (pcap, pcapng; not compressed) is a host of its own, called like the file without its extension, and \
@@ -105,8 +112,15 @@ pub(crate) struct Sync {
     /// Host whose clock all others are put on [default: the one that keeps the worst uncertainty least]
     #[arg(long, value_name = "HOST")]
     pub(crate) reference: Option<String>,
-    /// How far the rate of a clock may be from constant, in parts per million, unless messages show more: all bounds are
-    /// guaranteed under this condition. 0.1 suits computers in rooms of a steady temperature; more gives wider bounds away from
+    /// What is assumed of the clock of HOST, or of all clocks, instead of what the traces show. `free`: nobody steers it, its
+    /// rate is constant within --wander. `calls`: its rate is so between the traced calls of `clock_adjtime` and `adjtimex`, or,
+    /// where these are not traced, between the runs of a daemon that works by calls. `steered:PPM`: its rate may change at any
+    /// time, by at most so much from the usual one (without PPM: 500, the kernel's limit for NTP). `unknown`: bounded like
+    /// `steered`. May be repeated; what is said of a host counts before what is said of all
+    #[arg(long, value_name = "[HOST=]ASSUMPTION", value_parser = clock)]
+    pub(crate) clock: Vec<(Option<String>, ClockChoice)>,
+    /// How far the rate of a clock that nobody steers may be from constant, in parts per million, unless messages show more:
+    /// all bounds are guaranteed under this condition. 0.1 suits computers in rooms of a steady temperature; more gives wider bounds away from
     /// messages; 0 takes clocks for straight lines
     #[arg(long, value_name = "PPM", default_value_t = WANDER_PPM, value_parser = wander, allow_negative_numbers = true)]
     pub(crate) wander: f64,
@@ -202,6 +216,14 @@ pub(crate) struct Convert {
 fn taken(text: &str) -> Result<(String, Taken), String> {
     let (name, place) = text.rsplit_once('=').ok_or("it is no NAME=PLACE")?;
     Ok((name.to_owned(), place.parse()?))
+}
+
+/// What is assumed of the clock of a host, or of all.
+fn clock(text: &str) -> Result<(Option<String>, ClockChoice), String> {
+    match text.rsplit_once('=') {
+        Some((host, choice)) => Ok((Some(host.to_owned()), choice.parse()?)),
+        None => Ok((None, text.parse()?)),
+    }
 }
 
 /// How far a rate may be from constant, ppm.

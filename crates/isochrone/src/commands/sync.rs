@@ -14,6 +14,9 @@ use crate::arguments::{ReportFormat, Sync};
 use crate::progress::Progress;
 use crate::render::{complaints, figures, report};
 
+/// Hosts that one piece of advice names; the rest is counted.
+const MAX_HOSTS: usize = 8;
+
 pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
     if let Some(parent) = arguments.output.as_deref().and_then(Path::parent) {
         let exists = parent.as_os_str().is_empty() || parent.is_dir();
@@ -27,6 +30,7 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
             asymmetry: arguments.asymmetry,
         },
         trusted: arguments.trust_clock.iter().map(|group| group.0.clone()).collect(),
+        clocks: arguments.clock.clone(),
         taken: arguments.captured.clone(),
     };
     if let Some(path) = &arguments.messages {
@@ -86,9 +90,11 @@ fn show_complaints(outcome: &Outcome, quiet: bool) {
         eprintln!("note: {note}");
     }
     for advice in &outcome.advice {
-        eprintln!("note: {}: {}", advice.host, advice.missing);
+        let hosts = figures::listed(&advice.hosts, MAX_HOSTS);
+        eprintln!("note: {hosts}: {}", advice.missing);
         if !advice.commands.is_empty() {
-            eprintln!("      before the next recording, type on {}:", advice.host);
+            let on = if advice.hosts.len() == 1 { &hosts } else { "each of them" };
+            eprintln!("      before the next recording, type on {on}:");
             for command in &advice.commands {
                 eprintln!("        {command}");
             }

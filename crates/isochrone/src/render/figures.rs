@@ -72,6 +72,15 @@ pub(crate) fn plural(number: impl TryInto<u128>, one: &str) -> String {
     format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
+/// Names up to a number of them, then how many more: `a, b and 3 more`.
+pub(crate) fn listed(names: &[String], most: usize) -> String {
+    let shown = names.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +126,14 @@ mod tests {
         assert_eq!(plural(2000_usize, "gap"), "2,000 gaps");
         check(1_234_567, "1,234,567");
         check(u128::from(u64::MAX) + 1, "18,446,744,073,709,551,616");
+    }
+
+    #[test]
+    fn names_are_listed_up_to_a_number() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let check = |most, expect: &str| assert_eq!(listed(&names, most), expect);
+        check(3, "a, b, c");
+        check(2, "a, b and 1 more");
     }
 
     #[test]

@@ -109,14 +109,14 @@ fn suspect_of(clocks: &Clocks, suspect: &SuspectEntry) -> String {
 }
 
 /// A clock's own value, in seconds.
-fn seconds(raw: i64) -> String {
+pub(super) fn seconds(raw: i64) -> String {
     let sign = if raw < 0 { "-" } else { "" };
     let size = raw.unsigned_abs();
     format!("{sign}{}.{:06} s", size / 1_000_000_000, size / 1_000 % 1_000_000)
 }
 
 /// The common clock's time of day to a millisecond.
-fn time_of_day(clock: &Clock, raw: i64) -> String {
+pub(super) fn time_of_day(clock: &Clock, raw: i64) -> String {
     let mut shown = Vec::new();
     time::put(&mut shown, clock.unix_ns(raw), false);
     shown.truncate("00:00:00.000".len());

@@ -1,5 +1,6 @@
 //! Rendering that several commands share.
 
+mod assumptions;
 mod calm;
 pub(crate) mod complaints;
 pub(crate) mod events;

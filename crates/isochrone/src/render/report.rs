@@ -1,5 +1,5 @@
 //! The report of a synchronization for people: verdict, what it is conditional on, hosts, links, and what happened
-//! ([`super::happenings`]).
+//! ([`super::happenings`]). What is assumed of each clock is in [`super::assumptions`].
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, ClockEntry, IslandEntry, LinkEntry, Quality, TRUSTED};
 
 use super::calm::Errors;
-use super::{figures, happenings, table};
+use super::{assumptions, figures, happenings, table};
 
 /// Pairs of hosts without messages are listed up to this many, then counted.
 const MAX_ABSENT: usize = 3;
@@ -47,22 +47,19 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
         }
         many => writeln!(out, "{many} other pairs of hosts exchanged no packet that both traced.")?,
     }
+    assumptions::print(artefact, clocks, out)?;
     happenings::print(artefact, clocks, out)
 }
 
 /// What the guarantee rests on.
 fn condition(artefact: &Artefact) -> String {
     let usual = artefact.model.wander_ppm;
-    let rates = match usual {
-        0.0 => "are constant".to_owned(),
-        ppm => format!("are constant within ± {}", figures::ppm(ppm)),
-    };
     let breaks = artefact.clocks.iter().any(|clock| !clock.breaks.is_empty());
-    let between = if breaks { " between breaks" } else { "" };
+    let between = if breaks { ", between breaks" } else { "" };
     let mut raised: Vec<&LinkEntry> = artefact.links.iter().filter(|l| l.wander_ppm > usual).collect();
     // The raised wander of a link is that of its worst stretch.
     raised.sort_by(|a, b| b.wander_ppm.total_cmp(&a.wander_ppm));
-    let mut text = format!("This holds for clocks whose rates {rates}{between}");
+    let mut text = format!("This holds {}{between}", assumptions::condition(artefact));
     if !raised.is_empty() {
         let pair =
             |link: &&LinkEntry| format!("± {} for {} – {}", figures::ppm(link.wander_ppm), link.a, link.b);

@@ -1,8 +1,10 @@
 //! What several tests of matching need: sightings as a source, all messages of some hosts, and the traces beside the
 //! project.
-#![allow(dead_code, clippy::print_stderr)] // Each test takes what it needs; a skipped test says so.
+#![allow(dead_code, clippy::print_stderr, clippy::unwrap_used)] // Each test takes what it needs; a skipped test says so.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use isochrone_ctf::Trace;
 use isochrone_sync::matching::{Message, Summary};
@@ -78,4 +80,24 @@ pub fn messages_of(arguments: &[PathBuf]) -> (Vec<String>, Vec<Message>, Summary
     let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
     let (messages, summary) = messages(&sightings, &offsets);
     (clocks.into_iter().map(|clock| clock.host).collect(), messages, summary)
+}
+
+/// A scenario as a directory.
+pub fn unpacked(path: &Path, scratch: &Path) -> PathBuf {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let Some(plain_name) = name.strip_suffix(".tar.zst") else { return path.to_owned() };
+    if !scratch.join(plain_name).is_dir() {
+        let mut tar =
+            Command::new("tar").arg("-xf-").current_dir(scratch).stdin(Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut tar.stdin.take().unwrap(), &plain(path)).unwrap();
+        assert!(tar.wait().unwrap().success());
+    }
+    scratch.join(plain_name)
+}
+
+/// What is packed in a file.
+pub fn plain(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    zstd::Decoder::new(std::fs::File::open(path).unwrap()).unwrap().read_to_end(&mut bytes).unwrap();
+    bytes
 }

@@ -26,7 +26,7 @@ const SOCKET: &str = "i32 family, i32 type, i32 protocol";
 /// Name, number on x86-64, entry, exit, entry of old tracers.
 pub(super) type Row = (&'static str, i32, &'static str, &'static str, &'static str);
 
-pub(super) const CALLS: [Row; 80] = [
+pub(super) const CALLS: [Row; 82] = [
     ("read", 0, "u32 fd, ulong count", "ulong buf", "u32 fd, ptr buf, ulong count"),
     ("write", 1, "u32 fd, ulong buf, ulong count", "", "u32 fd, ptr buf, ulong count"),
     ("open", 2, "str filename, i32 flags, u16 mode", "", "str filename, i32 flags, u16 mode"),
@@ -123,6 +123,7 @@ pub(super) const CALLS: [Row; 80] = [
     ("creat", 85, "str pathname, u16 mode", "", "str pathname, u16 mode"),
     ("unlink", 87, "str pathname", "", "str pathname"),
     ("setpriority", 141, "i32 which, i32 who, i32 niceval", "", "i32 which, i32 who, i32 niceval"),
+    ("adjtimex", 159, "ulong txc_p", "ulong txc_p", "ptr txc_p"),
     ("gettid", 186, "", "", ""),
     (
         "futex",
@@ -250,6 +251,7 @@ pub(super) const CALLS: [Row; 80] = [
         "",
         "ptr attr_uptr, i32 pid, i32 cpu, i32 group_fd, ulong flags",
     ),
+    ("clock_adjtime", 305, "i32 which_clock, ulong utx", "ulong utx", "i32 which_clock, ptr utx"),
     ("setns", 308, "i32 fd, i32 nstype", "", "i32 fd, i32 nstype"),
 ];
 

@@ -39,6 +39,12 @@ impl Catalogue {
         }
     }
 
+    /// Leaves out some classes, as if their events had not been enabled.
+    pub(crate) fn without(mut self, names: &[String]) -> Self {
+        self.classes.retain(|name, _| !names.contains(name));
+        self
+    }
+
     /// Declares them all.
     pub(crate) fn declare(&self, trace: &mut LttngTrace, contexts: bool) {
         trace.only(&[]);

@@ -55,6 +55,7 @@ pub struct KernelScript {
     aligned: bool,
     packet_events: u64,
     without: Vec<u32>,
+    untraced: Vec<String>,
     who: Who,
     /// CPUs, and whom they run at the begin.
     runs: Vec<(u32, i32)>,
@@ -96,6 +97,7 @@ impl KernelScript {
             aligned: false,
             packet_events: u64::MAX,
             without: Vec::new(),
+            untraced: Vec::new(),
             who: Who::default(),
             runs: Vec::new(),
             items: Vec::new(),
@@ -149,6 +151,13 @@ impl KernelScript {
     #[must_use]
     pub fn without_streams(mut self, cpus: &[u32]) -> Self {
         self.without = cpus.to_vec();
+        self
+    }
+
+    /// Leaves out these events, and says nothing of them in the metadata, as if nobody had enabled them.
+    #[must_use]
+    pub fn untraced(mut self, events: &[&str]) -> Self {
+        self.untraced = events.iter().map(|&event| event.to_owned()).collect();
         self
     }
 
@@ -253,7 +262,7 @@ impl KernelScript {
     /// # Errors
     /// The script has a mistake, or a file cannot be written.
     pub fn write(&self, directory: &Path) -> Result<(), TestkitError> {
-        let catalogue = Catalogue::new(self.generation, self.long_bits);
+        let catalogue = Catalogue::new(self.generation, self.long_bits).without(&self.untraced);
         let (uuid, compiled) = self.describe(&catalogue).into_compiled()?;
         let indexes = directory.join("index");
         fs::create_dir_all(&indexes).map_err(|source| TestkitError::io(&indexes, source))?;
@@ -270,6 +279,7 @@ impl KernelScript {
         self.play(&mut |cpu, told| {
             let Some(tape) = &mut tapes[cpu as usize] else { return Ok(()) };
             match told {
+                Told::Event { name, .. } if self.untraced.contains(&name) => Ok(()),
                 Told::Event { time, name, mut fields } => {
                     catalogue.fit(&name, &mut fields);
                     let class = compiled.class(&name)?;

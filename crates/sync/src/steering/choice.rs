@@ -1,0 +1,133 @@
+//! `--clock`: what a user declares of clocks, instead of what the traces show.
+
+use std::str::FromStr;
+
+use isochrone_clock::{STEERED_PPM, Span, Steering};
+
+use super::decide::{Origin, decide, declared_changes};
+use super::evidence::StreamEvidence;
+use super::verdict::Verdict;
+use crate::hosts::HostClock;
+use crate::synchronize::{SyncError, find_host};
+
+/// The greatest rate that can be named, ppm: that of a slew by `chronyd` at its start, and some more.
+const MAX_STEERED_PPM: u32 = 100_000;
+
+/// What is declared of a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClockChoice {
+    /// Nobody steers it.
+    Free,
+    /// Its rate changes only by the calls that the traces show, or while a daemon runs.
+    Calls,
+    /// It is steered by so many ppm at most, at any time.
+    Steered(u32),
+    /// Nothing is known.
+    Unknown,
+}
+
+impl FromStr for ClockChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "free" => Ok(Self::Free),
+            None if text == "calls" => Ok(Self::Calls),
+            None if text == "unknown" => Ok(Self::Unknown),
+            None if text == "steered" => Ok(Self::Steered(STEERED_PPM)),
+            Some(("steered", ppm)) => {
+                let known = ppm.parse().ok().filter(|ppm| (1..=MAX_STEERED_PPM).contains(ppm));
+                let ppm = known.ok_or_else(|| {
+                    format!("`{ppm}` is no whole number of ppm from 1 to {MAX_STEERED_PPM}")
+                })?;
+                Ok(Self::Steered(ppm))
+            }
+            _ => Err(format!("`{text}` is none of free, calls, steered, steered:PPM and unknown")),
+        }
+    }
+}
+
+/// What is declared of each clock.
+#[derive(Debug)]
+pub(crate) struct Choices(Vec<Option<ClockChoice>>);
+
+impl Choices {
+    /// By clock. What is said of a host counts before what is said of all; what is said last before what was said first.
+    ///
+    /// # Errors
+    /// A name that no host has.
+    pub(crate) fn new(
+        clocks: &[HostClock],
+        said: &[(Option<String>, ClockChoice)],
+    ) -> Result<Self, SyncError> {
+        let all = said.iter().rev().find(|(host, _)| host.is_none()).map(|&(_, choice)| choice);
+        let mut choices = vec![all; clocks.len()];
+        for (host, choice) in said {
+            if let Some(host) = host {
+                choices[find_host(clocks, host)?] = Some(*choice);
+            }
+        }
+        Ok(Self(choices))
+    }
+
+    /// What is assumed of a clock: what is declared, else what its traces show.
+    ///
+    /// # Errors
+    /// Its rate is declared to change by calls alone, and its traces show neither calls nor daemons.
+    pub(crate) fn verdict(
+        &self,
+        (index, clock): (usize, &HostClock),
+        origin: Origin,
+        traces: Vec<Vec<StreamEvidence>>,
+        span: Span,
+    ) -> Result<Verdict, SyncError> {
+        let said = |steering| Ok(Verdict::always(steering, "--clock says so".to_owned()));
+        match self.0.get(index).copied().flatten() {
+            None => Ok(decide(origin, traces, span)),
+            Some(ClockChoice::Free) => said(Steering::Free),
+            Some(ClockChoice::Steered(ppm)) => said(Steering::Steered { ppm }),
+            Some(ClockChoice::Unknown) => said(Steering::Unknown),
+            Some(ClockChoice::Calls) => {
+                let none = || SyncError::NoCalls(clock.host.clone());
+                let changes = declared_changes(traces).ok_or_else(none)?;
+                Ok(Verdict { changes, ..said(Steering::Stepwise)? })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_read() {
+        let check = |text: &str, expect: Option<ClockChoice>| {
+            assert_eq!(text.parse::<ClockChoice>().ok(), expect, "{text}");
+        };
+        check("free", Some(ClockChoice::Free));
+        check("calls", Some(ClockChoice::Calls));
+        check("steered", Some(ClockChoice::Steered(500)));
+        check("steered:20", Some(ClockChoice::Steered(20)));
+        check("unknown", Some(ClockChoice::Unknown));
+        for wrong in ["", "Free", "steered:", "steered:0", "steered:100001", "steered:1.5", "free:1"] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_a_host_counts_more() {
+        let clocks: Vec<HostClock> =
+            ["a", "b", "c"].map(|name| HostClock::named(name.to_owned(), Vec::new())).into();
+        let check = |said: &[(Option<&str>, ClockChoice)], expect: [Option<ClockChoice>; 3]| {
+            let said: Vec<_> = said.iter().map(|&(host, choice)| (host.map(str::to_owned), choice)).collect();
+            assert_eq!(Choices::new(&clocks, &said).unwrap().0, expect);
+        };
+        let (free, calls, unknown) = (ClockChoice::Free, ClockChoice::Calls, ClockChoice::Unknown);
+        check(&[], [None; 3]);
+        check(&[(Some("b"), calls)], [None, Some(calls), None]);
+        check(&[(Some("b"), calls), (None, free)], [Some(free), Some(calls), Some(free)]);
+        check(&[(Some("b"), calls), (Some("b"), unknown)], [None, Some(unknown), None]);
+        assert!(Choices::new(&clocks, &[(Some("d".to_owned()), free)]).is_err());
+    }
+}

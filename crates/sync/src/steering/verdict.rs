@@ -1,0 +1,222 @@
+//! What is assumed of a clock, with reasons, and what becomes of it: for hosts that share a clock, for the mathematics, for
+//! the artefact.
+
+use isochrone_clock::{Assumed, Assumptions, ClockError, Regime, STEERED_PPM, Span, Steering};
+
+use crate::artefact::AssumptionEntry;
+
+/// What a host's traces lack for a stronger assumption.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lack {
+    /// No complete list of processes.
+    pub list: bool,
+    /// No `sched_switch`.
+    pub switches: bool,
+    /// Calls of `adjtimex` and `clock_adjtime` are not traced.
+    pub calls: bool,
+}
+
+/// From some time on, something is assumed for a reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reasoned {
+    /// Raw time of the clock, ns.
+    pub(crate) from: i64,
+    pub(crate) steering: Steering,
+    /// For people, a clause.
+    pub(crate) why: String,
+}
+
+/// What is assumed of a clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// Not empty, by time, no two at one time; the first one holds before, too.
+    pub(crate) regimes: Vec<Reasoned>,
+    /// When the rate may have been changed, where it is stepwise.
+    pub(crate) changes: Vec<Span>,
+    /// What would allow to assume more.
+    pub(crate) lack: Option<Lack>,
+}
+
+impl Verdict {
+    /// The same all the time.
+    pub(crate) fn always(steering: Steering, why: String) -> Self {
+        Self { regimes: vec![Reasoned { from: 0, steering, why }], changes: Vec::new(), lack: None }
+    }
+
+    /// For the mathematics.
+    ///
+    /// # Errors
+    /// Times that are out of range.
+    pub(crate) fn assumptions(&self) -> Result<Assumptions, ClockError> {
+        let regime = |reasoned: &Reasoned| Regime { from: reasoned.from, steering: reasoned.steering };
+        Assumptions::new(self.regimes.iter().map(regime).collect(), self.changes.clone())
+    }
+
+    /// The same on a clock that shows `by` more.
+    pub(crate) fn shifted(mut self, by: i64) -> Self {
+        for regime in &mut self.regimes {
+            regime.from = regime.from.saturating_add(by);
+        }
+        for change in &mut self.changes {
+            *change = Span { begin: change.begin.saturating_add(by), end: change.end.saturating_add(by) };
+        }
+        self
+    }
+
+    /// What is assumed of a clock that two hosts share: the weaker of what each of them shows, and all changes.
+    pub(crate) fn weaker(mut self, other: Self) -> Self {
+        let mut times: Vec<i64> =
+            self.regimes.iter().chain(&other.regimes).map(|regime| regime.from).collect();
+        times.sort_unstable();
+        times.dedup();
+        let mut regimes: Vec<Reasoned> = Vec::with_capacity(times.len());
+        for from in times {
+            let (one, two) = (self.at(from), other.at(from));
+            let weaker = if rank(two.steering) > rank(one.steering) { two } else { one };
+            if regimes.last().is_none_or(|last| (last.steering, &last.why) != (weaker.steering, &weaker.why))
+            {
+                regimes.push(Reasoned { from, ..weaker.clone() });
+            }
+        }
+        self.regimes = regimes;
+        self.changes.extend(other.changes);
+        self
+    }
+
+    /// Whether the same is assumed for the same reasons, whenever.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let what = |verdict: &Self| -> Vec<_> {
+            verdict.regimes.iter().map(|regime| (regime.steering, regime.why.clone())).collect()
+        };
+        what(self) == what(other)
+    }
+
+    /// Says whose clock the reasons are about.
+    pub(crate) fn of_host(mut self, host: &str) -> Self {
+        for regime in &mut self.regimes {
+            regime.why = format!("{host}: {}", regime.why);
+        }
+        self
+    }
+
+    fn at(&self, raw: i64) -> &Reasoned {
+        let after = self.regimes.partition_point(|regime| regime.from <= raw);
+        &self.regimes[after.saturating_sub(1)]
+    }
+
+    /// What was assumed over the span of a clock, for the artefact: `used` in the end, else as it was given. Rates of
+    /// constant clocks stay within ± `wander_ppm`.
+    pub(crate) fn entries(&self, span: Span, used: &[Assumed]) -> Vec<AssumptionEntry> {
+        match used {
+            [] => self.given(span).iter().map(|assumed| self.entry(assumed)).collect(),
+            used => used.iter().map(|assumed| self.entry(assumed)).collect(),
+        }
+    }
+
+    fn given(&self, span: Span) -> Vec<Assumed> {
+        let ends = self.regimes.iter().skip(1).map(|regime| regime.from).chain([i64::MAX]);
+        let spans = self.regimes.iter().zip(ends).enumerate().filter_map(|(index, (regime, end))| {
+            let begin = if index == 0 { span.begin } else { regime.from.max(span.begin) };
+            let (steering, ppm) = (regime.steering, f64::from(limit(regime.steering).unwrap_or_default()));
+            let end = end.min(span.end);
+            let is_seen = begin < end || (begin == end && span.begin == span.end);
+            is_seen.then_some(Assumed { raw: Span { begin, end }, steering, is_contradicted: false, ppm })
+        });
+        spans.collect()
+    }
+
+    fn entry(&self, assumed: &Assumed) -> AssumptionEntry {
+        let &Assumed { raw, steering, is_contradicted, ppm } = assumed;
+        let kind = match steering {
+            Steering::Free => "free",
+            Steering::Stepwise => "stepwise",
+            Steering::Steered { .. } => "steered",
+            Steering::Unknown => "unknown",
+        };
+        let within = |change: &&Span| change.begin <= raw.end && raw.begin <= change.end;
+        let changes = || self.changes.iter().filter(within).count() as u64;
+        AssumptionEntry {
+            raw_ns: (raw.begin, raw.end),
+            kind: kind.to_owned(),
+            ppm: (is_contradicted || limit(steering).is_some()).then_some(ppm),
+            changes: (steering == Steering::Stepwise).then(changes),
+            why: self.at(raw.begin).why.clone(),
+            contradicted: is_contradicted,
+        }
+    }
+}
+
+/// How far a rate may be from the usual one; `None` where it is constant.
+fn limit(steering: Steering) -> Option<u32> {
+    match steering {
+        Steering::Free | Steering::Stepwise => None,
+        Steering::Steered { ppm } => Some(ppm),
+        Steering::Unknown => Some(STEERED_PPM),
+    }
+}
+
+/// Greater for what is weaker.
+pub(super) fn rank(steering: Steering) -> (u32, u8) {
+    let kind = match steering {
+        Steering::Free => 0,
+        Steering::Stepwise => 1,
+        Steering::Steered { .. } => 2,
+        Steering::Unknown => 3,
+    };
+    (limit(steering).unwrap_or_default(), kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEERED: Steering = Steering::Steered { ppm: STEERED_PPM };
+
+    fn verdict(regimes: &[(i64, Steering, &str)], changes: &[(i64, i64)]) -> Verdict {
+        let reasoned =
+            |&(from, steering, why): &(i64, Steering, &str)| Reasoned { from, steering, why: why.to_owned() };
+        let change = |&(begin, end): &(i64, i64)| Span { begin, end };
+        Verdict {
+            regimes: regimes.iter().map(reasoned).collect(),
+            changes: changes.iter().map(change).collect(),
+            lack: None,
+        }
+    }
+
+    #[test]
+    fn a_shared_clock_is_as_its_weakest_host_says() {
+        let one = verdict(&[(0, Steering::Free, "a"), (50, STEERED, "b")], &[]);
+        let two = verdict(&[(10, Steering::Stepwise, "c"), (90, Steering::Unknown, "d")], &[(12, 15)]);
+        let expect = verdict(
+            &[(0, Steering::Stepwise, "c"), (50, STEERED, "b"), (90, Steering::Unknown, "d")],
+            &[(12, 15)],
+        );
+        assert_eq!(one.clone().weaker(two.clone()), expect);
+        assert_eq!(two.weaker(one), expect);
+    }
+
+    #[test]
+    fn entries_are_within_the_span_of_the_clock() {
+        let of = verdict(
+            &[(0, Steering::Free, "a"), (50, Steering::Stepwise, "b")],
+            &[(50, 60), (70, 80), (95, 99)],
+        );
+        let shown = |begin, end| -> Vec<_> {
+            let entries = of.entries(Span { begin, end }, &[]);
+            entries.into_iter().map(|entry| (entry.raw_ns, entry.kind, entry.changes)).collect()
+        };
+        let (free, stepwise) = ("free".to_owned(), "stepwise".to_owned());
+        assert_eq!(shown(-5, 90), [((-5, 50), free.clone(), None), ((50, 90), stepwise.clone(), Some(2))]);
+        assert_eq!(shown(-5, 50), [((-5, 50), free, None)]);
+        assert_eq!(shown(60, 60), [((60, 60), stepwise, Some(1))]);
+    }
+
+    #[test]
+    fn what_was_used_is_told() {
+        let of = verdict(&[(0, Steering::Free, "a")], &[]);
+        let raw = Span { begin: 5, end: 9 };
+        let used = Assumed { raw, steering: STEERED, is_contradicted: true, ppm: 83_400.0 };
+        let [entry] = &of.entries(Span { begin: 0, end: 9 }, &[used])[..] else { panic!() };
+        assert_eq!((entry.kind.as_str(), entry.ppm, entry.contradicted), ("steered", Some(83_400.0), true));
+    }
+}
