@@ -124,10 +124,8 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
     for i in 1..nodes.len() {
         nodes[i].1 = nodes[i].1.max(nodes[i - 1].1);
     }
-    let (forth, back) = corridor.messages();
-    let is_statistical = forth.min(back) >= MIN_MESSAGES_TO_STATE_ERROR;
     let margin = median(margins.into_iter());
-    Curve::through_nodes(nodes, margin, is_statistical)
+    Curve::through_nodes(nodes, margin, corridor.messages())
 }
 
 /// Fits to stretches of all lengths.

@@ -16,8 +16,12 @@ use crate::wander::Wander;
 const OVERLAP: i64 = 4;
 /// The shortest stretch tried is the piece's length divided by this.
 const MOST_STRETCHES: i64 = 64;
-/// The rate at an end is that over this part of the messages.
+/// The rate at an end is that over this part of the messages, …
 const NEAR_END: i64 = 24;
+/// … and over so many of them, …
+const MESSAGES_AT_END: f64 = 16.0;
+/// … but over no more than this part.
+const MOST_AT_END: i64 = 4;
 
 /// An estimate of the relation a → b over a piece, with its statistical error.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,13 +112,15 @@ impl Curve {
     pub(crate) fn through_nodes(
         nodes: Vec<(i64, i64, f64)>,
         margin: f64,
-        is_statistical: bool,
+        (forth, back): (u64, u64),
     ) -> Option<Self> {
         let mut knots: Vec<(i64, i64)> = nodes.iter().map(|&(x, y, _)| (x, y)).collect();
         knots.dedup_by(|later, earlier| later.0 <= earlier.0);
         let (&first, &last) = (knots.first()?, knots.last()?);
         // Outside of the messages it goes on as it did next to them, over some time.
-        let near = ((last.0 - first.0) / NEAR_END).max(1);
+        let (length, messages) = (last.0 - first.0, forth.min(back));
+        let enough = (length as f64 * MESSAGES_AT_END / messages.max(1) as f64) as i64;
+        let near = (length / NEAR_END).max(enough).min(length / MOST_AT_END).max(1);
         let after = knots[knots.partition_point(|k| k.0 < first.0 + near).min(knots.len() - 1)];
         let before = knots[knots.partition_point(|k| k.0 <= last.0 - near).saturating_sub(1)];
         let rate = |from: (i64, i64), to: (i64, i64)| {
@@ -123,7 +129,7 @@ impl Curve {
         };
         let map = Correction::new(knots, rate(first, after), rate(before, last)).ok()?;
         let spread = Spread::Nodes(nodes.into_iter().map(|(x, _, v)| (x, v)).collect());
-        Some(Self { map, spread, margin, is_statistical })
+        Some(Self { map, spread, margin, is_statistical: messages >= MIN_MESSAGES_TO_STATE_ERROR })
     }
 
     /// The line, where the estimate is one.

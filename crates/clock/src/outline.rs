@@ -17,6 +17,8 @@ use crate::wander::Wander;
 
 /// More instants are asked where a bound may be lower by more than this share of the half width …
 const WORTH: f64 = 0.02;
+/// … or by more than this share where a clock was set …
+const WORTH_OF_STEP: f64 = 0.25;
 /// … and by more than so many ns.
 const WORTH_NS: i64 = 200;
 /// Instants are not asked for closer together than this, ns.
@@ -109,7 +111,10 @@ impl<'l> Outline<'l> {
         // At an end of the gap there is no limit to the rate: then any instant between may tell.
         let at = if at <= between.0 || between.1 <= at { between.0.midpoint(between.1) } else { at };
         let half = (hi.saturating_sub(lo) / 2).max(0);
-        if gain > WORTH_NS.max((half as f64 * WORTH) as i64) && between.1 - between.0 > LEAST_GAP_NS {
+        // Where a clock was set, bounds are as wide as what happened: steps of them need not be fine.
+        let is_any = matches!(self.gap(raw, raw + 1), Gap::Within(RateRange::ANY));
+        let worth = if is_any { WORTH_OF_STEP } else { WORTH };
+        if gain > WORTH_NS.max((half as f64 * worth) as i64) && between.1 - between.0 > LEAST_GAP_NS {
             wanted.push((gain, at.clamp(between.0 + 1, between.1 - 1)));
         }
     }
