@@ -9,6 +9,7 @@
 use crate::chain::{Chain, Rule};
 use crate::corridor::Corridor;
 use crate::curve::Curve;
+use crate::excess::merge;
 use crate::folds::{MIN_MESSAGES_TO_STATE_ERROR, PairEstimate, VARIANCE_FACTOR, estimate};
 use crate::hull::Side;
 use crate::relation::Way;
@@ -20,6 +21,8 @@ use crate::span::Span;
 const BAND_PPM: u32 = 200_000;
 /// The shortest stretches hold so many messages of the rarer direction, about.
 const FEWEST_MESSAGES: u64 = 8;
+/// A leg of constant rate counts as a stretch with so many: it does not fade toward its ends, where few would bend it most.
+const FEWEST_OF_LEG: u64 = 12;
 /// Stretches are halved so often at most.
 const MAX_LEVELS: u32 = 11;
 /// Instants of the estimate.
@@ -67,16 +70,17 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
         // Rates of guests whose time stamp counter was measured wrong.
         all = stretches(corridor, messages, SlopeRange::UNBOUNDED.closed()?);
     }
-    forget_bent(&mut all);
     // Between the known instants at which a rate is changed, it is constant.
     let constant = chain.legs().filter(|leg| matches!(leg.rule, Rule::Constant { .. }));
     let own = constant.filter_map(|leg| {
         let x = Span { begin: leg.x.begin.max(messages.begin), end: leg.x.end.min(messages.end) };
         (x != messages && x.begin < x.end).then_some(())?;
-        fitted(corridor, x, 0, band).map(|stretch| Stretch { is_leg: true, ..stretch })
+        let leg = fitted(corridor, x, 0, band)?;
+        let (forth, back) = leg.line.messages();
+        (forth.min(back) >= FEWEST_OF_LEG).then_some(Stretch { is_leg: true, ..leg })
     });
     all.extend(own);
-    let straight: Vec<&Stretch> = all.iter().filter(|s| s.is_possible && s.seesaw.is_straight).collect();
+    let straight: Vec<&Stretch> = all.iter().filter(|s| s.is_straight()).collect();
     let noise = noises(&straight);
     // A line through stretches with known changes of the rate is less sure than it looks.
     let borders: Vec<i64> =
@@ -128,22 +132,37 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
     Curve::through_nodes(nodes, margin, corridor.messages())
 }
 
-/// Fits to stretches of all lengths.
+/// Fits to stretches of all lengths, down to those in which the clocks ran straight, and some levels below.
 fn stretches(corridor: &Corridor, messages: Span, band: SlopeBand) -> Vec<Stretch> {
     let length = (messages.end - messages.begin).max(1);
     let (forth, back) = corridor.messages();
-    let mut found = Vec::new();
+    let mut found: Vec<Stretch> = Vec::new();
+    // Where longer stretches are straight: by begin, not within each other.
+    let mut settled: Vec<Span> = Vec::new();
     for level in 0..MAX_LEVELS {
         let own = length >> level;
         if level > 0 && (forth.min(back) >> level < FEWEST_MESSAGES || own < 2) {
             break;
         }
+        if let Some(above) = level.checked_sub(LEVELS_DOWN + 1) {
+            forget_bent(&mut found, above);
+            let straight = |s: &&Stretch| s.level == above && s.is_straight() && s.seesaw.is_tested;
+            settled.extend(found.iter().filter(straight).map(|s| s.x));
+            merge(&mut settled);
+        }
         let step = (own / 2).max(1);
         let count = if level == 0 { 1 } else { (2_i64 << level) - 1 };
         for i in 0..count {
             let x = Span { begin: messages.begin + i * step, end: messages.begin + i * step + own };
+            let near = settled.partition_point(|s| s.begin <= x.begin);
+            if near > 0 && x.end <= settled[near - 1].end {
+                continue;
+            }
             found.extend(fitted(corridor, x, level, band));
         }
+    }
+    for level in found.last().map_or(0, |s| s.level).saturating_sub(LEVELS_DOWN)..MAX_LEVELS {
+        forget_bent(&mut found, level);
     }
     found
 }
@@ -168,23 +187,28 @@ fn fitted(corridor: &Corridor, x: Span, level: u32, band: SlopeBand) -> Option<S
     Some(Stretch { level, x, line, is_possible, seesaw, is_leg: false })
 }
 
-/// A stretch of which many parts are bent is not straight, whatever its own test says.
-fn forget_bent(all: &mut [Stretch]) {
-    let own: Vec<bool> = all.iter().map(|s| s.is_possible && s.seesaw.is_straight).collect();
-    for at in 0..all.len() {
-        if !own[at] {
-            continue;
+/// A stretch of a level of which many parts are bent is not straight, whatever its own test says.
+fn forget_bent(all: &mut [Stretch], level: u32) {
+    let begin = all.partition_point(|s| s.level < level);
+    let end = all.partition_point(|s| s.level <= level);
+    let last = all.partition_point(|s| s.level <= level + LEVELS_DOWN);
+    let (above, below) = all[begin..last].split_at_mut(end - begin);
+    for stretch in above.iter_mut().filter(|s| s.is_straight()) {
+        let x = stretch.x;
+        let within = |s: &&Stretch| s.seesaw.is_tested && x.begin <= s.x.begin && s.x.end <= x.end;
+        let (count, bent) = below
+            .iter()
+            .filter(within)
+            .fold((0_u32, 0_u32), |(count, bent), s| (count + 1, bent + u32::from(!s.is_straight())));
+        if count >= 4 && f64::from(bent) > (BENT_WITHIN * f64::from(count)).max(1.0) {
+            stretch.seesaw.is_straight = false;
         }
-        let (level, x) = (all[at].level, all[at].x);
-        let within = |s: &Stretch| {
-            s.level > level && s.level <= level + LEVELS_DOWN && x.begin <= s.x.begin && s.x.end <= x.end
-        };
-        let tested = |s: &&Stretch| within(s) && s.seesaw.is_tested;
-        let count = all.iter().filter(tested).count();
-        let bent = all.iter().zip(&own).filter(|(s, own)| tested(s) && !**own).count();
-        if count >= 4 && bent as f64 > (BENT_WITHIN * count as f64).max(1.0) {
-            all[at].seesaw.is_straight = false;
-        }
+    }
+}
+
+impl Stretch {
+    fn is_straight(&self) -> bool {
+        self.is_possible && self.seesaw.is_straight
     }
 }
 

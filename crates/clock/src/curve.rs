@@ -16,6 +16,8 @@ use crate::wander::Wander;
 const OVERLAP: i64 = 4;
 /// The shortest stretch tried is the piece's length divided by this.
 const MOST_STRETCHES: i64 = 64;
+/// Beyond the messages, the rate of a clock that does not run straight is off by so much, about.
+const RATE_BEYOND: f64 = 100e-6;
 /// The rate at an end is that over this part of the messages, …
 const NEAR_END: i64 = 24;
 /// … and over so many of them, …
@@ -147,7 +149,10 @@ impl Curve {
             Spread::Nodes(nodes) => {
                 let right = nodes.partition_point(|n| n.0 < x).min(nodes.len().saturating_sub(1));
                 let left = right.saturating_sub(1);
-                nodes.get(left).zip(nodes.get(right)).map_or(0.0, |(l, r)| l.1.max(r.1))
+                let near = nodes.get(left).zip(nodes.get(right)).map_or(0.0, |(l, r)| l.1.max(r.1));
+                let ends = nodes.first().zip(nodes.last());
+                let beyond = ends.map_or(0, |(first, last)| (first.0 - x).max(x - last.0).max(0));
+                near + (RATE_BEYOND * beyond as f64).powi(2)
             }
         }
     }

@@ -90,7 +90,7 @@ impl Pieces {
             let list = vec![Part::new(coarse.clone(), Corridor::new(), prior, wander).possible()?];
             return Ok(Self { list, used: coarse, suspects: Vec::new() });
         }
-        let (mut cleaned, mut suspects) = without_suspects(&coarse, prior);
+        let (mut cleaned, mut suspects) = without_suspects(&coarse, prior, Looks::Early);
         if cleaned.within(prior, wander).is_err() {
             let (rest, more) = without_local_suspects(&cleaned, prior);
             cleaned = rest;
@@ -128,7 +128,7 @@ impl Pieces {
         for mut part in parts {
             if is_cut {
                 // A part is straight where the whole was not.
-                let (rest, more) = without_suspects(&part.messages, prior);
+                let (rest, more) = without_suspects(&part.messages, prior, Looks::Impossible);
                 if !more.is_empty() {
                     part = Part::new(rest, without(&part.fine, &more), prior, wander);
                     suspects.extend(more);
@@ -389,15 +389,27 @@ fn swallow(
     Ok(())
 }
 
+/// What messages are left out for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    /// They contradict others: all that can be said where clocks moved.
+    Impossible,
+    /// That, or they came earlier than delays scatter.
+    Early,
+}
+
 /// The messages without those that look wrong by themselves ([`crate::suspect`]). Where the clocks moved, what contradicts a
 /// line is no mistake, and all messages stay.
-fn without_suspects(corridor: &Corridor, prior: SlopeRange) -> (Corridor, Vec<Suspect>) {
+fn without_suspects(corridor: &Corridor, prior: SlopeRange, looks: Looks) -> (Corridor, Vec<Suspect>) {
     let all = (corridor.clone(), Vec::new());
     let Some(band) = believable(corridor, prior) else { return all };
     let Ok(cleaned) = clean(corridor.floor(Side::Upper), corridor.floor(Side::Lower), band) else {
         return all;
     };
-    let suspects = cleaned.suspects;
+    let mut suspects = cleaned.suspects;
+    if looks == Looks::Impossible {
+        suspects.retain(|s| matches!(s.reason, Reason::Contradicts { .. }));
+    }
     if suspects.is_empty() {
         return all;
     }
@@ -423,7 +435,7 @@ fn without_local_suspects(corridor: &Corridor, prior: SlopeRange) -> (Corridor, 
         if forth.min(back) < MIN_MESSAGES_TO_REFUSE {
             continue;
         }
-        let found = without_suspects(&part, prior).1;
+        let found = without_suspects(&part, prior, Looks::Impossible).1;
         let points = [Side::Upper, Side::Lower].into_iter().flat_map(|side| part.points(side));
         cleared.extend(points.filter(|&p| found.iter().all(|s| s.point != p)));
         suspects.extend(found);
