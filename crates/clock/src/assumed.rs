@@ -116,7 +116,7 @@ fn between(raw: Span, assumptions: &Assumptions, moved: Option<f64>, shown: &[Sh
     }
     // Between two calls the rate may be any constant: a fast one contradicts nothing.
     if is_constant && !here().any(|s| s.bends) {
-        return Assumed { raw, steering: given, is_contradicted: false, ppm: most };
+        return Assumed { raw, steering: given, is_contradicted: false, ppm: 0.0 };
     }
     if most <= own {
         return Assumed { raw, steering: given, is_contradicted: false, ppm: own };

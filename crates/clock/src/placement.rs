@@ -189,9 +189,8 @@ impl Placement {
         }
         let in_range = |t: i64| (-MAX_ABS_NS..=MAX_ABS_NS).contains(&t);
         knots.retain(|k| in_range(k.0) && in_range(k.1));
-        Correction::through(knots.clone())
-            .or_else(|_| Correction::new(knots, Rate::ONE, Rate::ONE))
-            .unwrap_or_else(|_| Correction::identity(0, 0))
+        let (before, after) = end_rates(&knots).unwrap_or((Rate::ONE, Rate::ONE));
+        Correction::new(knots, before, after).unwrap_or_else(|_| Correction::identity(0, 0))
     }
 
     /// Variance of the estimate when the reference shows `instant`, ns².
@@ -207,6 +206,17 @@ impl Placement {
             None => self.variance[clock][right - 1].max(self.variance[clock][right]),
         }
     }
+}
+
+/// The rates at the ends of a map: over a part of it, so that rounding to whole ns does not show. `None` where it is flat there.
+fn end_rates(knots: &[(i64, i64)]) -> Option<(Rate, Rate)> {
+    const PART: i64 = 24;
+    let (first, last) = (*knots.first()?, *knots.last()?);
+    let near = ((last.0 - first.0) / PART).max(1);
+    let after = knots.iter().copied().find(|k| k.0 >= first.0.saturating_add(near))?;
+    let before = knots.iter().rev().copied().find(|k| k.0 <= last.0.saturating_sub(near))?;
+    let rate = |from: (i64, i64), to: (i64, i64)| Rate::of(to.1 as i128 - from.1 as i128, to.0 as i128 - from.0 as i128);
+    Some((rate(first, after).ok()?, rate(before, last).ok()?))
 }
 
 /// What the line of a link says at two instants.

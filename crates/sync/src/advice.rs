@@ -45,6 +45,15 @@ fn on_steering(clock: &HostClock, lack: Lack) -> Advice {
         (lack.calls, "lttng enable-event --kernel --syscall clock_adjtime,adjtimex   # who sets the clock"),
     ];
     let commands = wanted.iter().filter(|(lacks, _)| *lacks).map(|(_, command)| (*command).to_owned());
+    if lack.constancy {
+        return Advice {
+            hosts: vec![clock.host.clone()],
+            missing: "a time daemon has the kernel change the rate of the clock at any time, which makes bounds wider; they \
+                      are tighter with chronyd, whose calls can be traced, with more messages, and best while no daemon runs"
+                .to_owned(),
+            commands: Vec::new(),
+        };
+    }
     Advice {
         hosts: vec![clock.host.clone()],
         missing: "the traces do not tell well enough who steers the clock, which makes bounds wider; --clock HOST=free \

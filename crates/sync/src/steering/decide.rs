@@ -28,7 +28,7 @@ pub(crate) fn decide(origin: Origin, traces: Vec<Vec<StreamEvidence>>, span: Spa
     };
     let recordings = evidence::recordings(traces);
     if recordings.is_empty() {
-        let lack = Lack { list: true, switches: true, calls: true };
+        let lack = Lack { list: true, switches: true, calls: true, constancy: false };
         let unknown = Verdict::always(Steering::Unknown, nothing.to_owned());
         return Verdict { lack: (origin == Origin::Traces).then_some(lack), ..unknown };
     }
@@ -77,12 +77,19 @@ fn of_recording(recording: &Recording, span: Span, verdict: &mut Verdict) {
     }
     if verdict.regimes.iter().any(|regime| regime.steering == Steering::Stepwise) {
         verdict.changes.extend(judged.changes());
+        // Runs are more than calls.
+        let lack = Lack { calls: !recording.calls_traced, ..Lack::default() };
+        verdict.lack = verdict.lack.or(Some(lack).filter(|lack| *lack != Lack::default()));
+    }
+    if judged.has_daemon(Means::Kernel) {
+        verdict.lack = verdict.lack.or(Some(Lack { constancy: true, ..Lack::default() }));
     }
     if let Some(Reasoned { steering: STEERED, .. }) = weakest
         && judged.has_daemon(Means::Calls)
         && !judged.has_daemon(Means::Kernel)
     {
-        let lack = Lack { calls: !recording.calls_traced, switches: !recording.switches, list: false };
+        let lack =
+            Lack { calls: !recording.calls_traced, switches: !recording.switches, ..Lack::default() };
         verdict.lack = verdict.lack.or(Some(lack).filter(|lack| *lack != Lack::default()));
     }
 }
@@ -123,7 +130,8 @@ impl<'r> Judged<'r> {
     fn nobody(&self) -> (Reasoned, Option<Lack>) {
         let Recording { list, switches, calls_traced, .. } = *self.recording;
         let lossless = self.recording.losses.is_empty();
-        let missing = Lack { list: list == List::None, switches: !switches, calls: !calls_traced };
+        let missing =
+            Lack { list: list == List::None, switches: !switches, calls: !calls_traced, constancy: false };
         let (steering, why) = match list {
             List::None if switches => (Steering::Unknown, "no list of processes is traced"),
             List::None => {

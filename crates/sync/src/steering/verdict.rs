@@ -14,6 +14,8 @@ pub struct Lack {
     pub switches: bool,
     /// Calls of `adjtimex` and `clock_adjtime` are not traced.
     pub calls: bool,
+    /// A daemon is there that has the kernel change the rate at any time.
+    pub constancy: bool,
 }
 
 /// From some time on, something is assumed for a reason.
