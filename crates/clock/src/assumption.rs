@@ -11,6 +11,9 @@ use crate::span::Span;
 /// The kernel's limit for the frequency that NTP may set, and for the rate of `adjtime`, ppm.
 pub const STEERED_PPM: u32 = 500;
 
+/// With more changes than this ([`Assumptions::changes`]), a clock is bounded as if it was steered all the time.
+pub const MAX_CHANGES: usize = 4096;
+
 /// What is assumed of the rate of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Steering {
@@ -18,7 +21,8 @@ pub enum Steering {
     #[default]
     Free,
     /// Its rate stays within ± ρ of a constant between known spans of time in which it may have been changed
-    /// ([`Assumptions::changes`]), as chronyd, ptp4l and phc2sys do it.
+    /// ([`Assumptions::changes`]), as chronyd, ptp4l and phc2sys do it. These constants stay within ± [`STEERED_PPM`] of the
+    /// usual rate, but where messages show more.
     Stepwise,
     /// Its rate stays within ± `ppm` of its usual rate, and may change at any time.
     Steered {

@@ -2,7 +2,7 @@
 //!
 //! Two messages exclude each other when the relation cannot get from the one to the other within the range. Of all such pairs
 //! the shortest say best where it happened. There the range is widened, and a little around, because a change of rate begins
-//! before it shows: up to the next messages either way. First to what a kernel can do to its clock, then, if that is not
+//! before it shows: by two messages either way. First to what a kernel can do to its clock, then, if that is not
 //! enough, to anything but going back. A single message that contradicts others on both sides of it is not explained by a
 //! clock that left and came back in between: it is suspect.
 //!
@@ -80,8 +80,8 @@ impl Excess {
     }
 }
 
-/// Messages that contradict others both before and after them, and without which nothing is left to explain where they are;
-/// none if there are more than wrong matches would be.
+/// Messages that contradict others both before and after them, and without which nothing is left to explain among these; none if
+/// there are more than wrong matches would be.
 pub(crate) fn suspects(points: &Points, usual: Usual, by: f64, messages: u64) -> Vec<(Side, Point)> {
     let none = Excess::default();
     let field = Field::new(points, usual, by, &none);
@@ -105,8 +105,22 @@ pub(crate) fn suspects(points: &Points, usual: Usual, by: f64, messages: u64) ->
         return Vec::new();
     }
     let rest = without(points, &found);
-    let quiet = Field::new(&rest, usual, by, &none).conflicts().is_empty();
-    if quiet { found } else { Vec::new() }
+    let field_of_rest = Field::new(&rest, usual, by, &none);
+    let left: Vec<Span> = field_of_rest.conflicts().iter().map(|c| field_of_rest.span(*c)).collect();
+    // Where something is left to explain, a clock may have moved.
+    let around = |&(side, p): &(Side, Point)| {
+        let own = conflicts.iter().filter(|c| match side {
+            Side::Upper => points.upper[c.upper] == p,
+            Side::Lower => points.lower[c.lower] == p,
+        });
+        let spans = own.map(|c| field.span(*c));
+        spans.fold(Span { begin: p.x, end: p.x }, |a, b| Span {
+            begin: a.begin.min(b.begin),
+            end: a.end.max(b.end),
+        })
+    };
+    found.retain(|suspect| !Excess::meets(&left, around(suspect)));
+    found
 }
 
 /// The messages without some of them.

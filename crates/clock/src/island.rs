@@ -34,6 +34,8 @@ pub const MAX_ROWS: usize = 512;
 const MAX_INSTANTS: usize = 8192;
 /// … and how many in an island of many links: so often is a link asked.
 const INSTANTS_OF_ALL_LINKS: usize = 1 << 17;
+/// Ends of legs that are asked at in any case, most.
+const MAX_LEG_ENDS: usize = 2048;
 /// Rounds of asking at more instants.
 const ROUNDS: usize = 16;
 /// In islands of more links than this, only the narrowest of every clock are asked: the others add little and cost much.
@@ -261,10 +263,13 @@ impl<'a> IslandSolver<'a> {
             let ends = r.pieces().iter().flat_map(|p| [p.x.begin, p.x.end]);
             ends.map(|x| self.island.to_reference(link.a, x)).collect::<Vec<_>>()
         });
-        let legs = self.island.relations().flat_map(|(link, r)| {
+        let ends = self.island.relations().flat_map(|(link, r)| {
             let ends = r.steered().flat_map(|s| s.chain.instants(self.spans[link.a]));
             ends.map(|x| self.island.to_reference(link.a, x)).collect::<Vec<_>>()
         });
+        // More are asked at where it tells more: of too many legs, some will do to begin with.
+        let ends: Vec<i64> = ends.collect();
+        let legs = ends.iter().copied().step_by(ends.len().div_ceil(MAX_LEG_ENDS).max(1));
         let mut instants: Vec<i64> = inner
             .chain(zones)
             .chain(pieces)

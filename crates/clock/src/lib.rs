@@ -100,7 +100,7 @@ mod shared;
 mod uncertainty;
 
 pub use assumed::Assumed;
-pub use assumption::{Assumptions, Regime, STEERED_PPM, Steering};
+pub use assumption::{Assumptions, MAX_CHANGES, Regime, STEERED_PPM, Steering};
 pub use bounded::Bounded;
 pub use breaks::ClockBreak;
 pub use correction::Correction;

@@ -23,6 +23,8 @@ const NO_ACCIDENT: f64 = 3.0;
 /// A clock has moved when the fits move by this many times more than the round trips do. Were it the delays of either
 /// direction, both would move alike.
 const MORE_THAN_DELAYS: f64 = 2.0;
+/// That the rate wandered by more than the model allows is not believed of this share of the fits at either end.
+const OUTLIERS: f64 = 0.1;
 /// Fewer fits say nothing of how much they scatter.
 const MIN_SCATTERED: usize = 8;
 /// The rate changed by what is seen in stretches of some length, and in shorter ones it may have changed by more.
@@ -40,9 +42,37 @@ pub(crate) fn rate_change(corridor: &Corridor, band: SlopeBand) -> f64 {
     SAFETY * by_length(corridor, band).iter().map(|fits| half_range(fits, SURE)).fold(0.0, f64::max)
 }
 
-/// Whether the rate was surely seen to leave its middle by more than it may wander.
-pub(crate) fn exceeds(corridor: &Corridor, band: SlopeBand, wander: Wander) -> bool {
-    by_length(corridor, band).iter().any(|fits| half_range(fits, CERTAIN) > wander.rate())
+/// Whether the rate was surely seen to leave its middle by more than it may wander: in more than some fits, or in some where the
+/// clock is farther from the line than such a wander can bring it.
+pub(crate) fn exceeds(
+    corridor: &Corridor,
+    band: SlopeBand,
+    wander: Wander,
+    line: Option<&PairEstimate>,
+) -> bool {
+    let is_far = line.is_none_or(|line| is_beyond(corridor, band, wander, line));
+    let outliers = |count: usize| match is_far {
+        true => usize::from(count >= MIN_SCATTERED),
+        false => (count as f64 * OUTLIERS).ceil() as usize,
+    };
+    by_length(corridor, band).iter().any(|fits| {
+        // Of many fits some are off: what the clock did shows in more.
+        let edge = |sign: f64| {
+            let mut ends: Vec<f64> = fits.iter().map(|f| sign * rate(f) - CERTAIN * error(f)).collect();
+            ends.sort_by(|a, b| b.total_cmp(a));
+            ends.get(outliers(fits.len())).copied().unwrap_or(f64::NEG_INFINITY)
+        };
+        f64::midpoint(edge(1.0), edge(-1.0)) > wander.rate()
+    })
+}
+
+/// Whether fits to eighths of the time lie farther from a line than a rate within ± `wander` of a constant can bring them: by a
+/// quarter of what it makes over all of the time.
+fn is_beyond(corridor: &Corridor, band: SlopeBand, wander: Wander, line: &PairEstimate) -> bool {
+    let Some((begin, end)) = corridor.x_range() else { return false };
+    let most = wander.rate() * (end - begin) as f64 / 4.0;
+    let apart = |f: &Stretch| (f.line.at(f.middle) as f64 - line.at(f.middle) as f64).abs();
+    stretches(corridor, band, 8, 1).iter().any(|f| apart(f) > most)
 }
 
 /// A change of rate.

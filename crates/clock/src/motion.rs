@@ -5,7 +5,7 @@
 //! of `y` is brought to that of `x` by rough bounds, so that a known instant of `y` becomes a short span of `x` in which the
 //! change lies. Used for links by [`crate::steered`], and for a clock and its reference by [`crate::island`].
 
-use crate::assumption::{Assumptions, STEERED_PPM, Steering};
+use crate::assumption::{Assumptions, MAX_CHANGES, STEERED_PPM, Steering};
 use crate::chain::{Leg, Rule};
 use crate::envelope::RateRange;
 use crate::excess::{Excess, FASTEST, merge};
@@ -14,8 +14,6 @@ use crate::span::Span;
 use crate::usual::Usual;
 use crate::wander::Wander;
 
-/// With more changes than this, a clock counts as steered all the time.
-const MAX_CHANGES: usize = 2000;
 /// Before and after all times.
 const EVER: Span = Span { begin: -crate::MAX_ABS_NS, end: crate::MAX_ABS_NS };
 
@@ -85,7 +83,7 @@ impl<'a> Motion<'a> {
             assumptions.changes().iter().filter(known).copied().collect()
         };
         let (of_x, of_y) = (changes(self.x), changes(self.y));
-        if of_x.len() + of_y.len() > MAX_CHANGES {
+        if of_x.len().max(of_y.len()) > MAX_CHANGES {
             return self.loose(usual, excess);
         }
         // Spans in which a change of the rate lies, and in which the regime of y changes.

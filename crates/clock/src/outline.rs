@@ -11,6 +11,7 @@ use crate::chain::{Leg, Rule};
 use crate::envelope::RateRange;
 use crate::exact::{ceil_div, floor_div};
 use crate::interval::MAX_BOUND_NS;
+use crate::slope::Slope;
 use crate::span::Span;
 use crate::uncertainty::Row;
 use crate::wander::Wander;
@@ -42,7 +43,8 @@ pub(crate) struct Outline<'l> {
 
 /// What holds between two points.
 enum Gap {
-    Constant(Wander),
+    /// Within ± the wander of a constant; the greatest there is.
+    Constant(Wander, Slope),
     Within(RateRange),
 }
 
@@ -185,10 +187,10 @@ impl<'l> Outline<'l> {
     fn below(&self, left: (i64, i64), right: (i64, i64), raw: i64) -> i64 {
         let (run, rest) = (raw - left.0, right.0 - raw);
         match self.gap(left.0, right.0) {
-            Gap::Constant(wander) => {
+            Gap::Constant(wander, greatest) => {
                 let rise = (right.1 as i128 - left.1 as i128) * run as i128;
                 let chord = ceil_div(rise, (right.0 - left.0) as i128) as i64;
-                left.1.saturating_add(chord).saturating_add(2 * wander.over(run.min(rest)))
+                left.1.saturating_add(chord).saturating_add(2 * wander.over_at(run.min(rest), greatest))
             }
             Gap::Within(rates) => {
                 let from_right = (right.1 as i128 - rates.least(rest)) as i64;
@@ -201,10 +203,10 @@ impl<'l> Outline<'l> {
     fn above(&self, left: (i64, i64), right: (i64, i64), raw: i64) -> i64 {
         let (run, rest) = (raw - left.0, right.0 - raw);
         match self.gap(left.0, right.0) {
-            Gap::Constant(wander) => {
+            Gap::Constant(wander, greatest) => {
                 let rise = (right.1 as i128 - left.1 as i128) * run as i128;
                 let chord = floor_div(rise, (right.0 - left.0) as i128) as i64;
-                left.1.saturating_add(chord).saturating_sub(2 * wander.over(run.min(rest)))
+                left.1.saturating_add(chord).saturating_sub(2 * wander.over_at(run.min(rest), greatest))
             }
             Gap::Within(rates) => {
                 let from_left = limit_128(left.1 as i128 + rates.least(run));
@@ -217,8 +219,8 @@ impl<'l> Outline<'l> {
     fn peak(&self, left: (i64, i64), right: (i64, i64)) -> Option<(i64, i64)> {
         let (width, rise) = ((right.0 - left.0) as f64, (right.1 - left.1) as f64);
         let share = match self.gap(left.0, right.0) {
-            Gap::Constant(Wander::NONE) => return None,
-            Gap::Constant(_) => 0.5,
+            Gap::Constant(Wander::NONE, _) => return None,
+            Gap::Constant(..) => 0.5,
             Gap::Within(rates) => {
                 let (least, most) = rates.rates();
                 // Without a limit it is at the left end.
@@ -238,8 +240,8 @@ impl<'l> Outline<'l> {
     fn dip(&self, left: (i64, i64), right: (i64, i64)) -> Option<(i64, i64)> {
         let (width, rise) = ((right.0 - left.0) as f64, (right.1 - left.1) as f64);
         let share = match self.gap(left.0, right.0) {
-            Gap::Constant(Wander::NONE) => return None,
-            Gap::Constant(_) => 0.5,
+            Gap::Constant(Wander::NONE, _) => return None,
+            Gap::Constant(..) => 0.5,
             Gap::Within(rates) => {
                 let (least, most) = rates.rates();
                 if most.is_finite() { (most * width - rise) / ((most - least) * width).max(1.0) } else { 1.0 }
@@ -263,7 +265,10 @@ impl<'l> Outline<'l> {
             several = true;
         }
         match rule {
-            Rule::Constant { wander, .. } if !several => Gap::Constant(wander),
+            Rule::Constant { wander, .. } if !several => match rates.slopes() {
+                Some((_, greatest)) => Gap::Constant(wander, greatest),
+                None => Gap::Within(rates),
+            },
             _ => Gap::Within(rates),
         }
     }

@@ -9,6 +9,7 @@ use crate::blend::blended;
 use crate::bounded::Bounded;
 use crate::corridor::{Corridor, Infeasible};
 use crate::curve::Curve;
+use crate::folds::PairEstimate;
 use crate::hull::Side;
 use crate::link::MIN_MESSAGES_TO_REFUSE;
 use crate::measure::{changes, exceeds, has_moved, is_pinched, range, rate_change};
@@ -16,6 +17,7 @@ use crate::model::Model;
 use crate::motion::Motion;
 use crate::point::Point;
 use crate::relation::{Guarantee, Piece, Relation};
+use crate::seesaw;
 use crate::slope::{Slope, SlopeBand, SlopeRange};
 use crate::span::Span;
 use crate::steered;
@@ -30,6 +32,9 @@ const MIN_MESSAGES: u64 = 4;
 const MAX_BREAKS: usize = 16;
 /// Where clocks are not straight, wrong messages are looked for in so many stretches, and between them.
 const STRETCHES: i64 = 8;
+/// Where clocks moved, a message that came too early is suspect only if it takes this share of the room that the others leave:
+/// next to what happened, honest messages may look odd.
+const TAKES_OF_ROOM: f64 = 0.25;
 /// What the messages force the rate to change by is the least that it did: it may have been more.
 const BEYOND_FORCED: f64 = 1.5;
 /// A clock that was thought to run free, and did not, may have left its rate by so many times what was seen, up to what the
@@ -90,7 +95,7 @@ impl Pieces {
             let list = vec![Part::new(coarse.clone(), Corridor::new(), prior, wander).possible()?];
             return Ok(Self { list, used: coarse, suspects: Vec::new() });
         }
-        let (mut cleaned, mut suspects) = without_suspects(&coarse, prior, Looks::Early);
+        let (mut cleaned, mut suspects) = without_suspects(&coarse, prior, 0.0);
         if cleaned.within(prior, wander).is_err() {
             let (rest, more) = without_local_suspects(&cleaned, prior);
             cleaned = rest;
@@ -128,7 +133,7 @@ impl Pieces {
         for mut part in parts {
             if is_cut {
                 // A part is straight where the whole was not.
-                let (rest, more) = without_suspects(&part.messages, prior, Looks::Impossible);
+                let (rest, more) = without_suspects(&part.messages, prior, TAKES_OF_ROOM);
                 if !more.is_empty() {
                     part = Part::new(rest, without(&part.fine, &more), prior, wander);
                     suspects.extend(more);
@@ -172,8 +177,16 @@ impl Part {
                 let piece = self.possible()?;
                 // Fits within the rates that a straight clock leaves could not tell that it is not straight.
                 let band = believable(&self.messages, prior).unwrap_or_else(|| bounded.band());
-                let moved = piece.curve.as_line().is_none_or(|l| has_moved(&self.messages, band, l));
-                if moved && exceeds(&self.messages, band, motion.wander) {
+                // Of many stretches some are off by accident: least delays must show it as well.
+                let shows = |line: &PairEstimate| {
+                    has_moved(&self.messages, band, line)
+                        && !seesaw::test(self.messages.windows(), line).is_straight
+                };
+                // Where no line satisfies all messages, the one of least violation is asked.
+                let least = Curve::line(&self.messages, band, (0, 1));
+                let line = piece.curve.as_line().or_else(|| least.as_ref()?.as_line());
+                let moved = line.is_none_or(shows);
+                if moved && exceeds(&self.messages, band, motion.wander, line) {
                     self.moving(motion, band, 0.0)
                 } else {
                     Ok(piece)
@@ -389,25 +402,20 @@ fn swallow(
     Ok(())
 }
 
-/// What messages are left out for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Looks {
-    /// They contradict others: all that can be said where clocks moved.
-    Impossible,
-    /// That, or they came earlier than delays scatter.
-    Early,
-}
-
-/// The messages without those that look wrong by themselves ([`crate::suspect`]). Where the clocks moved, what contradicts a
+/// The messages without those that look wrong by themselves ([`crate::suspect`]), those that came too early only
+/// if they take this share of the room. Where the clocks moved, what contradicts a
 /// line is no mistake, and all messages stay.
-fn without_suspects(corridor: &Corridor, prior: SlopeRange, looks: Looks) -> (Corridor, Vec<Suspect>) {
+fn without_suspects(corridor: &Corridor, prior: SlopeRange, share: f64) -> (Corridor, Vec<Suspect>) {
     let all = (corridor.clone(), Vec::new());
     let Some(band) = believable(corridor, prior) else { return all };
     let Ok(cleaned) = clean(corridor.floor(Side::Upper), corridor.floor(Side::Lower), band) else {
         return all;
     };
     let mut suspects = cleaned.suspects;
-    if looks == Looks::Impossible {
+    let room =
+        |messages: &Corridor| Curve::line(messages, band, (0, 1))?.as_line().map(PairEstimate::margin_ns);
+    let left = room(corridor).zip(room(&without(corridor, &suspects)));
+    if left.is_some_and(|(with, without)| without - with < share * without) {
         suspects.retain(|s| matches!(s.reason, Reason::Contradicts { .. }));
     }
     if suspects.is_empty() {
@@ -435,7 +443,7 @@ fn without_local_suspects(corridor: &Corridor, prior: SlopeRange) -> (Corridor, 
         if forth.min(back) < MIN_MESSAGES_TO_REFUSE {
             continue;
         }
-        let found = without_suspects(&part, prior, Looks::Impossible).1;
+        let found = without_suspects(&part, prior, TAKES_OF_ROOM).1;
         let points = [Side::Upper, Side::Lower].into_iter().flat_map(|side| part.points(side));
         cleared.extend(points.filter(|&p| found.iter().all(|s| s.point != p)));
         suspects.extend(found);

@@ -215,7 +215,9 @@ fn end_rates(knots: &[(i64, i64)]) -> Option<(Rate, Rate)> {
     let near = ((last.0 - first.0) / PART).max(1);
     let after = knots.iter().copied().find(|k| k.0 >= first.0.saturating_add(near))?;
     let before = knots.iter().rev().copied().find(|k| k.0 <= last.0.saturating_sub(near))?;
-    let rate = |from: (i64, i64), to: (i64, i64)| Rate::of(to.1 as i128 - from.1 as i128, to.0 as i128 - from.0 as i128);
+    let rate = |from: (i64, i64), to: (i64, i64)| {
+        Rate::of(to.1 as i128 - from.1 as i128, to.0 as i128 - from.0 as i128)
+    };
     Some((rate(first, after).ok()?, rate(before, last).ok()?))
 }
 

@@ -174,6 +174,9 @@ impl Relation {
                 self.half_width = self.half_width.max(i64::try_from(half).ok()?);
             }
         }
+        // Where rates may change at any time, bounds are widest between messages.
+        let widest = self.steered().filter_map(Steered::widest_half).max();
+        self.half_width = self.half_width.max(widest.unwrap_or(0));
         Some(self)
     }
 

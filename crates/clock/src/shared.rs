@@ -32,7 +32,7 @@ pub(crate) fn among_links(
         .map(|breaks| breaks.iter().filter(|b| b.kind == BreakKind::Step).map(|b| b.raw).collect())
         .collect();
     let shared = |link: Link| {
-        let moved = by_clock[link.a].into_iter().chain(by_clock[link.b]).reduce(f64::max);
+        let moved = by_clock[link.a].into_iter().chain(by_clock[link.b]).reduce(|a, b| a + b);
         let cuts = cuts(&link, &steps);
         let own = link.relation.as_ref().and_then(Relation::moved);
         if cuts.is_empty() && moved <= own {
@@ -66,8 +66,11 @@ fn moved(links: &[Link], clocks: usize) -> Vec<Option<f64>> {
         let Some(moved) = relation.moved() else { continue };
         let least = messages(link) / ABLE;
         for (clock, other) in [(link.a, link.b), (link.b, link.a)] {
-            if share(clock, least, moved) >= share(other, least, moved) {
-                found[clock] = found[clock].into_iter().chain([moved]).reduce(f64::max);
+            let (own, others) = (share(clock, least, moved), share(other, least, moved));
+            // Where either may be meant, either did a half: what is said of both is what bounds the pair.
+            let part = if own > others { moved } else { moved / 2.0 };
+            if own >= others {
+                found[clock] = found[clock].into_iter().chain([part]).reduce(f64::max);
             }
         }
     }

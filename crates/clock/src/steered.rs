@@ -10,11 +10,18 @@ use crate::corridor::Corridor;
 use crate::envelope::RateRange;
 use crate::excess::{Excess, FASTEST, merge, suspects, without};
 use crate::hull::Side;
+use crate::link::MIN_MESSAGES_TO_REFUSE;
 use crate::motion::{Motion, range_around};
+use crate::point::Point;
 use crate::relation::Way;
 use crate::span::Span;
 use crate::suspect::{Reason, Suspect};
 use crate::usual::Usual;
+
+/// A leg is faster than what is assumed if its limit is beyond the usual one by so much.
+const BEYOND: f64 = 1.5;
+/// Legs are loosened so often before everything is.
+const MAX_LOOSENED: usize = 256;
 
 /// What messages prove of two clocks under what is assumed of them.
 #[derive(Debug, Clone)]
@@ -23,6 +30,8 @@ pub(crate) struct Steered {
     /// What rates are usual, and how far they may leave them by what is assumed, dimensionless.
     pub(crate) usual: Usual,
     pub(crate) by: f64,
+    /// The most that any leg of constant rate has, dimensionless.
+    limit: f64,
     pub(crate) excess: Excess,
     /// Spans of a's time in which messages contradict that the rate is constant.
     pub(crate) contradicted: Vec<Span>,
@@ -40,18 +49,26 @@ pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) 
     let usual = Usual::of(&all, motion.prior);
     let by = motion.most();
     let (forth, back) = corridor.messages();
-    let gone = suspects(&all, usual, by, forth + back);
+    // With few messages a contradiction can be anything.
+    let gone = match forth.min(back) < MIN_MESSAGES_TO_REFUSE {
+        true => Vec::new(),
+        false => suspects(&all, usual, by, forth + back),
+    };
     let points = if gone.is_empty() { all } else { without(&all, &gone) };
     let mut excess = Excess::find(&points, usual, by)?;
     excess.any.extend(stops);
     merge(&mut excess.any);
     let loose = possible(&points, motion.loose(usual, &excess), motion, usual)?.0;
-    let to_x = |y: i64| {
-        let bound = |side| loose.bound(Way::Backward, side, y);
-        (bound(Side::Lower), bound(Side::Upper))
+    let legs = {
+        let to_x = |y: i64| {
+            let bound = |side| loose.bound(Way::Backward, side, y);
+            (bound(Side::Lower), bound(Side::Upper))
+        };
+        motion.legs(usual, &excess, &[], to_x)
     };
-    let legs = motion.legs(usual, &excess, &[], to_x);
-    let (chain, contradicted) = possible(&points, legs, motion, usual)?;
+    // Messages that contradict so many legs contradict that there are any.
+    let everywhere = Span { begin: -crate::MAX_ABS_NS, end: crate::MAX_ABS_NS };
+    let (chain, contradicted) = possible(&points, legs, motion, usual).unwrap_or((loose, vec![everywhere]));
     let used = match gone.is_empty() {
         true => corridor.clone(),
         false => corridor.filtered(|side, p| !gone.contains(&(side, p))),
@@ -61,6 +78,7 @@ pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) 
         chain,
         usual,
         by,
+        limit: by.max(motion.prior),
         excess,
         contradicted,
         suspects: gone.into_iter().map(suspect).collect(),
@@ -69,10 +87,23 @@ pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) 
 }
 
 impl Steered {
+    /// The largest half width between the messages, in the middle between neighbours, ns; O(k log k).
+    pub(crate) fn widest_half(&self) -> Option<i64> {
+        let points = [Side::Upper, Side::Lower].into_iter().flat_map(|side| self.used.points(side));
+        let mut times: Vec<i64> = points.map(Point::x).collect();
+        times.sort_unstable();
+        times.dedup();
+        let half = |x: i64| {
+            let bound = |side| self.chain.bound(Way::Forward, side, x);
+            Some(bound(Side::Upper)?.saturating_sub(bound(Side::Lower)?) / 2 + 1)
+        };
+        times.windows(2).filter_map(|pair| half(pair[0].midpoint(pair[1]))).max()
+    }
+
     /// Spans of a's time, in [`crate::envelope`]'s sense: where the rate is faster than what is assumed, where it is anything,
     /// and where it is not constant though that was assumed.
     pub(crate) fn looser(&self) -> Looser {
-        let usual = self.usual.rate * (1.0 + 2.0 * self.by) + self.usual.error;
+        let usual = self.usual.rate * (1.0 + BEYOND * self.limit) + self.usual.error;
         let mut found = Looser { excess: Excess::default(), contradicted: self.contradicted.clone() };
         for leg in self.chain.legs() {
             match leg.rule {
@@ -101,7 +132,7 @@ fn possible(
 ) -> Option<(Chain, Vec<Span>)> {
     let mut contradicted = Vec::new();
     // Every leg can be loosened so often.
-    for _ in 0..=4 * legs.len() {
+    for _ in 0..=(4 * legs.len()).min(MAX_LOOSENED) {
         let Broken { leg, alone } = match Chain::new(points, &legs) {
             Ok(chain) => return Some((chain, contradicted)),
             Err(broken) => broken,

@@ -22,7 +22,7 @@ use crate::window::windows_per_link;
 
 /// Puts clocks on one as their messages come.
 ///
-/// Between two breaks, and while no message turns out to be suspect, bounds only get tighter with every message, but for what
+/// Of free-running clocks, between two breaks, and while no message turns out to be suspect, bounds only get tighter with every message, but for what
 /// the grid of [`crate::window`] forgets when it becomes coarser: half of what the rate may wander within one window.
 ///
 /// ```

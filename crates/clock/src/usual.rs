@@ -2,7 +2,7 @@
 //!
 //! The mean over the trace would do, were there no slew of tens of thousands of ppm when a daemon starts: so it is the median of
 //! the rates over short stretches. It is a choice that becomes a part of the assumption ("within 500 ppm of this"), so floating
-//! point decides; `steered` publishes it.
+//! point decides.
 
 use crate::chain::Points;
 use crate::point::Point;

@@ -92,7 +92,9 @@ fn the_truth_lies_inside_against_a_switch() {
         let taken = format!("switch=52:54:00:12:34:0{peer}");
         let traced = scenario.join(host);
         let [traced, captured, written] = [&traced, &capture, &output].map(|path| path.to_str().unwrap());
-        let options = ["-q", "--reference", "switch", "--captured", &taken, "-o", written];
+        // A capture does not tell that nobody steers the clock of the switch; nobody does.
+        let options =
+            ["-q", "--reference", "switch", "--captured", &taken, "--clock", "switch=free", "-o", written];
         isochrone(&[&["sync"][..], &options, &[traced, captured]].concat());
         let judged = Command::new("python3")
             .arg(shared.join("tools/check_truth.py"))

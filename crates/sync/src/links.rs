@@ -7,6 +7,8 @@ use isochrone_clock::{
     Corridor, Infeasible, LinkData, LinkQuality, LinkReport, Point, Refusal, Side, Solution, Span,
 };
 
+use isochrone_clock::window::windows_per_link;
+
 use crate::artefact::MessageCounts;
 use crate::hosts::HostClock;
 use crate::input::Refused;
@@ -18,6 +20,8 @@ use crate::trusted::{HostLink, Trust};
 pub(crate) struct Links {
     pairs: BTreeMap<(usize, usize), Pair>,
     trust: Trust,
+    /// Windows of each corridor.
+    windows: usize,
 }
 
 #[derive(Debug, Default)]
@@ -28,15 +32,17 @@ struct Pair {
 }
 
 impl Links {
-    /// Of clocks that are one where they are trusted to be.
-    pub(crate) fn new(trust: Trust) -> Self {
-        Self { pairs: BTreeMap::new(), trust }
+    /// Of so many clocks, which are one where they are trusted to be.
+    pub(crate) fn new(trust: Trust, clocks: usize) -> Self {
+        Self { pairs: BTreeMap::new(), trust, windows: windows_per_link(clocks) }
     }
 
     /// Adds a message; `O(log n)` almost always.
     pub(crate) fn add(&mut self, message: Message) {
         let (a, b) = pair_of(message.sender, message.receiver);
-        let Pair { corridor, counts } = self.pairs.entry((a, b)).or_default();
+        let windows = self.windows;
+        let new = || Pair { corridor: Corridor::new().limited_to(windows), ..Pair::default() };
+        let Pair { corridor, counts } = self.pairs.entry((a, b)).or_insert_with(new);
         let count = if message.sender == a { &mut counts.a_to_b } else { &mut counts.b_to_a };
         let (sender, receiver) = (self.trust.group(message.sender), self.trust.group(message.receiver));
         let inserted = self.trust.shifted(message).is_some_and(|message| match sender.cmp(&receiver) {
@@ -53,7 +59,7 @@ impl Links {
     /// Adds what the matching counted beside the messages, and gives the clocks their final numbers: a clock without one
     /// has no events. Numbers keep the order of the clocks.
     pub(crate) fn finish(self, summary: &Summary, numbers: &[Option<usize>]) -> Self {
-        let Self { mut pairs, trust } = self;
+        let Self { mut pairs, trust, windows } = self;
         for (&(sender, receiver), found) in &summary.pairs {
             let counts = &mut pairs.entry(pair_of(sender, receiver)).or_default().counts;
             counts.ambiguous += found.ambiguous;
@@ -61,7 +67,7 @@ impl Links {
             counts.translated += found.translated;
         }
         let number = |((a, b), pair)| Some(((numbers[a]?, numbers[b]?), pair));
-        Self { pairs: pairs.into_iter().filter_map(number).collect(), trust: trust.kept(numbers) }
+        Self { pairs: pairs.into_iter().filter_map(number).collect(), trust: trust.kept(numbers), windows }
     }
 
     /// Which clocks are one.

@@ -116,7 +116,12 @@ pub(crate) fn contradicted(clocks: &[HostClock], assumptions: &[Vec<AssumptionEn
     let of_clock = |(clock, entries): (&HostClock, &Vec<AssumptionEntry>)| {
         let contradicted: Vec<&AssumptionEntry> = entries.iter().filter(|entry| entry.contradicted).collect();
         let first = contradicted.first()?;
-        let most = contradicted.iter().filter_map(|entry| entry.ppm).fold(0.0, f64::max);
+        // Without a number, the clock was set or stopped.
+        let most = contradicted.iter().map(|entry| entry.ppm.unwrap_or(f64::INFINITY)).fold(0.0, f64::max);
+        let allowed = match most.is_finite() {
+            true => format!("bounds allow for ± {} ppm", most.round()),
+            false => "it was set or stopped, or slewed faster than any kernel does".to_owned(),
+        };
         let more = match contradicted.len() - 1 {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -124,10 +129,8 @@ pub(crate) fn contradicted(clocks: &[HostClock], assumptions: &[Vec<AssumptionEn
         let (begin, end) = first.raw_ns;
         Some(format!(
             "{}: messages contradict what is assumed of its clock ({}) in 1 span of time{more}, first between {begin} and \
-             {end} ns of its own time; there, bounds allow for ± {} ppm",
-            clock.host,
-            first.why,
-            most.round()
+             {end} ns of its own time; there, {allowed}",
+            clock.host, first.why,
         ))
     };
     clocks.iter().zip(assumptions).filter_map(of_clock).collect()

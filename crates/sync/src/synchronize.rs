@@ -166,7 +166,7 @@ pub fn synchronize_messages(
     let named: Vec<HostClock> =
         names.into_iter().map(|(name, _)| HostClock::named(name, Vec::new())).collect();
     let choices = Choices::new(&named, &options.clocks)?;
-    let mut links = Links::new(Trust::new(&named, &options.trusted)?);
+    let mut links = Links::new(Trust::new(&named, &options.trusted)?, named.len());
     let mut spans = vec![None; named.len()];
     let mut told = 0;
     while let Some(message) = list.next() {
@@ -332,7 +332,7 @@ fn read(
         capture::beside(&inputs.captures, &mut captures, &traced);
     }
     let mut readers = capture::readers(&inputs.captures, clocks, &mut captures, progress);
-    let mut messages = Links::new(trust);
+    let mut messages = Links::new(trust, clocks.len());
     let streams_too = streams.iter_mut().map(|s| s as &mut dyn Source);
     let mut sources: Vec<&mut dyn Source> =
         streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn Source)).collect();

@@ -79,7 +79,8 @@ fn line(clock: &Clock, entry: &AssumptionEntry, last: bool) -> String {
         ("stepwise", Some(changes)) => {
             format!("constant between {}", figures::plural(changes, "possible change"))
         }
-        ("steered", _) => format!("steered by at most ± {}", steered()),
+        ("steered", _) if ppm.is_some() => format!("steered by at most ± {}", steered()),
+        _ if *contradicted && ppm.is_none() => "set, stopped or slewed at any rate".to_owned(),
         _ => format!("unknown, bounded as if steered by ± {}", steered()),
     };
     if !last {
@@ -87,8 +88,7 @@ fn line(clock: &Clock, entry: &AssumptionEntry, last: bool) -> String {
         text += &format!(" until {} on its clock (about {at})", happenings::seconds(*end));
     }
     if *contradicted {
-        let more = ppm.map_or_else(String::new, |ppm| format!(", ± {} is allowed for", figures::ppm(ppm)));
-        text += &format!(" (contradicted by messages{more})");
+        return format!("{text}, as messages show; otherwise: {why}");
     }
     format!("{text}: {why}")
 }

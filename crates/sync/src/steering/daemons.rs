@@ -69,14 +69,13 @@ pub(crate) const DAEMONS: [Daemon; 21] = [
 ];
 
 /// Programs that call `adjtimex` to ask how the clock stands, and change nothing.
-const READERS: [&str; 5] = [
+const READERS: [&str; 4] = [
     // Exports what the kernel says of the clock.
     "node_exporter",
     // Ask whether the clock is synchronized; systemd's own daemon for NTP is another program.
     "timedatectl",
     "systemd-timedat",
     // Shows what the kernel says of the clock.
-    "ntptime",
     // Talks to chronyd, which does the work.
     "chronyc",
 ];

@@ -1,6 +1,6 @@
 //! From what the traces of a host show to what is assumed of its clock: the table of [`super`].
 
-use isochrone_clock::{STEERED_PPM, Span, Steering};
+use isochrone_clock::{MAX_CHANGES, STEERED_PPM, Span, Steering};
 
 use super::daemons::{self, Comm, DAEMONS, Means};
 use super::evidence::{self, APART_NS, List, Recording, StreamEvidence};
@@ -49,6 +49,13 @@ pub(crate) fn decide(origin: Origin, traces: Vec<Vec<StreamEvidence>>, span: Spa
     verdict.regimes.reverse();
     verdict.regimes.sort_by_key(|regime| regime.from);
     verdict.regimes.dedup_by_key(|regime| regime.from);
+    if verdict.changes.len() > MAX_CHANGES {
+        for regime in verdict.regimes.iter_mut().filter(|regime| regime.steering == Steering::Stepwise) {
+            regime.steering = STEERED;
+            regime.why += ", but that is too often to tell them apart";
+        }
+        verdict.changes.clear();
+    }
     verdict
 }
 
@@ -88,8 +95,7 @@ fn of_recording(recording: &Recording, span: Span, verdict: &mut Verdict) {
         && judged.has_daemon(Means::Calls)
         && !judged.has_daemon(Means::Kernel)
     {
-        let lack =
-            Lack { calls: !recording.calls_traced, switches: !recording.switches, ..Lack::default() };
+        let lack = Lack { calls: !recording.calls_traced, switches: !recording.switches, ..Lack::default() };
         verdict.lack = verdict.lack.or(Some(lack).filter(|lack| *lack != Lack::default()));
     }
 }

@@ -140,7 +140,8 @@ impl Verdict {
         AssumptionEntry {
             raw_ns: (raw.begin, raw.end),
             kind: kind.to_owned(),
-            ppm: (is_contradicted || limit(steering).is_some()).then_some(ppm),
+            // Where a clock was set or stopped there is no limit.
+            ppm: (is_contradicted || limit(steering).is_some()).then_some(ppm).filter(|ppm| ppm.is_finite()),
             changes: (steering == Steering::Stepwise).then(changes),
             why: self.at(raw.begin).why.clone(),
             contradicted: is_contradicted,
