@@ -30,9 +30,11 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
+    /// What the rate can be at any instant.
     pub(crate) fn rates(self) -> RateRange {
         match self {
-            Self::Constant { rates, .. } | Self::Within(rates) => rates,
+            Self::Constant { rates, wander } => rates.widened(wander),
+            Self::Within(rates) => rates,
         }
     }
 }
@@ -248,12 +250,15 @@ impl Chain {
                 let at = after.saturating_sub(1);
                 let leg = &self.legs[at];
                 let x = leg.backward.at(side, y);
+                // If it is in a leg before, it is before this one: a bound that rounding put there is none.
+                let x = x.map(|x| if at == 0 { x } else { x.max(leg.leg.x.begin) });
                 if at == last { x } else { Some(x.map_or(leg.leg.x.end, |x| x.min(leg.leg.x.end))) }
             }
             Side::Lower => {
                 let at = self.legs.partition_point(|l| l.begin.1.is_some_and(|hi| hi < y)).saturating_sub(1);
                 let leg = &self.legs[at];
                 let x = leg.backward.at(side, y);
+                let x = x.map(|x| if at == last { x } else { x.min(leg.leg.x.end) });
                 if at == 0 { x } else { Some(x.map_or(leg.leg.x.begin, |x| x.max(leg.leg.x.begin))) }
             }
         }
@@ -269,3 +274,6 @@ impl Chain {
         all
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -10,6 +10,7 @@ use crate::exact::{ceil_div, floor_div};
 use crate::hull::Side;
 use crate::point::Point;
 use crate::slope::Slope;
+use crate::wander::Wander;
 
 /// Units of a rate in 1: parts per trillion.
 const ONE: i128 = 1_000_000_000_000;
@@ -48,6 +49,13 @@ impl RateRange {
         Some((slope(self.min.max(1))?, slope(self.max?)?))
     }
 
+    /// All rates about those of the range that wander by so much, of either clock's time.
+    pub(crate) fn widened(self, wander: Wander) -> Self {
+        let by = |rate: i128| ceil_div((wander.rate() * ONE as f64).ceil() as i128 * rate.max(ONE), ONE);
+        let max = self.max.map(|max| (max + by(max)).min(MAX_RATE.max(max)));
+        Self { min: (self.min - by(self.max.unwrap_or(self.min))).max(0), max }
+    }
+
     /// Rates of either.
     pub(crate) fn or(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.zip(other.max).map(|(a, b)| a.max(b)) }
@@ -55,7 +63,8 @@ impl RateRange {
 
     /// Rates of the inverse relation, outward.
     pub(crate) fn recip(self) -> Self {
-        let min = self.max.map_or(0, |max| floor_div(ONE * ONE, max));
+        // What rises faster than a clock does at least rises by as much as a clock can.
+        let min = self.max.map_or(0, |max| floor_div(ONE * ONE, max).min(MAX_RATE));
         let max = (self.min > 0).then(|| ceil_div(ONE * ONE, self.min));
         Self { min, max: max.filter(|&max| max <= MAX_RATE) }
     }

@@ -134,10 +134,11 @@ pub(crate) fn without(points: &Points, gone: &[(Side, Point)]) -> Points {
 /// The messages as residuals of the usual rate, and how far these may move.
 struct Field<'p> {
     points: &'p Points,
-    /// (b − line, what it can have risen by since the first message, what it can have fallen by), ns, by upper point.
-    upper: Vec<[f64; 3]>,
+    /// (b − line, what it can have risen by since the first message, what it can have fallen by, how much of a's time was spent
+    /// in spans in which it can do anything), ns, by upper point.
+    upper: Vec<[f64; 4]>,
     /// The same by lower point.
-    lower: Vec<[f64; 3]>,
+    lower: Vec<[f64; 4]>,
 }
 
 impl<'p> Field<'p> {
@@ -162,21 +163,24 @@ impl<'p> Field<'p> {
                 _ => (base, base),
             }
         };
-        let mut steps: Vec<(i64, f64, f64, f64, f64)> = Vec::with_capacity(borders.len());
+        // (from, (rise, fall, in any) until there, the same per ns from there on).
+        let mut steps: Vec<(i64, [f64; 3], [f64; 3])> = Vec::with_capacity(borders.len());
+        let further = |from: [f64; 3], by: [f64; 3], run: f64| [0, 1, 2].map(|i| from[i] + by[i] * run);
         for &border in &borders {
             let (up, down) = limits(border);
-            let (rise, fall) = steps.last().map_or((0.0, 0.0), |&(from, rise, fall, up, down)| {
+            let until = steps.last().map_or([0.0; 3], |&(from, until, by)| {
                 let run = if from < origin.x { (border - origin.x) as f64 } else { (border - from) as f64 };
-                (rise + up * run, fall + down * run)
+                further(until, by, run)
             });
-            steps.push((border, rise, fall, up, down));
+            let any = f64::from(u8::from(excess.any.iter().any(|s| s.begin <= border && border < s.end)));
+            steps.push((border, until, [up, down, any]));
         }
         let residual = |p: &Point| {
             let at = steps.partition_point(|s| s.0 <= p.x).saturating_sub(1);
-            let (from, rise, fall, up, down) = steps[at];
-            let run = (p.x - from.max(origin.x)) as f64;
+            let (from, until, by) = steps[at];
+            let [rise, fall, any] = further(until, by, (p.x - from.max(origin.x)) as f64);
             let line = usual.rate * (p.x - origin.x) as f64;
-            [(p.y - origin.y) as f64 - line, rise + up * run, fall + down * run]
+            [(p.y - origin.y) as f64 - line, rise, fall, any]
         };
         let (upper, lower) =
             (points.upper.iter().map(residual).collect(), points.lower.iter().map(residual).collect());
@@ -184,13 +188,18 @@ impl<'p> Field<'p> {
     }
 
     fn excludes(&self, lower: usize, upper: usize) -> bool {
-        let ([l, l_rise, l_fall], [u, u_rise, u_fall]) = (self.lower[lower], self.upper[upper]);
+        let ([l, l_rise, l_fall, l_any], [u, u_rise, u_fall, u_any]) = (self.lower[lower], self.upper[upper]);
+        let (first, last) = (self.points.lower[lower], self.points.upper[upper]);
+        if last.x < first.x && l_any > u_any {
+            // It was set forward in between, by as much as it takes.
+            return false;
+        }
+        if last.x >= first.x && u_any - l_any >= (last.x - first.x) as f64 {
+            // At one instant, or while it may have stood still: only going back is impossible.
+            return first.y > last.y;
+        }
         // Half a nanosecond: better once too often than a contradiction that only exact numbers see.
-        let reach = if self.points.upper[upper].x <= self.points.lower[lower].x {
-            l_rise - u_rise
-        } else {
-            u_fall - l_fall
-        };
+        let reach = if last.x < first.x { l_rise - u_rise } else { u_fall - l_fall };
         l - u > reach - 0.5
     }
 
@@ -215,12 +224,12 @@ impl<'p> Field<'p> {
             };
             terms.scan(f64::INFINITY, next).collect::<Vec<f64>>()
         };
-        let before = least(&mut self.upper.iter().map(|[u, rise, _]| u - rise));
-        let mut after = least(&mut self.upper.iter().rev().map(|[u, _, fall]| u + fall));
+        let before = least(&mut self.upper.iter().map(|[u, rise, ..]| u - rise));
+        let mut after = least(&mut self.upper.iter().rev().map(|[u, _, fall, _]| u + fall));
         after.reverse();
         let mut found = Vec::new();
         for (lower, p) in lowers.iter().enumerate() {
-            let [l, rise, fall] = self.lower[lower];
+            let [l, rise, fall, _] = self.lower[lower];
             let next = uppers.partition_point(|u| u.x <= p.x);
             let take = if several { NEAR } else { 1 };
             if next > 0 && l - rise > before[next - 1] - 0.5 {
@@ -284,3 +293,6 @@ pub(crate) fn merge(spans: &mut Vec<Span>) {
         meets
     });
 }
+
+#[cfg(test)]
+mod tests;

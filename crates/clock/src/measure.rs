@@ -42,37 +42,37 @@ pub(crate) fn rate_change(corridor: &Corridor, band: SlopeBand) -> f64 {
     SAFETY * by_length(corridor, band).iter().map(|fits| half_range(fits, SURE)).fold(0.0, f64::max)
 }
 
-/// Whether the rate was surely seen to leave its middle by more than it may wander: in more than some fits, or in some where the
-/// clock is farther from the line than such a wander can bring it.
+/// Whether the rate was surely seen to leave its middle by more than it may wander: in more than some fits, or because the clock
+/// is farther from the line than such a wander can bring it.
 pub(crate) fn exceeds(
     corridor: &Corridor,
     band: SlopeBand,
     wander: Wander,
     line: Option<&PairEstimate>,
 ) -> bool {
-    let is_far = line.is_none_or(|line| is_beyond(corridor, band, wander, line));
-    let outliers = |count: usize| match is_far {
-        true => usize::from(count >= MIN_SCATTERED),
-        false => (count as f64 * OUTLIERS).ceil() as usize,
-    };
-    by_length(corridor, band).iter().any(|fits| {
-        // Of many fits some are off: what the clock did shows in more.
-        let edge = |sign: f64| {
-            let mut ends: Vec<f64> = fits.iter().map(|f| sign * rate(f) - CERTAIN * error(f)).collect();
-            ends.sort_by(|a, b| b.total_cmp(a));
-            ends.get(outliers(fits.len())).copied().unwrap_or(f64::NEG_INFINITY)
-        };
-        f64::midpoint(edge(1.0), edge(-1.0)) > wander.rate()
-    })
+    line.is_some_and(|line| is_beyond(corridor, band, wander, line))
+        || by_length(corridor, band).iter().any(|fits| {
+            // Of many fits some are off: what the clock did shows in more.
+            let outliers = (fits.len() as f64 * OUTLIERS).ceil() as usize;
+            let edge = |sign: f64| {
+                let mut ends: Vec<f64> = fits.iter().map(|f| sign * rate(f) - CERTAIN * error(f)).collect();
+                ends.sort_by(|a, b| b.total_cmp(a));
+                ends.get(outliers).copied().unwrap_or(f64::NEG_INFINITY)
+            };
+            f64::midpoint(edge(1.0), edge(-1.0)) > wander.rate()
+        })
 }
 
-/// Whether fits to eighths of the time lie farther from a line than a rate within ± `wander` of a constant can bring them: by a
-/// quarter of what it makes over all of the time.
+/// Whether fits to parts of the time surely lie farther from a line than a rate within ± `wander` of a constant can bring them: by
+/// a quarter of what it makes over all of the time.
 fn is_beyond(corridor: &Corridor, band: SlopeBand, wander: Wander, line: &PairEstimate) -> bool {
     let Some((begin, end)) = corridor.x_range() else { return false };
     let most = wander.rate() * (end - begin) as f64 / 4.0;
-    let apart = |f: &Stretch| (f.line.at(f.middle) as f64 - line.at(f.middle) as f64).abs();
-    stretches(corridor, band, 8, 1).iter().any(|f| apart(f) > most)
+    let apart = |f: &Stretch| {
+        let error = (VARIANCE_FACTOR * f.line.offset_variance(f.middle)).sqrt();
+        (f.line.at(f.middle) as f64 - line.at(f.middle) as f64).abs() - CERTAIN * error
+    };
+    [8, 16].into_iter().any(|part| stretches(corridor, band, part, 1).iter().any(|f| apart(f) > most))
 }
 
 /// A change of rate.

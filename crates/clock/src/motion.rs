@@ -5,7 +5,7 @@
 //! of `y` is brought to that of `x` by rough bounds, so that a known instant of `y` becomes a short span of `x` in which the
 //! change lies. Used for links by [`crate::steered`], and for a clock and its reference by [`crate::island`].
 
-use crate::assumption::{Assumptions, MAX_CHANGES, STEERED_PPM, Steering};
+use crate::assumption::{Assumptions, MAX_CHANGES, Regime, STEERED_PPM, Steering};
 use crate::chain::{Leg, Rule};
 use crate::envelope::RateRange;
 use crate::excess::{Excess, FASTEST, merge};
@@ -50,10 +50,7 @@ impl<'a> Motion<'a> {
 
     /// The most that the rate may leave the usual one anywhere, dimensionless.
     pub(crate) fn most(&self) -> f64 {
-        let of = |assumptions: &Assumptions| {
-            assumptions.regimes().iter().map(|regime| limit(regime.steering)).fold(0.0, f64::max)
-        };
-        (of(self.x) + of(self.y) + self.moved.unwrap_or(0.0)).max(self.wander.rate())
+        (most(self.x) + most(self.y) + self.moved.unwrap_or(0.0)).max(self.wander.rate())
     }
 
     /// One leg for all times, in which the rate may be anything within the widest limits, but for the spans of an excess.
@@ -77,9 +74,11 @@ impl<'a> Motion<'a> {
         };
         let at = |t: i64| Span { begin: t, end: t };
         let changes = |assumptions: &Assumptions| -> Vec<Span> {
-            let known = |s: &&Span| {
-                assumptions.at(s.begin) == Steering::Stepwise || assumptions.at(s.end) == Steering::Stepwise
+            let begins = |s: &Span| {
+                let within = |regime: &&Regime| s.begin <= regime.from && regime.from <= s.end;
+                assumptions.regimes().iter().filter(within).any(|r| r.steering == Steering::Stepwise)
             };
+            let known = |s: &&Span| assumptions.at(s.begin) == Steering::Stepwise || begins(s);
             assumptions.changes().iter().filter(known).copied().collect()
         };
         let (of_x, of_y) = (changes(self.x), changes(self.y));
@@ -143,6 +142,11 @@ impl<'a> Motion<'a> {
     }
 }
 
+/// The most that the rate of a clock may be from its usual one at any time, dimensionless.
+pub(crate) fn most(assumptions: &Assumptions) -> f64 {
+    assumptions.regimes().iter().map(|regime| limit(regime.steering)).fold(0.0, f64::max)
+}
+
 /// How far the rate of a clock may be from its usual one, dimensionless.
 fn limit(steering: Steering) -> f64 {
     let ppm = match steering {
@@ -168,4 +172,29 @@ fn between(mut ends: Vec<i64>, rule: impl Fn(i64) -> Rule) -> Vec<Leg> {
         Leg { x, rule: rule(x.begin.midpoint(x.end)) }
     };
     ends.windows(2).map(leg).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A daemon that came and went within a span in which it may have changed the rate.
+    #[test]
+    fn a_change_around_a_whole_regime_counts() {
+        let regime = |from, steering| Regime { from, steering };
+        let regimes =
+            vec![regime(0, Steering::Free), regime(1000, Steering::Stepwise), regime(2000, Steering::Free)];
+        let known = Assumptions::new(regimes, vec![Span { begin: 900, end: 2100 }]).unwrap();
+        let free = Assumptions::default();
+        for (x, y) in [(&known, &free), (&free, &known)] {
+            let motion = Motion { x, y, moved: None, wander: Wander::NONE, prior: 500e-6 };
+            let usual = Usual { rate: 1.0, error: 0.0 };
+            let legs = motion.legs(usual, &Excess::default(), &[], |t| (Some(t), Some(t)));
+            assert!(legs.iter().all(|leg| {
+                let inside = leg.x.begin < 2100 && 900 < leg.x.end;
+                inside == matches!(leg.rule, Rule::Within(_))
+            }));
+            assert!(legs.windows(2).all(|pair| pair[0].x.end == pair[1].x.begin));
+        }
+    }
 }

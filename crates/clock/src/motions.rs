@@ -4,7 +4,7 @@
 use crate::chain::Leg;
 use crate::excess::{Excess, merge};
 use crate::island::IslandSolver;
-use crate::motion::Motion;
+use crate::motion::{Motion, most};
 use crate::placement::Placement;
 use crate::relation::{Guarantee, Relation};
 use crate::span::Span;
@@ -91,6 +91,10 @@ fn along_the_path(solver: &IslandSolver<'_>, clock: usize) -> (Usual, Option<f64
             let own = usual(relation);
             rate *= if at == link.a { own.rate } else { own.rate.recip() };
             error += own.error;
+            // What is usual of a clock in between is what it was while it talked to the one, or to the other.
+            if nearer != island.reference {
+                error += 2.0 * most(&solver.assumptions[nearer]) * rate;
+            }
             moved = match (moved, relation.moved()) {
                 (Some(a), Some(b)) => Some(a + b),
                 (one, other) => one.or(other),

@@ -51,8 +51,12 @@ enum Gap {
 impl<'l> Outline<'l> {
     /// Of what is known at some instants, by these.
     pub(crate) fn new(known: &[Known], legs: &'l [Leg]) -> Self {
-        let mut latest: Vec<(i64, i64)> = known.iter().filter_map(|k| Some((k.1?, k.0))).collect();
-        let mut earliest: Vec<(i64, i64)> = known.iter().filter_map(|k| Some((k.2?, k.0))).collect();
+        // Bounds reach farther than times do; where a clock cannot be, they say nothing.
+        let most = crate::MAX_ABS_NS;
+        let early = |k: &Known| Some((k.1.filter(|raw| *raw >= -most)?.min(most), k.0));
+        let late = |k: &Known| Some((k.2.filter(|raw| *raw <= most)?.max(-most), k.0));
+        let mut latest: Vec<(i64, i64)> = known.iter().filter_map(early).collect();
+        let mut earliest: Vec<(i64, i64)> = known.iter().filter_map(late).collect();
         // Clocks do not go back: of several that lie out of order, the tighter counts.
         let mut most = i64::MIN;
         for point in &mut latest {
@@ -68,7 +72,43 @@ impl<'l> Outline<'l> {
         earliest.reverse();
         earliest.dedup_by_key(|p| p.0);
         earliest.reverse();
-        Self { latest, earliest, legs }
+        let mut outline = Self { latest, earliest, legs };
+        outline.settle();
+        outline
+    }
+
+    /// Tightens every point by its neighbours. Only then does a bound rise from each point to the next, and rows need not be
+    /// lowered to the ones behind them, which lines between them would not survive.
+    fn settle(&mut self) {
+        let rates = |left: i64, right: i64| match self.gap(left, right) {
+            Gap::Within(rates) => rates,
+            // Of constant rates it is not asked which.
+            Gap::Constant(..) => RateRange::ANY,
+        };
+        let (mut latest, mut earliest) = (self.latest.clone(), self.earliest.clone());
+        for i in (1..latest.len()).rev() {
+            let (left, right) = (latest[i - 1], latest[i]);
+            let least = rates(left.0, right.0).least(right.0 - left.0);
+            latest[i - 1].1 = left.1.min(limit_128(right.1 as i128 - least));
+        }
+        for i in 1..latest.len() {
+            let (left, right) = (latest[i - 1], latest[i]);
+            if let Some(most) = rates(left.0, right.0).most(right.0 - left.0) {
+                latest[i].1 = right.1.min(limit_128(left.1 as i128 + most));
+            }
+        }
+        for i in 1..earliest.len() {
+            let (left, right) = (earliest[i - 1], earliest[i]);
+            let least = rates(left.0, right.0).least(right.0 - left.0);
+            earliest[i].1 = right.1.max(limit_128(left.1 as i128 + least));
+        }
+        for i in (1..earliest.len()).rev() {
+            let (left, right) = (earliest[i - 1], earliest[i]);
+            if let Some(most) = rates(left.0, right.0).most(right.0 - left.0) {
+                earliest[i - 1].1 = left.1.max(limit_128(right.1 as i128 - most));
+            }
+        }
+        (self.latest, self.earliest) = (latest, earliest);
     }
 
     /// Instants of the reference at which more would be known of the clock within `span` (its raw time), most worth first: how
@@ -134,6 +174,9 @@ impl<'l> Outline<'l> {
         for pair in self.earliest.windows(2) {
             times.extend(self.bends(pair[0], pair[1], false).into_iter().filter(inside));
         }
+        // Beyond the points nothing is known at once, not little by little.
+        times.extend(self.latest.last().map(|p| p.0 + 1).filter(inside));
+        times.extend(self.earliest.first().map(|p| p.0 - 1).filter(inside));
         times.sort_unstable();
         times.dedup();
         let row = |raw: i64| {
@@ -345,3 +388,6 @@ fn limited(time: i64) -> i64 {
 fn limit_128(time: i128) -> i64 {
     time.clamp(-(MAX_BOUND_NS as i128), MAX_BOUND_NS as i128) as i64
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,8 +18,6 @@ use crate::span::Span;
 use crate::suspect::{Reason, Suspect};
 use crate::usual::Usual;
 
-/// A leg is faster than what is assumed if its limit is beyond the usual one by so much.
-const BEYOND: f64 = 1.5;
 /// Legs are loosened so often before everything is.
 const MAX_LOOSENED: usize = 256;
 
@@ -30,8 +28,6 @@ pub(crate) struct Steered {
     /// What rates are usual, and how far they may leave them by what is assumed, dimensionless.
     pub(crate) usual: Usual,
     pub(crate) by: f64,
-    /// The most that any leg of constant rate has, dimensionless.
-    limit: f64,
     pub(crate) excess: Excess,
     /// Spans of a's time in which messages contradict that the rate is constant.
     pub(crate) contradicted: Vec<Span>,
@@ -78,7 +74,6 @@ pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) 
         chain,
         usual,
         by,
-        limit: by.max(motion.prior),
         excess,
         contradicted,
         suspects: gone.into_iter().map(suspect).collect(),
@@ -103,12 +98,12 @@ impl Steered {
     /// Spans of a's time, in [`crate::envelope`]'s sense: where the rate is faster than what is assumed, where it is anything,
     /// and where it is not constant though that was assumed.
     pub(crate) fn looser(&self) -> Looser {
-        let usual = self.usual.rate * (1.0 + BEYOND * self.limit) + self.usual.error;
+        let fast = range_around(self.usual, FASTEST).rates().1;
         let mut found = Looser { excess: Excess::default(), contradicted: self.contradicted.clone() };
         for leg in self.chain.legs() {
             match leg.rule {
                 Rule::Within(RateRange::ANY) => found.excess.any.push(leg.x),
-                rule if rule.rates().rates().1 > usual => found.excess.fast.push(leg.x),
+                rule if rule.rates().rates().1 >= fast => found.excess.fast.push(leg.x),
                 _ => {}
             }
         }

@@ -1,5 +1,7 @@
 //! Simulated clusters with a known truth, shared by the tests of networks.
 
+#![allow(dead_code)] // Not every test uses all of it.
+
 use isochrone_clock::{Corridor, LinkData, Network, Span};
 
 /// A small linear congruential generator (Knuth's MMIX constants): the same numbers everywhere.
