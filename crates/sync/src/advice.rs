@@ -38,29 +38,29 @@ pub(crate) fn for_hosts(clocks: &[HostClock], traffic: &[Traffic], verdicts: &[V
 
 /// What would tell who steers the clock.
 fn on_steering(clock: &HostClock, lack: Lack) -> Advice {
+    let hosts = vec![clock.host.clone()];
+    let untraced = match lack {
+        Lack::Traced(untraced) => untraced,
+        Lack::Constancy => {
+            let missing = "a time daemon has the kernel change the rate of the clock at any time, which makes bounds wider; \
+                           they are tighter with chronyd, whose calls can be traced, with more messages, and best while no \
+                           daemon runs";
+            return Advice { hosts, missing: missing.to_owned(), commands: Vec::new() };
+        }
+    };
     let wanted = [
-        (lack.list, "lttng enable-event --kernel 'lttng_statedump_*'   # who is there"),
+        (untraced.list, "lttng enable-event --kernel 'lttng_statedump_*'   # who is there"),
         // Of these two one is enough where a list is.
-        (lack.switches && lack.calls, "lttng enable-event --kernel sched_switch   # who runs"),
-        (lack.calls, "lttng enable-event --kernel --syscall clock_adjtime,adjtimex   # who sets the clock"),
+        (untraced.switches && untraced.calls, "lttng enable-event --kernel sched_switch   # who runs"),
+        (
+            untraced.calls,
+            "lttng enable-event --kernel --syscall clock_adjtime,adjtimex   # who sets the clock",
+        ),
     ];
     let commands = wanted.iter().filter(|(lacks, _)| *lacks).map(|(_, command)| (*command).to_owned());
-    if lack.constancy {
-        return Advice {
-            hosts: vec![clock.host.clone()],
-            missing: "a time daemon has the kernel change the rate of the clock at any time, which makes bounds wider; they \
-                      are tighter with chronyd, whose calls can be traced, with more messages, and best while no daemon runs"
-                .to_owned(),
-            commands: Vec::new(),
-        };
-    }
-    Advice {
-        hosts: vec![clock.host.clone()],
-        missing: "the traces do not tell well enough who steers the clock, which makes bounds wider; --clock HOST=free \
-                  declares that nobody does"
-            .to_owned(),
-        commands: commands.collect(),
-    }
+    let missing = "the traces do not tell well enough who steers the clock, which makes bounds wider; --clock HOST=free \
+                   declares that nobody does";
+    Advice { hosts, missing: missing.to_owned(), commands: commands.collect() }
 }
 
 fn for_host(clock: &HostClock, traffic: &[Traffic]) -> Option<Advice> {

@@ -37,7 +37,7 @@ pub use facts::{StreamFacts, Tally, TraceFacts};
 pub use input::{InputTrace, Inputs, Refused};
 pub use options::Options;
 pub use rounds::{Source, match_sources};
-pub use steering::{ClockChoice, Lack};
+pub use steering::{ClockChoice, Lack, Untraced};
 pub use synchronize::{Outcome, SyncError, synchronize, synchronize_messages};
 
 /// Told how many bytes of the traces have been read since the last call; called from several threads.

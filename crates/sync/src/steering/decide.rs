@@ -4,7 +4,7 @@ use isochrone_clock::{MAX_CHANGES, STEERED_PPM, Span, Steering};
 
 use super::daemons::{self, Comm, DAEMONS, Means};
 use super::evidence::{self, APART_NS, List, Recording, StreamEvidence};
-use super::verdict::{Lack, Reasoned, Verdict, rank};
+use super::verdict::{Lack, Reasoned, Untraced, Verdict, rank};
 
 /// Where what is known of a clock comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub(crate) fn decide(origin: Origin, traces: Vec<Vec<StreamEvidence>>, span: Spa
     };
     let recordings = evidence::recordings(traces);
     if recordings.is_empty() {
-        let lack = Lack { list: true, switches: true, calls: true, constancy: false };
+        let lack = Untraced { list: true, switches: true, calls: true }.lack();
         let unknown = Verdict::always(Steering::Unknown, nothing.to_owned());
-        return Verdict { lack: (origin == Origin::Traces).then_some(lack), ..unknown };
+        return Verdict { lack: lack.filter(|_| origin == Origin::Traces), ..unknown };
     }
     let mut verdict = Verdict { regimes: Vec::new(), changes: Vec::new(), lack: None };
     let mut known = span.begin;
@@ -85,18 +85,18 @@ fn of_recording(recording: &Recording, span: Span, verdict: &mut Verdict) {
     if verdict.regimes.iter().any(|regime| regime.steering == Steering::Stepwise) {
         verdict.changes.extend(judged.changes());
         // Runs are more than calls.
-        let lack = Lack { calls: !recording.calls_traced, ..Lack::default() };
-        verdict.lack = verdict.lack.or(Some(lack).filter(|lack| *lack != Lack::default()));
+        let missing = Untraced { calls: !recording.calls_traced, ..Untraced::default() };
+        verdict.lack = verdict.lack.or(missing.lack());
     }
     if judged.has_daemon(Means::Kernel) {
-        verdict.lack = verdict.lack.or(Some(Lack { constancy: true, ..Lack::default() }));
+        verdict.lack = verdict.lack.or(Some(Lack::Constancy));
     }
     if let Some(Reasoned { steering: STEERED, .. }) = weakest
         && judged.has_daemon(Means::Calls)
         && !judged.has_daemon(Means::Kernel)
     {
-        let lack = Lack { calls: !recording.calls_traced, switches: !recording.switches, ..Lack::default() };
-        verdict.lack = verdict.lack.or(Some(lack).filter(|lack| *lack != Lack::default()));
+        let missing = Untraced { calls: !recording.calls_traced, switches: !recording.switches, list: false };
+        verdict.lack = verdict.lack.or(missing.lack());
     }
 }
 
@@ -136,8 +136,7 @@ impl<'r> Judged<'r> {
     fn nobody(&self) -> (Reasoned, Option<Lack>) {
         let Recording { list, switches, calls_traced, .. } = *self.recording;
         let lossless = self.recording.losses.is_empty();
-        let missing =
-            Lack { list: list == List::None, switches: !switches, calls: !calls_traced, constancy: false };
+        let missing = Untraced { list: list == List::None, switches: !switches, calls: !calls_traced };
         let (steering, why) = match list {
             List::None if switches => (Steering::Unknown, "no list of processes is traced"),
             List::None => {
@@ -161,7 +160,7 @@ impl<'r> Judged<'r> {
             ),
         };
         let base = Reasoned { from: self.span.begin, steering, why: why.to_owned() };
-        (base, (steering == Steering::Unknown).then_some(missing))
+        (base, missing.lack().filter(|_| steering == Steering::Unknown))
     }
 
     /// Since when a program can have been there that was not in the first list and was seen at `first`.

@@ -35,6 +35,6 @@ pub(crate) use choice::Choices;
 pub use choice::ClockChoice;
 pub(crate) use decide::Origin;
 pub(crate) use evidence::StreamEvidence;
-pub use verdict::Lack;
 pub(crate) use verdict::Verdict;
+pub use verdict::{Lack, Untraced};
 pub(crate) use watch::SteeringWatch;

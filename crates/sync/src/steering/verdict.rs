@@ -5,17 +5,31 @@ use isochrone_clock::{Assumed, Assumptions, ClockError, Regime, STEERED_PPM, Spa
 
 use crate::artefact::AssumptionEntry;
 
-/// What a host's traces lack for a stronger assumption.
+/// What stands in the way of a stronger assumption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// The traces could tell more.
+    Traced(Untraced),
+    /// A daemon is there that has the kernel change the rate at any time.
+    Constancy,
+}
+
+/// What a host's traces do not hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lack {
+pub struct Untraced {
     /// No complete list of processes.
     pub list: bool,
     /// No `sched_switch`.
     pub switches: bool,
     /// Calls of `adjtimex` and `clock_adjtime` are not traced.
     pub calls: bool,
-    /// A daemon is there that has the kernel change the rate at any time.
-    pub constancy: bool,
+}
+
+impl Untraced {
+    /// What is lacking; `None` where all is there.
+    pub(crate) fn lack(self) -> Option<Lack> {
+        (self != Self::default()).then_some(Lack::Traced(self))
+    }
 }
 
 /// From some time on, something is assumed for a reason.

@@ -63,16 +63,6 @@ impl Scenario {
         interpolate(&turned, common)
     }
 
-    /// Raw times at which a clock was read.
-    pub fn samples(&self, host: usize) -> Vec<i64> {
-        self.hosts[host].samples.iter().map(|s| s.0).collect()
-    }
-
-    /// How far a reading of a clock can be wrong, ns.
-    pub fn slack(&self, host: usize) -> i64 {
-        self.hosts[host].slack
-    }
-
     /// Holds all clocks of a solution against the truth at all samples.
     pub fn hold(&self, solution: &Solution) -> Held {
         let mut held = Held { samples: 0, outside: 0, error: 0 };
