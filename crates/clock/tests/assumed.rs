@@ -42,12 +42,10 @@ impl Clock {
             }
             let old = rate;
             match kind {
-                0 => {}
                 1 if rng.below(30) == 0 => rate = away(rng),
-                1 => {}
                 // Slowly this way and that, or anything at any time.
                 2 if step >= slow => (rate, slow) = (away(rng), step + 1 + rng.below(60) as i64),
-                2 => {}
+                0..=2 => {}
                 _ => rate = away(rng),
             }
             if kind == 1 && rate != old {
