@@ -245,13 +245,10 @@ fn corner(all: &[(Vec<f64>, f64)], chosen: &[usize]) -> Option<Vec<f64>> {
         if m[i][i].abs() < 1e-9 {
             return None;
         }
-        for r in 0..n {
-            if r != i {
-                let factor = m[r][i] / m[i][i];
-                for c in i..=n {
-                    m[r][c] -= factor * m[i][c];
-                }
-            }
+        let row = m[i].clone();
+        for (_, other) in m.iter_mut().enumerate().filter(|(r, _)| *r != i) {
+            let factor = other[i] / row[i];
+            other.iter_mut().zip(&row).skip(i).for_each(|(own, from)| *own -= factor * from);
         }
     }
     Some((0..n).map(|i| m[i][n] / m[i][i]).collect())
@@ -343,7 +340,9 @@ proptest! {
             return Ok(());
         }
         let mut borders = vec![0];
-        all.iter().for_each(|leg| borders.push(borders[borders.len() - 1] + leg.3 * UNIT));
+        for leg in &all {
+            borders.push(borders[borders.len() - 1] + leg.3 * UNIT);
+        }
         let limits: Vec<(f64, f64)> = all.iter().map(|l| ((l.0 - l.1) as f64 / 1e5, (l.0 + l.2) as f64 / 1e5)).collect();
         let x = (share * truth.end as f64) as i64;
         let (least, most) = by_corners(&points, &borders, &limits, x).unwrap();
