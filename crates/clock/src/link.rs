@@ -164,6 +164,10 @@ impl Link {
                     false => LinkQuality::Incomplete,
                 };
                 link.relation = Relation::new(pieces.list, 0);
+                // Clocks that run free need no more than few windows, whatever other links show of them.
+                if motion.is_free() && link.relation.as_ref().is_none_or(|r| r.moved().is_none()) {
+                    link.fine = None;
+                }
             }
             Err(why) => match least_violation(&link.corridor, model, &why) {
                 Some((quality, piece, relaxed_by)) => {
