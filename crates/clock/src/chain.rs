@@ -5,8 +5,8 @@
 //! anything within a range at every instant ([`crate::envelope`]). The relation is continuous, so what is known where two legs
 //! meet holds for both: a forward pass brings to the end of each leg what it and all before it prove there, a backward pass
 //! what all after it prove. Both enter a leg as two more messages at its ends. Since the rates of different legs have nothing
-//! to do with each other, nothing else can pass from one to the next, and the bounds are the tightest that the assumptions
-//! allow, but for a rounding of a nanosecond a leg, outward.
+//! to do with each other, nothing else can pass from one to the next, and the bounds are the tightest that the rules of the
+//! legs allow, but for what the rounding of a nanosecond, outward, at the border of a leg becomes within it.
 //!
 //! `steered` decides what the legs are.
 

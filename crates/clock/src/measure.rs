@@ -24,7 +24,7 @@ const NO_ACCIDENT: f64 = 3.0;
 /// direction, both would move alike.
 const MORE_THAN_DELAYS: f64 = 2.0;
 /// That the rate wandered by more than the model allows is not believed of this share of the fits at either end.
-const OUTLIERS: f64 = 0.1;
+const OUTLIERS: f64 = 0.15;
 /// Fewer fits say nothing of how much they scatter.
 const MIN_SCATTERED: usize = 8;
 /// The rate changed by what is seen in stretches of some length, and in shorter ones it may have changed by more.

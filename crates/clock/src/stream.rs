@@ -109,7 +109,11 @@ impl Synchronizer {
         self.assumptions.push(Assumptions::default());
         let windows = windows_per_link(self.spans.len());
         for known in self.links.values_mut() {
+            let before = known.corridor.windows().len();
             known.corridor = std::mem::take(&mut known.corridor).limited_to(windows);
+            if known.corridor.windows().len() < before {
+                known.judged = None;
+            }
         }
         self.solution = None;
         self.spans.len() - 1

@@ -239,7 +239,8 @@ fn print_line(scenario: &str, clock: &Clock, judged: &Judged, direct: Option<f64
 /// Directories of the hosts, by name.
 fn hosts(scenario: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(scenario).unwrap().map(|entry| entry.unwrap().path());
-    let mut hosts: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    // Beside them lie the logs of what was done.
+    let mut hosts: Vec<PathBuf> = entries.filter(|path| path.is_dir() && !path.ends_with("logs")).collect();
     hosts.sort();
     hosts
 }
