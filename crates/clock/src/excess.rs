@@ -23,6 +23,8 @@ pub(crate) const FASTEST: f64 = 0.11;
 const BEYOND_ALL: f64 = 1e6;
 /// A span is widened by so many messages of either direction.
 const AROUND: usize = 2;
+/// No clock leaves and comes back within this time, ns.
+const THERE_AND_BACK_NS: i64 = 250_000_000;
 /// Rounds in which spans are widened; what is left then is no clock.
 const MAX_ROUNDS: usize = 64;
 
@@ -119,7 +121,18 @@ pub(crate) fn suspects(points: &Points, usual: Usual, by: f64, messages: u64) ->
             end: a.end.max(b.end),
         })
     };
-    found.retain(|suspect| !Excess::meets(&left, around(suspect)));
+    // Between messages far apart it may well leave and come back.
+    let is_near = |&(side, p): &(Side, Point)| {
+        let partners = || {
+            conflicts.iter().filter_map(move |c| match side {
+                Side::Upper => (points.upper[c.upper] == p).then(|| points.lower[c.lower].x),
+                Side::Lower => (points.lower[c.lower] == p).then(|| points.upper[c.upper].x),
+            })
+        };
+        let (before, after) = (partners().filter(|x| *x < p.x).max(), partners().filter(|x| *x > p.x).min());
+        before.zip(after).is_some_and(|(before, after)| after - before <= THERE_AND_BACK_NS)
+    };
+    found.retain(|suspect| is_near(suspect) && !Excess::meets(&left, around(suspect)));
     found
 }
 
