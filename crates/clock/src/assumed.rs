@@ -96,19 +96,19 @@ fn along(span: Span, assumptions: &Assumptions, moved: Option<f64>, shown: &[Sho
             _ => all.push(new),
         }
     }
+    if all.is_empty() {
+        // Seen at one instant.
+        all.push(between(span, assumptions, moved, shown));
+    }
     all
 }
 
 fn between(raw: Span, assumptions: &Assumptions, moved: Option<f64>, shown: &[Shown]) -> Assumed {
     let given = assumptions.at(raw.begin);
-    let own = match given {
-        Steering::Free | Steering::Stepwise => 0.0,
-        Steering::Steered { ppm } => f64::from(ppm),
-        Steering::Unknown => f64::from(STEERED_PPM),
-    };
+    let own = f64::from(given.limit_ppm().unwrap_or(0));
     let here = || shown.iter().filter(|s| s.raw.begin < raw.end && raw.begin < s.raw.end);
     let most = here().map(|s| s.ppm).fold(0.0, f64::max);
-    let is_constant = matches!(given, Steering::Free | Steering::Stepwise);
+    let is_constant = given.limit_ppm().is_none();
     let moved = moved.filter(|_| is_constant).map(|moved| moved * 1e6);
     if let Some(moved) = moved {
         let steering = Steering::Steered { ppm: moved.ceil() as u32 };

@@ -6,7 +6,7 @@
 //! (`isochrone-sync` does from its traces) and says so here; [`crate::joint`] and [`crate::stream`] take it from there.
 
 use crate::error::{ClockError, checked_time};
-use crate::span::Span;
+use crate::span::{Span, merge};
 
 /// The kernel's limit for the frequency that NTP may set, and for the rate of `adjtime`, ppm.
 pub const STEERED_PPM: u32 = 500;
@@ -31,6 +31,18 @@ pub enum Steering {
     },
     /// Nothing tells. What may be steered is bounded as if it was, by [`STEERED_PPM`].
     Unknown,
+}
+
+impl Steering {
+    /// How far the rate may be from the usual one at any time, ppm; `None` where it is constant, if only from one known change
+    /// to the next.
+    pub fn limit_ppm(self) -> Option<u32> {
+        match self {
+            Self::Free | Self::Stepwise => None,
+            Self::Steered { ppm } => Some(ppm),
+            Self::Unknown => Some(STEERED_PPM),
+        }
+    }
 }
 
 /// From some time on, something is assumed.
@@ -89,14 +101,7 @@ impl Assumptions {
                 return Err(ClockError::OutOfOrder { row });
             }
         }
-        changes.sort_unstable_by_key(|span| (span.begin, span.end));
-        changes.dedup_by(|later, earlier| {
-            let meets = later.begin <= earlier.end;
-            if meets {
-                earlier.end = earlier.end.max(later.end);
-            }
-            meets
-        });
+        merge(&mut changes);
         Ok(Self { regimes, changes })
     }
 

@@ -6,16 +6,15 @@
 //! there: long ones where the clock was left alone, short ones where it was not. It is put inside of the guarantee last.
 //! All of this is statistics: the guarantee knows nothing of it.
 
-use crate::chain::{Chain, Rule};
+use crate::chain::{Chain, Leg, Rule};
 use crate::corridor::Corridor;
 use crate::curve::Curve;
-use crate::excess::merge;
 use crate::folds::{MIN_MESSAGES_TO_STATE_ERROR, PairEstimate, VARIANCE_FACTOR, estimate};
 use crate::hull::Side;
 use crate::relation::Way;
 use crate::seesaw::{self, Seesaw, median};
 use crate::slope::{SlopeBand, SlopeRange};
-use crate::span::Span;
+use crate::span::{Span, merge};
 
 /// Rates that a stretch may have: never those of a longer one, which would bend short ones to it. ppm.
 const BAND_PPM: u32 = 200_000;
@@ -71,8 +70,8 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
         all = stretches(corridor, messages, SlopeRange::UNBOUNDED.closed()?);
     }
     // Between the known instants at which a rate is changed, it is constant.
-    let constant = chain.legs().filter(|leg| matches!(leg.rule, Rule::Constant { .. }));
-    let own = constant.filter_map(|leg| {
+    let constant: Vec<Leg> = chain.legs().filter(|leg| matches!(leg.rule, Rule::Constant { .. })).collect();
+    let own = constant.iter().filter_map(|leg| {
         let x = Span { begin: leg.x.begin.max(messages.begin), end: leg.x.end.min(messages.end) };
         (x != messages && x.begin < x.end).then_some(())?;
         let leg = fitted(corridor, x, 0, band)?;
@@ -83,8 +82,7 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
     let straight: Vec<&Stretch> = all.iter().filter(|s| s.is_straight()).collect();
     let noise = noises(&straight);
     // A line through stretches with known changes of the rate is less sure than it looks.
-    let borders: Vec<i64> =
-        chain.legs().filter(|l| matches!(l.rule, Rule::Constant { .. })).map(|l| l.x.begin).collect();
+    let borders: Vec<i64> = constant.iter().map(|leg| leg.x.begin).collect();
     let changes: Vec<f64> = straight
         .iter()
         .map(|s| {

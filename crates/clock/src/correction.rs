@@ -135,6 +135,23 @@ impl Correction {
     }
 }
 
+/// The rates before the first and after the last of some knots, by time: those over the first and the last `near` ns, or a
+/// little more. `None` without knots.
+///
+/// # Errors
+/// Each by itself: the map does not rise there, or is one instant.
+pub(crate) fn end_rates(knots: &[(i64, i64)], near: i64) -> Option<[Result<Rate, ClockError>; 2]> {
+    let (first, last) = (*knots.first()?, *knots.last()?);
+    let after = knots.partition_point(|k| k.0 < first.0.saturating_add(near));
+    let before = knots.partition_point(|k| k.0 <= last.0.saturating_sub(near));
+    let after = knots.get(after).copied().unwrap_or(last);
+    let before = before.checked_sub(1).and_then(|at| knots.get(at)).copied().unwrap_or(first);
+    let rate = |from: (i64, i64), to: (i64, i64)| {
+        Rate::of(to.1 as i128 - from.1 as i128, to.0 as i128 - from.0 as i128)
+    };
+    Some([rate(first, after), rate(before, last)])
+}
+
 fn extrapolate(knot: (i64, i64), rate: Rate, raw: i64) -> i128 {
     (knot.1 as i128).saturating_add(rate.elapsed(raw as i128 - knot.0 as i128))
 }

@@ -4,7 +4,7 @@
 //! where each of them is surest, in its middle. The length of the stretches balances two errors: a short one has few
 //! messages, a long one cannot follow the clock. [`crate::relation`] makes these, [`crate::measure`] shares the fits.
 
-use crate::correction::Correction;
+use crate::correction::{Correction, end_rates};
 use crate::corridor::Corridor;
 use crate::folds::{MIN_MESSAGES_TO_STATE_ERROR, PairEstimate, VARIANCE_FACTOR, estimate};
 use crate::hull::Side;
@@ -123,13 +123,8 @@ impl Curve {
         let (length, messages) = (last.0 - first.0, forth.min(back));
         let enough = (length as f64 * MESSAGES_AT_END / messages.max(1) as f64) as i64;
         let near = (length / NEAR_END).max(enough).min(length / MOST_AT_END).max(1);
-        let after = knots[knots.partition_point(|k| k.0 < first.0 + near).min(knots.len() - 1)];
-        let before = knots[knots.partition_point(|k| k.0 <= last.0 - near).saturating_sub(1)];
-        let rate = |from: (i64, i64), to: (i64, i64)| {
-            Rate::of(to.1 as i128 - from.1 as i128, (to.0 as i128 - from.0 as i128).max(1))
-                .unwrap_or(Rate::ONE)
-        };
-        let map = Correction::new(knots, rate(first, after), rate(before, last)).ok()?;
+        let [before, after] = end_rates(&knots, near)?.map(|rate| rate.unwrap_or(Rate::ONE));
+        let map = Correction::new(knots, before, after).ok()?;
         let spread = Spread::Nodes(nodes.into_iter().map(|(x, _, v)| (x, v)).collect());
         Some(Self { map, spread, margin, is_statistical: messages >= MIN_MESSAGES_TO_STATE_ERROR })
     }

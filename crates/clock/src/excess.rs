@@ -12,7 +12,7 @@
 use crate::chain::Points;
 use crate::hull::Side;
 use crate::point::Point;
-use crate::span::Span;
+use crate::span::{Span, merge};
 use crate::suspect::{MAX_CONTRADICTIONS, MESSAGES_PER_CONTRADICTION};
 use crate::usual::Usual;
 
@@ -293,18 +293,6 @@ fn widened(points: &Points, span: Span) -> Span {
         begin: before(&points.upper).min(before(&points.lower)).min(span.begin),
         end: after(&points.upper).max(after(&points.lower)).max(span.end),
     }
-}
-
-/// Sorts spans and joins those that touch.
-pub(crate) fn merge(spans: &mut Vec<Span>) {
-    spans.sort_unstable_by_key(|s| (s.begin, s.end));
-    spans.dedup_by(|later, earlier| {
-        let meets = later.begin <= earlier.end;
-        if meets {
-            earlier.end = earlier.end.max(later.end);
-        }
-        meets
-    });
 }
 
 #[cfg(test)]

@@ -124,14 +124,23 @@ impl<'a> IslandSolver<'a> {
         };
         let rows: Vec<Vec<Row>> = self.members().map(|c| self.rows(c, &bounds[c], &placement)).collect();
         let corrections = self.corrections(&placement, &rows)?;
-        let mut solved = Vec::new();
-        for (clock, rows) in self.members().zip(&rows) {
+        Ok(Ok(self.solved(&corrections, &rows, &placement)?))
+    }
+
+    /// What is known of the clocks by their corrections and rows.
+    fn solved(
+        &self,
+        corrections: &[Correction],
+        rows: &[Vec<Row>],
+        placement: &Placement,
+    ) -> Result<Vec<Solved>, ClockError> {
+        let solved = |(clock, rows): (usize, &Vec<Row>)| {
             let correction = corrections[clock].clone();
-            let realistic = |raw: i64| self.realistic(clock, correction.apply(raw), &placement);
+            let realistic = |raw: i64| self.realistic(clock, correction.apply(raw), placement);
             let interval = published(rows, &correction, realistic)?;
-            solved.push(Solved { clock, interval, breaks: self.breaks[clock].clone(), correction });
-        }
-        Ok(Ok(solved))
+            Ok(Solved { clock, interval, breaks: self.breaks[clock].clone(), correction })
+        };
+        self.members().zip(rows).map(solved).collect()
     }
 
     pub(crate) fn members(&self) -> impl Iterator<Item = usize> + '_ {
@@ -161,14 +170,7 @@ impl<'a> IslandSolver<'a> {
         let guaranteed = self.island.relations().filter(|(_, r)| r.is_guaranteed());
         let links: Vec<&Link> = guaranteed.map(|(link, _)| link).collect();
         let corrections = repair::uninverted(corrections, &by_clock, self.island.reference, &links)?;
-        let mut solved = Vec::new();
-        for (clock, rows) in self.members().zip(&rows) {
-            let correction = corrections[clock].clone();
-            let realistic = |raw: i64| self.realistic(clock, correction.apply(raw), placement);
-            let interval = published(rows, &correction, realistic)?;
-            solved.push(Solved { clock, interval, breaks: self.breaks[clock].clone(), correction });
-        }
-        Ok(Ok(solved))
+        Ok(Ok(self.solved(&corrections, &rows, placement)?))
     }
 
     fn own_rows(&self) -> Vec<Row> {
@@ -179,27 +181,15 @@ impl<'a> IslandSolver<'a> {
     /// What all links together prove, per clock: at the instants given, and at more of them where that tells more.
     fn known(&self, motions: &Motions) -> Result<Vec<Vec<Known>>, Contradiction> {
         let asked = self.asked();
-        let clocks = self.spans.len();
-        let reach = Reach::new(clocks, self.island.links, |l| asked[l]);
+        let reach = Reach::new(self.spans.len(), self.island.links, |l| asked[l]);
         let reference = self.island.reference;
-        let at = |&instant: &i64| {
-            let earliest = reach.from(reference, instant, Side::Lower)?;
-            Ok((instant, earliest, reach.from(reference, instant, Side::Upper)?))
-        };
         let most = (INSTANTS_OF_ALL_LINKS / self.island.links.len().max(1)).clamp(MAX_ROWS, MAX_INSTANTS);
-        let mut known: Vec<Vec<Known>> = vec![Vec::new(); clocks];
+        let mut known: Vec<Vec<Known>> = vec![Vec::new(); self.spans.len()];
         let mut asked_at = 0;
         let mut next = self.instants.clone();
         for _ in 0..ROUNDS {
-            // In the order of the instants, so that it is always the same loop that is found first.
-            let found: Vec<Result<_, Contradiction>> = next.par_iter().map(at).collect();
+            self.ask(&reach, &next, &mut known)?;
             asked_at += next.len();
-            for found in found {
-                let (instant, earliest, latest) = found?;
-                for clock in self.members() {
-                    known[clock].push((instant, earliest[clock], latest[clock]));
-                }
-            }
             self.members().for_each(|clock| known[clock].sort_unstable_by_key(|k| k.0));
             let others: Vec<usize> = self.members().filter(|&c| c != reference).collect();
             let wanted =
@@ -296,22 +286,10 @@ impl<'a> IslandSolver<'a> {
     /// What all links together prove, per clock.
     fn bounds(&self) -> Result<Vec<Bounds>, Contradiction> {
         let asked = self.asked();
-        let clocks = self.spans.len();
-        let reach = Reach::new(clocks, self.island.links, |l| asked[l]);
+        let reach = Reach::new(self.spans.len(), self.island.links, |l| asked[l]);
         let reference = self.island.reference;
-        let at = |&instant: &i64| {
-            let earliest = reach.from(reference, instant, Side::Lower)?;
-            Ok((instant, earliest, reach.from(reference, instant, Side::Upper)?))
-        };
-        // In the order of the instants, so that it is always the same loop that is found first.
-        let found: Vec<Result<_, Contradiction>> = self.instants.par_iter().map(at).collect();
-        let mut known: Vec<Vec<Known>> = vec![Vec::new(); clocks];
-        for found in found {
-            let (instant, earliest, latest) = found?;
-            for clock in self.members() {
-                known[clock].push((instant, earliest[clock], latest[clock]));
-            }
-        }
+        let mut known: Vec<Vec<Known>> = vec![Vec::new(); self.spans.len()];
+        self.ask(&reach, &self.instants, &mut known)?;
         let of = |(clock, known): (usize, Vec<_>)| {
             let mut zones = self.zones[clock].clone();
             if clock != reference {
@@ -322,6 +300,29 @@ impl<'a> IslandSolver<'a> {
             Bounds::new(known.into_iter(), zones, Wander::of_rate(self.wander(clock).rate() * rate))
         };
         Ok(known.into_iter().enumerate().map(of).collect())
+    }
+
+    /// Adds what the links prove at some instants of the reference, per clock.
+    fn ask(
+        &self,
+        reach: &Reach<'_>,
+        instants: &[i64],
+        known: &mut [Vec<Known>],
+    ) -> Result<(), Contradiction> {
+        let reference = self.island.reference;
+        let at = |&instant: &i64| {
+            let earliest = reach.from(reference, instant, Side::Lower)?;
+            Ok((instant, earliest, reach.from(reference, instant, Side::Upper)?))
+        };
+        // In the order of the instants, so that it is always the same loop that is found first.
+        let found: Vec<Result<_, Contradiction>> = instants.par_iter().map(at).collect();
+        for found in found {
+            let (instant, earliest, latest) = found?;
+            for clock in self.members() {
+                known[clock].push((instant, earliest[clock], latest[clock]));
+            }
+        }
+        Ok(())
     }
 
     /// Which links to ask: all of a small island, of a large one the tree's and the narrowest of every clock.
@@ -376,7 +377,7 @@ impl<'a> IslandSolver<'a> {
             return Ok(repaired);
         }
         for (clock, rows) in self.members().zip(rows).filter(|&(c, _)| c != self.island.reference) {
-            corrections[clock] = within(&corrections[clock], rows)?;
+            corrections[clock] = repair::inside(&corrections[clock], rows)?;
         }
         Ok(corrections)
     }
@@ -413,25 +414,4 @@ impl<'a> IslandSolver<'a> {
         let error = 2.0 * (placement.variance(clock, instant) + hosts).sqrt();
         error.is_finite().then_some(error)
     }
-}
-
-/// A correction bent so that it stays inside the rows.
-fn within(correction: &Correction, rows: &[Row]) -> Result<Correction, ClockError> {
-    let knots = correction.knots().iter().map(|k| k.0).chain(rows.iter().map(|r| r.raw));
-    let mut times: Vec<i64> = knots.collect();
-    times.sort_unstable();
-    times.dedup();
-    let mut bent: Vec<(i64, i64)> = times.into_iter().map(|raw| (raw, correction.apply(raw))).collect();
-    for knot in &mut bent {
-        let at = rows.partition_point(|r| r.raw < knot.0);
-        let row = rows.get(at).filter(|r| r.raw == knot.0);
-        if let Some(row) = row {
-            knot.1 = knot.1.clamp(row.lo, row.hi);
-        }
-        knot.1 = knot.1.clamp(-crate::MAX_ABS_NS, crate::MAX_ABS_NS);
-    }
-    for i in 1..bent.len() {
-        bent[i].1 = bent[i].1.max(bent[i - 1].1);
-    }
-    Correction::new(bent, correction.rate_before(), correction.rate_after())
 }

@@ -21,6 +21,7 @@
 //! | [`margin`] | the line that stays farthest from all messages |
 //! | [`posterior`], [`folds`], `curve` | the likeliest line of a link, averaged over parts of the messages; bent where no line will do |
 //! | [`suspect`], `zone`, `measure` | messages that look wrong; where a clock was set; how much a rate was seen to change |
+//! | `left_out` | which of the messages that look wrong are left out |
 //! | `pieces`, `relation` | a link as pieces between breaks, each with bounds and estimate |
 //! | [`link`] | what a link is worth: accurate, incomplete, approximate, refused |
 //! | [`breaks`], `paths` | which clock was set; islands, references, the best paths |
@@ -65,6 +66,7 @@ pub mod folds;
 pub mod hull;
 pub mod interval;
 pub mod joint;
+mod left_out;
 pub mod link;
 pub mod margin;
 mod measure;

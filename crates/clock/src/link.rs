@@ -10,6 +10,7 @@ use crate::bounded::Bounded;
 use crate::correction::Correction;
 use crate::corridor::{Corridor, Infeasible};
 use crate::hull::Side;
+use crate::left_out::without;
 use crate::margin::MarginLine;
 use crate::model::Model;
 use crate::motion::Motion;
@@ -191,9 +192,7 @@ impl Link {
     /// The link when its rates move like that and one of its clocks was set in each of these spans of a's time.
     pub(crate) fn allowing(mut self, motion: &Motion<'_>, cuts: &[Span], model: &Model) -> Self {
         if let Some(relation) = self.relation.take() {
-            let fine = self.fine.as_ref().map(|fine| {
-                fine.filtered(|side, p| !self.suspects.iter().any(|s| s.side == side && s.point == p))
-            });
+            let fine = self.fine.as_ref().map(|fine| without(fine, &self.suspects));
             let fine = fine.as_ref().unwrap_or(&self.corridor);
             self.relation = pieces::allowing(&relation, &self.corridor, fine, motion, cuts, model.prior());
             if self.relation.is_none() {

@@ -8,14 +8,11 @@
 use crate::assumption::{Assumptions, MAX_CHANGES, Regime, STEERED_PPM, Steering};
 use crate::chain::{Leg, Rule};
 use crate::envelope::RateRange;
-use crate::excess::{Excess, FASTEST, merge};
+use crate::excess::{Excess, FASTEST};
 use crate::model::Model;
-use crate::span::Span;
+use crate::span::{Span, merge};
 use crate::usual::Usual;
 use crate::wander::Wander;
-
-/// Before and after all times.
-const EVER: Span = Span { begin: -crate::MAX_ABS_NS, end: crate::MAX_ABS_NS };
 
 /// What is assumed of a pair of clocks.
 #[derive(Debug, Clone, Copy)]
@@ -60,18 +57,15 @@ impl<'a> Motion<'a> {
         between(ends.collect(), rule)
     }
 
-    /// The legs by what is assumed when, but for spans in which messages contradict that. `to_x` gives the earliest and latest time of x when y shows some time.
+    /// The legs by what is assumed when, but for spans in which messages contradict that. `to_x` gives
+    /// the times of x in which a span of y's time must lie.
     pub(crate) fn legs(
         &self,
         usual: Usual,
         excess: &Excess,
         contradicted: &[Span],
-        to_x: impl Fn(i64) -> (Option<i64>, Option<i64>),
+        to_x: impl Fn(Span) -> Span,
     ) -> Vec<Leg> {
-        let to_x = |y: Span| Span {
-            begin: to_x(y.begin).0.unwrap_or(EVER.begin),
-            end: to_x(y.end).1.unwrap_or(EVER.end),
-        };
         let at = |t: i64| Span { begin: t, end: t };
         let changes = |assumptions: &Assumptions| -> Vec<Span> {
             let begins = |s: &Span| {
@@ -87,7 +81,7 @@ impl<'a> Motion<'a> {
         }
         // Spans in which a change of the rate lies, and in which the regime of y changes.
         let mut changes = of_x;
-        changes.extend(of_y.into_iter().map(to_x));
+        changes.extend(of_y.into_iter().map(&to_x));
         let borders_of_y: Vec<Span> =
             self.y.regimes().iter().skip(1).map(|regime| to_x(at(regime.from))).collect();
         changes.extend(&borders_of_y);
@@ -150,9 +144,9 @@ pub(crate) fn most(assumptions: &Assumptions) -> f64 {
 /// How far the rate of a clock may be from its usual one, dimensionless.
 fn limit(steering: Steering) -> f64 {
     let ppm = match steering {
-        Steering::Free => 0,
-        Steering::Stepwise | Steering::Unknown => STEERED_PPM,
-        Steering::Steered { ppm } => ppm,
+        // From one constant to the next.
+        Steering::Stepwise => STEERED_PPM,
+        other => other.limit_ppm().unwrap_or(0),
     };
     f64::from(ppm) * 1e-6
 }
@@ -163,8 +157,9 @@ pub(crate) fn range_around(usual: Usual, by: f64) -> RateRange {
 
 /// Legs between some instants, over all times, each by the rule of its middle.
 fn between(mut ends: Vec<i64>, rule: impl Fn(i64) -> Rule) -> Vec<Leg> {
-    ends.extend([EVER.begin, EVER.end]);
-    ends.retain(|t| (EVER.begin..=EVER.end).contains(t));
+    let Span { begin, end } = Span::EVER;
+    ends.extend([begin, end]);
+    ends.retain(|t| (begin..=end).contains(t));
     ends.sort_unstable();
     ends.dedup();
     let leg = |pair: &[i64]| {
@@ -189,7 +184,7 @@ mod tests {
         for (x, y) in [(&known, &free), (&free, &known)] {
             let motion = Motion { x, y, moved: None, wander: Wander::NONE, prior: 500e-6 };
             let usual = Usual { rate: 1.0, error: 0.0 };
-            let legs = motion.legs(usual, &Excess::default(), &[], |t| (Some(t), Some(t)));
+            let legs = motion.legs(usual, &Excess::default(), &[], |span| span);
             assert!(legs.iter().all(|leg| {
                 let inside = leg.x.begin < 2100 && 900 < leg.x.end;
                 inside == matches!(leg.rule, Rule::Within(_))

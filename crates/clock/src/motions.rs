@@ -2,12 +2,12 @@
 //! and from what the links of the island showed. [`crate::outline`] draws bounds by it.
 
 use crate::chain::Leg;
-use crate::excess::{Excess, merge};
+use crate::excess::Excess;
 use crate::island::IslandSolver;
 use crate::motion::{Motion, most};
 use crate::placement::Placement;
 use crate::relation::{Guarantee, Relation};
-use crate::span::Span;
+use crate::span::{Span, merge};
 use crate::steered::Looser;
 use crate::usual::Usual;
 
@@ -26,31 +26,25 @@ impl Motions {
         let mut legs = vec![Vec::new(); solver.spans.len()];
         for clock in solver.members().filter(|&c| c != island.reference) {
             let estimate = placement.correction(clock);
-            let to_clock = |t: i64| {
-                (
-                    Some(estimate.invert(t.saturating_sub(slack))),
-                    Some(estimate.invert(t.saturating_add(slack))),
-                )
-            };
-            let own = |s: &Span| Span {
+            let own = |s: Span| Span {
                 begin: estimate.invert(s.begin.saturating_sub(slack)),
                 end: estimate.invert(s.end.saturating_add(slack)),
             };
             let spans = |list: &[Span]| {
-                let mut own: Vec<Span> = list.iter().map(own).collect();
+                let mut own: Vec<Span> = list.iter().copied().map(own).collect();
                 merge(&mut own);
                 own
             };
             let mut excess = Excess { fast: spans(&looser.excess.fast), any: spans(&looser.excess.any) };
             excess.any.extend(solver.steps(clock));
-            excess.any.extend(solver.steps(island.reference).iter().map(own));
+            excess.any.extend(solver.steps(island.reference).into_iter().map(own));
             merge(&mut excess.any);
             let contradicted = spans(&looser.contradicted);
             let (usual, moved) = along_the_path(solver, clock);
             let motion =
                 Motion::new(island.model, &solver.assumptions[clock], &solver.assumptions[island.reference])
                     .moving(moved);
-            legs[clock] = motion.legs(usual, &excess, &contradicted, to_clock);
+            legs[clock] = motion.legs(usual, &excess, &contradicted, own);
         }
         Self { legs }
     }

@@ -13,7 +13,7 @@ use crate::exact::{ceil_div, floor_div};
 use crate::interval::MAX_BOUND_NS;
 use crate::slope::Slope;
 use crate::span::Span;
-use crate::uncertainty::Row;
+use crate::uncertainty::{Row, settled};
 use crate::wander::Wander;
 
 /// More instants are asked where a bound may be lower by more than this share of the half width …
@@ -183,18 +183,7 @@ impl<'l> Outline<'l> {
             let (lo, hi) = self.at(raw);
             Row { raw, lo, hi }
         };
-        let mut rows: Vec<Row> = times.into_iter().map(row).collect();
-        for i in 1..rows.len() {
-            rows[i].lo = rows[i].lo.max(rows[i - 1].lo);
-        }
-        for i in (1..rows.len()).rev() {
-            rows[i - 1].hi = rows[i - 1].hi.min(rows[i].hi);
-        }
-        // Bounds that have crossed contradict what is assumed, though no loop showed it: then either may be wrong.
-        for row in &mut rows {
-            (row.lo, row.hi) = (row.lo.min(row.hi), row.hi.max(row.lo));
-        }
-        thinned(&rows)
+        thinned(&settled(times.into_iter().map(row).collect()))
     }
 
     /// Where a bound bends between two of its points.

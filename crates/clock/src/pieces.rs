@@ -11,17 +11,18 @@ use crate::corridor::{Corridor, Infeasible};
 use crate::curve::Curve;
 use crate::folds::PairEstimate;
 use crate::hull::Side;
+use crate::left_out::{self, believable, local_suspects, mismatched, suspects_of_part, without};
 use crate::link::MIN_MESSAGES_TO_REFUSE;
-use crate::measure::{changes, exceeds, has_moved, is_pinched, range, rate_change};
+use crate::measure::{changes, exceeds, has_moved, range, rate_change};
 use crate::model::Model;
 use crate::motion::Motion;
 use crate::point::Point;
 use crate::relation::{Guarantee, Piece, Relation};
 use crate::seesaw;
-use crate::slope::{Slope, SlopeBand, SlopeRange};
+use crate::slope::{SlopeBand, SlopeRange};
 use crate::span::Span;
 use crate::steered;
-use crate::suspect::{MAX_CONTRADICTIONS, Reason, Suspect, clean};
+use crate::suspect::{MAX_CONTRADICTIONS, Reason, Suspect};
 use crate::wander::Wander;
 use crate::window::MAX_WINDOWS;
 use crate::zone::{ABRUPT, Zone, steepest};
@@ -30,11 +31,6 @@ use crate::zone::{ABRUPT, Zone, steepest};
 const MIN_MESSAGES: u64 = 4;
 /// A link with more breaks than this is refused: its clock is not one.
 const MAX_BREAKS: usize = 16;
-/// Where clocks are not straight, wrong messages are looked for in so many stretches, and between them.
-const STRETCHES: i64 = 8;
-/// Where clocks moved, a message that came too early is suspect only if it takes this share of the room that the others leave:
-/// next to what happened, honest messages may look odd.
-const TAKES_OF_ROOM: f64 = 0.25;
 /// What the messages force the rate to change by is the least that it did: it may have been more.
 const BEYOND_FORCED: f64 = 1.5;
 /// A clock that was thought to run free, and did not, may have left its rate by so many times what was seen, up to what the
@@ -75,7 +71,7 @@ impl Pieces {
             return Ok(Self::one(piece));
         }
         // No clock that goes on explains the messages: one was set back, or some are wrong.
-        Self::cut(corridor.clone(), Vec::new(), model, motion)
+        Self::cut(corridor.clone(), model, motion)
     }
 
     fn one(piece: Piece) -> Self {
@@ -95,10 +91,11 @@ impl Pieces {
             let list = vec![Part::new(coarse.clone(), Corridor::new(), prior, wander).possible()?];
             return Ok(Self { list, used: coarse, suspects: Vec::new() });
         }
-        let (mut cleaned, mut suspects) = without_suspects(&coarse, prior, 0.0);
+        let mut suspects = left_out::suspects(&coarse, prior);
+        let mut cleaned = without(&coarse, &suspects);
         if cleaned.within(prior, wander).is_err() {
-            let (rest, more) = without_local_suspects(&cleaned, prior);
-            cleaned = rest;
+            let more = local_suspects(&cleaned, prior, wander);
+            cleaned = without(&cleaned, &more);
             suspects.extend(more);
         }
         let fine = without(corridor, &suspects);
@@ -106,15 +103,10 @@ impl Pieces {
         Self::cut_parts(vec![whole], suspects, model, motion)
     }
 
-    fn cut(
-        fine: Corridor,
-        suspects: Vec<Suspect>,
-        model: &Model,
-        motion: &Motion<'_>,
-    ) -> Result<Self, Infeasible> {
+    fn cut(fine: Corridor, model: &Model, motion: &Motion<'_>) -> Result<Self, Infeasible> {
         let coarse = fine.clone().limited_to(MAX_WINDOWS);
         let whole = Part::new(coarse, fine, model.prior(), motion.wander);
-        Self::cut_parts(vec![whole], suspects, model, motion)
+        Self::cut_parts(vec![whole], Vec::new(), model, motion)
     }
 
     /// The pieces of parts that are cut where a clock was set.
@@ -133,9 +125,10 @@ impl Pieces {
         for mut part in parts {
             if is_cut {
                 // A part is straight where the whole was not.
-                let (rest, more) = without_suspects(&part.messages, prior, TAKES_OF_ROOM);
+                let more = suspects_of_part(&part.messages, prior, wander);
                 if !more.is_empty() {
-                    part = Part::new(rest, without(&part.fine, &more), prior, wander);
+                    let left = |messages| without(messages, &more);
+                    part = Part::new(left(&part.messages), left(&part.fine), prior, wander);
                     suspects.extend(more);
                 }
             }
@@ -151,6 +144,16 @@ impl Part {
     fn new(messages: Corridor, fine: Corridor, prior: SlopeRange, wander: Wander) -> Self {
         let bounded = messages.within(prior, wander);
         Self { messages, fine, bounded }
+    }
+
+    /// The messages of both.
+    fn with(&self, other: &Self, prior: SlopeRange, wander: Wander) -> Self {
+        let merged = |own: &Corridor, other: &Corridor| {
+            let mut both = own.clone();
+            both.merge(other);
+            both
+        };
+        Self::new(merged(&self.messages, &other.messages), merged(&self.fine, &other.fine), prior, wander)
     }
 
     fn is_small(&self) -> bool {
@@ -183,7 +186,10 @@ impl Part {
                         && !seesaw::test(self.messages.windows(), line).is_straight
                 };
                 // Where no line satisfies all messages, the one of least violation is asked.
-                let least = Curve::line(&self.messages, band, (0, 1));
+                let least = match piece.curve.as_line() {
+                    Some(_) => None,
+                    None => Curve::line(&self.messages, band, (0, 1)),
+                };
                 let line = piece.curve.as_line().or_else(|| least.as_ref()?.as_line());
                 let moved = line.is_none_or(shows);
                 if moved && exceeds(&self.messages, band, motion.wander, line) {
@@ -211,14 +217,6 @@ impl Part {
         let piece = piece.ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED })?;
         Ok(Piece { changes, ..piece })
     }
-}
-
-/// The messages without some of them.
-fn without(corridor: &Corridor, gone: &[Suspect]) -> Corridor {
-    if gone.is_empty() {
-        return corridor.clone();
-    }
-    corridor.filtered(|side, p| !gone.iter().any(|s| s.side == side && s.point == p))
 }
 
 /// The piece of clocks of which one is steered, or may be; `None` without messages both ways, and where no motion of the clocks
@@ -359,8 +357,9 @@ fn is_step(halves: &[Part; 2], x: i64) -> bool {
     (apart(before, after) || apart(after, before)) && halves.iter().zip([before, after]).all(is_straight)
 }
 
-/// Parts with too few messages to stand for themselves: wrong matches, if their neighbours fit together without them,
-/// else a longer break. At an end they are nothing that can be told: an error.
+/// Parts with too few messages to stand for themselves, those next to each other together: wrong matches, if their neighbours
+/// fit together without them and nothing explains them, else a longer break. At an end they are nothing that can be told: wrong
+/// matches if they are few, else an error.
 fn swallow(
     parts: &mut Vec<Part>,
     prior: SlopeRange,
@@ -370,109 +369,51 @@ fn swallow(
     while parts.len() > 1
         && let Some(at) = parts.iter().position(Part::is_small)
     {
-        let small = parts.remove(at);
-        let points: Vec<_> = [Side::Upper, Side::Lower]
-            .into_iter()
-            .flat_map(|side| small.messages.points(side).map(move |point| (side, point)))
-            .collect();
-        let few = points.len() <= MAX_CONTRADICTIONS as usize;
+        let count = parts[at..].iter().take_while(|part| part.is_small()).count();
+        let small: Vec<Part> = parts.splice(at..at + count, []).collect();
+        let of = |part: &Part| {
+            let points =
+                |side| part.messages.points(side).map(move |point| (side, point)).collect::<Vec<_>>();
+            [points(Side::Upper), points(Side::Lower)].concat()
+        };
+        let points: Vec<_> = small.iter().flat_map(of).collect();
         // More than wrong matches would be are no wrong matches: something happened meanwhile.
-        let fits = (few && at > 0 && at < parts.len()).then(|| {
-            let mut both = parts[at - 1].messages.clone();
-            both.merge(&parts[at].messages);
-            let mut fine = parts[at - 1].fine.clone();
-            fine.merge(&parts[at].fine);
-            Part::new(both, fine, prior, wander)
-        });
-        let merged = fits.filter(|both| both.bounded.is_ok());
-        if few && (merged.is_some() || at == 0 || at == parts.len()) {
-            let of =
-                |(side, point)| Suspect { side, point, reason: Reason::Contradicts { violation_ns: 0.0 } };
-            suspects.extend(points.into_iter().map(of));
-        } else if at == 0 || at == parts.len() {
-            return Err(small
-                .bounded
-                .err()
-                .unwrap_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED }));
-        }
-        if let Some(both) = merged {
+        let few = points.len() <= MAX_CONTRADICTIONS as usize;
+        let mut name = |wrong: Vec<(Side, Point)>| {
+            let reason = Reason::Contradicts { violation_ns: 0.0 };
+            suspects.extend(wrong.into_iter().map(|(side, point)| Suspect { side, point, reason }));
+        };
+        if at == 0 || at == parts.len() {
+            if !few || parts.is_empty() {
+                let why = small.into_iter().find_map(|part| part.bounded.err());
+                return Err(why.unwrap_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED }));
+            }
+            name(points);
+        } else if few
+            && let Some((both, wrong)) = joined([&parts[at - 1], &parts[at]], &small, &points, prior, wander)
+        {
+            name(wrong);
             parts.splice(at - 1..=at, [both]);
         }
     }
     Ok(())
 }
 
-/// The messages without those that look wrong by themselves ([`crate::suspect`]), those that came too early only
-/// if they take this share of the room. Where the clocks moved, what contradicts a
-/// line is no mistake, and all messages stay.
-fn without_suspects(corridor: &Corridor, prior: SlopeRange, share: f64) -> (Corridor, Vec<Suspect>) {
-    let all = (corridor.clone(), Vec::new());
-    let Some(band) = believable(corridor, prior) else { return all };
-    let Ok(cleaned) = clean(corridor.floor(Side::Upper), corridor.floor(Side::Lower), band) else {
-        return all;
+/// Two neighbours with what was between them but for wrong matches, and these; `None` where something happened between.
+fn joined(
+    [before, after]: [&Part; 2],
+    small: &[Part],
+    points: &[(Side, Point)],
+    prior: SlopeRange,
+    wander: Wander,
+) -> Option<(Part, Vec<(Side, Point)>)> {
+    let both = before.with(after, prior, wander);
+    let bounds = (before.bounded.as_ref().ok()?, after.bounded.as_ref().ok()?);
+    let wrong = mismatched(bounds, both.bounded.as_ref().ok()?, points)?;
+    let right = |messages: &Corridor| messages.filtered(|side, p| !wrong.contains(&(side, p)));
+    let add = |both: Part, part: &Part| {
+        both.with(&Part::new(right(&part.messages), right(&part.fine), prior, wander), prior, wander)
     };
-    let mut suspects = cleaned.suspects;
-    let room =
-        |messages: &Corridor| Curve::line(messages, band, (0, 1))?.as_line().map(PairEstimate::margin_ns);
-    let left = room(corridor).zip(room(&without(corridor, &suspects)));
-    if left.is_some_and(|(with, without)| without - with < share * without) {
-        suspects.retain(|s| matches!(s.reason, Reason::Contradicts { .. }));
-    }
-    if suspects.is_empty() {
-        return all;
-    }
-    let rest = corridor.filtered(|side, p| !suspects.iter().any(|s| s.side == side && s.point == p));
-    let line = Curve::line(&rest, band, (0, 1));
-    let line = line.as_ref().and_then(Curve::as_line);
-    let moved = line.is_none_or(|line| has_moved(&rest, band, line) || is_pinched(&rest, band, line));
-    if moved || is_end_lost(&rest, &suspects) { all } else { (rest, suspects) }
-}
-
-/// The messages without those that look wrong among their neighbours, for clocks that are straight for a while only: where
-/// stretches overlap, among the neighbours of either.
-fn without_local_suspects(corridor: &Corridor, prior: SlopeRange) -> (Corridor, Vec<Suspect>) {
-    let all = (corridor.clone(), Vec::new());
-    let Some((begin, end)) = corridor.x_range() else { return all };
-    let step = ((end - begin) / (2 * STRETCHES)).max(1);
-    let stretches = (0..2 * STRETCHES - 1).map(|i| (begin + i * step, begin + (i + 2) * step + 1));
-    let mut suspects: Vec<Suspect> = Vec::new();
-    let mut cleared: Vec<Point> = Vec::new();
-    for (from, to) in stretches {
-        let part = corridor.filtered(|_, p| (from..=to).contains(&p.x()));
-        let (forth, back) = part.messages();
-        if forth.min(back) < MIN_MESSAGES_TO_REFUSE {
-            continue;
-        }
-        let found = without_suspects(&part, prior, TAKES_OF_ROOM).1;
-        let points = [Side::Upper, Side::Lower].into_iter().flat_map(|side| part.points(side));
-        cleared.extend(points.filter(|&p| found.iter().all(|s| s.point != p)));
-        suspects.extend(found);
-    }
-    suspects.retain(|s| !cleared.contains(&s.point));
-    suspects.dedup_by_key(|s| (s.side, s.point));
-    if suspects.is_empty() {
-        return all;
-    }
-    (corridor.filtered(|side, p| !suspects.iter().any(|s| s.side == side && s.point == p)), suspects)
-}
-
-/// Whether several suspects are all that a direction had before or after some time: wrong matches are not so close together,
-/// but what a clock shows after it was set is.
-fn is_end_lost(rest: &Corridor, suspects: &[Suspect]) -> bool {
-    [Side::Upper, Side::Lower].into_iter().any(|side| {
-        let times = || rest.points(side).map(Point::x);
-        let (Some(first), Some(last)) = (times().min(), times().max()) else { return true };
-        let of = |beyond: &dyn Fn(i64) -> bool| {
-            suspects.iter().filter(|s| s.side == side && beyond(s.point.x())).count()
-        };
-        of(&|x| x < first) > 1 || of(&|x| x > last) > 1
-    })
-}
-
-/// The rates in question: those of the prior, unless the clocks plainly run at others.
-fn believable(corridor: &Corridor, prior: SlopeRange) -> Option<SlopeBand> {
-    let ((begin, end), (first, last)) = (corridor.x_range()?, corridor.y_range()?);
-    let usual = Slope::new(last - first, (end - begin).max(1)).ok()?;
-    let is_usual = prior.widened(Wander::of_rate(ABRUPT)).contains(usual);
-    if is_usual { prior.closed() } else { SlopeRange::UNBOUNDED.closed() }
+    let whole = small.iter().fold(both, add);
+    whole.bounded.is_ok().then_some((whole, wrong))
 }

@@ -8,7 +8,7 @@
 use nalgebra::{Matrix2, Vector2};
 
 use crate::MAX_ABS_NS;
-use crate::correction::Correction;
+use crate::correction::{Correction, end_rates};
 use crate::folds::{PairEstimate, VARIANCE_FACTOR};
 use crate::least_squares::{Disagreement, Placed, place};
 use crate::link::Link;
@@ -21,6 +21,8 @@ use crate::relation::Relation;
 const STAMP_VARIANCE: f64 = 1.0;
 /// The shortest base of a straight placement, ns: rounding its ends to whole ns must not show in the rate.
 const MIN_BASE_NS: i64 = 10_000_000_000;
+/// The rate at an end is that over this part of all instants.
+const PART_AT_END: i64 = 24;
 
 /// The estimate of an island's clocks.
 #[derive(Debug, Clone)]
@@ -189,7 +191,13 @@ impl Placement {
         }
         let in_range = |t: i64| (-MAX_ABS_NS..=MAX_ABS_NS).contains(&t);
         knots.retain(|k| in_range(k.0) && in_range(k.1));
-        let (before, after) = end_rates(&knots).unwrap_or((Rate::ONE, Rate::ONE));
+        // Over a part of the map, so that rounding to whole ns does not show.
+        let length = knots.first().zip(knots.last()).map_or(0, |(first, last)| last.0 - first.0);
+        let (before, after) = match end_rates(&knots, (length / PART_AT_END).max(1)) {
+            Some([Ok(before), Ok(after)]) => (before, after),
+            // Flat there, or an instant.
+            _ => (Rate::ONE, Rate::ONE),
+        };
         Correction::new(knots, before, after).unwrap_or_else(|_| Correction::identity(0, 0))
     }
 
@@ -206,19 +214,6 @@ impl Placement {
             None => self.variance[clock][right - 1].max(self.variance[clock][right]),
         }
     }
-}
-
-/// The rates at the ends of a map: over a part of it, so that rounding to whole ns does not show. `None` where it is flat there.
-fn end_rates(knots: &[(i64, i64)]) -> Option<(Rate, Rate)> {
-    const PART: i64 = 24;
-    let (first, last) = (*knots.first()?, *knots.last()?);
-    let near = ((last.0 - first.0) / PART).max(1);
-    let after = knots.iter().copied().find(|k| k.0 >= first.0.saturating_add(near))?;
-    let before = knots.iter().rev().copied().find(|k| k.0 <= last.0.saturating_sub(near))?;
-    let rate = |from: (i64, i64), to: (i64, i64)| {
-        Rate::of(to.1 as i128 - from.1 as i128, to.0 as i128 - from.0 as i128)
-    };
-    Some((rate(first, after).ok()?, rate(before, last).ok()?))
 }
 
 /// What the line of a link says at two instants.

@@ -1,4 +1,4 @@
-//! When a clock was seen.
+//! Spans of time: when a clock was seen, when something happened to it.
 
 /// The first and the last event of a clock, raw ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,4 +7,21 @@ pub struct Span {
     pub begin: i64,
     /// Last instant.
     pub end: i64,
+}
+
+impl Span {
+    /// Before and after all times.
+    pub(crate) const EVER: Self = Self { begin: -crate::MAX_ABS_NS, end: crate::MAX_ABS_NS };
+}
+
+/// Puts spans in order, those that meet as one. O(n log n).
+pub(crate) fn merge(spans: &mut Vec<Span>) {
+    spans.sort_unstable_by_key(|s| (s.begin, s.end));
+    spans.dedup_by(|later, earlier| {
+        let meets = later.begin <= earlier.end;
+        if meets {
+            earlier.end = earlier.end.max(later.end);
+        }
+        meets
+    });
 }

@@ -8,13 +8,14 @@
 use crate::chain::{Broken, Chain, Leg, Points, Rule};
 use crate::corridor::Corridor;
 use crate::envelope::RateRange;
-use crate::excess::{Excess, FASTEST, merge, suspects, without};
+use crate::excess::{Excess, FASTEST, suspects, without};
 use crate::hull::Side;
+use crate::left_out;
 use crate::link::MIN_MESSAGES_TO_REFUSE;
 use crate::motion::{Motion, range_around};
 use crate::point::Point;
 use crate::relation::Way;
-use crate::span::Span;
+use crate::span::{Span, merge};
 use crate::suspect::{Reason, Suspect};
 use crate::usual::Usual;
 
@@ -56,28 +57,25 @@ pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) 
     merge(&mut excess.any);
     let loose = possible(&points, motion.loose(usual, &excess), motion, usual)?.0;
     let legs = {
-        let to_x = |y: i64| {
-            let bound = |side| loose.bound(Way::Backward, side, y);
-            (bound(Side::Lower), bound(Side::Upper))
+        let bound = |side, y| loose.bound(Way::Backward, side, y);
+        let to_x = |y: Span| Span {
+            begin: bound(Side::Lower, y.begin).unwrap_or(Span::EVER.begin),
+            end: bound(Side::Upper, y.end).unwrap_or(Span::EVER.end),
         };
         motion.legs(usual, &excess, &[], to_x)
     };
     // Messages that contradict so many legs contradict that there are any.
-    let everywhere = Span { begin: -crate::MAX_ABS_NS, end: crate::MAX_ABS_NS };
-    let (chain, contradicted) = possible(&points, legs, motion, usual).unwrap_or((loose, vec![everywhere]));
-    let used = match gone.is_empty() {
-        true => corridor.clone(),
-        false => corridor.filtered(|side, p| !gone.contains(&(side, p))),
-    };
+    let (chain, contradicted) = possible(&points, legs, motion, usual).unwrap_or((loose, vec![Span::EVER]));
     let suspect = |(side, point)| Suspect { side, point, reason: Reason::Contradicts { violation_ns: 0.0 } };
+    let suspects: Vec<Suspect> = gone.into_iter().map(suspect).collect();
     Some(Steered {
         chain,
         usual,
         by,
         excess,
         contradicted,
-        suspects: gone.into_iter().map(suspect).collect(),
-        used,
+        used: left_out::without(corridor, &suspects),
+        suspects,
     })
 }
 

@@ -74,7 +74,7 @@ impl Bounds {
         let gap = times.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
         // Half a gap one way and half the other: between rows, the truth may leave the chord by so much.
         let slack = self.wander.over(gap) / 2 + i64::from(self.wander != Wander::NONE);
-        let mut rows: Vec<Row> = times
+        let rows = times
             .into_iter()
             .map(|raw| match boxes.iter().find(|(l, r)| l.raw < raw && raw < r.raw) {
                 Some((left, right)) => Row { raw, lo: left.lo, hi: right.hi },
@@ -84,20 +84,8 @@ impl Bounds {
                 lo: limited(row.lo.saturating_sub(slack)),
                 hi: limited(row.hi.saturating_add(slack)),
                 ..row
-            })
-            .collect();
-        // Clocks do not go back: what bounds the past bounds the future from below.
-        for i in 1..rows.len() {
-            rows[i].lo = rows[i].lo.max(rows[i - 1].lo);
-        }
-        for i in (1..rows.len()).rev() {
-            rows[i - 1].hi = rows[i - 1].hi.min(rows[i].hi);
-        }
-        // Bounds that have crossed contradict the model, though no loop showed it: then either may be wrong.
-        for row in &mut rows {
-            (row.lo, row.hi) = (row.lo.min(row.hi), row.hi.max(row.lo));
-        }
-        rows
+            });
+        settled(rows.collect())
     }
 
     fn at(&self, raw: i64) -> Row {
@@ -132,6 +120,22 @@ impl Bounds {
         let right = self.earliest.iter().find(|p| p.1 >= at.end)?.0;
         (left < right).then(|| (self.at(left), self.at(right)))
     }
+}
+
+/// Rows by time, each as tight as the others make it.
+pub(crate) fn settled(mut rows: Vec<Row>) -> Vec<Row> {
+    // Clocks do not go back: what bounds the past bounds the future from below.
+    for i in 1..rows.len() {
+        rows[i].lo = rows[i].lo.max(rows[i - 1].lo);
+    }
+    for i in (1..rows.len()).rev() {
+        rows[i - 1].hi = rows[i - 1].hi.min(rows[i].hi);
+    }
+    // Bounds that have crossed contradict what is assumed, though no loop showed it: then either may be wrong.
+    for row in &mut rows {
+        (row.lo, row.hi) = (row.lo.min(row.hi), row.hi.max(row.lo));
+    }
+    rows
 }
 
 /// The interval to publish: rows, estimate and realistic error. Where rounding left the estimate outside a row, the row is

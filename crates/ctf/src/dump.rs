@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use crate::complaints::Complaints;
 use crate::error::{DecodeError, Diagnostic, Severity};
 use crate::json::{Floats, JsonVisitor, string};
+use crate::room;
 use crate::schema::{ClockClass, EnvironmentValue, Scope};
 use crate::trace::{Event, Loss, Lost, Trace};
 
@@ -90,23 +91,32 @@ fn stream_lines(
         out.push(b',');
         time(clock, end, out);
         out.push(b',');
-        let before = out.len();
-        if trace.visit_packet_context(stream, packet, &mut JsonVisitor::new(out, Floats::Bits)).is_none() {
-            out.truncate(before);
+        let context = room::append(out, writer, |out, room| {
+            let mut visitor = JsonVisitor::within(out, room, Floats::Bits);
+            trace.visit_packet_context(stream, packet, &mut visitor).ok_or(())
+        })?;
+        if context.is_err() {
             out.extend_from_slice(b"null");
         }
         out.extend_from_slice(b"]\n");
+        flush_full(out, writer)?;
         for event in trace.packet(stream, number) {
-            if let Err(error) = event_line(&event, clock, out) {
+            if let Err(error) = event_line(&event, clock, out, writer)? {
                 complaints.add(Severity::Loss, || trace.field_loss(packet, event.header, error));
             }
-            if out.len() >= FLUSH_AT {
-                writer.write_all(out)?;
-                out.clear();
-            }
+            flush_full(out, writer)?;
         }
     }
     Ok(complaints)
+}
+
+/// Hands lines to the writer once there are enough of them.
+fn flush_full(out: &mut Vec<u8>, writer: &mut impl Write) -> io::Result<()> {
+    if out.len() >= FLUSH_AT {
+        writer.write_all(out)?;
+        out.clear();
+    }
+    Ok(())
 }
 
 /// Times of a packet, widened to hold its events: old tracers wrote a begin behind the first event, an end before the
@@ -139,8 +149,13 @@ fn loss_line(loss: &Loss, clock: Option<&ClockClass>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"]\n");
 }
 
-/// The line of an event. Fields that cannot be decoded are `null`; the error is that of the first such.
-fn event_line(event: &Event<'_>, clock: Option<&ClockClass>, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+/// The line of an event. Fields that cannot be decoded are `null`; the inner error is that of the first such.
+fn event_line(
+    event: &Event<'_>,
+    clock: Option<&ClockClass>,
+    out: &mut Vec<u8>,
+    writer: &mut impl Write,
+) -> io::Result<Result<(), DecodeError>> {
     let mut outcome = Ok(());
     out.extend_from_slice(b"[\"E\",");
     time(clock, event.cycles(), out);
@@ -158,16 +173,20 @@ fn event_line(event: &Event<'_>, clock: Option<&ClockClass>, out: &mut Vec<u8>) 
     }
     for scope in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
         out.push(b',');
-        let before = out.len();
-        let fields = event.node(scope).map(|_| event.visit(scope, &mut JsonVisitor::new(out, Floats::Bits)));
-        if !matches!(fields, Some(Ok(()))) {
-            out.truncate(before);
+        if event.node(scope).is_none() {
+            out.extend_from_slice(b"null");
+            continue;
+        }
+        let fields = room::append(out, writer, |out, room| {
+            event.visit(scope, &mut JsonVisitor::within(out, room, Floats::Bits))
+        })?;
+        if fields.is_err() {
             out.extend_from_slice(b"null");
         }
-        outcome = outcome.and(fields.unwrap_or(Ok(())));
+        outcome = outcome.and(fields);
     }
     out.extend_from_slice(b"]\n");
-    outcome
+    Ok(outcome)
 }
 
 fn time(clock: Option<&ClockClass>, cycles: Option<u64>, out: &mut Vec<u8>) {

@@ -162,6 +162,18 @@ pub enum DecodeError {
         /// The most it can have.
         bits: u32,
     },
+    /// An event elsewhere in time than its packet.
+    #[error(
+        "an event has the time {cycles} (in cycles), and those of its packet lie between {earliest} and {latest}"
+    )]
+    OutsidePacket {
+        /// Its time.
+        cycles: u64,
+        /// The first time that it could have.
+        earliest: u64,
+        /// The last one.
+        latest: u64,
+    },
     /// An event that takes no space would repeat for ever.
     #[error("an event takes no space")]
     EmptyEvent,

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::plan::{Name, Text, Visitor};
+use crate::room::{self, Room};
 use crate::schema::{FloatClass, IntegerClass, IntegerForm, Role};
 
 /// Appends the values it visits to a buffer as one JSON value.
@@ -14,6 +15,7 @@ use crate::schema::{FloatClass, IntegerClass, IntegerForm, Role};
 #[derive(Debug)]
 pub struct JsonVisitor<'b> {
     out: &'b mut Vec<u8>,
+    room: Room<'b>,
     floats: Floats,
 }
 
@@ -27,9 +29,35 @@ pub enum Floats {
 }
 
 impl<'b> JsonVisitor<'b> {
-    /// Values will be appended to `out`.
+    /// Values will be appended to `out`, however many there are.
     pub fn new(out: &'b mut Vec<u8>, floats: Floats) -> Self {
-        Self { out, floats }
+        Self::within(out, Room::default(), floats)
+    }
+
+    /// Values will be appended to `out`; where it is full, `room` makes room: see [`room::append`].
+    pub fn within(out: &'b mut Vec<u8>, room: Room<'b>, floats: Floats) -> Self {
+        Self { out, room, floats }
+    }
+
+    /// A string, piece by piece.
+    fn string(&mut self, bytes: &[u8]) {
+        self.out.push(b'"');
+        for piece in room::pieces(bytes) {
+            self.room.make(self.out);
+            characters(self.out, piece);
+        }
+        self.out.push(b'"');
+    }
+
+    /// `"x` and two digits for each byte, piece by piece.
+    fn hexadecimal(&mut self, bytes: &[u8]) {
+        let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+        self.out.extend_from_slice(b"\"x");
+        for piece in room::pieces(bytes) {
+            self.room.make(self.out);
+            self.out.extend(piece.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]));
+        }
+        self.out.push(b'"');
     }
 
     /// A number that stands behind `[`, and its labels.
@@ -42,7 +70,7 @@ impl<'b> JsonVisitor<'b> {
             if index > 0 {
                 self.out.push(b',');
             }
-            string(self.out, label.as_bytes());
+            self.string(label.as_bytes());
         }
         self.out.extend_from_slice(b"]]");
     }
@@ -81,15 +109,15 @@ impl Visitor for JsonVisitor<'_> {
             return self.boolean(bytes.iter().any(|&byte| byte != 0));
         }
         if class.mappings.is_none() && class.form == IntegerForm::Number {
-            return hexadecimal(self.out, bytes);
+            return self.hexadecimal(bytes);
         }
         self.out.push(b'[');
-        hexadecimal(self.out, bytes);
+        self.hexadecimal(bytes);
         self.labels(class.wide_labels(bytes));
     }
 
     fn wide_float(&mut self, _: &FloatClass, bytes: &[u8]) {
-        hexadecimal(self.out, bytes);
+        self.hexadecimal(bytes);
     }
 
     fn float(&mut self, _: &FloatClass, value: f64) {
@@ -102,11 +130,11 @@ impl Visitor for JsonVisitor<'_> {
     }
 
     fn text(&mut self, text: Text<'_>) {
-        string(self.out, text.shown());
+        self.string(text.shown());
     }
 
     fn blob(&mut self, _: Option<Role>, bytes: &[u8]) {
-        hexadecimal(self.out, bytes);
+        self.hexadecimal(bytes);
     }
 
     fn begin_optional(&mut self, present: bool) {
@@ -120,10 +148,11 @@ impl Visitor for JsonVisitor<'_> {
     }
 
     fn member(&mut self, index: usize, name: &Name) {
+        self.room.make(self.out);
         if index > 0 {
             self.out.push(b',');
         }
-        string(self.out, name.shown().as_bytes());
+        self.string(name.shown().as_bytes());
         self.out.push(b':');
     }
 
@@ -136,6 +165,7 @@ impl Visitor for JsonVisitor<'_> {
     }
 
     fn element(&mut self, index: u64) {
+        self.room.make(self.out);
         if index > 0 {
             self.out.push(b',');
         }
@@ -147,7 +177,7 @@ impl Visitor for JsonVisitor<'_> {
 
     fn begin_variant(&mut self, _: usize, name: &Name) {
         self.out.push(b'{');
-        string(self.out, name.shown().as_bytes());
+        self.string(name.shown().as_bytes());
         self.out.push(b':');
     }
 
@@ -156,23 +186,37 @@ impl Visitor for JsonVisitor<'_> {
     }
 }
 
-/// Appends `"x` and two digits for each byte.
-fn hexadecimal(out: &mut Vec<u8>, bytes: &[u8]) {
-    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
-    out.extend_from_slice(b"\"x");
-    out.extend(bytes.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]));
-    out.push(b'"');
-}
-
 /// Appends a JSON string in ASCII: everything else is escaped, in UTF-16 units.
 pub fn string(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
+    characters(out, bytes);
+    out.push(b'"');
+}
+
+/// Appends what is between the quotes.
+fn characters(out: &mut Vec<u8>, bytes: &[u8]) {
+    let stands_for_itself = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    let mut rest = bytes;
+    loop {
+        let (plain, special) =
+            rest.split_at(rest.iter().position(|b| !stands_for_itself(b)).unwrap_or(rest.len()));
+        out.extend_from_slice(plain);
+        let count = special.iter().position(stands_for_itself).unwrap_or(special.len());
+        if count == 0 {
+            return;
+        }
+        specials(out, &special[..count]);
+        rest = &special[count..];
+    }
+}
+
+/// Appends characters that do not stand for themselves.
+fn specials(out: &mut Vec<u8>, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
             match character {
                 '"' => out.extend_from_slice(b"\\\""),
                 '\\' => out.extend_from_slice(b"\\\\"),
-                ' '..='~' => out.push(character as u8),
                 '\n' => out.extend_from_slice(b"\\n"),
                 '\r' => out.extend_from_slice(b"\\r"),
                 '\t' => out.extend_from_slice(b"\\t"),
@@ -189,7 +233,6 @@ pub fn string(out: &mut Vec<u8>, bytes: &[u8]) {
             escape(out, 0xdc00 + u16::from(*byte));
         }
     }
-    out.push(b'"');
 }
 
 fn escape(out: &mut Vec<u8>, unit: u16) {

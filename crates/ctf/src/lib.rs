@@ -5,7 +5,7 @@
 //! [`Trace::open`] reads the metadata, lowers them to a [`schema::Schema`],
 //! compiles that to a [`plan::Plan`] and finds the packets; packets decode to [`Event`] views; fields are pulled out of
 //! events by [`FieldRef`]s, gathered into [`Columns`] or pushed to a [`Visitor`]. [`merge`] puts events of many streams in time order, [`dump`],
-//! [`text`] and [`json`] show them, [`mod@write`] writes packets.
+//! [`text`] and [`json`] show them in bounded memory ([`room`]), [`mod@write`] writes packets.
 
 mod bits;
 mod columns;
@@ -16,11 +16,13 @@ mod error;
 mod floats;
 pub mod json;
 mod json_metadata;
+pub mod loser_tree;
 mod lower;
 mod mapping;
 pub mod merge;
 mod metadata;
 pub mod plan;
+pub mod room;
 pub mod schema;
 pub mod text;
 mod trace;
@@ -30,10 +32,12 @@ pub mod write;
 
 pub use columns::Columns;
 pub use error::{DecodeError, Diagnostic, Error, Reason, Severity};
+#[cfg(unix)]
+pub use mapping::exit_on_truncation;
 pub use plan::{FieldRef, Text, Visitor};
 pub use trace::{
-    Event, Found, Growth, Loss, Lost, Packet, PacketEvents, Position, Stream, StreamEvents, Trace,
-    find_traces, index,
+    Event, Found, Growth, Loss, Lost, MissingFile, Packet, PacketEvents, Position, Schemas, Stream,
+    StreamEvents, Trace, find_traces, index,
 };
 pub use value::{Value, ValueVisitor};
 

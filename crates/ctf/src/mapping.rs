@@ -1,20 +1,33 @@
-//! Files as byte slices. The only module of the project with `unsafe` code.
+//! Files as byte slices, and what becomes of the process when somebody truncates one of them meanwhile. The only module of
+//! the project with `unsafe` code.
 #![allow(unsafe_code)]
 
-use std::fs::{File, Metadata};
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::io;
 use std::path::Path;
 
 use memmap2::Mmap;
 
 use crate::Error;
 
+#[cfg(unix)]
+pub use truncation::exit_on_truncation;
+
 /// A whole file in the address space, read-only; pages come and go as the kernel sees fit, so that a trace of any size
 /// takes no anonymous memory.
 #[derive(Debug)]
 pub(crate) struct FileMap {
     /// `None` for an empty file, which cannot be mapped.
-    map: Option<Mmap>,
+    map: Option<Mapped>,
     identity: Identity,
+}
+
+/// A mapping, and its entry in the list of all of them. The entry goes first.
+#[derive(Debug)]
+struct Mapped {
+    #[cfg(unix)]
+    _entry: truncation::Entry,
+    map: Mmap,
 }
 
 /// What tells a file from all others, whatever its name: device and inode. Where the system has no such numbers, all
@@ -35,11 +48,14 @@ pub(crate) enum Change {
 }
 
 impl FileMap {
-    /// Maps a file at the length it has now.
+    /// Maps a file at the length it has now. Never waits: what is no regular file is an error.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let io = |source| Error::read(path, source);
-        let file = File::open(path).map_err(io)?;
+        // Opening a device may do something, so that it is looked at before; and what is opened may be another by then.
+        refuse_odd(fs::metadata(path).map_err(io)?.file_type()).map_err(io)?;
+        let file = open_at_once(path).map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
+        refuse_odd(metadata.file_type()).map_err(io)?;
         let identity = identity(&metadata);
         if metadata.len() == 0 {
             return Ok(Self { map: None, identity });
@@ -51,16 +67,17 @@ impl FileMap {
         // and as that takes the map for itself alone, no slice of the old one is left. Against a file that
         // somebody does rewrite, all decoding is written to be memory-safe for any bytes: each bound is taken from the
         // slice's length, never from bytes read twice, and no byte is interpreted as anything but an integer or
-        // lossily as text. A file that somebody truncates ends the process with SIGBUS, which is no memory unsafety;
-        // one that was truncated before it is looked at again is mapped at its new length, and does not.
+        // lossily as text. A file that somebody truncates ends the process with SIGBUS, which is no memory unsafety
+        // (`exit_on_truncation` makes it an error message); one that was truncated before it is looked at again is
+        // mapped at its new length, and does not.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
-        Ok(Self { map: Some(map), identity })
+        Ok(Self { map: Some(Mapped::new(map, path)), identity })
     }
 
     /// Looks at the file of that name again and maps what it has become. Files that are as they were cost one call of
     /// the system. No slice of the bytes outlives this: it takes the map for itself.
     pub(crate) fn refresh(&mut self, path: &Path) -> Result<Change, Error> {
-        let now = std::fs::metadata(path).map_err(|source| Error::read(path, source))?;
+        let now = fs::metadata(path).map_err(|source| Error::read(path, source))?;
         if identity(&now) == self.identity && now.len() == self.bytes().len() as u64 {
             return Ok(Change::None);
         }
@@ -79,8 +96,53 @@ impl FileMap {
 
     /// The file's bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or_default()
+        self.map.as_ref().map(|mapped| &*mapped.map).unwrap_or_default()
     }
+}
+
+impl Mapped {
+    #[cfg(unix)]
+    fn new(map: Mmap, path: &Path) -> Self {
+        Self { _entry: truncation::Entry::new(&map, path), map }
+    }
+
+    #[cfg(not(unix))]
+    fn new(map: Mmap, _: &Path) -> Self {
+        Self { map }
+    }
+}
+
+/// Opens a file for reading; a pipe without waiting for somebody who writes to it.
+fn open_at_once(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options.open(path)
+}
+
+/// Refuses what is no regular file.
+fn refuse_odd(kind: FileType) -> io::Result<()> {
+    if kind.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("it is {}, not a file", name_of(kind))))
+}
+
+#[cfg(unix)]
+fn name_of(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        _ if kind.is_dir() => "a directory",
+        _ if kind.is_fifo() => "a named pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+#[cfg(not(unix))]
+fn name_of(kind: FileType) -> &'static str {
+    if kind.is_dir() { "a directory" } else { "something else" }
 }
 
 #[cfg(unix)]
@@ -94,10 +156,181 @@ fn identity(_: &Metadata) -> Identity {
     (0, 0)
 }
 
+/// SIGBUS: which mapping it is about, and how it ends the process.
+///
+/// The handler may run at any instruction of any thread, so it takes no lock and allocates nothing: it walks a list of entries
+/// that only ever grows, and reads atomics. An entry whose mapping is gone is used again for another one.
+#[cfg(unix)]
+mod truncation {
+    use std::ffi::{c_int, c_void};
+    use std::io;
+    use std::path::Path;
+    use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
+    use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+    use memmap2::Mmap;
+
+    /// One mapping. Its fields belong together while `version` is even and stays what it is.
+    #[derive(Debug)]
+    struct Place {
+        version: AtomicU32,
+        /// Addresses of the mapping.
+        start: AtomicUsize,
+        end: AtomicUsize,
+        /// The file's name, in the entry's memory.
+        name: AtomicPtr<u8>,
+        length: AtomicUsize,
+        next: Option<&'static Place>,
+    }
+
+    /// The last place that was made; the others follow it.
+    static PLACES: AtomicPtr<Place> = AtomicPtr::new(std::ptr::null_mut());
+    /// Places of mappings that are gone. Whoever writes to any place holds this.
+    static FREE: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+    /// What to say, the status to end with, and what was done about the signal before.
+    static ENDING: OnceLock<(&'static str, i32)> = OnceLock::new();
+    static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+
+    /// The entry of a mapping in the list; it lasts as long as this.
+    #[derive(Debug)]
+    pub(super) struct Entry {
+        place: &'static Place,
+        /// Shown by the handler: `place` points into it.
+        _name: Arc<[u8]>,
+    }
+
+    impl Entry {
+        pub(super) fn new(map: &Mmap, path: &Path) -> Self {
+            // It goes to a terminal.
+            let name = path.display().to_string().replace(char::is_control, "?");
+            let name: Arc<[u8]> = name.into_bytes().into();
+            let range = map.as_ptr_range();
+            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = free.pop().unwrap_or_else(Place::add);
+            place.write(range.start.addr(), range.end.addr(), &name);
+            Self { place, _name: name }
+        }
+    }
+
+    impl Drop for Entry {
+        fn drop(&mut self) {
+            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+            self.place.write(0, 0, &[]);
+            free.push(self.place);
+        }
+    }
+
+    impl Place {
+        /// Puts a new one into the list. The caller holds `FREE`.
+        fn add() -> &'static Self {
+            let first = PLACES.load(Ordering::Relaxed);
+            // SAFETY: what `PLACES` points to was leaked below, and is never changed but through its atomics.
+            let next: Option<&'static Self> = unsafe { first.as_ref() };
+            let place = Box::leak(Box::new(Self {
+                version: AtomicU32::new(0),
+                start: AtomicUsize::new(0),
+                end: AtomicUsize::new(0),
+                name: AtomicPtr::new(std::ptr::null_mut()),
+                length: AtomicUsize::new(0),
+                next,
+            }));
+            PLACES.store(place, Ordering::Release);
+            place
+        }
+
+        /// Gives it another mapping. The caller holds `FREE`.
+        fn write(&self, start: usize, end: usize, name: &[u8]) {
+            let version = self.version.load(Ordering::Relaxed);
+            self.version.store(version.wrapping_add(1), Ordering::Relaxed);
+            fence(Ordering::Release);
+            self.start.store(start, Ordering::Relaxed);
+            self.end.store(end, Ordering::Relaxed);
+            self.name.store(name.as_ptr().cast_mut(), Ordering::Relaxed);
+            self.length.store(name.len(), Ordering::Relaxed);
+            self.version.store(version.wrapping_add(2), Ordering::Release);
+        }
+
+        /// Whether an address is in its mapping; `false` while that changes.
+        fn contains(&self, address: usize) -> bool {
+            let version = self.version.load(Ordering::Acquire);
+            let range = self.start.load(Ordering::Relaxed)..self.end.load(Ordering::Relaxed);
+            fence(Ordering::Acquire);
+            version.is_multiple_of(2)
+                && version == self.version.load(Ordering::Relaxed)
+                && range.contains(&address)
+        }
+    }
+
+    /// Makes a file that becomes shorter while it is read an error message on stderr, `PREFIX` in front of it, and the end of
+    /// the process with this status, instead of its death by SIGBUS. What is still in buffers is not written. For programs: a
+    /// library must not decide this. Later calls change nothing.
+    ///
+    /// # Errors
+    /// The system refuses the handler.
+    pub fn exit_on_truncation(prefix: &'static str, status: i32) -> io::Result<()> {
+        if ENDING.set((prefix, status)).is_err() {
+            return Ok(());
+        }
+        let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = on_sigbus;
+        // SAFETY: both structures are plain numbers, for which zeros are values; they live during the calls, and the
+        // handler has the form that SA_SIGINFO asks for. What the handler does is allowed in one (see there).
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let mut before: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigemptyset(&raw mut action.sa_mask);
+            if libc::sigaction(libc::SIGBUS, &raw const action, &raw mut before) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let _ = BEFORE.set(before);
+        }
+        Ok(())
+    }
+
+    /// Names the file and ends the process, where the fault lies in one of the mappings; else lets happen what would have
+    /// happened without it.
+    extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+        // SAFETY: the kernel gives a valid `info` to handlers with SA_SIGINFO. It calls this within the instruction that
+        // touched the missing page, or for a signal that somebody sent, which has no address. All that is called is
+        // async-signal-safe: `write`, `_exit`, `sigaction`, `raise`, loads of atomics and of cells that are set once.
+        // The name of a matching place can be read: the thread that faulted has a slice of the mapping, so that
+        // the mapping lives, and with it its entry, which holds the name and which nobody writes to meanwhile.
+        unsafe {
+            let sent = (*info).si_code <= 0;
+            let place = if sent { None } else { find((*info).si_addr().addr()) };
+            if let (Some(place), Some((prefix, status))) = (place, ENDING.get()) {
+                let (name, length) =
+                    (place.name.load(Ordering::Relaxed), place.length.load(Ordering::Relaxed));
+                let said = " became shorter while it was read\n";
+                libc::write(2, prefix.as_ptr().cast(), prefix.len());
+                libc::write(2, name.cast(), length);
+                libc::write(2, said.as_ptr().cast(), said.len());
+                libc::_exit(*status);
+            }
+            match BEFORE.get() {
+                Some(before) => libc::sigaction(signal, before, std::ptr::null_mut()),
+                None => libc::signal(signal, libc::SIG_DFL) as c_int,
+            };
+            // The faulting instruction is tried again when this returns; what was sent has to be sent again.
+            if sent {
+                libc::raise(signal);
+            }
+        }
+    }
+
+    fn find(address: usize) -> Option<&'static Place> {
+        // SAFETY: as in `Place::add`.
+        let mut place: Option<&'static Place> = unsafe { PLACES.load(Ordering::Acquire).as_ref() };
+        while let Some(here) = place.filter(|place| !place.contains(address)) {
+            place = here.next;
+        }
+        place
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -123,5 +356,77 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert!(map.refresh(&path).is_err());
         assert_eq!(map.bytes(), b"ab");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let check = |path: &Path, expect: &str| {
+            let error = FileMap::open(path).unwrap_err();
+            assert!(error.to_string().ends_with(expect), "{error}");
+        };
+        check(directory.path(), "it cannot be read: it is a directory, not a file");
+        check(Path::new("/dev/zero"), "it cannot be read: it is a device, not a file");
+        let socket = directory.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        check(&socket, "it is a socket, not a file");
+        let pipe = directory.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        check(&pipe, "it is a named pipe, not a file");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_truncated_while_it_is_read_ends_the_process_with_its_name() {
+        use std::process::Command;
+        // The process that dies is another run of this test.
+        const CHILD: &str = "ISOCHRONE_TRUNCATED_FILE";
+        if let Some(path) = std::env::var_os(CHILD) {
+            exit_on_truncation("error: ", 2).unwrap();
+            // Entries that come and go before and after it.
+            drop(FileMap::open(Path::new("Cargo.toml")).unwrap());
+            let map = FileMap::open(Path::new(&path)).unwrap();
+            let _other = FileMap::open(Path::new("Cargo.toml")).unwrap();
+            OpenOptions::new().write(true).open(&path).unwrap().set_len(1).unwrap();
+            let sum: u64 = map.bytes().iter().map(|&byte| u64::from(byte)).sum();
+            unreachable!("the missing bytes were read: {sum}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a\nfile");
+        fs::write(&path, vec![1; 1 << 16]).unwrap();
+        let name = "mapping::tests::a_file_that_is_truncated_while_it_is_read_ends_the_process_with_its_name";
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let output = child.args([name, "--exact", "--nocapture"]).env(CHILD, &path).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let expect =
+            format!("error: {}/a?file became shorter while it was read\n", directory.path().display());
+        assert!(said.ends_with(&expect), "{said}");
+        assert_eq!(output.status.code(), Some(2));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn other_faults_end_the_process_as_ever() {
+        use std::os::unix::process::ExitStatusExt;
+        use std::process::Command;
+        const CHILD: &str = "ISOCHRONE_OTHER_SIGBUS";
+        if let Some(path) = std::env::var_os(CHILD) {
+            exit_on_truncation("error: ", 2).unwrap();
+            let _ours = FileMap::open(Path::new("Cargo.toml")).unwrap();
+            let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+            // SAFETY: what is to be shown is what happens where nothing else does.
+            let map = unsafe { Mmap::map(&file) }.unwrap();
+            file.set_len(1).unwrap();
+            let sum: u64 = map.iter().map(|&byte| u64::from(byte)).sum();
+            unreachable!("the missing bytes were read: {sum}");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, vec![1; 1 << 16]).unwrap();
+        let name = "mapping::tests::other_faults_end_the_process_as_ever";
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let status = child.args([name, "--exact"]).env(CHILD, &path).output().unwrap().status;
+        assert_eq!(status.signal(), Some(libc::SIGBUS));
     }
 }

@@ -33,8 +33,8 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// Compares what the text says with how it came.
-    pub(crate) fn check(&mut self, schema: &Schema) {
+    /// Compares what the text says with how it came. The text is not taken from here: it may have been given away.
+    pub(crate) fn check(&mut self, schema: &Schema, text: &str) {
         if schema.version.0 >= 2 {
             return;
         }
@@ -42,7 +42,7 @@ impl Metadata {
             let message = "its packets have another byte order than the trace that they describe";
             self.notes.push(message.to_owned());
         }
-        if self.packets.is_none() && !has_signature(&self.text) {
+        if self.packets.is_none() && !has_signature(text) {
             let message = format!("it does not begin with `{SIGNATURE}1.8`; read as CTF 1.8");
             self.notes.push(message);
         }

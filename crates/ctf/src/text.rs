@@ -1,22 +1,31 @@
-//! Field values as text, the way babeltrace2's `sink.text.pretty` shows them.
+//! Field values as text, the way babeltrace2's `sink.text.pretty` shows them. Nothing in it moves the cursor of a terminal: control
+//! characters are escaped, also those beyond ASCII, which babeltrace2 passes through.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use crate::bits;
 use crate::digits;
 use crate::plan::{Name, Text, Visitor};
+use crate::room::{self, Room};
 use crate::schema::{Base, FloatClass, IntegerClass, IntegerForm, Role};
 
 /// Appends the values it visits to a buffer as text: `{ prev_tid = 0, next_comm = "sh" }`.
 #[derive(Debug)]
 pub struct TextVisitor<'b> {
     out: &'b mut Vec<u8>,
+    room: Room<'b>,
 }
 
 impl<'b> TextVisitor<'b> {
-    /// Values will be appended to `out`.
+    /// Values will be appended to `out`, however many there are.
     pub fn new(out: &'b mut Vec<u8>) -> Self {
-        Self { out }
+        Self::within(out, Room::default())
+    }
+
+    /// Values will be appended to `out`; where it is full, `room` makes room: see [`room::append`].
+    pub fn within(out: &'b mut Vec<u8>, room: Room<'b>) -> Self {
+        Self { out, room }
     }
 
     fn put(&mut self, text: &str) {
@@ -34,9 +43,35 @@ impl<'b> TextVisitor<'b> {
             if index > 0 {
                 self.put(", ");
             }
-            quoted(self.out, label.as_bytes());
+            self.quoted(label.as_bytes());
         }
         self.put(" : container = ");
+    }
+
+    /// Appends a string in quotes with the escapes of C.
+    fn quoted(&mut self, bytes: &[u8]) {
+        self.out.push(b'"');
+        for piece in room::pieces(bytes) {
+            self.room.make(self.out);
+            let mut rest = put_until_nul(self.out, piece);
+            while let Some(bytes) = rest {
+                escaped(self.out, 0);
+                rest = put_until_nul(self.out, bytes);
+            }
+        }
+        self.out.push(b'"');
+    }
+
+    /// Appends a string up to its first NUL in quotes.
+    fn quoted_until_nul(&mut self, bytes: &[u8]) {
+        self.out.push(b'"');
+        for piece in room::pieces(bytes) {
+            self.room.make(self.out);
+            if put_until_nul(self.out, piece).is_some() {
+                break;
+            }
+        }
+        self.out.push(b'"');
     }
 
     /// A number in a base other than ten: the bits of its field, without a sign.
@@ -111,14 +146,13 @@ impl Visitor for TextVisitor<'_> {
     }
 
     fn text(&mut self, text: Text<'_>) {
-        self.out.push(b'"');
-        put_until_nul(self.out, text.field);
-        self.out.push(b'"');
+        self.quoted_until_nul(text.field);
     }
 
     fn blob(&mut self, _: Option<Role>, bytes: &[u8]) {
         self.put("{");
         for byte in bytes {
+            self.room.make(self.out);
             self.put(&format!(" {byte:02x}"));
         }
         self.put(" }");
@@ -136,6 +170,7 @@ impl Visitor for TextVisitor<'_> {
 
     #[inline]
     fn member(&mut self, index: usize, name: &Name) {
+        self.room.make(self.out);
         name.put_assignment(self.out, index == 0);
     }
 
@@ -148,6 +183,7 @@ impl Visitor for TextVisitor<'_> {
     }
 
     fn element(&mut self, index: u64) {
+        self.room.make(self.out);
         self.put(if index > 0 { ", [" } else { " [" });
         digits::decimal(self.out, index);
         self.put("] = ");
@@ -173,15 +209,23 @@ fn wide_hexadecimal(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(bytes.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]));
 }
 
-/// Appends a string in quotes with the escapes of C. Bytes that are not ASCII are passed through.
-fn quoted(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.push(b'"');
-    let mut rest = put_until_nul(out, bytes);
-    while let Some(bytes) = rest {
-        escaped(out, 0);
-        rest = put_until_nul(out, bytes);
+/// A text with its control characters escaped: on one line, and nothing in it moves the cursor of a terminal.
+///
+/// ```
+/// assert_eq!(isochrone_ctf::text::plain("h1\u{1b}[2J\nh2"), r"h1\u{1b}[2J\nh2");
+/// ```
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
     }
-    out.push(b'"');
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        match character.is_control() {
+            true => shown.extend(character.escape_default()),
+            false => shown.push(character),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// Appends a string up to its first NUL, with escapes; gives what is behind that.
@@ -196,15 +240,37 @@ fn put_until_nul<'b>(out: &mut Vec<u8>, bytes: &'b [u8]) -> Option<&'b [u8]> {
             rest = &rest[8..];
             continue;
         }
+        let mut length = 1;
         match (word >> (8 * plain)) as u8 {
             0 => return rest.get(plain + 1..),
-            special => escaped(out, special),
+            special if special.is_ascii() => escaped(out, special),
+            _ => length = put_beyond_ascii(out, &rest[plain..]),
         }
-        rest = &rest[plain + 1..];
+        rest = &rest[plain + length..];
     }
 }
 
-/// How many bytes of a word, from the lowest on, stand for themselves.
+/// Appends the bytes beyond ASCII that a text begins with; gives how many they are. Those stand for themselves that are no control
+/// characters: neither U+0080 to U+009F nor, where they are part of no character, bytes of these values.
+#[cold]
+fn put_beyond_ascii(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
+    let length = bytes.iter().position(u8::is_ascii).unwrap_or(bytes.len());
+    let mut put = |bytes: &[u8], is_control: bool| match is_control {
+        true => bytes.iter().for_each(|&byte| escaped_code(out, byte)),
+        false => out.extend_from_slice(bytes),
+    };
+    for chunk in bytes[..length].utf8_chunks() {
+        for character in chunk.valid().chars() {
+            put(character.encode_utf8(&mut [0; 4]).as_bytes(), character.is_control());
+        }
+        for byte in chunk.invalid() {
+            put(&[*byte], (0x80..0xa0).contains(byte));
+        }
+    }
+    length
+}
+
+/// How many bytes of a word, from the lowest on, are ASCII and stand for themselves.
 #[inline]
 fn plain_bytes(word: u64) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -213,7 +279,7 @@ fn plain_bytes(word: u64) -> usize {
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
     let is = |byte: u8| zeros(word ^ (ONES * u64::from(byte)));
     let controls = word.wrapping_sub(0x20 * ONES) & !word;
-    let special = controls | is(127) | is(b'\\') | is(b'\'') | is(b'"') | is(b'?');
+    let special = word | controls | is(127) | is(b'\\') | is(b'\'') | is(b'"') | is(b'?');
     (special & HIGH).trailing_zeros() as usize / 8
 }
 
@@ -227,12 +293,14 @@ fn escaped(out: &mut Vec<u8>, byte: u8) {
         11 => out.extend_from_slice(b"\\v"),
         12 => out.extend_from_slice(b"\\f"),
         13 => out.extend_from_slice(b"\\r"),
-        0..32 | 127 => {
-            let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
-            out.extend_from_slice(&[b'\\', b'x', digit(byte >> 4), digit(byte & 15)]);
-        }
+        0..32 | 127 => escaped_code(out, byte),
         _ => out.extend_from_slice(&[b'\\', byte]),
     }
+}
+
+fn escaped_code(out: &mut Vec<u8>, byte: u8) {
+    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+    out.extend_from_slice(&[b'\\', b'x', digit(byte >> 4), digit(byte & 15)]);
 }
 
 /// A number as C's `%g` shows it: six significant digits, no trailing zeros, an exponent where it is shorter.
@@ -278,18 +346,45 @@ mod tests {
         check(f64::from_bits(0xfff8_0000_0000_0000), "-nan");
     }
 
+    fn quoted(bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        TextVisitor::new(&mut out).quoted(bytes);
+        out
+    }
+
     #[test]
     fn strings_are_escaped_as_in_c() {
-        let mut out = Vec::new();
-        quoted(&mut out, b"it's \"\\\"?\n\x01");
-        assert_eq!(out, br#""it\'s \"\\\"\?\n\x01""#);
+        assert_eq!(quoted(b"it's \"\\\"?\n\x01"), br#""it\'s \"\\\"\?\n\x01""#);
+    }
+
+    #[test]
+    fn control_characters_beyond_ascii_are_escaped() {
+        let check = |bytes: &[u8], expect: &[u8]| {
+            let expect = [b"\"", expect, b"\""].concat();
+            assert_eq!(quoted(bytes), expect, "{bytes:?}");
+        };
+        check(b"a\x9b2J", b"a\\x9b2J");
+        check("a\u{9b}2J".as_bytes(), b"a\\xc2\\x9b2J");
+        check("\u{a0}é€𝄞x".as_bytes(), "\u{a0}é€𝄞x".as_bytes());
+        check(b"\xe2\x9b", b"\xe2\\x9b");
+        check(b"caf\xe9", b"caf\xe9");
+        // A character that ends behind the first piece.
+        let long = ["x".repeat((1 << 14) - 1), "é\u{85}".to_owned()].concat();
+        check(long.as_bytes(), long.replace('\u{85}', "\\xc2\\x85").as_bytes());
+    }
+
+    #[test]
+    fn names_stay_on_one_line() {
+        let check = |text, expect: &str| assert_eq!(plain(text), expect);
+        check("sched_switch", "sched_switch");
+        check("h1\u{1b}]0;x\u{7}\nh2\t\u{7f}", r"h1\u{1b}]0;x\u{7}\nh2\t\u{7f}");
+        check("ünter\u{9b}€", r"ünter\u{9b}€");
     }
 
     #[test]
     fn strings_of_all_bytes_and_lengths() {
         let check = |bytes: &[u8]| {
-            let (mut out, mut until_nul) = (Vec::new(), Vec::new());
-            quoted(&mut out, bytes);
+            let (out, mut until_nul) = (quoted(bytes), Vec::new());
             put_until_nul(&mut until_nul, bytes);
             let nul = until_nul.len() + 1;
             assert!(
@@ -300,6 +395,8 @@ mod tests {
             for byte in bytes {
                 match byte {
                     0..32 | 127 | b'\\' | b'\'' | b'"' | b'?' => escaped(&mut expect, *byte),
+                    // None of the neighbours below make a character.
+                    0x80..0xa0 => escaped_code(&mut expect, *byte),
                     _ => expect.push(*byte),
                 }
             }

@@ -53,7 +53,10 @@ fn copies_read_as_the_original() {
                 assert!(summary.lost.is_empty(), "{name}");
                 assert_eq!(events(&shown(&target).unwrap()), expect, "{name}");
             }
-            (Err(error), Err(expect)) => assert!(error.contains(expect), "{name}: {error}"),
+            (Err(error), Err(expect)) => {
+                assert!(error.contains(expect), "{name}: {error}");
+                assert!(target.is_dir() && Trace::open(&target).is_err(), "{name}: half a copy is no trace");
+            }
             (found, _) => panic!("{name}: {found:?}"),
         }
     };
@@ -202,6 +205,11 @@ fn a_bad_time_costs_what_it_stamps() {
         let target = trace.path().join("copy");
         let summary = copy(trace.path(), &target, &shift(1000)).unwrap();
         assert_eq!(summary.lost.len(), lost, "{name}");
+        for lost in summary.lost {
+            let events = if name == "begin" { 2 } else { 1 };
+            let message = lost.to_string();
+            assert!(message.contains(&format!(": {events} events are not in the copy")), "{name}: {message}");
+        }
         assert_eq!(events(&shown(&target).unwrap()), expect, "{name}");
     }
 }

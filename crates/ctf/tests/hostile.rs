@@ -70,6 +70,90 @@ fn broken_packets_fill_no_memory() {
 }
 
 #[test]
+fn tiny_packets_fill_no_memory() {
+    let text = metadata("stream { packet.context := struct { u8 packet_size; }; }; event { name = x; };");
+    let free = 1 << 18;
+    let check = |files: &[(&str, &[u8])], packets: &[usize], expect: &[&str]| {
+        let directory = write(&text, files);
+        let trace = Trace::open(directory.path()).unwrap();
+        let found: Vec<usize> = trace.streams().iter().map(|stream| stream.packets.len()).collect();
+        assert_eq!(found, packets);
+        let said: Vec<String> = trace
+            .diagnostics()
+            .iter()
+            .map(|found| {
+                format!("{:?} {:?} {:?}: {}", found.severity, found.packet, found.offset, found.message)
+            })
+            .collect();
+        assert_eq!(said, expect);
+    };
+    let tiny = vec![8; free + 10_000];
+    let why = |packets: usize, bytes: usize| {
+        format!(
+            "the trace has {packets} packets before them, of {bytes} bytes on the average: beyond {free} packets they must be larger"
+        )
+    };
+    // Those beyond the free ones are paid by 32 bytes each.
+    let most = free * 32 / 31 + 1;
+    let lost = |packet: usize, left: usize, why: &str| {
+        format!("Loss Some({packet}) Some({packet}): the last {left} bytes of the file are skipped: {why}")
+    };
+    check(&[("s", &tiny)], &[most], &[&lost(most, free + 10_000 - most, &why(most, 1))]);
+    // The files of a trace count together.
+    let (a, b) = tiny.split_at(200_000);
+    let left = b.len() - (most - a.len());
+    let second = lost(most - a.len(), left, &why(most, 1));
+    check(&[("a", a), ("b", b)], &[a.len(), most - a.len()], &[&second]);
+    let mut large = vec![0; 31];
+    large.insert(0, 248);
+    check(&[("s", &large[..31].repeat(free))], &[free], &[]);
+    check(&[("s", &tiny[..free])], &[free], &[]);
+}
+
+#[test]
+fn one_event_fills_no_memory() {
+    /// Takes what is written, and remembers the longest piece.
+    #[derive(Default)]
+    struct Pieces {
+        text: Vec<u8>,
+        longest: usize,
+    }
+    impl std::io::Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.longest = self.longest.max(bytes.len());
+            self.text.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let name = "n".repeat(10_000);
+    let bits = format!("struct {{ integer {{ size = 1; }} {name}; }}");
+    let check = |text: &str, stream: &[u8], lines: usize, repeated: &str, times: usize| {
+        let directory = write(text, &[("s", stream)]);
+        let trace = Trace::open(directory.path()).unwrap();
+        let mut pieces = Pieces::default();
+        isochrone_ctf::dump::dump(&trace, &mut pieces).unwrap();
+        assert!(pieces.longest < 200_000, "{} bytes at once", pieces.longest);
+        let text = String::from_utf8(pieces.text).unwrap();
+        assert_eq!((text.lines().count(), text.matches(repeated).count()), (lines, times));
+        assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    };
+    let stream = [2000_u32.to_le_bytes().as_slice(), &[0; 250]].concat();
+    check(&event(&format!("u32 n; {bits} x[n];")), &stream, 4, &name, 2000);
+    // An event that cannot be read to its end.
+    let bad = format!("u32 n; enum : u8 {{ a = 1 }} t; {bits} x[n]; variant <t> {{ u8 a; }} v;");
+    let stream = [2000_u32.to_le_bytes().as_slice(), &[2], &[0; 251]].concat();
+    check(&event(&bad), &stream, 3, &name, 0);
+    check(&event("string s;"), &[vec![b'x'; 1_000_000], vec![0]].concat(), 4, "x", 1_000_000 + 1);
+    let context = format!(
+        "stream {{ packet.context := struct {{ u32 n; {bits} x[2000]; }}; }}; event {{ name = x; }};"
+    );
+    check(&metadata(&context), &[0; 254], 3, &name, 2000);
+}
+
+#[test]
 fn headers_are_decoded_as_declared() {
     let struct_n = "event { name = x; id = 0; fields := struct { u8 n; }; };";
     let of = |header: &str| metadata(&format!("stream {{ event.header := {header}; }}; {struct_n}"));

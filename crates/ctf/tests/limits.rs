@@ -53,6 +53,14 @@ fn metadata_beyond_all_limits_are_refused() {
     let inner: String = (0..5000).fold(String::new(), |text, n| text + &format!("typedef u8 i{n}; "));
     let inner = format!("typedef struct {{ {inner} u8 a; }} t0; {} t12 x;", doubled(12));
     check("types inside", event(&inner), many);
+    check(
+        "labels",
+        event(&format!("enum : u8 {{ {} }} e;", "a,".repeat(1_048_577))),
+        "more than 1048576 labels",
+    );
+    let zeros = "0,".repeat(17_000_000);
+    let values = format!("\u{1e}{{\"type\":\"preamble\",\"version\":2,\"attributes\":{{\"a\":[{zeros}0]}}}}");
+    check("values", values, "more than 16777216 JSON values");
     let labels = "a, ".repeat(5000);
     let ranges = format!("typedef struct {{ enum : u16 {{ {labels} }} t; variant <t> {{ u8 a; }} v; }} t0; ");
     check("ranges of an option", event(&format!("{ranges} {} t12 x;", doubled(12))), many);

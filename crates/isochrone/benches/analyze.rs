@@ -17,8 +17,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use isochrone_ctf::Trace;
+use isochrone_hosts::Hosts;
 use isochrone_kernel::Chunk;
-use isochrone_pipeline::{Hosts, Plan, run};
+use isochrone_pipeline::{Plan, run};
 use isochrone_testkit::{Bulk, Generation, RandomKernel};
 use measuring::{children_cpu, rewrite, watch};
 

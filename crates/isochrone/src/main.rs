@@ -1,19 +1,23 @@
 //! The command line of Isochrone: parses arguments, calls one library function, renders. The only crate that prints.
 //!
-//! [`arguments`] defines what can be typed, [`commands`] holds one file a command, [`render`] what several of them show.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+//! [`arguments`] defines what can be typed, [`commands`] holds one file a command, [`render`] what several of them show,
+//! [`mod@output`] writes it.
 
 mod arguments;
 mod commands;
+mod output;
 mod progress;
 mod render;
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
+use crate::output::tell;
+use crate::render::plain::PlainLines;
 
 /// How a command ended; the worse end of two parts is the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,14 +35,31 @@ impl Ending {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    // Where the system refuses this, such a file is a SIGBUS, as without it.
+    #[cfg(unix)]
+    let _ = isochrone_ctf::exit_on_truncation("isochrone: ", 2);
+    let ending = match Arguments::try_parse() {
+        Ok(arguments) => run(arguments),
+        Err(wrong) if wrong.use_stderr() => wrong.exit(),
+        Err(help) => show_help(&help),
+    };
+    match ending {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Partly) => ExitCode::from(1),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("isochrone: {error:#}");
+            tell!("isochrone: {}", PlainLines(format_args!("{error:#}")));
             ExitCode::from(2)
         }
+    }
+}
+
+/// Help and version are results that somebody asked for.
+fn show_help(help: &clap::Error) -> anyhow::Result<Ending> {
+    match help.print().and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("the help cannot be written")
+        }
+        _ => Ok(Ending::Done),
     }
 }
 
@@ -52,13 +73,4 @@ fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Sync(command) => commands::sync::run(&command, quiet),
         Command::Convert(command) => commands::convert::run(&command, quiet),
     }
-}
-
-/// Whoever read our output has seen enough (`isochrone events … | head`).
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
-        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
-        io.or(json) == Some(io::ErrorKind::BrokenPipe)
-    })
 }

@@ -48,7 +48,57 @@ fn three_hosts_are_put_on_one_clock() {
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["version"], 1);
     assert_eq!(json["reference"], "h3");
-    assert_eq!(json["links"].as_array().unwrap().len(), 3);
+    // Client and database exchanged nothing.
+    assert_eq!(json["links"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn corrections_come_from_files_that_end() {
+    let client = shop("client");
+    let events = |path: &str, expect: &str| {
+        check(&["events", "--sync", path, &client], 2, &[&format!("cannot read {path}: {expect}")]);
+    };
+    events("/dev/zero", "it is no regular file");
+    events("/", "it is no regular file");
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    events(pipe.to_str().unwrap(), "it is no regular file");
+    let large = directory.path().join("large");
+    fs::File::create(&large).unwrap().set_len((256 << 20) + 1).unwrap();
+    events(large.to_str().unwrap(), "it has more than 268435456 bytes, the most that are read");
+}
+
+#[test]
+fn pairs_without_messages_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let run = |hosts: usize, expect: &str| {
+        let mut list = format!("{hosts}\n");
+        for (a, b) in (0..hosts).map(|a| (a, (a + 1) % hosts)) {
+            for second in 0..3 {
+                list += &format!("{a} {b} {second}.1 {second}.101\n{b} {a} {second}.2 {second}.201\n");
+            }
+        }
+        fs::write(path("list"), list).unwrap();
+        let report = check(&["sync", "--messages", &path("list"), "-o", &path("s.json")], 0, &[]);
+        assert!(report.contains(expect), "{report}");
+        let json: Value = serde_json::from_str(&fs::read_to_string(path("s.json")).unwrap()).unwrap();
+        assert_eq!(json["links"].as_array().unwrap().len(), hosts);
+        check(&["convert", "--sync", &path("s.json"), "--from", "0", "--to", "2", "1.5"], 0, &[]);
+    };
+    run(
+        4,
+        "\n0 and 2 exchanged no packet that both traced.\n1 and 3 exchanged no packet that both traced.\n",
+    );
+    run(50, "\n1,175 other pairs of hosts exchanged no packet that both traced.\n");
+}
+
+#[test]
+fn threads_have_an_end() {
+    let client = shop("client");
+    let table = |threads: &str| check(&["analyze", "cputop", "--threads", threads, &client], 0, &[]);
+    assert_eq!(table("1000000"), table("1"));
 }
 
 #[test]
@@ -98,7 +148,7 @@ fn metadata_errors_name_line_and_column() {
     fs::create_dir(&path).unwrap();
     fs::write(path.join("metadata"), "/* CTF 1.8 */\ntrace {\n\tmajor = 1\n\tminor = 8;\n};\n").unwrap();
     let path = path.to_str().unwrap();
-    let told = ["metadata:4:2: expected `;`", "\n minor = 8;\n ^"];
+    let told = ["metadata:4:2: expected `;`", "\n   minor = 8;\n   ^"];
     check(&["info", path], 2, &told);
     let report = check(&["sync", path, &shop("client"), &shop("app")], 1, &told);
     assert!(report.contains("2 hosts are on one clock"));

@@ -39,6 +39,19 @@ pub struct Loss {
     pub events: Option<u64>,
 }
 
+/// What is missing from some instant on, of one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LossBegin {
+    /// The CPU.
+    pub cpu: u32,
+    /// The first instant at which events may be missing, raw ns. It begins in the piece that has the instant before.
+    pub at: Time,
+    /// The first instant from which nothing is missing, raw ns; [`Time::MAX`] where the CPU's stream has ended.
+    pub to: Time,
+    /// Whether nothing comes after it: the CPU's stream has ended.
+    pub is_over: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

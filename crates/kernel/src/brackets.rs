@@ -91,9 +91,12 @@ impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> Brackets<K, B, E> {
         }
     }
 
-    /// Changes all that is open.
-    pub(crate) fn change(&mut self, mut change: impl FnMut(&mut B)) {
-        self.left.unordered_mut().for_each(|(_, track)| track.begins.iter_mut().for_each(&mut change));
+    /// Changes all begins and ends that are left over.
+    pub(crate) fn change(&mut self, mut begin: impl FnMut(&mut B), mut end: impl FnMut(&mut E)) {
+        for (_, track) in self.left.unordered_mut() {
+            track.begins.iter_mut().for_each(&mut begin);
+            track.ends.iter_mut().for_each(&mut end);
+        }
     }
 
     /// Changes keys: two that turn out to be one are joined, and `is_first` says of an old one whether what it has was before

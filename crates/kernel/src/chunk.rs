@@ -6,18 +6,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::border::{Border, Loss};
+use crate::border::{Border, Loss, LossBegin};
 use crate::brackets::Brackets;
+use crate::completeness::{Completeness, Epoch};
 use crate::files::{DumpOwner, FileOp, Files};
 use crate::happening::{Happening, Moment, Party};
-use crate::id::{Name, ThreadId, Time};
+use crate::id::{Name, Renames, ThreadId, Time};
 use crate::interrupts::Interrupts;
 use crate::keyed::Keyed;
 use crate::lives::Lives;
 use crate::span::{BlockRequest, Migration, NetPacket, Pages, Phase, Spans};
-use crate::thread::{Epoch, Seat, Thread};
+use crate::thread::{Seat, Thread};
 use crate::timeline::Timeline;
-use crate::under_way::{Dues, Held, Seen};
+use crate::under_way::{Dues, Held};
 
 /// Bytes of a thread's name that the kernel keeps.
 pub(crate) const COMM: usize = 15;
@@ -31,8 +32,10 @@ pub struct Chunk<S> {
     pub(crate) range: Option<(Time, Time)>,
     /// Events, those of programs included.
     pub(crate) events: u64,
-    /// Losses so far, on all CPUs.
-    pub(crate) losses: Epoch,
+    /// What is missing of the kernel's events, on all CPUs.
+    pub(crate) complete: Completeness,
+    /// What is missing of programs' events.
+    pub(crate) programs_complete: Completeness,
     /// Events lost, as far as that is known.
     pub(crate) events_lost: u64,
     /// Pieces that are missing in between: from, to.
@@ -45,8 +48,11 @@ pub struct Chunk<S> {
     /// What happens to calls that were under way before.
     pub(crate) dues: Dues,
     pub(crate) files: Files,
-    pub(crate) requests: Brackets<(u32, u64), Request, Time>,
-    pub(crate) phases: Brackets<(ThreadId, Name), Time, Time>,
+    pub(crate) requests: Brackets<(u32, u64), Request, Edge>,
+    pub(crate) phases: Brackets<(ThreadId, Name), Edge, Edge>,
+    /// Names that the consumer has not heard of yet: it may keep much, and each loss gives one. None in a piece that is closed.
+    #[serde(skip)]
+    pub(crate) untold: Renames,
     pub(crate) spans: S,
 }
 
@@ -57,13 +63,26 @@ pub(crate) struct Cpu {
     pub(crate) interrupts: Interrupts,
     /// The call of whoever runs here.
     pub(crate) call: Held,
+    /// What came last of all after which another thread may run.
+    pub(crate) turn: Option<Turn>,
+    /// The stream of the CPU has ended: nothing is known from this instant on, raw ns.
+    pub(crate) over: Option<Time>,
+}
+
+/// Something after which another thread may run on a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Turn {
+    /// A switch.
+    Switch(Time),
+    /// Events are missing, from or to this time.
+    Loss(Time),
 }
 
 impl Cpu {
     /// One of which all events are missing since `from`, to `to`.
     pub(crate) fn missing((from, to): (Time, Time)) -> Self {
         let (timeline, interrupts) = (Timeline::missing(from, to), Interrupts::missing());
-        Self { timeline, interrupts, call: Held::Before }
+        Self { timeline, interrupts, call: Held::Before, turn: Some(Turn::Loss(from)), over: None }
     }
 }
 
@@ -71,15 +90,34 @@ impl Cpu {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) at: Time,
+    pub(crate) epoch: Epoch,
     pub(crate) thread: ThreadId,
     sectors: u32,
     is_write: bool,
 }
 
 impl Request {
-    pub(crate) fn complete(self, &(device, sector): &(u32, u64), end: Time) -> BlockRequest {
-        let Self { at: begin, thread, sectors, is_write } = self;
-        BlockRequest { device, sector, sectors, is_write, thread, begin, end }
+    /// Tells of it when it is complete, unless something is missing in between.
+    pub(crate) fn end(self, &(device, sector): &(u32, u64), end: Edge, spans: &mut impl Spans) {
+        let Self { at: begin, epoch, thread, sectors, is_write } = self;
+        if epoch.agrees(end.epoch) {
+            let end = end.at;
+            spans.block_request(&BlockRequest { device, sector, sectors, is_write, thread, begin, end });
+        }
+    }
+}
+
+/// An instant, and what is missing by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Edge {
+    at: Time,
+    pub(crate) epoch: Epoch,
+}
+
+/// Tells of a phase, unless something is missing in between.
+pub(crate) fn tell_phase((thread, name): &(ThreadId, Name), begin: Edge, end: Edge, spans: &mut impl Spans) {
+    if begin.epoch.agrees(end.epoch) {
+        spans.phase(&Phase { name: name.clone(), thread: *thread, begin: begin.at, end: end.at });
     }
 }
 
@@ -91,7 +129,8 @@ impl<S: Spans> Chunk<S> {
             end: begin,
             range: None,
             events: 0,
-            losses: 0,
+            complete: Completeness::default(),
+            programs_complete: Completeness::default(),
             events_lost: 0,
             gaps: Vec::new(),
             cpus: Keyed::default(),
@@ -102,6 +141,7 @@ impl<S: Spans> Chunk<S> {
             files: Files::new(begin == Border::Begin),
             requests: Brackets::default(),
             phases: Brackets::default(),
+            untold: Renames::default(),
             spans,
         }
     }
@@ -110,7 +150,8 @@ impl<S: Spans> Chunk<S> {
     pub fn gap(from: Time, to: Time, spans: S) -> Self {
         let mut gap = Self::new(Border::At(from), spans);
         gap.end = Border::At(to);
-        gap.losses = 1;
+        gap.complete = Completeness::nothing();
+        gap.programs_complete = Completeness::nothing();
         gap.gaps.push((from, to));
         gap.requests = Brackets::missing();
         gap.phases = Brackets::missing();
@@ -151,17 +192,58 @@ impl<S: Spans> Chunk<S> {
     /// Says that all events up to a border are there.
     pub fn close(&mut self, end: Border) {
         self.end = end;
+        self.tell_names();
+        self.complete.close(end);
+        self.programs_complete.close(end);
     }
 
-    /// Says that events of a CPU are missing: once, before the first event of that CPU behind them, in the piece that holds
+    /// Says that from some instant on events of a CPU may be missing: before the first event that is not before it; and at the
+    /// begin of each later piece, as long as it goes on.
+    pub fn loss_begins(&mut self, begin: &LossBegin) {
+        let &LossBegin { cpu, at, to, is_over } = begin;
+        self.complete.begin(at, to, self.begin);
+        if is_over {
+            let over = self.cpus.or_default(cpu);
+            // The instant before is the last one of which something is known.
+            let last = at.saturating_sub(1);
+            over.over = Some(over.over.map_or(last, |before| before.min(last)));
+        }
+        // Else the piece before has told of it.
+        if at > self.begin.time() {
+            self.cpus.or_default(cpu).turn = Some(Turn::Loss(at));
+            self.files.note(FileOp::LossBegins { at, to }, &mut self.spans);
+        }
+    }
+
+    /// Says, before the first event, that nothing of a CPU is there.
+    pub fn lacks_cpu(&mut self, cpu: u32) {
+        self.mention(cpu);
+        self.complete.begin(Time::MIN, Time::MAX, self.begin);
+        if self.is_first() {
+            self.files.note(FileOp::LossBegins { at: Time::MIN, to: Time::MAX }, &mut self.spans);
+        }
+    }
+
+    /// As [`Self::loss_begins`], of programs' events, on any CPU.
+    pub fn program_loss_begins(&mut self, at: Time, to: Time) {
+        self.programs_complete.begin(at, to, self.begin);
+    }
+
+    /// As [`Self::lost`], of programs' events, on any CPU.
+    pub fn program_lost(&mut self) {
+        self.programs_complete.end();
+    }
+
+    /// Says that events of a CPU were missing: once, before the first event of that CPU after them, in the piece that holds
     /// the end of the loss.
     pub fn lost(&mut self, loss: &Loss) {
         let &Loss { cpu, from, to, events } = loss;
-        self.losses += 1;
+        self.complete.end();
         self.events_lost = self.events_lost.saturating_add(events.unwrap_or(0));
         let there = self.cpus.or_default(cpu);
         there.timeline.lose(cpu, from, to, &mut self.spans);
         there.interrupts.lose();
+        there.turn = Some(Turn::Loss(to));
         self.files.note(FileOp::Lost { at: to }, &mut self.spans);
     }
 
@@ -213,20 +295,24 @@ impl<S: Spans> Chunk<S> {
             }
             Happening::SyscallEntry(entry) => {
                 let thread = self.present(moment);
-                self.begin_call(Self::keeper(thread, moment), thread, entry, at);
+                let seen = self.seen(thread, moment);
+                self.begin_call(Self::keeper(thread, moment), seen, entry);
             }
             Happening::SyscallExit(exit) => {
                 let thread = self.present(moment);
-                self.end_call(Self::keeper(thread, moment), Seen { thread, at, cpu }, &exit);
+                let seen = self.seen(thread, moment);
+                self.end_call(Self::keeper(thread, moment), seen, &exit);
             }
             Happening::BlockIssue { device, sector, sectors, is_write } => {
                 let thread = self.current(moment);
-                self.requests.begin((device, sector), Request { at, thread, sectors, is_write });
+                let epoch = self.complete.epoch(at);
+                self.requests.begin((device, sector), Request { at, epoch, thread, sectors, is_write });
             }
             Happening::BlockComplete { device, sector } => {
                 let key = (device, sector);
-                if let Some((request, end)) = self.requests.end(&key, at) {
-                    self.spans.block_request(&request.complete(&key, end));
+                let end = Edge { at, epoch: self.complete.epoch(at) };
+                if let Some((request, end)) = self.requests.end(&key, end) {
+                    request.end(&key, end, &mut self.spans);
                 }
             }
             Happening::Packet { device, bytes, is_sent } => {
@@ -289,10 +375,11 @@ impl<S: Spans> Chunk<S> {
         let (Happening::PhaseBegin(name) | Happening::PhaseEnd(name)) = what else { return };
         let (thread, at) = (self.present(moment), moment.time);
         let key = (thread, (*name).clone());
+        let edge = Edge { at, epoch: self.programs_complete.epoch(at) };
         if let Happening::PhaseBegin(_) = what {
-            self.phases.begin(key, at);
-        } else if let Some((begin, end)) = self.phases.end(&key, at) {
-            self.spans.phase(&Phase { name: key.1, thread, begin, end });
+            self.phases.begin(key, edge);
+        } else if let Some((begin, end)) = self.phases.end(&key, edge) {
+            tell_phase(&key, begin, end, &mut self.spans);
         }
     }
 

@@ -80,7 +80,7 @@ impl<S: Spans> Chunk<S> {
         let Self {
             range,
             events,
-            losses,
+            complete,
             events_lost,
             gaps,
             cpus,
@@ -92,9 +92,11 @@ impl<S: Spans> Chunk<S> {
             ..
         } = self;
         let span = range.unwrap_or_default();
+        let losses = complete.losses();
+        let end = complete.epoch(span.1);
         if range.is_some() {
             for (&cpu, there) in cpus.sorted() {
-                there.timeline.finish(cpu, span, &mut spans);
+                there.timeline.finish(cpu, span, there.over, &mut spans);
                 there.interrupts.finish(cpu, &mut spans);
                 there.call.finish(&mut spans);
             }
@@ -108,7 +110,7 @@ impl<S: Spans> Chunk<S> {
         for (&thread, there) in threads.sorted() {
             there.call.finish(&mut spans);
             there.call_off.finish(&mut spans);
-            there.waits.finish(thread, losses, span.1, &mut spans);
+            there.waits.finish(thread, end, span.1, &mut spans);
         }
         files.finish(span.1, &mut spans);
         let mut heirs: Vec<(ThreadId, ThreadId)> =

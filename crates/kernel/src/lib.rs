@@ -11,6 +11,7 @@ mod border;
 mod brackets;
 pub mod calls;
 mod chunk;
+mod completeness;
 mod decode;
 pub mod files;
 mod finished;
@@ -29,7 +30,7 @@ mod under_way;
 #[cfg(test)]
 mod testing;
 
-pub use border::{Border, Loss};
+pub use border::{Border, Loss, LossBegin};
 pub use chunk::Chunk;
 pub use decode::{Decoder, Known, cpu_of};
 pub use finished::{Finished, Threads};

@@ -6,9 +6,10 @@
 //! piece changes nothing.
 
 use crate::border::Border;
-use crate::chunk::{Chunk, Cpu};
+use crate::chunk::{Chunk, Cpu, tell_phase};
+use crate::completeness::Epoch;
 use crate::id::{BEGIN, Renames, ThreadId};
-use crate::span::{Phase, Spans};
+use crate::span::Spans;
 use crate::under_way::{Due, Held, Keeper};
 
 /// Pieces that do not belong together.
@@ -32,14 +33,16 @@ impl<S: Spans> Chunk<S> {
             return Err(MergeError { end: self.end, begin: right.begin });
         }
         self.settle_names(&mut right);
+        let (seam, losses) = (self.seam(), self.complete.losses());
         let mut calls = self.append_threads(&mut right);
         calls.extend(self.append_cpus(&mut right));
-        self.append_calls(calls, &mut right);
+        self.append_calls(calls, &seam, &mut right);
+        right.requests.change(|request| request.epoch.shift(losses), |end| end.epoch.shift(losses));
+        let programs = self.programs_complete.losses();
+        right.phases.change(|begin| begin.epoch.shift(programs), |end| end.epoch.shift(programs));
         let Self { requests, phases, spans, .. } = &mut self;
-        requests.append(right.requests, |key, request, end| spans.block_request(&request.complete(key, end)));
-        phases.append(right.phases, |(thread, name), begin, end| {
-            spans.phase(&Phase { name: name.clone(), thread: *thread, begin, end });
-        });
+        requests.append(right.requests, |key, request, end| request.end(key, end, spans));
+        phases.append(right.phases, |key, begin, end| tell_phase(key, begin, end, spans));
         self.files.append(right.files, &mut self.spans);
         self.lives.append(right.lives);
         self.spans.absorb(right.spans);
@@ -49,7 +52,8 @@ impl<S: Spans> Chunk<S> {
             (a, b) => a.or(b),
         };
         self.events += right.events;
-        self.losses += right.losses;
+        self.complete.append(right.complete, right.begin);
+        self.programs_complete.append(right.programs_complete, right.begin);
         self.events_lost = self.events_lost.saturating_add(right.events_lost);
         self.gaps.extend(right.gaps);
         self.mentioned.extend(right.mentioned);
@@ -113,26 +117,27 @@ impl<S: Spans> Chunk<S> {
     }
 
     /// A CPU that this piece has no event of.
-    fn unseen_cpu(&self) -> Cpu {
+    pub(crate) fn unseen_cpu(&self) -> Cpu {
         self.gaps.first().copied().map(Cpu::missing).unwrap_or_default()
     }
 
     /// Returns the calls that the threads keep where that has changed.
     fn append_threads(&mut self, right: &mut Self) -> Vec<(Keeper, Held)> {
         let mut calls = Vec::new();
+        let (losses, seam) = (self.complete.losses(), self.complete.last());
         let mut keep = |keeper, held: &mut Held| {
             if *held != Held::Before {
                 calls.push((keeper, std::mem::take(held)));
             }
         };
         for (thread, mut there) in std::mem::take(&mut right.threads).into_unordered() {
-            there.shift(self.losses);
+            there.shift(losses);
             keep(Keeper::Named(thread), &mut there.call);
             keep(Keeper::Off(thread), &mut there.call_off);
             match self.threads.get_mut(&thread) {
                 Some(here) => {
                     here.learn(&mut there);
-                    here.waits.append(thread, there.waits, self.losses, &mut self.spans);
+                    here.waits.append(thread, there.waits, seam, &mut self.spans);
                 }
                 None => {
                     self.threads.insert(thread, there);
@@ -156,6 +161,8 @@ impl<S: Spans> Chunk<S> {
             let here = self.cpus.or_insert_with(cpu, || unseen_left.clone());
             here.timeline.append(cpu, there.timeline, &mut self.spans);
             here.interrupts.append(cpu, there.interrupts, &mut self.spans);
+            here.turn = there.turn.or(here.turn);
+            here.over = here.over.into_iter().chain(there.over).min();
             calls.push((Keeper::Cpu(cpu), there.call));
         }
         calls.retain(|(_, held)| *held != Held::Before);
@@ -163,10 +170,24 @@ impl<S: Spans> Chunk<S> {
     }
 
     /// Calls threads otherwise from now on.
-    pub(crate) fn rename(&mut self, renames: &Renames) {
-        if renames.is_empty() {
-            return;
+    fn rename(&mut self, renames: &Renames) {
+        self.tell_names();
+        if !renames.is_empty() {
+            self.rename_parts(renames);
+            self.spans.rename(renames);
         }
+    }
+
+    /// Tells the consumer what threads are called that it knows by other names.
+    pub(crate) fn tell_names(&mut self) {
+        let untold = std::mem::take(&mut self.untold);
+        if !untold.is_empty() {
+            self.spans.rename(&untold);
+        }
+    }
+
+    /// Calls threads otherwise in all but what the consumer has heard.
+    pub(crate) fn rename_parts(&mut self, renames: &Renames) {
         for (_, cpu) in self.cpus.unordered_mut() {
             cpu.timeline.rename(renames);
             cpu.call.rename(renames);
@@ -175,8 +196,7 @@ impl<S: Spans> Chunk<S> {
         self.threads.unordered_mut().for_each(|(_, thread)| thread.rename(renames));
         self.dues.unordered_mut().for_each(|(_, due)| due.rename(renames));
         self.dues.rekey(|keeper| keeper.renamed(renames), Due::append);
-        self.requests.change(|request| request.thread = renames.of(request.thread));
-        self.spans.rename(renames);
+        self.requests.change(|request| request.thread = renames.of(request.thread), |_| {});
         self.files.rename(renames);
         // What two threads that are one make known is told with the right names.
         self.rekey_threads(renames);
@@ -184,9 +204,7 @@ impl<S: Spans> Chunk<S> {
         phases.rekey(
             |(thread, name)| (renames.of(*thread), name.clone()),
             |(thread, _)| was_before(*thread),
-            |(thread, name), begin, end| {
-                spans.phase(&Phase { name: name.clone(), thread: *thread, begin, end });
-            },
+            |key, begin, end| tell_phase(key, begin, end, spans),
         );
         self.files.settle(&mut self.spans);
     }
@@ -210,7 +228,7 @@ impl<S: Spans> Chunk<S> {
                             *call = later;
                         }
                     }
-                    known.waits.append(thread, later.waits, 0, &mut self.spans);
+                    known.waits.append(thread, later.waits, Epoch::FIRST, &mut self.spans);
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! settled here.
 
 use crate::calls::clone_flag;
-use crate::chunk::{COMM, Chunk};
+use crate::chunk::{COMM, Chunk, Turn};
 use crate::files::FileOp;
 use crate::happening::{Left, Moment, Party};
 use crate::id::{BEGIN, Renames, ThreadId};
@@ -14,7 +14,7 @@ use crate::under_way::{Keeper, Ledger};
 
 impl<S: Spans> Chunk<S> {
     pub(crate) fn switch(&mut self, moment: &Moment<'_>, prev: Party<'_>, left: Left, next: Party<'_>) {
-        let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
+        let (at, cpu, epoch) = (moment.time, moment.cpu, self.complete.epoch(moment.time));
         let prev_thread = self.named_on(cpu, prev, at);
         if let (Some(tid), Some(pid)) = (moment.tid, moment.pid)
             && tid == prev.tid
@@ -34,6 +34,7 @@ impl<S: Spans> Chunk<S> {
         let Self { cpus, threads, dues, spans, .. } = self;
         let on = cpus.or_default(cpu);
         on.timeline.switch(cpu, at, prev_thread, (next_thread, Some(priority)), spans);
+        on.turn = Some(Turn::Switch(at));
         let here = Keeper::Cpu(cpu);
         if prev_thread.is_idle() {
             // Idle tasks call nothing: a switch is missing.
@@ -62,7 +63,8 @@ impl<S: Spans> Chunk<S> {
         {
             let mut renames = Renames::default();
             renames.add(current, thread);
-            self.rename(&renames);
+            self.rename_parts(&renames);
+            self.untold.add(current, thread);
         }
     }
 
@@ -71,7 +73,7 @@ impl<S: Spans> Chunk<S> {
             self.mention(cpu);
         }
         let waker = self.current(moment);
-        let (at, epoch) = (moment.time, self.losses);
+        let (at, epoch) = (moment.time, self.complete.epoch(moment.time));
         if let Some(thread) = self.named(who, at) {
             self.threads.or_default(thread).waits.wake(thread, at, Some(waker), epoch, &mut self.spans);
         }
@@ -86,7 +88,7 @@ impl<S: Spans> Chunk<S> {
         child_pid: Option<i32>,
         comm: &[u8],
     ) {
-        let (at, epoch) = (moment.time, self.losses);
+        let (at, epoch) = (moment.time, self.complete.epoch(moment.time));
         let parent = self.numbered(parent, at);
         // Its calls are those of whoever runs here, who may not have a name yet.
         let caller = Self::keeper(self.current(moment), moment);
@@ -94,7 +96,8 @@ impl<S: Spans> Chunk<S> {
             self.seat(parent, pid, at);
         }
         let thread = self.lives.begin(child, at);
-        let flags = self.fork_in_call(caller, thread);
+        let seen = self.seen(thread, moment);
+        let flags = self.fork_in_call(caller, (thread, seen));
         let shares_table = match (flags, child_pid) {
             (Some(flags), _) => flags & clone_flag::FILES != 0,
             // Further threads of a process share all they can.
@@ -142,7 +145,7 @@ impl<S: Spans> Chunk<S> {
     /// A thread that executes a program becomes the first thread of its process: all others are gone, and it has the number of
     /// the process from now on.
     fn take_number_of_leader(&mut self, moment: &Moment<'_>, thread: ThreadId, tid: i32) -> ThreadId {
-        let (at, cpu, epoch) = (moment.time, moment.cpu, self.losses);
+        let (at, cpu, epoch) = (moment.time, moment.cpu, self.complete.epoch(moment.time));
         self.lives.end(thread);
         let leader = self.lives.begin(tid, at);
         let there = self.threads.or_default(leader);

@@ -169,8 +169,16 @@ impl Timeline {
         }
     }
 
-    /// Tells what is open at either end of the trace.
-    pub(crate) fn finish(&self, cpu: u32, range: (Time, Time), spans: &mut impl Spans) {
+    /// Tells what is open at either end of the trace. `over`: nothing is known of the CPU from that instant on.
+    pub(crate) fn finish(&self, cpu: u32, range: (Time, Time), over: Option<Time>, spans: &mut impl Spans) {
+        let mut last = *self;
+        if let Some(over) = over.filter(|&over| over <= range.1) {
+            last.lose(cpu, over, over, spans);
+        }
+        last.tell_ends(cpu, range, spans);
+    }
+
+    fn tell_ends(&self, cpu: u32, range: (Time, Time), spans: &mut impl Spans) {
         match self.head {
             Some(Head::Switch { at, prev }) => {
                 spans.unknown(&Unknown { cpu, thread: Some(prev), begin: range.0.min(at), end: at });
@@ -214,7 +222,7 @@ mod tests {
             }
             let [mut left, right] = halves;
             left.append(0, right, &mut heard);
-            left.finish(0, range, &mut heard);
+            left.finish(0, range, None, &mut heard);
             assert_eq!(heard.sorted(), expect, "cut at {cut}");
         }
     }

@@ -6,17 +6,20 @@
 //!
 //! What a keeper has when a piece begins is known to the piece before. Until then it is handed on like a call
 //! ([`Held::Of`]), and what happens to it is due ([`Due`]) when that is merged.
+//!
+//! An exit is that of an entry only if nothing between them can be missing: if nobody else can have run on the CPU in the
+//! meantime, or else if all CPUs were recorded ([`Seen::is_of_call`]).
 
 use serde::{Deserialize, Serialize};
 
 use crate::calls::{Effect, Entry, Exit, clone_flag, is_about_files};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Turn};
+use crate::completeness::Epoch;
 use crate::files::{Files, Returned};
 use crate::happening::Moment;
 use crate::id::{Renames, ThreadId, Time};
 use crate::keyed::Keyed;
 use crate::span::{Half, HalfSyscall, Spans, Syscall};
-use crate::thread::Epoch;
 
 /// Who keeps a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -45,34 +48,43 @@ pub(crate) enum Held {
 /// A call that is under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Open {
-    thread: ThreadId,
     entry: Entry,
-    at: Time,
-    epoch: Epoch,
+    seen: Seen,
     /// Whether it has made a thread: it makes one only.
     has_forked: bool,
 }
 
-/// Where and when an exit was, and whose.
+/// Where and when an entry or an exit was, and whose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    pub(crate) thread: ThreadId,
-    pub(crate) at: Time,
-    pub(crate) cpu: u32,
+    thread: ThreadId,
+    at: Time,
+    cpu: u32,
+    /// The last turn of the CPU before it; `None` in the piece.
+    turn: Option<Turn>,
+    epoch: Epoch,
+}
+
+/// What a piece knows of its end, for what comes after it.
+pub(crate) struct Seam {
+    losses: u64,
+    turns: Keyed<u32, Option<Turn>>,
+    /// Of CPUs that are not among these.
+    unseen: Option<Turn>,
 }
 
 /// What happens to a call that a piece does not know.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Due {
     /// It makes a thread.
-    forked: Option<(ThreadId, Epoch)>,
+    forked: Option<(ThreadId, Seen)>,
     end: Option<End>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum End {
     /// It ends.
-    Exit { seen: Seen, exit: Exit, epoch: Epoch },
+    Exit { seen: Seen, exit: Exit },
     /// Another call begins in its place: its end is lost.
     Unseen,
 }
@@ -81,9 +93,9 @@ enum End {
 pub(crate) type Dues = Keyed<Keeper, Due>;
 
 impl Held {
-    fn shift(&mut self, losses: Epoch) {
+    fn shift(&mut self, seam: &Seam) {
         if let Self::Call(open) = self {
-            open.epoch += losses;
+            open.seen.shift(seam);
         }
     }
 
@@ -91,7 +103,7 @@ impl Held {
         match self {
             Self::Before | Self::Nothing => {}
             Self::Of(keeper) => *keeper = keeper.renamed(renames),
-            Self::Call(open) => open.thread = renames.of(open.thread),
+            Self::Call(open) => open.seen.thread = renames.of(open.seen.thread),
         }
     }
 
@@ -114,12 +126,12 @@ impl Keeper {
 }
 
 impl Due {
-    pub(crate) fn shift(&mut self, losses: Epoch) {
-        if let Some((_, epoch)) = &mut self.forked {
-            *epoch += losses;
+    fn shift(&mut self, seam: &Seam) {
+        if let Some((_, seen)) = &mut self.forked {
+            seen.shift(seam);
         }
-        if let Some(End::Exit { epoch, .. }) = &mut self.end {
-            *epoch += losses;
+        if let Some(End::Exit { seen, .. }) = &mut self.end {
+            seen.shift(seam);
         }
     }
 
@@ -148,8 +160,8 @@ impl Due {
 
 impl Open {
     /// It makes a thread. Returns the flags, if it is a call that does so.
-    fn fork(&mut self, epoch: Epoch) -> Option<u64> {
-        if self.epoch != epoch || self.has_forked {
+    fn fork(&mut self, seen: Seen) -> Option<u64> {
+        if !seen.is_of_call(self.seen) || self.has_forked {
             return None;
         }
         self.has_forked = true;
@@ -157,26 +169,36 @@ impl Open {
     }
 
     /// Tells that it has ended. Returns the entry if the exit is that of the same call.
-    fn close(&self, seen: Seen, exit: &Exit, epoch: Epoch, spans: &mut impl Spans) -> Option<&Entry> {
-        let Self { entry, at: begin, .. } = self;
+    fn close(&self, seen: Seen, exit: &Exit, spans: &mut impl Spans) -> Option<&Entry> {
+        let Self { entry, seen: Seen { at: begin, .. }, .. } = self;
         let names_agree = exit.name.as_ref().is_none_or(|name| *name == entry.name);
-        if self.epoch != epoch || !names_agree {
+        if !seen.is_of_call(self.seen) || !names_agree {
             self.tell_begin(spans);
             seen.tell_end(exit, spans);
             return None;
         }
-        let Seen { thread, at: end, cpu } = seen;
+        let Seen { thread, at: end, cpu, .. } = seen;
         spans.syscall(&Syscall { thread, cpu, begin: *begin, end, entry, exit });
         Some(entry)
     }
 
     fn tell_begin(&self, spans: &mut impl Spans) {
-        let (thread, name) = (self.thread, Some(&self.entry.name));
-        spans.half_syscall(&HalfSyscall { thread, name, at: self.at, half: Half::Begin });
+        let Seen { thread, at, .. } = self.seen;
+        spans.half_syscall(&HalfSyscall { thread, name: Some(&self.entry.name), at, half: Half::Begin });
     }
 }
 
 impl Seen {
+    /// Whether no other call can have been in between, if this is the exit after an entry or what a call did.
+    fn is_of_call(self, entry: Self) -> bool {
+        (self.cpu, self.turn) == (entry.cpu, entry.turn) || self.epoch.agrees(entry.epoch)
+    }
+
+    fn shift(&mut self, seam: &Seam) {
+        self.epoch.shift(seam.losses);
+        self.turn = self.turn.or_else(|| seam.turns.get(&self.cpu).copied().unwrap_or(seam.unseen));
+    }
+
     fn tell_end(self, exit: &Exit, spans: &mut impl Spans) {
         let Self { thread, at, .. } = self;
         spans.half_syscall(&HalfSyscall { thread, name: exit.name.as_ref(), at, half: Half::End });
@@ -254,21 +276,32 @@ impl<S: Spans> Chunk<S> {
         }
     }
 
+    /// Where and when an event was, and whose.
+    pub(crate) fn seen(&mut self, thread: ThreadId, moment: &Moment<'_>) -> Seen {
+        let Moment { time: at, cpu, .. } = *moment;
+        let turn = self.cpus.or_default(cpu).turn;
+        Seen { thread, at, cpu, turn, epoch: self.complete.epoch(at) }
+    }
+
+    /// What is known at the end of the piece.
+    pub(crate) fn seam(&self) -> Seam {
+        let turns = self.cpus.unordered().map(|(&cpu, there)| (cpu, there.turn)).collect();
+        Seam { losses: self.complete.losses(), turns, unseen: self.unseen_cpu().turn }
+    }
+
     /// A call begins.
-    pub(crate) fn begin_call(&mut self, keeper: Keeper, thread: ThreadId, entry: Entry, at: Time) {
-        let epoch = self.losses;
+    pub(crate) fn begin_call(&mut self, keeper: Keeper, seen: Seen, entry: Entry) {
         let (held, mut ledger, _) = self.held(keeper);
         ledger.drop(held, keeper);
-        *held = Held::Call(Open { thread, entry, at, epoch, has_forked: false });
+        *held = Held::Call(Open { entry, seen, has_forked: false });
     }
 
     /// A call ends.
     pub(crate) fn end_call(&mut self, keeper: Keeper, seen: Seen, exit: &Exit) {
-        let epoch = self.losses;
         let (held, ledger, files) = self.held(keeper);
         let before = match held {
             Held::Call(open) => {
-                let entry = open.close(seen, exit, epoch, ledger.spans);
+                let entry = open.close(seen, exit, ledger.spans);
                 if let Some(call) = seen.returned(entry, exit) {
                     files.returned(&call, ledger.spans);
                 }
@@ -281,7 +314,7 @@ impl<S: Spans> Chunk<S> {
         };
         match before {
             Some(before) => {
-                let end = || End::Exit { seen, exit: exit.clone(), epoch };
+                let end = || End::Exit { seen, exit: exit.clone() };
                 ledger.dues.or_default(before).end.get_or_insert_with(end);
             }
             None => seen.tell_end(exit, ledger.spans),
@@ -293,16 +326,15 @@ impl<S: Spans> Chunk<S> {
     }
 
     /// A call makes a thread. Returns the flags of the call, where it is known.
-    pub(crate) fn fork_in_call(&mut self, keeper: Keeper, child: ThreadId) -> Option<u64> {
-        let epoch = self.losses;
+    pub(crate) fn fork_in_call(&mut self, keeper: Keeper, (child, seen): (ThreadId, Seen)) -> Option<u64> {
         let (held, ledger, _) = self.held(keeper);
         let before = match held {
-            Held::Call(open) => return open.fork(epoch),
+            Held::Call(open) => return open.fork(seen),
             Held::Before if !ledger.is_first => keeper,
             Held::Before | Held::Nothing => return None,
             Held::Of(before) => *before,
         };
-        ledger.dues.or_default(before).forked.get_or_insert((child, epoch));
+        ledger.dues.or_default(before).forked.get_or_insert((child, seen));
         None
     }
 
@@ -317,11 +349,11 @@ impl<S: Spans> Chunk<S> {
 
     /// Adds what came next: `changed` is what keepers have there, where that is not what they had before. What is due to calls
     /// that are here is done to them.
-    pub(crate) fn append_calls(&mut self, changed: Vec<(Keeper, Held)>, right: &mut Self) {
+    pub(crate) fn append_calls(&mut self, changed: Vec<(Keeper, Held)>, seam: &Seam, right: &mut Self) {
         let mut before: Keyed<Keeper, Held> =
             changed.iter().map(|&(keeper, _)| (keeper, self.take(keeper))).collect();
         for (keeper, mut due) in std::mem::take(&mut right.dues).into_unordered() {
-            due.shift(self.losses);
+            due.shift(seam);
             let held = before.remove(&keeper).unwrap_or_else(|| self.take(keeper));
             let held = self.settle(due, held, &mut right.files);
             before.insert(keeper, held);
@@ -331,7 +363,7 @@ impl<S: Spans> Chunk<S> {
             if let Held::Of(other) = held {
                 held = before.remove(&other).unwrap_or(Held::Nothing);
             } else {
-                held.shift(self.losses);
+                held.shift(seam);
             }
             after.push((keeper, held));
         }
@@ -355,16 +387,16 @@ impl<S: Spans> Chunk<S> {
                 return Held::Nothing;
             }
         };
-        if let Some((child, epoch)) = due.forked
-            && let Some(flags) = open.fork(epoch)
+        if let Some((child, seen)) = due.forked
+            && let Some(flags) = open.fork(seen)
         {
             files.share(child, flags & clone_flag::FILES != 0);
         }
         match due.end {
             None => return Held::Call(open),
             Some(End::Unseen) => open.tell_begin(&mut self.spans),
-            Some(End::Exit { seen, exit, epoch }) => {
-                if let Some(entry) = open.close(seen, &exit, epoch, &mut self.spans) {
+            Some(End::Exit { seen, exit }) => {
+                if let Some(entry) = open.close(seen, &exit, &mut self.spans) {
                     files.fill(seen.thread, seen.at, &entry.effect);
                 }
             }

@@ -11,9 +11,10 @@ use std::error::Error;
 use std::path::Path;
 
 use isochrone_ctf::{Trace, find_traces};
+use isochrone_hosts::Hosts;
 use isochrone_kernel::{Chunk, HalfSyscall, Renames, Slice, Spans, Syscall, Unknown};
 use isochrone_pipeline::store::{self, Header};
-use isochrone_pipeline::{Border, Cuts, Hosts, Piece, Plan, run};
+use isochrone_pipeline::{Border, Cuts, Piece, Plan, run};
 use serde::{Deserialize, Serialize};
 
 /// A consumer that counts.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::border::{Border, Piece};
-use crate::report::Report;
+use isochrone_hosts::Report;
 
 /// The model of a piece.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

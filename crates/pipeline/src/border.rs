@@ -1,5 +1,6 @@
 //! Where pieces begin and end.
 
+use isochrone_hosts::Window;
 pub use isochrone_kernel::Border;
 use isochrone_kernel::Time;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,11 @@ pub struct Piece {
 impl Piece {
     /// Everything.
     pub const WHOLE: Self = Self { from: Border::Begin, to: Border::End };
+
+    /// Its time.
+    pub fn window(self) -> Window {
+        Window { from: self.from.time(), until: self.to.time() }
+    }
 
     /// Whether an instant is in it; the end of time is behind all borders but [`Border::End`].
     pub fn contains(self, time: Time) -> bool {

@@ -6,8 +6,8 @@
 use isochrone_kernel::Time;
 
 use crate::border::{Border, Piece};
-use crate::host::Host;
-use crate::source::Source;
+use isochrone_hosts::Host;
+use isochrone_hosts::Source;
 
 /// Pieces that a number asks for are never more than this.
 const MOST_PIECES: usize = 1 << 16;
@@ -64,7 +64,7 @@ impl Plan {
         let borders: Vec<Border> = [Border::Begin].into_iter().chain(inner).chain([Border::End]).collect();
         let step = |pair: &[Border]| {
             let piece = Piece { from: pair[0], to: pair[1] };
-            Step { piece, is_gap: host.gaps().iter().any(|gap| gap.piece() == piece) }
+            Step { piece, is_gap: host.gaps().iter().any(|gap| gap.window() == piece.window()) }
         };
         Self { steps: borders.windows(2).map(step).collect() }
     }
@@ -113,10 +113,7 @@ fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
             inner(*pieces).map(cut).collect()
         }
         Cuts::Packets(pieces) => {
-            let of_source = |source: &Source<'_>| {
-                source.packets.clone().filter_map(|packet| source.begin_of(packet)).collect::<Vec<_>>()
-            };
-            let mut begins: Vec<Time> = host.sources().iter().flat_map(of_source).collect();
+            let mut begins: Vec<Time> = host.sources().iter().flat_map(Source::packet_begins).collect();
             begins.sort_unstable();
             begins.dedup();
             inner((*pieces).min(begins.len()))

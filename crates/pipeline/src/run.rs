@@ -8,10 +8,10 @@ use isochrone_kernel::Time;
 
 use crate::assembly::{Assembly, Part, join};
 use crate::border::{Border, Piece};
-use crate::host::Host;
 use crate::plan::{Plan, Step};
-use crate::reader::{PieceEvents, Progress};
-use crate::report::Report;
+use isochrone_hosts::Host;
+use isochrone_hosts::Report;
+use isochrone_hosts::{HostEvents, Progress};
 
 /// How events become models, and models one model.
 ///
@@ -23,7 +23,7 @@ pub trait Mapper: Sync {
     type Error: Display + Send;
 
     /// Makes a model of the events and losses of a piece, and reads them to their end.
-    fn map<'t>(&self, host: &Host<'t>, events: &mut PieceEvents<'_, 't>) -> Self::Model;
+    fn map<'t>(&self, host: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> Self::Model;
 
     /// The model of a piece from which everything is missing, between two raw times.
     fn gap(&self, host: &Host<'_>, from: Time, to: Time) -> Self::Model;
@@ -88,11 +88,10 @@ pub fn map_piece<M: Mapper>(
     let piece = step.piece;
     if step.is_gap {
         let model = mapper.gap(host, piece.from.time(), piece.to.time());
-        let report = Report { missing: host.missing_chunk(piece).into_iter().collect(), ..Report::default() };
-        return Part { piece, model, report };
+        return Part { piece, model, report: Report::default() };
     }
-    let mut events = host.read(piece).with_progress(progress);
-    let model = mapper.map(host, &mut events);
+    let mut events = host.read(piece.window()).with_progress(progress);
+    let model = mapper.map(host, piece, &mut events);
     Part { piece, model, report: events.into_report() }
 }
 

@@ -1,12 +1,11 @@
 //! The mapper that makes spans of the events of Linux: the model of `isochrone-kernel`, whoever listens.
 
-use isochrone_kernel::{Chunk, Decoder, Loss, MergeError, Spans, Time};
+use isochrone_hosts::{Host, HostEvents, Lacking, Place, Progress};
+use isochrone_kernel::{Chunk, Decoder, Loss, LossBegin, MergeError, Spans, Time};
 
 use crate::assembly::Part;
-use crate::host::Host;
-use crate::losses::Lacking;
+use crate::border::Piece;
 use crate::plan::Plan;
-use crate::reader::{PieceEvents, Place, Progress};
 use crate::run::{Mapper, map_merge};
 
 /// Maps pieces to [`Chunk`]s.
@@ -48,29 +47,42 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> Mapper for ToSpans<F> {
     type Model = Chunk<S>;
     type Error = MergeError;
 
-    fn map<'t>(&self, host: &Host<'t>, events: &mut PieceEvents<'_, 't>) -> Chunk<S> {
-        let piece = events.piece();
+    fn map<'t>(&self, host: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> Chunk<S> {
         let mut chunk = Chunk::new(piece.from, (self.make)());
         // By trace. Most pieces of a rotated session have events of two chunks only.
         let mut decoders: Vec<Option<Decoder<'t>>> = Vec::new();
         decoders.resize_with(host.traces().len(), || None);
         // What is lost of a program's events says nothing of what its CPU did; where there is nothing else, it counts.
         let has_kernel = host.has_kernel();
+        host.absent_cpus().iter().for_each(|&cpu| chunk.lacks_cpu(cpu));
         while let Some(place) = events.next_place() {
             match place {
-                Place::Event { time, lane, event } => {
-                    let source = lane.source();
+                Place::Event { time, source, event, .. } => {
                     let decoder = decoders[source.trace_number]
                         .get_or_insert_with(|| Decoder::new(source.trace(), self.lines));
                     let known = decoder.know(event);
                     chunk.event(&known.moment(event, time), known.happening(event));
                 }
+                Place::LossBegin(begin) => {
+                    let source = &host.sources()[begin.loss.source];
+                    let (at, to) = (begin.at, begin.loss.to);
+                    if !source.is_kernel {
+                        chunk.program_loss_begins(at, to);
+                    }
+                    if source.is_kernel || !has_kernel {
+                        let is_over = begin.loss.what == Lacking::Over;
+                        chunk.loss_begins(&LossBegin { cpu: source.cpu.unwrap_or(0), at, to, is_over });
+                    }
+                }
                 Place::Loss(loss) => {
                     let source = &host.sources()[loss.source];
+                    if !source.is_kernel {
+                        chunk.program_lost();
+                    }
                     if source.is_kernel || !has_kernel {
                         let events = match loss.what {
                             Lacking::Events(count) => Some(count),
-                            Lacking::Packets(_) | Lacking::Rest | Lacking::All => None,
+                            _ => None,
                         };
                         let cpu = source.cpu.unwrap_or(0);
                         chunk.lost(&Loss { cpu, from: loss.from, to: loss.to, events });

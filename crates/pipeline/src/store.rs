@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::assembly::Part;
 use crate::border::Piece;
-use crate::host::Host;
-use crate::report::Report;
+use isochrone_hosts::Host;
+use isochrone_hosts::Report;
 
 /// First bytes of a file.
 const MAGIC: &[u8; 8] = b"ISOPIECE";

@@ -14,10 +14,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use common::{open, shared, unpacked};
+use isochrone_hosts::{Host, Hosts};
 use isochrone_kernel::calls::Opener;
 use isochrone_kernel::files::{ClosedBy, FileKind, FileSpan, OpenedBy};
 use isochrone_kernel::{Half, ThreadId, Time};
-use isochrone_pipeline::{Border, Cuts, Host, Hosts, Plan};
+use isochrone_pipeline::{Border, Cuts, Plan};
 use isochrone_testkit::Random;
 use laws::heard::Told;
 use laws::hosts::{kernel, seeds};

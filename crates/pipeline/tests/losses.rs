@@ -6,14 +6,14 @@ mod common;
 use std::path::Path;
 
 use common::{Raw, Said, open, same_for_all_cuts, write_raw};
-use isochrone_pipeline::{Hosts, Lacking, Report};
+use isochrone_hosts::{Hosts, Lacking, Note, Report};
 use isochrone_testkit::LttngTrace;
 
 /// CPU, from, to, what.
 type Lost = (u32, i64, i64, Lacking);
 
 /// Losses and gaps of the traces below a directory, and the report.
-fn said(directory: &Path) -> (Vec<Lost>, Vec<(i64, i64)>, Report) {
+fn said(directory: &Path) -> (Vec<Lost>, Vec<(i64, i64)>, Report, Vec<Note>) {
     let traces = open(directory);
     let hosts = Hosts::group(&traces);
     let host = &hosts.hosts[0];
@@ -24,13 +24,16 @@ fn said(directory: &Path) -> (Vec<Lost>, Vec<(i64, i64)>, Report) {
         match said {
             Said::Event(time, ..) => now = time,
             Said::Gap(from, to) => gaps.push((from, to)),
+            Said::LossBegin(begin) => {
+                assert!(now < begin.at || now == i64::MIN, "{begin:?} comes after {now}")
+            }
             Said::Loss(loss) => {
                 assert!(now <= loss.to, "{loss:?} comes behind {now}");
                 losses.push((host.sources()[loss.source].cpu.unwrap(), loss.from, loss.to, loss.what));
             }
         }
     }
-    (losses, gaps, mapped.report)
+    (losses, gaps, mapped.report, host.notes())
 }
 
 fn packet(number: u64, discarded: u64, times: &[u64]) -> Raw {
@@ -43,9 +46,10 @@ fn losses_within_a_stream() {
     let check = |streams: &[Vec<Raw>], expect: &[Lost]| {
         let directory = tempfile::tempdir().unwrap();
         write_raw(directory.path(), streams);
-        let (losses, gaps, report) = said(directory.path());
+        let (losses, gaps, report, notes) = said(directory.path());
         assert_eq!(losses, expect);
-        assert_eq!((gaps, report.losses, report.missing), (vec![], expect.len() as u64, vec![]));
+        assert_eq!((gaps, report.losses), (vec![], expect.len() as u64));
+        assert!(notes.iter().all(|note| matches!(note, Note::Lost { .. })), "{notes:?}");
     };
     let other = || vec![packet(0, 0, &[1, 5, 20, 25, 50])];
     check(&[vec![packet(0, 0, &[10, 20]), packet(1, 0, &[30, 40])], other()], &[]);
@@ -70,7 +74,7 @@ fn packets_that_break() {
         directory.path(),
         &[vec![broken, packet(1, 0, &[40, 50]), last], vec![packet(0, 0, &[1, 30, 45, 80])]],
     );
-    let (losses, _, report) = said(directory.path());
+    let (losses, _, report, _) = said(directory.path());
     assert_eq!(losses, [(0, 20, 30, Lacking::Rest), (0, 60, 70, Lacking::Rest)]);
     assert_eq!((report.broken_packets, report.diagnostics.len()), (2, 2));
     assert!(report.diagnostics[0].contains("s_0: packet 0, byte "), "{}", report.diagnostics[0]);
@@ -91,7 +95,7 @@ fn a_missing_chunk_is_a_gap() {
     let directory = tempfile::tempdir().unwrap();
     rotated(directory.path());
     std::fs::remove_dir_all(directory.path().join("archives/1")).unwrap();
-    let (losses, gaps, report) = said(directory.path());
+    let (losses, gaps, report, notes) = said(directory.path());
     // CPU 0 has the events at 1980 and 3000, CPU 1 those at 1990 and 3010.
     assert_eq!(gaps, [(1991, 3000)]);
     let expect = [
@@ -101,7 +105,14 @@ fn a_missing_chunk_is_a_gap() {
     ];
     assert_eq!(losses, expect);
     assert_eq!(report.events, 400);
-    assert_eq!(report.missing, ["web: a chunk is missing: nothing is known from 1991 to 3000 ns"]);
+    let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notes,
+        [
+            "a chunk is missing: nothing is known from 1991 to 3000 ns",
+            "0 events and 2 packets were lost: what happened meanwhile is unknown"
+        ]
+    );
 }
 
 #[test]
@@ -112,9 +123,10 @@ fn a_missing_stream_is_a_loss_of_its_cpu() {
         let archive = directory.path().join(format!("archives/{chunk}/kernel"));
         std::fs::remove_file(archive.join("ch_1")).unwrap();
         std::fs::remove_file(archive.join("index/ch_1.idx")).unwrap();
-        let (losses, gaps, report) = said(directory.path());
+        let (losses, gaps, _, notes) = said(directory.path());
         assert_eq!((losses.as_slice(), gaps.as_slice()), (expect, [].as_slice()), "{chunk}");
-        assert_eq!(report.missing.len(), missing, "{:?}", report.missing);
+        let streams = notes.iter().filter(|note| matches!(note, Note::MissingStream { .. }));
+        assert_eq!(streams.count(), missing, "{notes:?}");
     };
     check(0, &[(1, 1000, 2010, Lacking::All)], 1);
     check(1, &[(1, 1990, 3010, Lacking::Packets(1))], 0);
@@ -128,6 +140,6 @@ fn snapshots_may_hold_the_same_packets() {
     write_raw(&root.path().join("a"), &[packets[..2].to_vec()]);
     write_raw(&root.path().join("b"), &[packets[1..].to_vec()]);
     write_raw(&root.path().join("c"), &[packets[1..2].to_vec()]);
-    let (losses, _, report) = said(root.path());
+    let (losses, _, report, _) = said(root.path());
     assert_eq!((losses, report.events), (vec![], 6));
 }

@@ -6,7 +6,8 @@ mod common;
 use std::process::Command;
 
 use common::{call, map_merge_example, open, shared, shown};
-use isochrone_pipeline::{Cuts, Hosts, Plan};
+use isochrone_hosts::Hosts;
+use isochrone_pipeline::{Cuts, Plan};
 
 #[test]
 fn any_bracketing_gives_the_same_digest() {

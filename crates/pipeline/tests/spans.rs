@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{open, shared};
 use isochrone_ctf::Trace;
-use isochrone_pipeline::{Cuts, Host, Hosts, Plan, run};
+use isochrone_hosts::{Host, Hosts};
+use isochrone_pipeline::{Cuts, Plan, run};
 use isochrone_testkit::LttngTrace;
 
 fn model(host: &Host<'_>, cuts: &Cuts, threads: usize) -> Vec<u8> {

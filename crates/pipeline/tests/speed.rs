@@ -6,7 +6,8 @@ mod common;
 use std::time::Instant;
 
 use common::open;
-use isochrone_pipeline::{Cuts, Hosts, Item, Piece, Plan};
+use isochrone_hosts::{Hosts, Item};
+use isochrone_pipeline::{Cuts, Piece, Plan};
 use isochrone_testkit::Bulk;
 
 #[test]
@@ -20,7 +21,7 @@ fn events_of_one_core() {
     let measure = |name: &str, pieces: &mut dyn Iterator<Item = Piece>| {
         let (begin, mut count, mut sum) = (Instant::now(), 0_u64, 0_i64);
         for piece in pieces {
-            for item in host.read(piece) {
+            for item in host.read(piece.window()) {
                 if let Item::Event { time, .. } = item {
                     count += 1;
                     sum ^= time;

@@ -1,8 +1,9 @@
 //! Mapped pieces on disk: what was written comes back, and anything else is an error.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
+use isochrone_hosts::Report;
 use isochrone_pipeline::store::{self, Header, StoreError};
-use isochrone_pipeline::{Border, Piece, Report};
+use isochrone_pipeline::{Border, Piece};
 use proptest::prelude::*;
 
 type Model = (Vec<Vec<String>>, std::collections::BTreeMap<u64, i64>, u64);

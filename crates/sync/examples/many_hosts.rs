@@ -121,7 +121,7 @@ fn main() {
     let before = memory("VmRSS:");
     let begin = Instant::now();
     let (mut messages, mut least) = (0u64, i64::MAX);
-    let summary = match_sources(&mut sources, &[0; HOSTS], &mut |message| {
+    let summary = match_sources(&mut sources, &[0; HOSTS], Vec::new(), &mut |message| {
         messages += 1;
         least = least.min(message.received - message.sent);
     });

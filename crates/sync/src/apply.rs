@@ -1,12 +1,12 @@
 //! Times through an artefact: from any host's clock to the reference, to another host, with bounds.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use isochrone_clock::{Correction, Interval};
 use isochrone_ctf::Trace;
 
 use crate::artefact::{Artefact, ArtefactError, ClockEntry, LinkEntry, Quality, TRUSTED};
-use crate::hosts;
+use isochrone_hosts::clocks;
 
 /// The clocks of an artefact, ready to be applied.
 #[derive(Debug)]
@@ -57,7 +57,8 @@ impl Clocks {
                 }
             }
         }
-        let clocks = artefact.clocks.iter().map(|entry| Clock::new(artefact, entry));
+        let chains = chains(artefact);
+        let clocks = artefact.clocks.iter().map(|entry| Clock::new(artefact, entry, &chains));
         Ok(Self { clocks: clocks.collect::<Result<_, _>>()? })
     }
 
@@ -68,15 +69,16 @@ impl Clocks {
 
     /// The clock that stamps a trace: by its uuid; without one, by the host's name and the clock's offset.
     pub fn of_trace(&self, trace: &Trace) -> Option<&Clock> {
-        if let Some(uuid) = hosts::clock_uuid(trace) {
-            return self.clocks.iter().find(|clock| clock.entry.id == uuid);
+        if clocks::clock_uuid(trace).is_some() {
+            let is_its = |clock: &&Clock| clocks::is_clock_of(&clock.entry.id, &clock.entry.hostnames, trace);
+            return self.clocks.iter().find(is_its);
         }
-        let offset = trace.schema().single_clock().and_then(hosts::offset_ns)?;
-        let name = hosts::name_or_directory(trace);
+        let offset = trace.schema().single_clock().and_then(clocks::offset_ns)?;
+        let name = clocks::name_or_directory(trace);
         self.clocks.iter().find(|clock| {
             let entry = &clock.entry;
             let plain_id = entry.id == name || entry.id.starts_with(&format!("{name}#"));
-            plain_id && entry.hostnames.contains(&name) && hosts::same_offset(entry.clock_offset_ns, offset)
+            plain_id && entry.hostnames.contains(&name) && clocks::same_offset(entry.clock_offset_ns, offset)
         })
     }
 
@@ -84,22 +86,28 @@ impl Clocks {
     pub fn of_host(&self, name: &str) -> Option<&Clock> {
         let entries = self.clocks.iter().map(|clock| &clock.entry);
         let names = entries.map(|entry| (entry.host.as_str(), entry.id.as_str(), entry.hostnames.as_slice()));
-        hosts::find(names, name).map(|index| &self.clocks[index])
+        clocks::find(names, name).map(|index| &self.clocks[index])
     }
 }
 
 impl Clock {
-    fn new(artefact: &Artefact, entry: &ClockEntry) -> Result<Self, ArtefactError> {
+    fn new(
+        artefact: &Artefact,
+        entry: &ClockEntry,
+        chains: &HashMap<&str, usize>,
+    ) -> Result<Self, ArtefactError> {
         let missing = || ArtefactError::Island(entry.island);
         let island = artefact.islands.iter().find(|i| i.id == entry.island).ok_or_else(missing)?;
         let reference = artefact.clocks.iter().find(|c| c.host == island.reference).ok_or_else(missing)?;
         if !island.hosts.contains(&entry.host) || reference.island != island.id {
             return Err(missing());
         }
+        let chain = |host: &str| chains.get(host).copied();
         let clock = Self {
             correction: entry.correction()?,
             interval: entry.uncertainty()?,
-            proven: is_proven(artefact, &entry.host, &reference.host),
+            proven: entry.host == reference.host
+                || chain(&entry.host).is_some_and(|own| chain(&reference.host) == Some(own)),
             reference_offset_ns: reference.clock_offset_ns,
             reference: reference.host.clone(),
             entry: entry.clone(),
@@ -174,25 +182,28 @@ impl Clock {
     }
 }
 
-/// Whether a chain of links without contradictions leads from one host to another.
-fn is_proven(artefact: &Artefact, from: &str, to: &str) -> bool {
+/// Which hosts chains of links without contradictions tie together: those of the same number. Hosts without such links have none.
+/// Linear in the links.
+fn chains(artefact: &Artefact) -> HashMap<&str, usize> {
     let sound = |link: &&LinkEntry| matches!(link.quality, Quality::Accurate | Quality::Incomplete);
     // Messages that all go one way tie nothing.
     let ties = |link: &&LinkEntry| link.min_rtt_ns.is_some() || link.method == TRUSTED;
-    let links: Vec<&LinkEntry> = artefact.links.iter().filter(sound).filter(ties).collect();
-    let mut reached = vec![from];
-    let mut next = 0;
-    while let Some(&host) = reached.get(next) {
-        next += 1;
-        for link in &links {
-            for (here, there) in [(&link.a, &link.b), (&link.b, &link.a)] {
-                if here == host && !reached.contains(&there.as_str()) {
-                    reached.push(there);
-                }
+    let mut neighbours: HashMap<&str, Vec<&str>> = HashMap::new();
+    for link in artefact.links.iter().filter(sound).filter(ties) {
+        neighbours.entry(&link.a).or_default().push(&link.b);
+        neighbours.entry(&link.b).or_default().push(&link.a);
+    }
+    let mut chains = HashMap::new();
+    for (number, &host) in neighbours.keys().enumerate() {
+        let mut next = vec![host];
+        while let Some(host) = next.pop() {
+            if !chains.contains_key(host) {
+                chains.insert(host, number);
+                next.extend(&neighbours[host]);
             }
         }
     }
-    reached.contains(&to)
+    chains
 }
 
 /// The first time in `begin..=end` that a monotone predicate holds for; it holds for `end` and not for `begin`.

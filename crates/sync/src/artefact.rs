@@ -27,7 +27,7 @@ pub struct Artefact {
     pub islands: Vec<IslandEntry>,
     /// Every clock, by host name.
     pub clocks: Vec<ClockEntry>,
-    /// Every pair of clocks, by names.
+    /// Pairs of clocks, by names. A pair that is not there has no messages.
     pub links: Vec<LinkEntry>,
     /// Messages that look wrong and were left out.
     pub suspects: Vec<SuspectEntry>,
@@ -226,7 +226,7 @@ pub struct SuspectEntry {
 /// Something that was not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedEntry {
-    /// `link`, `trace` or `host`.
+    /// `link`, `trace`, `host` or `list`.
     pub what: String,
     /// Its name.
     pub name: String,

@@ -1,5 +1,7 @@
 //! From a solution of the clocks to the artefact.
 
+use std::collections::HashMap;
+
 use isochrone_clock::suspect::Reason;
 use isochrone_clock::{BreakKind, ClockBreak, LinkQuality, LinkReport, Side, Solution, Suspect};
 
@@ -7,10 +9,10 @@ use crate::artefact::{
     Artefact, AssumptionEntry, BreakEntry, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model,
     Quality, SuspectEntry, TRUSTED, TraceEntry, VERSION,
 };
-use crate::hosts::{self, HostClock};
 use crate::input::Inputs;
 use crate::links::Links;
 use crate::options::Options;
+use isochrone_hosts::clocks::{self, HostClock};
 
 /// How the point inside the corridors is chosen: see `docs/SYNC.md`.
 const METHOD: &str = "default";
@@ -36,19 +38,6 @@ pub(crate) fn assemble(
         let entry = clock_entry(inputs, clock, index, island_of(index)?, solution);
         Some(ClockEntry { assumptions, ..entry })
     });
-    let mut link_entries = Vec::new();
-    for a in 0..clocks.len() {
-        for b in a + 1..clocks.len() {
-            let report = solution.links.iter().find(|l| (l.a, l.b) == (a, b));
-            let mut entry = link_entry(&clocks[a], &clocks[b], report, links.counts(a, b));
-            if let Some(found) = links.trust().between(a, b) {
-                (entry.method, entry.quality) = (TRUSTED.to_owned(), Quality::Accurate);
-                entry.inversions = found.messages;
-            }
-            entry.quality = held_against(entry.inversions, entry.quality);
-            link_entries.push(entry);
-        }
-    }
     // The reference asked for, else that of the largest island.
     let largest = solution.islands.iter().max_by_key(|i| (i.clocks.len(), std::cmp::Reverse(i.reference)));
     let reference = reference.or_else(|| largest.map(|island| island.reference));
@@ -62,7 +51,7 @@ pub(crate) fn assemble(
         },
         islands: islands.collect(),
         clocks: entries.collect(),
-        links: link_entries,
+        links: link_entries(clocks, solution, links),
         suspects: suspects(clocks, solution),
         refused: Vec::new(),
         contradictions: solution
@@ -83,7 +72,7 @@ fn clock_entry(
     let correction = &solution.corrections[index];
     let traces = clock.traces.iter().map(|&trace| {
         let trace = &inputs.traces[trace].trace;
-        let offset_ns = trace.schema().single_clock().and_then(hosts::offset_ns).unwrap_or(clock.offset_ns);
+        let offset_ns = trace.schema().single_clock().and_then(clocks::offset_ns).unwrap_or(clock.offset_ns);
         TraceEntry { path: trace.path().display().to_string(), offset_ns }
     });
     let captures = clock.captures.iter().map(|&capture| {
@@ -105,6 +94,30 @@ fn clock_entry(
         breaks: solution.breaks[index].iter().map(break_entry).collect(),
         assumptions: Vec::new(),
     }
+}
+
+/// The pairs of clocks of which anything is known, by their numbers. Of a thousand hosts nearly all pairs have no messages: they are not
+/// listed.
+fn link_entries(clocks: &[HostClock], solution: &Solution, links: &Links) -> Vec<LinkEntry> {
+    let reports: HashMap<_, _> = solution.links.iter().map(|report| ((report.a, report.b), report)).collect();
+    let mut entries = Vec::new();
+    for a in 0..clocks.len() {
+        for b in a + 1..clocks.len() {
+            let (report, counts) = (reports.get(&(a, b)).copied(), links.counts(a, b));
+            let trusted = links.trust().between(a, b);
+            if report.is_none() && trusted.is_none() && counts == MessageCounts::default() {
+                continue;
+            }
+            let mut entry = link_entry(&clocks[a], &clocks[b], report, counts);
+            if let Some(found) = trusted {
+                (entry.method, entry.quality) = (TRUSTED.to_owned(), Quality::Accurate);
+                entry.inversions = found.messages;
+            }
+            entry.quality = held_against(entry.inversions, entry.quality);
+            entries.push(entry);
+        }
+    }
+    entries
 }
 
 fn link_entry(

@@ -1,8 +1,13 @@
 //! Synchronized copies of traces, for tools that know nothing of corrections.
 //!
 //! All copies of an island are on the clock description of its reference: equal times in them are equal instants.
+//!
+//! They are written into a hidden directory first (see [`crate::output`]) and get their names when all of them are whole.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use isochrone_ctf::schema::ClockClass;
@@ -10,6 +15,7 @@ use isochrone_ctf::write::{CopySummary, NewClock, copy_trace};
 
 use crate::apply::{Clock, Clocks};
 use crate::input::{InputTrace, Inputs};
+use crate::output;
 
 /// Why no copies were written.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +23,14 @@ pub enum CopyError {
     /// A trace cannot be read, rewritten or its copy stored.
     #[error(transparent)]
     Ctf(#[from] isochrone_ctf::Error),
+    /// A directory cannot be made or filled.
+    #[error("cannot write {}: {cause}", .path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
     /// Two arguments whose last path components are the same.
     #[error("{} and {} would both be written to {}", .first.display(), .second.display(), .target.display())]
     Collision {
@@ -66,11 +80,16 @@ pub fn check(inputs: &Inputs, directory: &Path) -> Result<(), CopyError> {
 }
 
 /// Writes copies of all traces that a correction is known for (of captures there are none) into `directory`: each argument's last path component
-/// followed by `_`, its inner tree kept. Nothing is overwritten.
+/// followed by `_`, its inner tree kept. Nothing is overwritten. Whatever has its name is whole; a process that is
+/// killed leaves a hidden directory `.copies.partial-…`, in which nobody looks for traces.
 ///
 /// # Errors
 /// Names collide, a target exists, or a file cannot be written.
 pub fn write(inputs: &Inputs, clocks: &Clocks, directory: &Path) -> Result<Vec<Copied>, CopyError> {
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        |cause| CopyError::Io { path, cause }
+    };
     let targets = targets(inputs, directory)?;
     let mut descriptions: HashMap<&str, ClockClass> = HashMap::new();
     for clock in clocks.iter() {
@@ -78,16 +97,34 @@ pub fn write(inputs: &Inputs, clocks: &Clocks, directory: &Path) -> Result<Vec<C
             descriptions.insert(&clock.reference, description(inputs, clocks, &clock.reference)?);
         }
     }
+    fs::create_dir_all(directory).map_err(io(directory))?;
+    let partial = output::partial_directory(OsStr::new("copies"), directory).map_err(io(directory))?;
     let mut copied = Vec::new();
-    for (input, target) in inputs.traces.iter().zip(targets) {
+    let mut roots = BTreeSet::new();
+    for (input, Target { root, inner }) in inputs.traces.iter().zip(targets) {
         let Some(clock) = clocks.of_trace(&input.trace) else { continue };
         let class = descriptions[clock.reference.as_str()].clone();
         // Zero of the new clock on the reference's raw time line.
         let zero = class.offset_ns() - i128::from(clock.reference_offset_ns);
         let map = |raw: i128| new_cycles(clock, raw, zero);
-        let summary = copy_trace(&input.trace, &target, &NewClock { class, map: &map })?;
-        copied.push(Copied { source: input.path().to_owned(), target, summary });
+        let summary = copy_trace(
+            &input.trace,
+            &partial.path().join(&root).join(inner),
+            &NewClock { class, map: &map },
+        )?;
+        copied.push(Copied {
+            source: input.path().to_owned(),
+            target: directory.join(&root).join(inner),
+            summary,
+        });
+        roots.insert(root);
     }
+    output::flush(partial.path()).map_err(io(partial.path()))?;
+    for root in roots {
+        let target = directory.join(&root);
+        fs::rename(partial.path().join(root), &target).map_err(io(&target))?;
+    }
+    output::flush_names(directory);
     Ok(copied)
 }
 
@@ -96,28 +133,38 @@ fn new_cycles(clock: &Clock, raw: i128, zero: i128) -> Option<u64> {
     u64::try_from(i128::from(reference) - zero).ok()
 }
 
+/// Where a copy goes.
+struct Target<'i> {
+    /// Name of the copy of the argument.
+    root: String,
+    /// Path from there.
+    inner: &'i Path,
+}
+
 /// Where each trace goes; all checked before anything is written.
-fn targets(inputs: &Inputs, directory: &Path) -> Result<Vec<PathBuf>, CopyError> {
-    let mut roots: HashMap<PathBuf, &Path> = HashMap::new();
+fn targets<'i>(inputs: &'i Inputs, directory: &Path) -> Result<Vec<Target<'i>>, CopyError> {
+    let mut roots: HashMap<String, &Path> = HashMap::new();
     let mut found = Vec::new();
     let place = existing_part(directory);
     for InputTrace { argument, inner, .. } in &inputs.traces {
         if place.as_deref().is_some_and(|place| argument.canonicalize().is_ok_and(|a| place.starts_with(a))) {
             return Err(CopyError::Inside { target: directory.to_owned(), argument: argument.clone() });
         }
-        let root = directory.join(name_of(argument)?);
+        let root = name_of(argument)?;
+        let target = directory.join(&root);
         match roots.get(&root) {
             Some(&first) if first != argument => {
                 let (first, second) = (first.to_owned(), argument.clone());
-                return Err(CopyError::Collision { first, second, target: root });
+                return Err(CopyError::Collision { first, second, target });
             }
             Some(_) => {}
-            None if root.exists() => return Err(CopyError::Exists(root)),
+            // A link that leads nowhere is something, too.
+            None if target.is_symlink() || target.exists() => return Err(CopyError::Exists(target)),
             None => {
                 roots.insert(root.clone(), argument);
             }
         }
-        found.push(root.join(inner));
+        found.push(Target { root, inner });
     }
     Ok(found)
 }

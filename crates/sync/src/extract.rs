@@ -5,6 +5,7 @@
 use isochrone_clock::Span;
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Diagnostic, Event, Loss, Packet, StreamEvents, Trace};
+use isochrone_hosts::Host;
 use rayon::prelude::*;
 
 use crate::Progress;
@@ -30,7 +31,7 @@ pub struct Extraction {
 /// Reads traces to their ends, several streams at a time; each comes with the index of its clock. Linear in the events;
 /// memory is proportional to the sightings ([`crate::match_sources`] reads without keeping them).
 pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction {
-    let mut sources = sources(traces, true, progress);
+    let mut sources = sources(traces, &|_, _| 0, true, progress);
     let read = |source: &mut TraceSource<'_>| {
         let mut out = Vec::new();
         source.read_until(i64::MAX, usize::MAX, &mut out);
@@ -46,17 +47,18 @@ pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction
 /// on their number.
 pub fn survey(traces: &[&Trace], progress: Progress<'_>) -> Vec<TraceFacts> {
     let traces: Vec<_> = traces.iter().map(|trace| (*trace, 0)).collect();
-    let mut sources = sources(&traces, false, progress);
+    let mut sources = sources(&traces, &|_, _| 0, false, progress);
     sources.par_iter_mut().for_each(|source| {
         source.read_until(i64::MAX, usize::MAX, &mut Vec::new());
     });
     told(sources, traces.len()).facts
 }
 
-/// Sources for the streams of some traces, by trace and stream. Each trace comes with the index of its clock; `look`: whether
-/// the packets of the network are looked into.
+/// Sources for the streams of some traces, by trace and stream. Each trace comes with the index of its clock; `first`: by trace
+/// and stream, the packet where reading begins; `look`: whether the packets of the network are looked into.
 pub(crate) fn sources<'t>(
     traces: &[(&'t Trace, usize)],
+    first: &(dyn Fn(usize, usize) -> usize + Sync),
     look: bool,
     progress: Progress<'t>,
 ) -> Vec<TraceSource<'t>> {
@@ -75,7 +77,9 @@ pub(crate) fn sources<'t>(
     }
     let open = |(index, streams): &(usize, Vec<usize>)| {
         let (trace, clock) = traces[*index];
-        let open = |&stream: &usize| StreamSource::new(trace, stream, clock, look, progress);
+        let open = |&stream: &usize| {
+            StreamSource::new((trace, stream, first(*index, stream)), clock, look, progress)
+        };
         TraceSource { index: *index, streams: streams.iter().map(open).collect(), joiner: Joiner::default() }
     };
     parts.par_iter().map(open).collect()
@@ -131,8 +135,8 @@ impl Source for TraceSource<'_> {
         spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
-    fn losses(&self) -> Vec<(i64, i64)> {
-        self.streams.iter().flat_map(StreamSource::losses).collect()
+    fn take_broken(&mut self) -> Vec<(i64, i64)> {
+        self.streams.iter_mut().flat_map(|stream| std::mem::take(&mut stream.broken)).collect()
     }
 
     fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
@@ -157,6 +161,22 @@ impl Source for TraceSource<'_> {
         out.extend(received.into_iter().map(|(time, packet)| Sighting { clock, time, direction, packet }));
         next
     }
+}
+
+/// Raw times between which a host may have sent packets that nobody saw leaving, ns: all that is known to be missing, before
+/// reading, of streams that show packets.
+pub(crate) fn losses(host: &Host<'_>) -> Vec<(i64, i64)> {
+    let shows_packets: Vec<bool> = host
+        .sources()
+        .iter()
+        .map(|source| {
+            let plan = source.trace().stream_plan(source.stream);
+            plan.events.iter().any(|class| tracer::extractor(plan, class).is_some())
+        })
+        .collect();
+    let shown = |loss: &&isochrone_hosts::Loss| shows_packets[loss.source];
+    let lost = host.losses().iter().chain(host.uncovered()).filter(shown).map(|loss| (loss.from, loss.to));
+    lost.chain(host.gaps().iter().map(|gap| (gap.from, gap.to))).collect()
 }
 
 /// A class of events of a stream.
@@ -194,10 +214,19 @@ pub(crate) struct StreamSource<'t> {
     look: Option<NetworkLook>,
     watch: Option<SteeringWatch<'t>>,
     progress: Progress<'t>,
+    /// Raw times between which events could not be decoded, since they were last taken, ns.
+    broken: Vec<(i64, i64)>,
+    /// Diagnostics that are in there already, or were taken.
+    diagnosed: usize,
 }
 
 impl<'t> StreamSource<'t> {
-    fn new(trace: &'t Trace, stream: usize, clock: usize, look: bool, progress: Progress<'t>) -> Self {
+    fn new(
+        (trace, stream, first): (&'t Trace, usize, usize),
+        clock: usize,
+        look: bool,
+        progress: Progress<'t>,
+    ) -> Self {
         let (plan, stamps) = (trace.stream_plan(stream), trace.clock(stream));
         let looked = look.then(|| NetworkLook::new(trace, stream));
         let watch = look.then(|| SteeringWatch::new(plan, stamps)).flatten();
@@ -213,7 +242,7 @@ impl<'t> StreamSource<'t> {
             stream,
             clock,
             stamps,
-            events: trace.events(stream),
+            events: trace.events_from(stream, first),
             next: None,
             begin: None,
             packet: None,
@@ -223,6 +252,8 @@ impl<'t> StreamSource<'t> {
             look: looked,
             watch,
             progress,
+            broken: Vec::new(),
+            diagnosed: 0,
         };
         source.read(0, 0, &mut Vec::new());
         source.begin = source.next.map(|event| source.time(&event));
@@ -234,13 +265,17 @@ impl<'t> StreamSource<'t> {
     #[inline(never)]
     fn read(&mut self, last: u64, most: usize, out: &mut Vec<Sighting>) {
         loop {
-            let Some(event) = self.next.take().or_else(|| self.events.next()) else { return };
+            let Some(event) = self.next.take().or_else(|| self.events.next()) else {
+                self.note_broken(i64::MAX);
+                return;
+            };
             let cycles = event.cycles();
             if cycles > Some(last) || out.len() >= most {
                 self.next = Some(event);
                 return;
             }
             if self.packet.is_none_or(|packet| !std::ptr::eq(packet, event.packet())) {
+                self.note_broken(self.time(&event));
                 self.packet = Some(event.packet());
                 (self.progress)(event.packet().total_bits / 8);
             }
@@ -263,6 +298,17 @@ impl<'t> StreamSource<'t> {
                 }
                 (Role::None | Role::Steering | Role::Packet, ..) => {}
             }
+        }
+    }
+
+    /// Notes that the packets before an event could not be read to their ends, if that is so.
+    #[cold]
+    fn note_broken(&mut self, until: i64) {
+        let diagnosed = self.events.diagnostics().iter().filter(|diagnostic| diagnostic.is_loss()).count();
+        if diagnosed > self.diagnosed {
+            self.diagnosed = diagnosed;
+            let since = self.last.and_then(|last| self.raw(last)).unwrap_or(i64::MIN);
+            self.broken.push((since, until.max(since)));
         }
     }
 
@@ -305,11 +351,6 @@ impl<'t> StreamSource<'t> {
         let begin = self.begin?;
         let ends = self.trace.streams()[self.stream].packets.iter().filter_map(Packet::end);
         Some((begin, ends.max().and_then(|end| self.raw(end)).map_or(begin, |end| end.max(begin))))
-    }
-
-    fn losses(&self) -> Vec<(i64, i64)> {
-        let between = |loss: &Loss| Some((self.raw(loss.begin?)?, self.raw(loss.end?)?));
-        self.trace.losses(self.stream).iter().filter_map(between).collect()
     }
 
     fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {

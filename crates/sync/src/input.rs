@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use isochrone_capture::Capture;
-use isochrone_ctf::{Reason, Trace, find_traces};
+use isochrone_ctf::{Reason, Schemas, Trace, find_traces};
 use rayon::prelude::*;
 
 use crate::capture::InputCapture;
@@ -37,7 +37,7 @@ pub struct InputTrace {
 /// Something that was not used, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// `trace`, `link` or `host`.
+    /// `trace`, `link`, `host` or `list`.
     pub what: &'static str,
     /// Its name.
     pub name: String,
@@ -53,7 +53,7 @@ impl InputTrace {
 }
 
 impl Inputs {
-    /// Finds and opens the traces at or below some paths, several at a time. A trace that is reached twice, or that is
+    /// Finds and opens the traces at or below some paths, several at a time; equal metadata are kept once. A trace that is reached twice, or that is
     /// a copy of another one, is used once.
     ///
     /// A path that is a file is a capture, whatever its name. Below a directory that is no trace, captures are found by
@@ -93,7 +93,8 @@ impl Inputs {
                 }
             }
         }
-        let opened: Vec<_> = found.par_iter().map(|(_, path)| Trace::open(path)).collect();
+        let schemas = Schemas::default();
+        let opened: Vec<_> = found.par_iter().map(|(_, path)| Trace::open_with(path, &schemas)).collect();
         for ((argument, path), opened) in found.into_iter().zip(opened) {
             match opened {
                 Ok(trace) => {

@@ -3,7 +3,7 @@
 //! The way through this crate: [`Inputs`] finds and opens traces; [`hosts`] says which clock stamps them; [`tracer`]
 //! turns events into [`record::Sighting`]s of packets, [`mod@capture`] does so with captures; [`rounds`] reads all sources side by side; [`matching`] pairs
 //! sightings to messages; `steering` says by the traces what is assumed of each clock; [`synchronize()`] hands the messages to `isochrone-clock` and puts the answer into an [`artefact::Artefact`], the `sync.json`. [`apply`] reads
-//! events and times through an artefact, [`copies`] writes synchronized copies of traces. [`survey`] tells what traces
+//! events and times through an artefact, [`copies`] writes synchronized copies of traces, [`output`] files. [`survey`] tells what traces
 //! hold without a look into their events. [`text_messages`] reads lists of messages, for which nothing has to be matched.
 //!
 //! Nothing is printed here: what a person should know comes back as values.
@@ -16,12 +16,12 @@ pub mod capture;
 pub mod copies;
 mod extract;
 mod facts;
-pub mod hosts;
 mod input;
 mod links;
 pub mod matching;
 mod notes;
 mod options;
+pub mod output;
 pub mod record;
 pub mod rounds;
 mod steering;

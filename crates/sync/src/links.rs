@@ -7,21 +7,21 @@ use isochrone_clock::{
     Corridor, Infeasible, LinkData, LinkQuality, LinkReport, Point, Refusal, Side, Solution, Span,
 };
 
-use isochrone_clock::window::windows_per_link;
+use isochrone_clock::window::{MAX_WINDOWS, windows_per_link};
 
 use crate::artefact::MessageCounts;
-use crate::hosts::HostClock;
 use crate::input::Refused;
 use crate::matching::{Message, Summary};
 use crate::trusted::{HostLink, Trust};
+use isochrone_hosts::clocks::HostClock;
 
 /// Pairs of clocks `(a, b)`, `a < b`, and what their messages say.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     pairs: BTreeMap<(usize, usize), Pair>,
     trust: Trust,
-    /// Windows of each corridor.
-    windows: usize,
+    /// By clock: whether it is known before reading that nobody steers it.
+    free: Vec<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -31,17 +31,29 @@ struct Pair {
     counts: MessageCounts,
 }
 
+impl Pair {
+    fn new(windows: usize) -> Self {
+        Self { corridor: Corridor::new().limited_to(windows), counts: MessageCounts::default() }
+    }
+}
+
 impl Links {
-    /// Of so many clocks, which are one where they are trusted to be.
-    pub(crate) fn new(trust: Trust, clocks: usize) -> Self {
-        Self { pairs: BTreeMap::new(), trust, windows: windows_per_link(clocks) }
+    /// Of clocks that are declared to be free or not, and are one where they are trusted to be.
+    pub(crate) fn new(trust: Trust, declared_free: &[bool]) -> Self {
+        // A clock that hosts share is as its weakest host.
+        let is_free = |clock: usize| {
+            let group = trust.group(clock);
+            declared_free.iter().enumerate().all(|(other, free)| *free || trust.group(other) != group)
+        };
+        let free = (0..declared_free.len()).map(is_free).collect();
+        Self { pairs: BTreeMap::new(), trust, free }
     }
 
     /// Adds a message; `O(log n)` almost always.
     pub(crate) fn add(&mut self, message: Message) {
         let (a, b) = pair_of(message.sender, message.receiver);
-        let windows = self.windows;
-        let new = || Pair { corridor: Corridor::new().limited_to(windows), ..Pair::default() };
+        let free = &self.free;
+        let new = || Pair::new(windows(free, (a, b)));
         let Pair { corridor, counts } = self.pairs.entry((a, b)).or_insert_with(new);
         let count = if message.sender == a { &mut counts.a_to_b } else { &mut counts.b_to_a };
         let (sender, receiver) = (self.trust.group(message.sender), self.trust.group(message.receiver));
@@ -56,10 +68,20 @@ impl Links {
         *(if inserted { count } else { &mut counts.dropped }) += 1;
     }
 
+    fn pair(&mut self, pair: (usize, usize)) -> &mut Pair {
+        let free = &self.free;
+        self.pairs.entry(pair).or_insert_with(|| Pair::new(windows(free, pair)))
+    }
+
+    /// Counts a message whose times are beyond what can be computed with.
+    pub(crate) fn drop(&mut self, sender: usize, receiver: usize) {
+        self.pair(pair_of(sender, receiver)).counts.dropped += 1;
+    }
+
     /// Adds what the matching counted beside the messages, and gives the clocks their final numbers: a clock without one
     /// has no events. Numbers keep the order of the clocks.
     pub(crate) fn finish(self, summary: &Summary, numbers: &[Option<usize>]) -> Self {
-        let Self { mut pairs, trust, windows } = self;
+        let Self { mut pairs, trust, free } = self;
         for (&(sender, receiver), found) in &summary.pairs {
             let counts = &mut pairs.entry(pair_of(sender, receiver)).or_default().counts;
             counts.ambiguous += found.ambiguous;
@@ -67,7 +89,12 @@ impl Links {
             counts.translated += found.translated;
         }
         let number = |((a, b), pair)| Some(((numbers[a]?, numbers[b]?), pair));
-        Self { pairs: pairs.into_iter().filter_map(number).collect(), trust: trust.kept(numbers), windows }
+        let kept = free.into_iter().zip(numbers).filter(|(_, number)| number.is_some());
+        Self {
+            pairs: pairs.into_iter().filter_map(number).collect(),
+            trust: trust.kept(numbers),
+            free: kept.map(|(free, _)| free).collect(),
+        }
     }
 
     /// Which clocks are one.
@@ -163,6 +190,42 @@ fn contradicting(contradiction: &Infeasible, a: &str, b: &str) -> String {
     }
 }
 
+/// Windows of the corridor of a pair: few where it is known that nobody steers either clock, since fine ones would be merged
+/// in the end.
+fn windows(free: &[bool], (a, b): (usize, usize)) -> usize {
+    let is_free = |clock: usize| free.get(clock).copied().unwrap_or_default();
+    if is_free(a) && is_free(b) { MAX_WINDOWS } else { windows_per_link(free.len()) }
+}
+
 fn pair_of(x: usize, y: usize) -> (usize, usize) {
     (x.min(y), x.max(y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_windows_are_kept_of_clocks_that_are_declared_free() {
+        let clocks: Vec<HostClock> =
+            ["a", "b", "c"].map(|name| HostClock::named(name.to_owned(), Vec::new())).into();
+        let check = |declared: [bool; 3], one: &[&str], expect_few: bool| {
+            let groups =
+                if one.is_empty() { Vec::new() } else { vec![one.iter().map(ToString::to_string).collect()] };
+            let mut links = Links::new(Trust::new(&clocks, &groups).unwrap(), &declared);
+            for second in 0..1000 {
+                let sent = second * 1_000_000_000;
+                links.add(Message { sender: 0, sent, receiver: 1, received: sent + 100_000 });
+            }
+            let [link] = &links.corridors()[..] else { panic!("one pair") };
+            assert_eq!(link.corridor.windows().len() <= MAX_WINDOWS, expect_few, "{declared:?} {one:?}");
+            assert_eq!(link.corridor.messages(), (1000, 0));
+        };
+        check([false; 3], &[], false);
+        check([true, false, true], &[], false);
+        check([true, true, false], &[], true);
+        // A clock that hosts share is as its weakest host.
+        check([true, true, false], &["b", "c"], false);
+        check([true; 3], &["b", "c"], true);
+    }
 }

@@ -3,19 +3,19 @@
 use isochrone_clock::{LinkQuality, LinkReport, Solution};
 
 use crate::artefact::AssumptionEntry;
-use crate::facts::TraceFacts;
-use crate::hosts::{self, HostClock};
 use crate::input::Inputs;
 use crate::links::Links;
 use crate::matching::Summary;
 use crate::options::Options;
 use crate::trusted::Contradicted;
+use isochrone_hosts::Host;
+use isochrone_hosts::clocks::{self, HostClock};
 
-/// All notes, about hosts first, then about links.
+/// All notes, about hosts first, then about links. `lacking`: what the traces of hosts lack.
 pub(crate) fn about(
     inputs: &Inputs,
     clocks: &[HostClock],
-    facts: &[TraceFacts],
+    lacking: &[String],
     (links, summary): (&Links, &Summary),
     solution: &Solution,
     options: &Options,
@@ -24,8 +24,8 @@ pub(crate) fn about(
     for clock in clocks {
         notes.extend(wall_clock_set(inputs, clock));
         notes.extend(same_name(inputs, clock));
-        notes.extend(losses(clock, facts));
     }
+    notes.extend(lacking.iter().cloned());
     notes.extend(translated(clocks, links));
     notes.extend(expired(summary));
     notes.extend(solution.links.iter().filter_map(|link| assumption(clocks, link, options)));
@@ -42,10 +42,10 @@ fn wall_clock_set(inputs: &Inputs, clock: &HostClock) -> Option<String> {
     let offsets = clock
         .traces
         .iter()
-        .filter_map(|&trace| inputs.traces[trace].trace.schema().single_clock().and_then(hosts::offset_ns));
+        .filter_map(|&trace| inputs.traces[trace].trace.schema().single_clock().and_then(clocks::offset_ns));
     let (least, greatest) = offsets.clone().min().zip(offsets.max())?;
     let step = i128::from(greatest) - i128::from(least);
-    (!hosts::same_offset(least, greatest)).then(|| {
+    (!clocks::same_offset(least, greatest)).then(|| {
         format!(
             "{}: the clock offsets of its traces differ by {step} ns: its wall clock was set between the recordings; \
              times are taken from the clock itself, so nothing else changes",
@@ -64,12 +64,15 @@ fn same_name(inputs: &Inputs, clock: &HostClock) -> Option<String> {
     ))
 }
 
-fn losses(clock: &HostClock, facts: &[TraceFacts]) -> Option<String> {
-    let events: u128 = clock.traces.iter().map(|&trace| facts[trace].lost_events()).sum();
-    let packets: u128 = clock.traces.iter().map(|&trace| facts[trace].lost_packets()).sum();
-    let host = &clock.host;
-    (events > 0 || packets > 0)
-        .then(|| format!("{host}: the tracer lost {events} events and {packets} packets"))
+/// What the traces of hosts lack, as every command says it, and what contradicts that a host is one.
+pub(crate) fn lacking(hosts: &[Host<'_>]) -> Vec<String> {
+    let of_host = |host: &Host<'_>| {
+        let name = &host.name;
+        let contradictions = host.contradictions().into_iter().map(move |found| format!("{name}: {found}"));
+        let notes = host.notes().into_iter().map(move |note| format!("{name}: {note}"));
+        contradictions.chain(notes).collect::<Vec<_>>()
+    };
+    hosts.iter().flat_map(of_host).collect()
 }
 
 /// Who talks through a translator of addresses.

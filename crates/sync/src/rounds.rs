@@ -14,8 +14,8 @@ pub trait Source: Send {
     fn clock(&self) -> usize;
     /// Raw times of its first record and, as far as known before reading, of its last, ns. `None` where it has none.
     fn span(&self) -> Option<(i64, i64)>;
-    /// Raw times between which records were lost, ns, as far as known before reading.
-    fn losses(&self) -> Vec<(i64, i64)> {
+    /// Raw times between which records could not be read, ns, that reading has come to since this was last asked.
+    fn take_broken(&mut self) -> Vec<(i64, i64)> {
         Vec::new()
     }
     /// Reads on, to the first record behind a raw time or until it has given `most` sightings. Returns the raw time of the
@@ -31,15 +31,17 @@ const ROUND: usize = 1 << 18;
 /// Each source may give so many in a round, however many sources there are: else one would read for ever.
 const LEAST: usize = 256;
 
-/// Reads all sources to their ends and matches what they hold. `unix_offsets`: by clock, Unix time less raw time. The
+/// Reads all sources to their ends and matches what they hold. `unix_offsets`: by clock, Unix time less raw time. `losses`: by
+/// clock, raw times between which records are known to be missing. The
 /// messages come in an order of their own, which depends on the rounds; what they are does not. Memory does not grow
 /// with the length of the sources.
 pub fn match_sources(
     sources: &mut [&mut dyn Source],
     unix_offsets: &[i64],
+    losses: Vec<Vec<(i64, i64)>>,
     emit: &mut dyn FnMut(Message),
 ) -> Summary {
-    let mut matcher = Matcher::new(&traced(sources, unix_offsets));
+    let mut matcher = Matcher::new(&traced(sources, unix_offsets, losses));
     let mut next: Vec<Option<i64>> = sources.iter().map(|source| Some(source.span()?.0)).collect();
     let most = (ROUND / sources.len().max(1)).max(LEAST);
     let mut ahead = FIRST_ROUND_NS;
@@ -67,6 +69,9 @@ pub fn match_sources(
         let stuck = later == next;
         next = later;
         let read = read_to(sources, &next, unix_offsets.len());
+        for source in sources.iter_mut() {
+            matcher.lose(source.clock(), &source.take_broken());
+        }
         matcher.round(sightings.into_iter().flatten(), &read, emit);
         ahead = match total {
             _ if stuck => i64::MAX,
@@ -92,7 +97,7 @@ fn read_to(sources: &[&mut dyn Source], next: &[Option<i64>], clocks: usize) -> 
 }
 
 /// What is known of the clocks beforehand.
-fn traced(sources: &[&mut dyn Source], unix_offsets: &[i64]) -> Vec<Traced> {
+fn traced(sources: &[&mut dyn Source], unix_offsets: &[i64], losses: Vec<Vec<(i64, i64)>>) -> Vec<Traced> {
     let mut clocks: Vec<Option<Traced>> = vec![None; unix_offsets.len()];
     for source in sources {
         let Some((begin, end)) = source.span() else { continue };
@@ -101,7 +106,10 @@ fn traced(sources: &[&mut dyn Source], unix_offsets: &[i64]) -> Vec<Traced> {
             clocks[source.clock()].get_or_insert(Traced { begin, end, unix_offset, losses: Vec::new() });
         clock.begin = clock.begin.min(begin);
         clock.end = clock.end.max(end);
-        clock.losses.extend(source.losses());
     }
-    clocks.into_iter().map(Option::unwrap_or_default).collect()
+    let mut clocks: Vec<Traced> = clocks.into_iter().map(Option::unwrap_or_default).collect();
+    for (clock, losses) in clocks.iter_mut().zip(losses) {
+        clock.losses = losses;
+    }
+    clocks
 }

@@ -1,20 +1,20 @@
 //! The main job: traces, captures or a list of messages in, artefact out.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::Path;
 
 use isochrone_clock::{ClockError, Network, Span, solve};
 use isochrone_ctf::{Diagnostic, Trace};
+use isochrone_hosts::Host;
 
 use crate::Progress;
 use crate::advice::{self, Advice};
 use crate::artefact::Artefact;
 use crate::assemble::assemble;
 use crate::capture::{self, CaptureFacts};
-use crate::extract::{sources, told};
+use crate::extract::{losses, sources, told};
 use crate::facts::TraceFacts;
-use crate::hosts::{self, HostClock};
 use crate::input::{Inputs, Refused};
 use crate::links::{self, Links};
 use crate::matching::{Message, Summary};
@@ -23,9 +23,10 @@ use crate::options::Options;
 use crate::record::Direction;
 use crate::rounds::{Source, match_sources};
 use crate::steering::{Choices, Origin, StreamEvidence, Verdict};
-use crate::text_messages::{Fault, TextError, TextMessages};
+use crate::text_messages::{Fault, Line, TextError, TextMessages};
 use crate::traffic::Traffic;
 use crate::trusted::Trust;
+use isochrone_hosts::clocks::{self, HostClock};
 
 /// Progress over a list of messages is told in pieces of so many bytes.
 const TELL_AFTER: u64 = 1 << 20;
@@ -104,13 +105,13 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
         return Err(SyncError::UnknownCapture(name.clone()));
     }
     let traces: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
-    let mut stamped = hosts::group(&traces);
-    hosts::add_captures(&mut stamped, &inputs.captures);
+    let mut stamped = clocks::group(&traces);
+    capture::add_clocks(&mut stamped, &inputs.captures);
     let mut refused = unclocked(inputs, &stamped);
     let trust = Trust::new(&stamped, &options.trusted)?;
     let choices = Choices::new(&stamped, &options.clocks)?;
-    let Reading { facts, traffic, mut steering, captures, messages, packets } =
-        read(inputs, &stamped, trust, options, progress);
+    let Reading { facts, traffic, mut steering, captures, messages, packets, lacking } =
+        read(inputs, &stamped, Links::new(trust, &choices.declared_free()), options, progress);
     refused.extend(capture::refused(&inputs.captures, &captures));
 
     let (mut clocks, mut spans, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
@@ -123,7 +124,7 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
         };
         let origin = if clock.traces.is_empty() { Origin::Capture } else { Origin::Traces };
         let of_kernel =
-            clock.traces.iter().filter(|&&trace| hosts::is_of_kernel(&inputs.traces[trace].trace));
+            clock.traces.iter().filter(|&&trace| clocks::is_of_kernel(&inputs.traces[trace].trace));
         let shown = of_kernel.map(|&trace| std::mem::take(&mut steering[trace])).collect();
         verdicts.push(choices.verdict((index, &clock), origin, shown, span)?);
         numbers.push(Some(clocks.len()));
@@ -132,9 +133,8 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     }
     let links = messages.finish(&packets, &numbers);
     let advice = advice::for_hosts(&clocks, &traffic, &verdicts);
-    let evidence = Evidence { clocks, spans, verdicts, links, packets, refused };
-    let Settled { mut artefact, clocks, packets, refused, notes } =
-        settle(inputs, &facts, evidence, options)?;
+    let evidence = Evidence { clocks, spans, verdicts, links, packets, refused, lacking };
+    let Settled { mut artefact, clocks, packets, refused, notes } = settle(inputs, evidence, options)?;
 
     let noted = capture::notes(&inputs.captures, &clocks, &captures);
     let notes = noted.into_iter().chain(notes).collect();
@@ -166,16 +166,26 @@ pub fn synchronize_messages(
     let named: Vec<HostClock> =
         names.into_iter().map(|(name, _)| HostClock::named(name, Vec::new())).collect();
     let choices = Choices::new(&named, &options.clocks)?;
-    let mut links = Links::new(Trust::new(&named, &options.trusted)?, named.len());
+    let mut links = Links::new(Trust::new(&named, &options.trusted)?, &choices.declared_free());
     let mut spans = vec![None; named.len()];
     let mut told = 0;
-    while let Some(message) = list.next() {
-        let message = renumbered(message?, &places);
-        for (place, time) in [(message.sender, message.sent), (message.receiver, message.received)] {
-            let span = spans[place].get_or_insert(Span { begin: time, end: time });
-            *span = Span { begin: span.begin.min(time), end: span.end.max(time) };
+    let (mut beyond, mut first_beyond) = (0_u64, None);
+    while let Some(line) = list.next() {
+        match line? {
+            Line::Message(message) => {
+                let message = renumbered(message, &places);
+                for (place, time) in [(message.sender, message.sent), (message.receiver, message.received)] {
+                    let span = spans[place].get_or_insert(Span { begin: time, end: time });
+                    *span = Span { begin: span.begin.min(time), end: span.end.max(time) };
+                }
+                links.add(message);
+            }
+            Line::Beyond { sender, receiver, error } => {
+                links.drop(places[sender], places[receiver]);
+                beyond += 1;
+                first_beyond.get_or_insert(error);
+            }
         }
-        links.add(message);
         if list.position() - told > TELL_AFTER {
             progress(list.position() - told);
             told = list.position();
@@ -200,11 +210,17 @@ pub fn synchronize_messages(
         }
     }
     if evidence.clocks.is_empty() {
-        return Err(TextError { path: path.to_owned(), line: None, why: Fault::NoMessages }.into());
+        let nothing = || TextError { path: path.to_owned(), line: None, why: Fault::NoMessages };
+        return Err(first_beyond.unwrap_or_else(nothing).into());
+    }
+    if let Some(TextError { line, why, .. }) = first_beyond {
+        let line = line.unwrap_or_default();
+        let why = format!("{beyond} messages are left out for their times, the first in line {line}: {why}");
+        evidence.refused.push(Refused { what: "list", name: path.display().to_string(), why });
     }
     evidence.links = links.finish(&evidence.packets, &numbers);
     let Settled { mut artefact, packets, refused, notes, .. } =
-        settle(&Inputs::default(), &[], evidence, options)?;
+        settle(&Inputs::default(), evidence, options)?;
     artefact.refused = refused.iter().map(Into::into).collect();
     let partial = is_partial(&artefact);
     let (facts, captures, advice) = (Vec::new(), Vec::new(), Vec::new());
@@ -233,6 +249,8 @@ struct Evidence {
     packets: Summary,
     /// What was found useless so far.
     refused: Vec<Refused>,
+    /// What the traces of hosts lack, in words.
+    lacking: Vec<String>,
 }
 
 /// What is known behind that.
@@ -246,13 +264,8 @@ struct Settled {
 }
 
 /// From messages to the artefact: the same, wherever they come from.
-fn settle(
-    inputs: &Inputs,
-    facts: &[TraceFacts],
-    evidence: Evidence,
-    options: &Options,
-) -> Result<Settled, SyncError> {
-    let Evidence { clocks, spans, verdicts, mut links, packets, mut refused } = evidence;
+fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Settled, SyncError> {
+    let Evidence { clocks, spans, verdicts, mut links, packets, mut refused, lacking } = evidence;
     if clocks.is_empty() {
         return Err(SyncError::NothingToDo { refused });
     }
@@ -270,9 +283,9 @@ fn settle(
     let solution = solve(&network)?;
     refused.extend(links::refused(&clocks, trust, &solution));
     let solution = links.expanded(solution, &spans, reference);
-    let entries = links.trust().of_clocks(shared).zip(&spans).zip(&solution.assumed);
-    let assumptions: Vec<_> = entries.map(|((verdict, &span), used)| verdict.entries(span, used)).collect();
-    let mut notes = notes::about(inputs, &clocks, facts, (&links, &packets), &solution, options);
+    let entries = links.trust().of_clocks(shared).zip(&solution.assumed);
+    let assumptions: Vec<_> = entries.map(|(verdict, used)| verdict.entries(used)).collect();
+    let mut notes = notes::about(inputs, &clocks, &lacking, (&links, &packets), &solution, options);
     notes.extend(notes::contradicted(&clocks, &assumptions));
     let artefact = assemble(inputs, &clocks, &solution, (&links, assumptions), reference, options);
     Ok(Settled { artefact, clocks, packets, refused, notes })
@@ -308,13 +321,15 @@ struct Reading {
     captures: Vec<CaptureFacts>,
     messages: Links,
     packets: Summary,
+    /// What the traces of hosts lack, in words.
+    lacking: Vec<String>,
 }
 
 /// Reads the traces and captures of all clocks side by side, and matches their packets.
 fn read(
     inputs: &Inputs,
     clocks: &[HostClock],
-    trust: Trust,
+    mut messages: Links,
     options: &Options,
     progress: Progress<'_>,
 ) -> Reading {
@@ -323,8 +338,13 @@ fn read(
         order.extend(clock.traces.iter().map(|&trace| (trace, number)));
     }
     let traces: Vec<_> = order.iter().map(|&(trace, clock)| (&inputs.traces[trace].trace, clock)).collect();
-    let mut streams = sources(&traces, true, progress);
     let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
+    let all: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
+    let hosts: Vec<Host<'_>> = clocks.iter().map(|clock| Host::new(clock, &all)).collect();
+    let losses = hosts.iter().map(losses).collect();
+    let first: HashMap<_, _> = hosts.iter().flat_map(Host::first_packets).collect();
+    let first = |at: usize, stream: usize| first.get(&(order[at].0, stream)).copied().unwrap_or(0);
+    let mut streams = sources(&traces, &first, true, progress);
     let mut captures = capture::look(&inputs.captures, &options.taken);
     if !captures.is_empty() {
         let addresses = sent_from(&traces, clocks.len());
@@ -332,11 +352,10 @@ fn read(
         capture::beside(&inputs.captures, &mut captures, &traced);
     }
     let mut readers = capture::readers(&inputs.captures, clocks, &mut captures, progress);
-    let mut messages = Links::new(trust, clocks.len());
     let streams_too = streams.iter_mut().map(|s| s as &mut dyn Source);
     let mut sources: Vec<&mut dyn Source> =
         streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn Source)).collect();
-    let packets = match_sources(&mut sources, &offsets, &mut |message| messages.add(message));
+    let packets = match_sources(&mut sources, &offsets, losses, &mut |message| messages.add(message));
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
     let mut traffic = vec![Traffic::default(); inputs.traces.len()];
     let mut steering = vec![Vec::new(); inputs.traces.len()];
@@ -347,7 +366,8 @@ fn read(
         traffic[trace] = shown;
         steering[trace] = evidence;
     }
-    Reading { facts, traffic, steering, captures, messages, packets }
+    let lacking = notes::lacking(&hosts);
+    Reading { facts, traffic, steering, captures, messages, packets, lacking }
 }
 
 /// How much of each trace is looked at for the addresses of its host: sightings of a stream, and raw ns.
@@ -356,7 +376,7 @@ const LOOK_AHEAD: (usize, i64) = (64, 10_000_000_000);
 /// By clock: IP addresses that packets were sent from, as the begin of its traces shows.
 fn sent_from(traces: &[(&Trace, usize)], clocks: usize) -> Vec<HashSet<IpAddr>> {
     let mut addresses = vec![HashSet::new(); clocks];
-    for mut source in sources(traces, true, &|_| {}) {
+    for mut source in sources(traces, &|_, _| 0, true, &|_| {}) {
         let Some((begin, _)) = source.span() else { continue };
         let mut seen = Vec::new();
         source.read_until(begin.saturating_add(LOOK_AHEAD.1), LOOK_AHEAD.0, &mut seen);
@@ -400,7 +420,7 @@ fn find_reference(clocks: &[HostClock], name: Option<&str>) -> Result<Option<usi
 pub(crate) fn find_host(clocks: &[HostClock], name: &str) -> Result<usize, SyncError> {
     let names =
         clocks.iter().map(|clock| (clock.host.as_str(), clock.id.as_str(), clock.hostnames.as_slice()));
-    hosts::find(names, name).ok_or_else(|| SyncError::UnknownHost {
+    clocks::find(names, name).ok_or_else(|| SyncError::UnknownHost {
         name: name.to_owned(),
         known: clocks.iter().map(|clock| clock.host.as_str()).collect::<Vec<_>>().join(", "),
     })

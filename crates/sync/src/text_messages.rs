@@ -3,11 +3,13 @@
 //!
 //! The first line is the number of hosts, each further one `sender receiver send_time recv_time`. Hosts are numbered from
 //! 0. A time with a decimal point is in seconds, one without in ns. Further columns, `#` comments and blank lines are
-//! passed over.
+//! passed over, and so is the mark of UTF-8 with which some editors begin a text.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+
+use isochrone_clock::MAX_ABS_NS;
 
 use crate::matching::Message;
 
@@ -17,6 +19,8 @@ pub const MAX_HOSTS: usize = 1000;
 const MAX_LINE: u64 = 1 << 16;
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 17;
+/// What some editors begin a text in UTF-8 with.
+const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Why a list cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -57,16 +61,35 @@ pub enum Fault {
     /// Something else in the place of a time.
     #[error("`{0}` is no time: seconds with a decimal point, or ns")]
     Time(String),
-    /// A time beyond 64 bits of ns.
-    #[error("`{0}` does not fit 64 bits of ns")]
+    /// A time beyond ±[`MAX_ABS_NS`].
+    #[error("`{0}` is beyond ± 2^61 ns (73 years)")]
     Range(String),
+    /// A text of two bytes a character.
+    #[error("it is UTF-16: write it as UTF-8, as `iconv -f UTF-16 -t UTF-8` does")]
+    Utf16,
     /// A line without an end.
     #[error("the line has more than {MAX_LINE} bytes")]
     Long,
 }
 
-/// A list that is read from its beginning to its end, once. An iterator over its messages, whose clocks are the numbers of
-/// the hosts; it ends behind the first error. Constant time and memory for each.
+/// What a line says.
+#[derive(Debug)]
+pub enum Line {
+    /// A message, whose clocks are the numbers of the hosts.
+    Message(Message),
+    /// A message that cannot be used, because a time of it is beyond what can be computed with.
+    Beyond {
+        /// Number of the host that sent it.
+        sender: usize,
+        /// Number of the host that received it.
+        receiver: usize,
+        /// Where it is, with [`Fault::Range`].
+        error: TextError,
+    },
+}
+
+/// A list that is read from its beginning to its end, once. An iterator over its lines; it ends after the first error.
+/// Constant time and memory for each.
 #[derive(Debug)]
 pub struct TextMessages<R> {
     reader: R,
@@ -136,13 +159,21 @@ impl<R: BufRead> TextMessages<R> {
             if read > MAX_LINE {
                 return Err(Fault::Long);
             }
+            if self.number == 1 {
+                if is_utf_16(&self.line) {
+                    return Err(Fault::Utf16);
+                }
+                if self.line.starts_with(UTF_8_MARK) {
+                    self.line.drain(..UTF_8_MARK.len());
+                }
+            }
             if columns(&self.line).next().is_some() {
                 return Ok(true);
             }
         }
     }
 
-    fn message(&mut self) -> Result<Option<Message>, Fault> {
+    fn message(&mut self) -> Result<Option<Line>, Fault> {
         if !self.next_line()? {
             return Ok(None);
         }
@@ -161,17 +192,24 @@ impl<R: BufRead> TextMessages<R> {
         }
         // What a message proves must hold for every instant that the digits can mean.
         let (sent, received) = (time(four[2], Rounded::Down)?, time(four[3], Rounded::Up)?);
-        Ok(Some(Message { sender, sent, receiver, received }))
+        Ok(Some(match (sent, received) {
+            (Some(sent), Some(received)) => Line::Message(Message { sender, sent, receiver, received }),
+            (sent, _) => {
+                let text = shown(if sent.is_none() { four[2] } else { four[3] });
+                Line::Beyond { sender, receiver, error: self.error(Fault::Range(text)) }
+            }
+        }))
     }
 
     fn error(&self, why: Fault) -> TextError {
-        let line = (self.number > 0 && !matches!(why, Fault::Read(_) | Fault::Empty)).then_some(self.number);
+        let line = (self.number > 0 && !matches!(why, Fault::Read(_) | Fault::Empty | Fault::Utf16))
+            .then_some(self.number);
         TextError { path: self.path.clone(), line, why }
     }
 }
 
 impl<R: BufRead> Iterator for TextMessages<R> {
-    type Item = Result<Message, TextError>;
+    type Item = Result<Line, TextError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {
@@ -181,6 +219,11 @@ impl<R: BufRead> Iterator for TextMessages<R> {
         self.ended = !matches!(found, Ok(Some(_)));
         found.map_err(|why| self.error(why)).transpose()
     }
+}
+
+/// Whether a text begins as UTF-16: with its mark, or with a letter of which one byte is zero.
+fn is_utf_16(text: &[u8]) -> bool {
+    matches!(text, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..])
 }
 
 /// The columns of a line before its comment.
@@ -207,10 +250,9 @@ enum Rounded {
     Up,
 }
 
-/// A decimal in ns, exactly.
-fn time(text: &[u8], rounded: Rounded) -> Result<i64, Fault> {
+/// A decimal in ns, exactly. `None`: it is beyond what can be computed with.
+fn time(text: &[u8], rounded: Rounded) -> Result<Option<i64>, Fault> {
     let wrong = || Fault::Time(shown(text));
-    let out_of_range = || Fault::Range(shown(text));
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] | rest => (false, rest),
@@ -224,10 +266,8 @@ fn time(text: &[u8], rounded: Rounded) -> Result<i64, Fault> {
             (b'0'..=b'9', Some(9..)) => (any, beyond) = (true, beyond || byte != b'0'),
             (b'0'..=b'9', places) => {
                 any = true;
-                size = size * 10 + i128::from(byte - b'0');
-                if size > i128::from(u64::MAX) {
-                    return Err(out_of_range());
-                }
+                // What is beyond all bounds stays there.
+                size = (size * 10 + i128::from(byte - b'0')).min(i128::from(u64::MAX));
                 if let Some(places) = places {
                     *places += 1;
                 }
@@ -248,7 +288,8 @@ fn time(text: &[u8], rounded: Rounded) -> Result<i64, Fault> {
         _ => 0,
     };
     let size = size + correction;
-    i64::try_from(if negative { -size } else { size }).map_err(|_| out_of_range())
+    let ns = i64::try_from(if negative { -size } else { size }).ok();
+    Ok(ns.filter(|ns| (-MAX_ABS_NS..=MAX_ABS_NS).contains(ns)))
 }
 
 #[cfg(test)]
@@ -258,8 +299,8 @@ mod tests {
     #[test]
     fn times_are_exact() {
         let check = |text: &str, expect: Option<(i64, i64)>| {
-            let both = time(text.as_bytes(), Rounded::Down).ok().zip(time(text.as_bytes(), Rounded::Up).ok());
-            assert_eq!(both, expect, "{text}");
+            let rounded = |rounded| time(text.as_bytes(), rounded).unwrap();
+            assert_eq!(rounded(Rounded::Down).zip(rounded(Rounded::Up)), expect, "{text}");
         };
         let same = |ns| Some((ns, ns));
         check("0", same(0));
@@ -275,20 +316,40 @@ mod tests {
         check("0.1234567891", Some((123_456_789, 123_456_790)));
         check("-0.1234567891", Some((-123_456_790, -123_456_789)));
         check("0.99999999999", Some((999_999_999, 1_000_000_000)));
-        check("9223372036854775807", same(i64::MAX));
-        check("-9223372036854775808", same(i64::MIN));
+        check("2305843009213693952", same(1 << 61));
+        check("-2305843009213693952", same(-1 << 61));
+        check("2305843009213693953", None);
+        check("2305843009.213693952", same(1 << 61));
+        check("2305843009.2136939521", None);
+        check("-2305843009.2136939521", None);
         check("9223372036854775808", None);
-        check("9223372036.854775807", same(i64::MAX));
-        check("9223372036.8547758071", None);
+        check("18446744073709551616.5", None);
         check("99999999999999999999999999999999999999999999", None);
-        for wrong in ["", "-", ".", "-.", "1e3", "1.2.3", "0x10", "1_000", "nan", "--1", "1-"] {
-            check(wrong, None);
+        for wrong in [
+            "",
+            "-",
+            ".",
+            "-.",
+            "1e3",
+            "1.2.3",
+            "0x10",
+            "1_000",
+            "nan",
+            "--1",
+            "1-",
+            "99999999999999999999999x",
+        ] {
+            assert!(matches!(time(wrong.as_bytes(), Rounded::Down), Err(Fault::Time(_))), "{wrong}");
         }
     }
 
     fn read(text: &str) -> Result<Vec<Message>, String> {
         let list = TextMessages::new(text.as_bytes(), Path::new("x")).map_err(|error| error.to_string())?;
-        list.collect::<Result<_, _>>().map_err(|error| error.to_string())
+        let message = |line| match line {
+            Ok(Line::Message(message)) => Ok(message),
+            Ok(Line::Beyond { error, .. }) | Err(error) => Err(error.to_string()),
+        };
+        list.map(message).collect()
     }
 
     #[test]
@@ -301,6 +362,8 @@ mod tests {
         check("2", &[]);
         check("# comment\n\n  3 # three\n", &[]);
         check("2\n0 1 5 7\n", &[(0, 5, 1, 7)]);
+        check("\u{feff}2\n0 1 5 7\n", &[(0, 5, 1, 7)]);
+        check("\u{feff}# comment\n2\n0 1 5 7\n", &[(0, 5, 1, 7)]);
         check(
             "2 further\r\n0\t1\t48.85\t55.29\r\n\r\n1 0 5 7 8 9 # a reply",
             &[(0, 48_850_000_000, 1, 55_290_000_000), (1, 5, 0, 7)],
@@ -325,10 +388,38 @@ mod tests {
         check("2\n-1 0 5 6\n", "x:2: `-1` is no host: there are 2, numbered from 0");
         check("2\n1 1 5 6\n", "x:2: host 1 sends a message to itself");
         check("2\n0 1 5 1e9\n", "x:2: `1e9` is no time: seconds with a decimal point, or ns");
-        check("2\n0 1 5 9223372036854775808\n", "x:2: `9223372036854775808` does not fit 64 bits of ns");
+        check("2\n0 1 5 9223372036854775808\n", "x:2: `9223372036854775808` is beyond ± 2^61 ns (73 years)");
+        check(
+            "2\n0 1 -9e9 -9223372036854775808\n",
+            "x:2: `-9e9` is no time: seconds with a decimal point, or ns",
+        );
+        for utf_16 in ["\u{feff}2\n0 1 5 6\n", "2\n0 1 5 6\n"] {
+            for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+                let text: Vec<u8> = utf_16.encode_utf16().flat_map(bytes).collect();
+                let error = TextMessages::new(&text[..], Path::new("x")).unwrap_err().to_string();
+                assert_eq!(error, "x: it is UTF-16: write it as UTF-8, as `iconv -f UTF-16 -t UTF-8` does");
+            }
+        }
         check(&format!("2\n{}", " ".repeat(70_000)), "x:2: the line has more than 65536 bytes");
         let error = TextMessages::open(Path::new("absent/list")).unwrap_err();
         assert!(error.to_string().starts_with("absent/list: it cannot be read: "), "{error}");
+    }
+
+    #[test]
+    fn times_beyond_all_bounds_cost_their_line() {
+        let lines = "3\n0 1 1 2\n2 1 -9223372036854775808 3\n\n0 2 4 18446744073709551616.25\n1 0 5 6";
+        let list = TextMessages::new(lines.as_bytes(), Path::new("x")).unwrap();
+        let shown = list.map(|line| match line.unwrap() {
+            Line::Message(m) => format!("{} {} {} {}", m.sender, m.receiver, m.sent, m.received),
+            Line::Beyond { sender, receiver, error } => format!("{sender} {receiver} {error}"),
+        });
+        let expect = [
+            "0 1 1 2",
+            "2 1 x:3: `-9223372036854775808` is beyond ± 2^61 ns (73 years)",
+            "0 2 x:5: `18446744073709551616.25` is beyond ± 2^61 ns (73 years)",
+            "1 0 5 6",
+        ];
+        assert_eq!(shown.collect::<Vec<_>>(), expect);
     }
 
     #[test]

@@ -12,10 +12,10 @@ use isochrone_clock::{
     Solution, Span, Suspect,
 };
 
-use crate::hosts::HostClock;
 use crate::matching::Message;
 use crate::steering::Verdict;
 use crate::synchronize::{SyncError, find_host};
+use isochrone_hosts::clocks::HostClock;
 
 /// Which clocks are one.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use isochrone_sync::artefact::{Artefact, Quality};
+use isochrone_sync::artefact::Artefact;
 use isochrone_sync::record::Direction;
 use isochrone_sync::traffic::packet_events;
 use isochrone_sync::{Inputs, Options, Outcome, extract, survey, synchronize};
@@ -86,7 +86,7 @@ fn hosts_that_never_talk_are_islands() {
     let outcome = outcome(&["client", "db"], None);
     assert!(outcome.partial);
     assert_eq!(outcome.artefact.islands.len(), 2);
-    assert_eq!(outcome.artefact.links[0].quality, Quality::Absent);
+    assert!(outcome.artefact.links.is_empty(), "{:?}", outcome.artefact.links);
 }
 
 #[test]

@@ -10,6 +10,13 @@ use crate::lower::notes::Notes;
 /// What stands before each fragment.
 pub(crate) const SEPARATOR: char = '\u{1e}';
 
+/// JSON values in the metadata, those inside others included. Values take more memory than their text: this many take some hundred
+/// megabytes. Those of kernels with all their system calls have some hundred thousand.
+const MAX_VALUES: usize = 1 << 24;
+
+/// An object with properties takes as much memory as so many numbers, however few it has.
+const VALUES_PER_OBJECT: usize = 16;
+
 /// One JSON value of the metadata.
 #[derive(Debug)]
 pub(super) struct Fragment<'t> {
@@ -24,6 +31,7 @@ pub(super) struct Fragment<'t> {
 
 /// Splits a text into its fragments. Linear.
 pub(super) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Result<Vec<Fragment<'t>>, Complaint> {
+    limit_values(text)?;
     let mut fragments = Vec::new();
     let mut begin = 0;
     // JSON has no such character inside: it would be escaped there.
@@ -45,6 +53,35 @@ pub(super) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Result<Vec<Fragment
         begin += piece.len() + SEPARATOR.len_utf8();
     }
     Ok(fragments)
+}
+
+/// Counts values before any is made: by what stands between them.
+fn limit_values(text: &str) -> Result<(), Complaint> {
+    let mut values = 0;
+    let (mut in_string, mut is_escaped) = (false, false);
+    for (offset, byte) in text.bytes().enumerate() {
+        if in_string {
+            in_string = is_escaped || byte != b'"';
+            is_escaped = !is_escaped && byte == b'\\';
+            continue;
+        }
+        values += match byte {
+            b'"' => {
+                in_string = true;
+                0
+            }
+            b',' | b'[' => 1,
+            b'{' => VALUES_PER_OBJECT,
+            _ => 0,
+        };
+        if values > MAX_VALUES {
+            return Err(Complaint::new(
+                offset,
+                format!("the metadata have more than {MAX_VALUES} JSON values"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A complaint of the JSON parser at its place in the whole text.
@@ -74,6 +111,19 @@ mod tests {
         check("\u{1e}{}\n\u{1e} {}\n", &[1, 6], 0);
         check("\u{1e}\n\u{1e}{}", &[3], 0);
         check("{} {}", &[0, 3], 1);
+    }
+
+    #[test]
+    fn values_are_limited() {
+        let check = |item: &str, count: usize, expect: bool| {
+            let text = format!("[{}{item}]", format!("{item},").repeat(count - 1));
+            assert_eq!(limit_values(&text).is_ok(), expect, "{count} times {item}");
+        };
+        check("0", MAX_VALUES, true);
+        check("0", MAX_VALUES + 1, false);
+        check("{}", MAX_VALUES / VALUES_PER_OBJECT, false);
+        check("{}", MAX_VALUES / (VALUES_PER_OBJECT + 1), true);
+        check(r#"",[\"{,\\""#, 1_000_000, true);
     }
 
     #[test]

@@ -131,9 +131,9 @@ impl StreamPlan {
         &self,
         cursor: &mut Cursor<'_>,
         slots: &mut [u64],
-        now: &mut u64,
+        time: &mut header::EventTime,
     ) -> Result<Option<u64>, crate::DecodeError> {
-        header::decode(self.header_form, self.event_header.as_ref(), cursor, slots, now)
+        header::decode(self.header_form, self.event_header.as_ref(), cursor, slots, time)
     }
 
     /// Bits of the packet context's field with this role.

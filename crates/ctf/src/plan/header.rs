@@ -41,30 +41,53 @@ pub fn extend_time(now: u64, value: u64, bits: u32) -> u64 {
     now.wrapping_add(since)
 }
 
-/// Decodes a header: the cursor ends behind it. Gives the class id (if the header has one) and moves `now` on.
+/// Time in a packet, in cycles: of the last event, and what the events to come can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EventTime {
+    pub(crate) now: u64,
+    pub(crate) earliest: u64,
+    pub(crate) latest: u64,
+}
+
+impl EventTime {
+    /// A time behind which there may be any.
+    pub(crate) fn new(now: u64) -> Self {
+        Self { now, earliest: 0, latest: u64::MAX }
+    }
+
+    /// Refuses a time that no event of the packet can have.
+    fn check(self) -> Result<(), DecodeError> {
+        let Self { now, earliest, latest } = self;
+        let inside = (earliest..=latest).contains(&now);
+        inside.then_some(()).ok_or(DecodeError::OutsidePacket { cycles: now, earliest, latest })
+    }
+}
+
+/// Decodes a header: the cursor ends behind it. Gives the class id (if the header has one) and moves the time on.
 #[inline]
 pub(crate) fn decode(
     form: HeaderForm,
     node: Option<&Node>,
     cursor: &mut Cursor<'_>,
     slots: &mut [u64],
-    now: &mut u64,
+    time: &mut EventTime,
 ) -> Result<Option<u64>, DecodeError> {
     let short = match form {
-        HeaderForm::Compact(ByteOrder::Little) => short::<5, 27>(cursor, now),
-        HeaderForm::Large(ByteOrder::Little) => short::<16, 32>(cursor, now),
+        HeaderForm::Compact(ByteOrder::Little) => short::<5, 27>(cursor, time),
+        HeaderForm::Large(ByteOrder::Little) => short::<16, 32>(cursor, time),
         _ => None,
     };
     match short {
         Some(id) => Ok(Some(id)),
-        None => decode_any(form, node, cursor, slots, now),
+        None => decode_any(form, node, cursor, slots, time),
     }
 }
 
 /// What nearly all headers are: an id and the low bits of the time in one little-endian word that can be loaded at
-/// once. `None`, and nothing has changed, where it is another.
+/// once. `None`, and nothing has changed, where it is another or has a time that it cannot have. That it is not too
+/// early need not be seen: low bits only move the time on.
 #[inline]
-fn short<const ID: u32, const TIME: u32>(cursor: &mut Cursor<'_>, now: &mut u64) -> Option<u64> {
+fn short<const ID: u32, const TIME: u32>(cursor: &mut Cursor<'_>, time: &mut EventTime) -> Option<u64> {
     let at = bits::align_up(cursor.at, 8);
     let word = u64::from_le_bytes(*bits::eight_bytes(cursor.bytes, (at / 8) as usize)?);
     let id = bits::low_bits(word, ID);
@@ -72,8 +95,11 @@ fn short<const ID: u32, const TIME: u32>(cursor: &mut Cursor<'_>, now: &mut u64)
     if end > cursor.limit || id == bits::low_bits(u64::MAX, ID) {
         return None;
     }
-    cursor.at = end;
-    *now = extend_time(*now, bits::low_bits(word >> ID, TIME), TIME);
+    let now = extend_time(time.now, bits::low_bits(word >> ID, TIME), TIME);
+    if now > time.latest {
+        return None;
+    }
+    (cursor.at, time.now) = (end, now);
     Some(id)
 }
 
@@ -102,16 +128,29 @@ fn decode_any(
     node: Option<&Node>,
     cursor: &mut Cursor<'_>,
     slots: &mut [u64],
-    now: &mut u64,
+    time: &mut EventTime,
 ) -> Result<Option<u64>, DecodeError> {
     let long = match form {
-        HeaderForm::Compact(ByteOrder::Little) => long::<5>(cursor, now),
-        HeaderForm::Large(ByteOrder::Little) => long::<16>(cursor, now),
+        HeaderForm::Compact(ByteOrder::Little) => long::<5>(cursor, &mut time.now),
+        HeaderForm::Large(ByteOrder::Little) => long::<16>(cursor, &mut time.now),
         _ => None,
     };
-    if long.is_some() {
-        return Ok(long);
-    }
+    let id = match long {
+        Some(id) => Some(id),
+        None => decode_other(form, node, cursor, slots, &mut time.now)?,
+    };
+    time.check()?;
+    Ok(id)
+}
+
+/// Decodes a header of any form but LTTng's long one in little endian.
+fn decode_other(
+    form: HeaderForm,
+    node: Option<&Node>,
+    cursor: &mut Cursor<'_>,
+    slots: &mut [u64],
+    now: &mut u64,
+) -> Result<Option<u64>, DecodeError> {
     match form {
         HeaderForm::Compact(order) => {
             cursor.align(8);

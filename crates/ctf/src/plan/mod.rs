@@ -27,6 +27,7 @@ pub use compile::{EventPlan, Plan, StreamPlan};
 pub(crate) use encodings::from_utf8;
 pub use field_ref::FieldRef;
 pub(crate) use gather::Gather;
+pub(crate) use header::EventTime;
 pub use header::{HeaderForm, extend_time};
 pub(crate) use lttng::LttngHeader;
 pub use node::{Count, Name, Node, NodeKind, OptionNode, Selector};

@@ -2,6 +2,7 @@
 
 use crate::digits;
 use crate::schema::{Encoding, FloatClass, IntegerClass, Role, shown_name};
+use crate::text::plain;
 
 /// A compiled field.
 #[derive(Debug, Clone)]
@@ -116,7 +117,7 @@ impl Name {
     }
 
     fn shown_from(declared: &str, shown: usize) -> Self {
-        let text = format!(" {} = ", &declared[shown..]).into_bytes();
+        let text = format!(" {} = ", plain(&declared[shown..])).into_bytes();
         let mut short = [0; Assignment::SHORT];
         let assignment = match short.get_mut(..text.len()) {
             Some(begin) => {

@@ -2,24 +2,24 @@
 //! classes while they trace.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::scan;
+use super::schemas::{Schemas, Understood};
 use crate::error::{Diagnostic, Error, Reason, Severity};
-use crate::metadata::Metadata;
-use crate::plan::Plan;
+use crate::metadata;
 use crate::schema::{Schema, StreamClass};
-use crate::{lower, metadata};
 
 /// Metadata, understood and compiled.
 #[derive(Debug)]
 pub(super) struct Description {
     path: PathBuf,
-    pub(super) text: String,
-    pub(super) schema: Schema,
-    pub(super) plan: Plan,
-    /// What was odd about the text.
+    /// What they say: of all traces with the same metadata.
+    understood: Arc<Understood>,
+    /// What was odd about the file and its text.
     warnings: Vec<Diagnostic>,
     /// The file as it was before it was read last: one that looks the same is not read again.
     stamp: Option<Stamp>,
@@ -44,13 +44,20 @@ pub(super) fn file_in(directory: &Path) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
+impl Deref for Description {
+    type Target = Understood;
+
+    fn deref(&self) -> &Understood {
+        &self.understood
+    }
+}
+
 impl Description {
-    /// Reads and understands the metadata in a file.
-    pub(super) fn read(path: PathBuf) -> Result<Self, Error> {
+    /// Reads the metadata in a file, and understands them if `known` does not.
+    pub(super) fn read(path: PathBuf, known: &Schemas) -> Result<Self, Error> {
         let stamp = stamp(&path);
-        let (schema, warnings, text) = understood(metadata::read(&path)?, &path)?;
-        let plan = Plan::compile(&schema);
-        Ok(Self { path, text, schema, plan, warnings, stamp, complaint: None })
+        let (understood, warnings) = known.understand(metadata::read(&path)?, &path)?;
+        Ok(Self { path, understood, warnings, stamp, complaint: None })
     }
 
     /// What the scan of stream files needs of it.
@@ -80,21 +87,21 @@ impl Description {
         self.complaint = None;
         let read = metadata::read(&self.path).and_then(|metadata| {
             let same = metadata.text == self.text;
-            (!same).then(|| understood(metadata, &self.path)).transpose()
+            (!same).then(|| Schemas::default().understand(metadata, &self.path)).transpose()
         });
         match read {
             Ok(None) => None,
-            Ok(Some((schema, warnings, text))) => {
+            Ok(Some((understood, warnings))) => {
+                let schema = &understood.schema;
                 let mut used = used.into_iter().map(|class| &self.schema.streams[class]);
                 if schema.uuid != self.schema.uuid
-                    || !used.all(|class| describes(&schema, &self.schema, class))
+                    || !used.all(|class| describes(schema, &self.schema, class))
                 {
                     self.complain("they no longer describe the packets that were read");
                     return None;
                 }
                 let known = self.schema.streams.iter().map(|class| class.id).collect();
-                self.plan = Plan::compile(&schema);
-                (self.schema, self.warnings, self.text) = (schema, warnings, text);
+                (self.understood, self.warnings) = (understood, warnings);
                 Some(known)
             }
             Err(error) => {
@@ -117,18 +124,6 @@ impl Description {
         let severity = Severity::Note;
         self.complaint = Some(Diagnostic { severity, path, packet: None, offset: None, message });
     }
-}
-
-/// The schema of metadata, what is odd about them, and their text.
-fn understood(mut metadata: Metadata, path: &Path) -> Result<(Schema, Vec<Diagnostic>, String), Error> {
-    let (schema, warnings) = lower::schema(&metadata.text, path)?;
-    metadata.check(&schema);
-    let note = |message| {
-        let (severity, path) = (Severity::Note, path.to_owned());
-        Diagnostic { severity, path, packet: None, offset: None, message }
-    };
-    let notes = metadata.notes.into_iter().map(note).chain(warnings).collect();
-    Ok((schema, notes, metadata.text))
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {

@@ -1,33 +1,61 @@
 //! The stream files of a trace: mapped, searched for packets, compared with their indexes, and looked at again as they
-//! grow.
+//! grow. Files of another trace are refused here, and files that are not there are found by their indexes ([`missing`]).
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use uuid::Uuid;
+
+use super::Packet;
 use super::index_check::{IndexCheck, IndexFile};
-use super::scan::{self, Scan, Scanned};
-use crate::error::{Diagnostic, Error, Severity};
+use super::missing::{self, Orphan, Proven};
+use super::scan::{self, Origin, Scan, Scanned, Tally};
+use crate::error::{Diagnostic, Error, Reason, Severity};
 use crate::mapping::{Change, FileMap};
 
 /// All stream files, in the order they were found in. A file keeps its place, also when it is taken away.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     list: Vec<DataFile>,
-    /// Files that cannot be read now.
-    unreadable: Vec<Diagnostic>,
+    /// Files that cannot be read now, and why.
+    unreadable: Vec<(OsString, Diagnostic)>,
+    /// Indexes without a file, and what there is to say of them.
+    orphans: Vec<Orphan>,
+    orphan_diagnostics: Vec<Diagnostic>,
+    /// The uuid that packets carry where no file has packets with that of the metadata.
+    adopted: Option<Uuid>,
 }
 
 /// A stream file.
 #[derive(Debug)]
 pub(super) struct DataFile {
     /// Name inside the trace directory.
-    pub(super) name: String,
+    pub(super) name: OsString,
+    /// The same for people.
+    pub(super) shown: String,
     map: FileMap,
+    origin: Option<Origin>,
     scan: Scan,
+    /// Whether a packet of it belongs to a stream.
+    has_packets: bool,
     index: IndexCheck,
     fate: Fate,
     /// What its fate costs.
     loss: Option<Diagnostic>,
+}
+
+/// Packets of one stream that a file should have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Absent<'f> {
+    /// Name of the file.
+    pub(super) name: &'f OsStr,
+    /// Its number, if other packets of it are there.
+    pub(super) file: Option<u32>,
+    pub(super) proven: &'f Proven,
 }
 
 /// Whether a file is what it was when it was found.
@@ -38,6 +66,8 @@ enum Fate {
     Cut(usize),
     /// Its name is that of another file.
     Replaced,
+    /// It belongs to another trace, and is not read.
+    Foreign,
 }
 
 impl Fate {
@@ -45,7 +75,7 @@ impl Fate {
     fn valid(self, bytes: &[u8]) -> &[u8] {
         match self {
             Self::Cut(length) => &bytes[..length.min(bytes.len())],
-            Self::Followed | Self::Replaced => bytes,
+            Self::Followed | Self::Replaced | Self::Foreign => bytes,
         }
     }
 }
@@ -56,7 +86,33 @@ impl Files {
     }
 
     pub(super) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.unreadable.iter().chain(self.list.iter().flat_map(DataFile::diagnostics))
+        let unreadable = self.unreadable.iter().map(|(_, diagnostic)| diagnostic);
+        let files = self.list.iter().flat_map(DataFile::diagnostics);
+        unreadable.chain(files).chain(&self.orphan_diagnostics)
+    }
+
+    /// The name of a file inside the trace directory.
+    pub(super) fn name(&self, file: u32) -> &Path {
+        Path::new(&self.list[file as usize].name)
+    }
+
+    /// The bytes of a packet up to the end of its last event.
+    pub(super) fn content(&self, packet: &Packet) -> &[u8] {
+        let start = packet.offset as usize;
+        let end = start + packet.content_bits.div_ceil(8) as usize;
+        self.list[packet.file as usize].bytes().get(start..end).unwrap_or_default()
+    }
+
+    /// Packets that indexes tell of and that are not there.
+    pub(super) fn absent(&self) -> impl Iterator<Item = Absent<'_>> {
+        let files = self.list.iter().zip(0..).map(|(file, number)| {
+            (file.name.as_os_str(), file.has_packets.then_some(number), file.index.proven())
+        });
+        let orphans =
+            self.orphans.iter().map(|orphan| (orphan.name.as_os_str(), None, orphan.proven.as_slice()));
+        files
+            .chain(orphans)
+            .flat_map(|(name, file, proven)| proven.iter().map(move |proven| Absent { name, file, proven }))
     }
 
     /// Maps what is new in the directory and what has grown.
@@ -67,7 +123,7 @@ impl Files {
         let names = stream_file_names(directory)?;
         self.unreadable.clear();
         let named = self.list.iter().zip(0..).filter(|(file, _)| file.fate != Fate::Replaced);
-        let named: HashMap<String, usize> = named.map(|(file, n)| (file.name.clone(), n)).collect();
+        let named: HashMap<OsString, usize> = named.map(|(file, n)| (file.name.clone(), n)).collect();
         for name in names {
             let path = directory.join(&name);
             let change = named.get(&name).map(|&n| self.list[n].look(&path));
@@ -78,9 +134,7 @@ impl Files {
             };
             match opened {
                 Ok(map) => self.list.extend(map.map(|map| DataFile::new(name, map))),
-                Err(error) => {
-                    self.unreadable.push(diagnostic(Severity::Loss, path, error.reason().to_string()));
-                }
+                Err(error) => self.unreadable.extend(unreadable(&error).map(|diagnostic| (name, diagnostic))),
             }
         }
         Ok(())
@@ -91,10 +145,43 @@ impl Files {
         &mut self,
         directory: &Path,
         description: scan::Description<'_>,
-        mut found: impl FnMut(Scanned, &str),
+        mut found: impl FnMut(Scanned, &OsStr),
     ) {
+        self.refuse_foreign(directory, description);
+        let mut all = Tally::default();
+        self.list.iter().for_each(|file| all.add(file.scan.tally()));
         for (file, number) in self.list.iter_mut().zip(0..) {
-            file.scan(directory, description, number, &mut found);
+            file.scan(directory, description, number, &mut all, &mut found);
+        }
+        let unreadable: HashSet<&OsStr> = self.unreadable.iter().map(|(name, _)| name.as_os_str()).collect();
+        let known: HashSet<&OsStr> = self.list.iter().map(|file| file.name.as_os_str()).collect();
+        // A file that has come since the look is found at the next one.
+        let is_there = |name: &OsStr| {
+            known.contains(name) || (!unreadable.contains(name) && directory.join(name).is_file())
+        };
+        (self.orphans, self.orphan_diagnostics) = missing::orphans(directory, description.plan, is_there);
+    }
+
+    /// Refuses files whose packets all carry the uuid of another trace. Where those of all files do, somebody has exchanged
+    /// the metadata: then the uuid that most files carry counts.
+    fn refuse_foreign(&mut self, directory: &Path, description: scan::Description<'_>) {
+        let Some(own) = description.uuid else { return };
+        for file in self.list.iter_mut().filter(|file| file.origin.is_none() && file.fate == Fate::Followed) {
+            file.origin = description.origin(file.bytes());
+        }
+        if self.adopted.is_none() && !self.list.iter().any(|file| file.origin == Some(Origin::Own)) {
+            self.adopted = most_frequent(self.list.iter().filter_map(|file| file.origin?.other()));
+        }
+        for file in self.list.iter_mut().filter(|file| file.fate == Fate::Followed) {
+            if let Some(other) =
+                file.origin.and_then(Origin::other).filter(|&uuid| Some(uuid) != self.adopted)
+            {
+                let message = format!(
+                    "the file is not read: its packets are of the trace with the uuid {other}, not of {own}"
+                );
+                file.fate = Fate::Foreign;
+                file.loss = Some(diagnostic(Severity::Loss, directory.join(&file.name), message));
+            }
         }
     }
 
@@ -109,9 +196,11 @@ impl Files {
 }
 
 impl DataFile {
-    fn new(name: String, map: FileMap) -> Self {
+    fn new(name: OsString, map: FileMap) -> Self {
+        let shown = name.to_string_lossy().into_owned();
         let (scan, index) = (Scan::default(), IndexCheck::default());
-        Self { name, map, scan, index, fate: Fate::Followed, loss: None }
+        let (origin, has_packets, fate, loss) = (None, false, Fate::Followed, None);
+        Self { name, shown, map, origin, scan, has_packets, index, fate, loss }
     }
 
     /// Its bytes as far as they are those of its packets.
@@ -150,22 +239,34 @@ impl DataFile {
         directory: &Path,
         description: scan::Description<'_>,
         number: u32,
-        found: &mut impl FnMut(Scanned, &str),
+        all: &mut Tally,
+        found: &mut impl FnMut(Scanned, &OsStr),
     ) {
+        if self.fate == Fate::Foreign {
+            return;
+        }
         let followed = self.fate == Fate::Followed && self.index.wants_index();
-        let index = followed.then(|| IndexFile::open(directory, &self.name)).flatten();
+        let index = match followed.then(|| IndexFile::open(directory, &self.name)).transpose() {
+            Ok(index) => index.flatten(),
+            Err(error) => {
+                self.index.unreadable(&error);
+                None
+            }
+        };
         let mut comparison = self.index.go_on(index.as_ref());
         let bytes = self.fate.valid(self.map.bytes());
+        let path = directory.join(&self.name);
         if !self.scan.is_done(bytes.len()) {
-            self.scan.run(description, &directory.join(&self.name), bytes, |mut scanned| {
+            self.scan.run(description, &path, bytes, all, |mut scanned| {
                 comparison.packet(&scanned.packet, description.plan.streams[scanned.class].id);
                 scanned.packet.file = number;
+                self.has_packets = true;
                 if !scanned.known {
                     found(scanned, &self.name);
                 }
             });
         }
-        comparison.finish(&self.name);
+        comparison.finish(&path, bytes.len() as u64, description.plan);
     }
 }
 
@@ -173,15 +274,37 @@ fn diagnostic(severity: Severity, path: PathBuf, message: String) -> Diagnostic 
     Diagnostic { severity, path, packet: None, offset: None, message }
 }
 
-/// Names of the files of a trace directory that can hold packets, sorted: all regular files but `metadata` and hidden
-/// ones (CTF 1.8 section 4; tools leave directories such as `index` beside them).
-fn stream_file_names(directory: &Path) -> Result<Vec<String>, Error> {
+/// The uuid that comes most often; of equals the least.
+fn most_frequent(uuids: impl Iterator<Item = Uuid>) -> Option<Uuid> {
+    let mut counts: BTreeMap<Uuid, u64> = BTreeMap::new();
+    for uuid in uuids {
+        *counts.entry(uuid).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|&(uuid, count)| (count, Reverse(uuid))).map(|(uuid, _)| uuid)
+}
+
+/// What there is to say of a file that cannot be read; nothing if it has gone since its name was read.
+fn unreadable(error: &Error) -> Option<Diagnostic> {
+    let path = error.path();
+    let absent = matches!(error.reason(), Reason::Read(cause) if cause.kind() == ErrorKind::NotFound);
+    let message = match absent {
+        false => error.reason().to_string(),
+        true if path.is_symlink() => "it cannot be read: it is a link to a file that is not there".to_owned(),
+        true => return None,
+    };
+    Some(diagnostic(Severity::Loss, path.to_owned(), message))
+}
+
+/// Names of what should be stream files in a trace directory, in order: everything but directories (tools leave some, such as
+/// `index`), `metadata` and hidden files (CTF 1.8 section 4).
+fn stream_file_names(directory: &Path) -> Result<Vec<OsString>, Error> {
     let io = |source| Error::read(directory, source);
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(io)? {
+    for entry in fs::read_dir(directory).map_err(io)? {
         let entry = entry.map_err(io)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name != "metadata" && !name.starts_with('.') && entry.path().is_file() {
+        let name = entry.file_name();
+        let is_hidden = name.as_encoded_bytes().starts_with(b".");
+        if name != "metadata" && !is_hidden && !entry.path().is_dir() {
             names.push(name);
         }
     }

@@ -74,6 +74,11 @@ impl<'b> Entries<'b> {
         (self.bytes.len() - HEADER) / self.size
     }
 
+    /// Whether entries tell numbers of streams and packets.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.size >= ENTRY_1_1
+    }
+
     /// The `n`th entry; `O(1)`.
     pub(crate) fn get(&self, n: usize) -> Option<IndexEntry> {
         if n >= self.len() {

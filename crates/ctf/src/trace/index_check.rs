@@ -1,13 +1,19 @@
 //! Compares the packets of a stream file with its index, as both grow. Nothing is read by an index: what packets say of
-//! themselves counts, and an index that says something else is noted.
+//! themselves counts, and an index that says something else is noted. Where all packets agree and the index goes on, the file
+//! has lost packets.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::Packet;
 use super::index::{Entries, IndexEntry};
-use crate::error::{Diagnostic, Severity};
+use super::missing::{self, Proven};
+use crate::error::{Diagnostic, Error, Reason, Severity};
 use crate::mapping::FileMap;
+use crate::plan::Plan;
 
 /// A tracer writes the entry of a packet right behind the packet. An index that lacks more entries than this is not
 /// late but wrong.
@@ -21,6 +27,10 @@ pub(super) struct IndexCheck {
     agreeing: usize,
     /// Packets (with the ids of their classes) that the index has no entries for yet.
     late: VecDeque<(Packet, u64)>,
+    /// Where the last of those that agreed ends.
+    end: u64,
+    /// Packets that are proven and not there.
+    proven: Vec<Proven>,
     note: Option<Diagnostic>,
 }
 
@@ -51,13 +61,23 @@ pub(super) struct Comparison<'c> {
 
 impl IndexFile {
     /// The index of a stream file, if it has one.
-    pub(super) fn open(directory: &Path, name: &str) -> Option<Self> {
-        let path = directory.join("index").join(format!("{name}.idx"));
-        let map = FileMap::open(&path).ok()?;
-        Some(Self { path, map })
+    pub(super) fn open(directory: &Path, name: &OsStr) -> Result<Option<Self>, Error> {
+        let mut file = name.to_owned();
+        file.push(".idx");
+        let path = directory.join("index").join(file);
+        let absent = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory);
+        match FileMap::open(&path) {
+            Ok(map) => Ok(Some(Self { path, map })),
+            Err(error) if matches!(error.reason(), Reason::Read(cause) if absent(cause.kind())) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    fn note(&self, message: &str) -> Diagnostic {
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.map.bytes()
+    }
+
+    pub(super) fn note(&self, message: &str) -> Diagnostic {
         let message = format!("index not used: {message}");
         Diagnostic { severity: Severity::Note, path: self.path.clone(), packet: None, offset: None, message }
     }
@@ -69,9 +89,20 @@ impl IndexCheck {
         matches!(self.state, State::Unknown | State::Compared)
     }
 
-    /// What is wrong with the index.
+    /// What is wrong with the index, or with the file by what it says.
     pub(super) fn note(&self) -> Option<&Diagnostic> {
         self.note.as_ref()
+    }
+
+    /// Packets behind the last one of the file, as its index tells.
+    pub(super) fn proven(&self) -> &[Proven] {
+        &self.proven
+    }
+
+    /// There is an index that cannot be read.
+    pub(super) fn unreadable(&mut self, error: &Error) {
+        let note = Some(missing::unreadable(error));
+        *self = Self { state: State::Done, note, ..Self::default() };
     }
 
     /// Goes on with the index as it is now: its new entries are compared with the packets that waited for them.
@@ -87,7 +118,7 @@ impl IndexCheck {
             return Comparison { check: self, index: None };
         };
         self.state = State::Compared;
-        let (entries, note) = match Entries::new(index.map.bytes()) {
+        let (entries, note) = match Entries::new(index.bytes()) {
             Ok(entries) => (Some(entries), None),
             Err(message) => (None, Some(index.note(&message))),
         };
@@ -110,6 +141,7 @@ impl IndexCheck {
             && entry.stream_class == stream_class;
         if same {
             self.agreeing += 1;
+            self.end = packet.offset + packet.total_bits / 8;
         } else {
             self.state = State::Disagrees;
             self.late = VecDeque::new();
@@ -142,16 +174,39 @@ impl Comparison<'_> {
         }
     }
 
-    /// Ends the look: notes what is wrong with the index as it is now. `file` is the name of the stream file.
-    pub(super) fn finish(self, file: &str) {
+    /// Ends the look: notes what is wrong with the index as it is now, and packets that it proves. `file` is the stream file,
+    /// of which so many bytes were looked at.
+    pub(super) fn finish(self, file: &Path, bytes: u64, plan: &Plan) {
         let Some((index, Some(entries))) = self.index else { return };
         let check = self.check;
+        check.proven.clear();
+        if check.state == State::Compared
+            && check.late.is_empty()
+            && let Some(next) = entries.get(check.agreeing)
+            && let Some(proven) = missing::proven(entries, check.agreeing, check.end, plan)
+        {
+            // A tracer writes the packet first: what the file has got since it was mapped is found at the next look.
+            let end = next.offset.saturating_add(next.total_bits / 8);
+            let is_new = end > bytes && fs::metadata(file).is_ok_and(|now| now.len() >= end);
+            check.note = (!is_new).then(|| {
+                let message = match proven.iter().map(|proven| proven.packets).sum() {
+                    1 => "the last packet that the index tells of is lost".to_owned(),
+                    count => format!("from here on, {count} packets that the index tells of are lost"),
+                };
+                let (severity, path) = (Severity::Loss, file.to_owned());
+                Diagnostic { severity, path, packet: None, offset: Some(next.offset), message }
+            });
+            check.proven = if is_new { Vec::new() } else { proven };
+            return;
+        }
         let agrees = match check.state {
             State::Compared => check.late.is_empty() && entries.len() == check.agreeing,
             State::Disagrees => false,
             State::Unknown | State::Done => true,
         };
-        check.note = (!agrees)
-            .then(|| index.note(&format!("entry {} disagrees with the packets of {file}", check.agreeing)));
+        check.note = (!agrees).then(|| {
+            let file = file.file_name().unwrap_or_default().display();
+            index.note(&format!("entry {} disagrees with the packets of {file}", check.agreeing))
+        });
     }
 }

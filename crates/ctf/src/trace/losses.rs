@@ -1,5 +1,9 @@
-//! What the tracer could not write: events discarded when its buffers were full, packets overwritten or never sent.
+//! What a stream lacks: events discarded when the tracer's buffers were full, packets overwritten or never sent, packets
+//! that were written and are not there any more.
 
+use std::collections::BTreeMap;
+
+use super::missing::Proven;
 use super::{Packet, Stream};
 use crate::plan::StreamPlan;
 use crate::schema::Role;
@@ -9,12 +13,13 @@ use crate::schema::Role;
 pub struct Loss {
     /// What is missing.
     pub lost: Lost,
-    /// Number of the packet (in the stream's order) before which it is missing.
+    /// Number of the packet (in the stream's order) before which it is missing; the number of all packets where it is
+    /// missing after the last one, as an index tells.
     pub before_packet: usize,
-    /// End of the packet before, in cycles; unknown where the stream begins with the loss.
+    /// End of the packet before, in cycles; where the stream begins with the loss, it is unknown, or as an index tells.
     pub begin: Option<u64>,
     /// Latest time that may be affected, in cycles: for events the end of the packet that reports them, for packets
-    /// the begin of the packet after.
+    /// the begin of the packet after, or the end of the last of them where there is none.
     pub end: Option<u64>,
 }
 
@@ -28,8 +33,9 @@ pub enum Lost {
 }
 
 /// The losses of a stream in order: a packet's own counters against those of the packet before. Counters wrap by the
-/// width of their fields; one that goes down otherwise has been reset and says nothing.
-pub(super) fn of(stream: &Stream, plan: &StreamPlan) -> Vec<Loss> {
+/// width of their fields; one that goes down otherwise has been reset and says nothing. `absent` are packets that indexes
+/// tell of and that are not there; where packets are numbered, those between others are counted by their numbers.
+pub(super) fn of(stream: &Stream, plan: &StreamPlan, absent: &[Proven]) -> Vec<Loss> {
     let timed = plan.clock.is_some();
     let count_bits = plan.context_bits(Role::DiscardedEvents);
     let sequence_bits = plan.context_bits(Role::PacketSequenceNumber);
@@ -54,7 +60,39 @@ pub(super) fn of(stream: &Stream, plan: &StreamPlan) -> Vec<Loss> {
         }
         previous = Some(packet);
     }
+    for (place, absent) in by_place(&stream.packets, absent) {
+        let (before, after) =
+            (place.checked_sub(1).map(|last| &stream.packets[last]), stream.packets.get(place));
+        if before.is_none() || after.is_none() || sequence_bits.is_none() {
+            losses.push(Loss {
+                lost: Lost::Packets(absent.packets),
+                before_packet: place,
+                begin: before.map_or(Some(absent.begin), Packet::end).filter(|_| timed),
+                end: after.map_or(Some(absent.end), Packet::begin).filter(|_| timed),
+            });
+        }
+    }
+    losses.sort_by_key(|loss| loss.before_packet);
     losses
+}
+
+/// Packets that are not there, by the place where they were.
+fn by_place(packets: &[Packet], absent: &[Proven]) -> BTreeMap<usize, Absent> {
+    let mut places: BTreeMap<usize, Absent> = BTreeMap::new();
+    for proven in absent {
+        let place = packets.partition_point(|packet| packet.begin() <= Some(proven.begin));
+        let absent = places.entry(place).or_insert(Absent { packets: 0, begin: u64::MAX, end: 0 });
+        absent.packets = absent.packets.saturating_add(proven.packets);
+        (absent.begin, absent.end) = (absent.begin.min(proven.begin), absent.end.max(proven.end));
+    }
+    places
+}
+
+/// Packets that are not there.
+struct Absent {
+    packets: u64,
+    begin: u64,
+    end: u64,
 }
 
 /// How far a counter of `bits` bits has moved on. A step down is a wrap where the counter is narrow enough to wrap

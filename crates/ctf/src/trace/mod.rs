@@ -8,31 +8,40 @@
 mod description;
 mod discover;
 mod event;
+mod event_times;
 mod files;
 mod growth;
 pub mod index;
 mod index_check;
 mod losses;
+mod missing;
 mod packet;
+mod repeats;
 mod scan;
+mod schemas;
 mod streams;
 pub(crate) mod times;
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::error::{DecodeError, Diagnostic, Error, Severity};
 use crate::plan::{Cursor, Ignore, NodeKind, Plan, StreamPlan, Visitor, walk};
 use crate::schema::{ClockClass, Schema, StreamClass};
 use description::Description;
-use files::Files;
+use event_times::TimeRule;
+use files::{Absent, Files};
+use missing::Proven;
 use streams::Streams;
 
 pub use discover::{Found, find_traces};
 pub use event::Event;
 pub use growth::{Growth, Position};
 pub use losses::{Loss, Lost};
+pub use missing::MissingFile;
 pub use packet::{PacketEvents, StreamEvents};
 pub use scan::Packet;
+pub use schemas::Schemas;
 pub use streams::Stream;
 
 /// An open trace. Its files are mapped, not read: opening costs a look at each packet's header.
@@ -42,6 +51,9 @@ pub struct Trace {
     description: Description,
     files: Files,
     streams: Streams,
+    missing: Vec<MissingFile>,
+    /// Packets that are not there, by stream.
+    absent: BTreeMap<usize, Vec<Proven>>,
     /// Those of the parts, as they were at the last look.
     diagnostics: Vec<Diagnostic>,
 }
@@ -53,12 +65,27 @@ impl Trace {
     /// The metadata cannot be read or understood, or the directory cannot be listed. Broken stream files and packets
     /// are no errors: see [`Self::diagnostics`].
     pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::open_with(path, &Schemas::default())
+    }
+
+    /// As [`Self::open`]; metadata that are among `known` are not understood and kept a second time.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_with(path: &Path, known: &Schemas) -> Result<Self, Error> {
         let metadata = description::file_in(path)?;
         let mut files = Files::default();
         files.look(path)?;
-        let description = Description::read(metadata)?;
-        let (streams, diagnostics) = (Streams::default(), Vec::new());
-        let mut trace = Self { path: path.to_owned(), description, files, streams, diagnostics };
+        let description = Description::read(metadata, known)?;
+        let mut trace = Self {
+            path: path.to_owned(),
+            description,
+            files,
+            streams: Streams::default(),
+            missing: Vec::new(),
+            absent: BTreeMap::new(),
+            diagnostics: Vec::new(),
+        };
         trace.find_packets();
         Ok(trace)
     }
@@ -125,17 +152,53 @@ impl Trace {
 
     /// Finds the packets that are new in the files, and puts them into their streams.
     fn find_packets(&mut self) -> Growth {
-        let Self { path, description, files, streams, diagnostics } = self;
+        let Self { path, description, files, streams, diagnostics, .. } = self;
         let mut addition = streams.add();
         files.scan(path, description.for_scan(), |scanned, file| {
             let class_id = description.plan.streams[scanned.class].id;
             addition.packet(scanned, class_id, file);
         });
-        let growth = addition.finish(path, |file| &files.as_slice()[file as usize].name);
+        let growth = addition.finish(path, files, &description.plan);
         diagnostics.clear();
         let all = description.diagnostics().chain(files.diagnostics()).chain(streams.diagnostics());
         diagnostics.extend(all.cloned());
+        self.find_absent();
         growth
+    }
+
+    /// Finds the streams of packets that indexes tell of and that are not there.
+    fn find_absent(&mut self) {
+        (self.missing, self.absent) = (Vec::new(), BTreeMap::new());
+        let mut streams_by_file: Option<HashMap<(u32, u64), Option<usize>>> = None;
+        for Absent { name, file, proven } in self.files.absent() {
+            let stream = match file {
+                Some(file) => {
+                    let streams = streams_by_file.get_or_insert_with(|| self.streams_by_file());
+                    streams.get(&(file, proven.class_id)).copied().flatten()
+                }
+                None => proven.stream_id.and_then(|id| self.streams.numbered(proven.class_id, id)),
+            };
+            if let Some(stream) = stream {
+                self.absent.entry(stream).or_default().push(proven.clone());
+            }
+            if file.is_none() {
+                self.missing.push(proven.clone().missing(name, stream));
+            }
+        }
+        self.missing.sort_by(|a, b| a.file.cmp(&b.file));
+    }
+
+    /// The streams by the files that packets of them are in, and by ids of their classes; nothing where there are several.
+    fn streams_by_file(&self) -> HashMap<(u32, u64), Option<usize>> {
+        let mut streams: HashMap<(u32, u64), Option<usize>> = HashMap::new();
+        for (number, stream) in self.streams().iter().enumerate() {
+            let class_id = self.stream_class(number).id;
+            for packet in &stream.packets {
+                let of_file = streams.entry((packet.file, class_id)).or_insert(Some(number));
+                *of_file = of_file.filter(|&other| other == number);
+            }
+        }
+        streams
     }
 
     /// The directory.
@@ -166,7 +229,7 @@ impl Trace {
     /// Names of the stream files inside the directory. A name comes twice if one file has replaced another while the trace
     /// was being followed.
     pub fn file_names(&self) -> impl Iterator<Item = &str> {
-        self.files.as_slice().iter().map(|file| file.name.as_str())
+        self.files.as_slice().iter().map(|file| file.shown.as_str())
     }
 
     /// What was wrong with the trace when it was opened or looked at last. Of many complaints about the packets of one file
@@ -178,6 +241,11 @@ impl Trace {
     /// The compiled class of a stream.
     pub fn stream_plan(&self, stream: usize) -> &StreamPlan {
         &self.description.plan.streams[self.streams()[stream].class]
+    }
+
+    /// Which times the events of a stream can have.
+    fn time_rule(&self, stream: usize) -> TimeRule {
+        self.description.time_rules[self.streams()[stream].class]
     }
 
     /// The class of a stream.
@@ -192,12 +260,12 @@ impl Trace {
 
     /// The path of the file that a packet is in.
     pub fn packet_path(&self, packet: &Packet) -> PathBuf {
-        self.path.join(self.packet_file_name(packet))
+        self.path.join(self.files.name(packet.file))
     }
 
     /// The name of the file that a packet is in.
     pub fn packet_file_name(&self, packet: &Packet) -> &str {
-        &self.files.as_slice()[packet.file as usize].name
+        &self.files.as_slice()[packet.file as usize].shown
     }
 
     /// What is lost of a packet that cannot be decoded (or copied) from a bit on.
@@ -264,7 +332,7 @@ impl Trace {
 
     /// The events of one packet: needs nothing of the packets before it.
     pub fn packet(&self, stream: usize, packet: usize) -> PacketEvents<'_> {
-        PacketEvents::new(self, stream, &self.streams()[stream].packets[packet], Vec::new())
+        PacketEvents::new(self, stream, packet, Vec::new())
     }
 
     /// The events of a stream, packet after packet. A tracer that stamps the begin of a packet before it has closed the
@@ -280,8 +348,16 @@ impl Trace {
         StreamEvents::new(self, stream, from.into())
     }
 
-    /// What the tracer of a stream could not write.
+    /// What a stream lacks: what its tracer could not write, and packets that are not there although an index tells of them;
+    /// in the order of its packets. Linear in their number.
     pub fn losses(&self, stream: usize) -> Vec<Loss> {
-        losses::of(&self.streams()[stream], self.stream_plan(stream))
+        let absent = self.absent.get(&stream).map(Vec::as_slice).unwrap_or_default();
+        losses::of(&self.streams()[stream], self.stream_plan(stream), absent)
+    }
+
+    /// Files of which nothing is there although their indexes tell of packets, by their names, as of the last look. What
+    /// streams that are there lack of them is in [`Self::losses`], too.
+    pub fn missing_files(&self) -> &[MissingFile] {
+        &self.missing
     }
 }

@@ -6,7 +6,11 @@ use super::event::Event;
 use super::{Packet, Position, Trace};
 use crate::complaints::Complaints;
 use crate::error::{DecodeError, Diagnostic, Severity};
-use crate::plan::{Cursor, EmptyElements, EventPlan, Ignore, StreamPlan, run, walk};
+use crate::plan::{Cursor, EmptyElements, EventPlan, EventTime, Ignore, StreamPlan, run, walk};
+
+/// A first event that is so many cycles after its packet's begin may have been moved by a wrong begin: half of what LTTng's
+/// shortest times can tell.
+const FAR: u64 = 1 << 26;
 
 /// The events of one packet in order. What follows an undecodable event is lost: [`Self::error`] says why.
 #[derive(Debug)]
@@ -14,11 +18,12 @@ pub struct PacketEvents<'t> {
     trace: &'t Trace,
     packet: &'t Packet,
     stream: usize,
+    /// Number of the packet in its stream.
+    number: usize,
     plan: &'t StreamPlan,
     /// Its limit is 0 once decoding has stopped.
     cursor: Cursor<'t>,
-    /// Time of the last event.
-    now: u64,
+    time: EventTime,
     /// Where it was begun, if not with the first event: bit and time of the event before.
     from: (u64, u64),
     slots: Vec<u64>,
@@ -27,7 +32,31 @@ pub struct PacketEvents<'t> {
 
 impl<'t> PacketEvents<'t> {
     /// `slots` is a buffer to use again.
-    pub(super) fn new(trace: &'t Trace, stream: usize, packet: &'t Packet, mut slots: Vec<u64>) -> Self {
+    pub(super) fn new(trace: &'t Trace, stream: usize, number: usize, slots: Vec<u64>) -> Self {
+        let mut events = Self::untried(trace, stream, number, slots);
+        let room = events.time.latest - events.time.now.min(events.time.latest);
+        if events.time.latest < u64::MAX && room >= FAR {
+            events.refuse_if_moved();
+        }
+        events
+    }
+
+    /// Refuses the whole packet if its first event may have been moved by a wrap and a later one then has a time that it
+    /// cannot have: a packet that is longer than a wrap would give out moved events until there.
+    fn refuse_if_moved(&mut self) {
+        let mut trial = Self::untried(self.trace, self.stream, self.number, Vec::new());
+        let far = self.time.now.saturating_add(FAR);
+        if trial.next().is_some_and(|first| first.cycles >= far) {
+            trial.by_ref().for_each(drop);
+            if let Some((_, error @ DecodeError::OutsidePacket { .. })) = trial.error {
+                self.stop(self.cursor.at, error);
+            }
+        }
+    }
+
+    fn untried(trace: &'t Trace, stream: usize, number: usize, mut slots: Vec<u64>) -> Self {
+        let packets = &trace.streams()[stream].packets;
+        let packet = &packets[number];
         let plan = trace.stream_plan(stream);
         slots.resize(trace.plan().slot_count, 0);
         let mut cursor = Cursor::new(trace.packet_bytes(packet));
@@ -44,24 +73,24 @@ impl<'t> PacketEvents<'t> {
         if error.is_some() {
             cursor.limit = 0;
         }
-        let (now, from) = (packet.begin().unwrap_or(0), (0, 0));
-        Self { trace, packet, stream, plan, cursor, now, from, slots, error }
+        let time = trace.time_rule(stream).times(packets, number);
+        Self { trace, packet, stream, number, plan, cursor, time, from: (0, 0), slots, error }
     }
 
     /// Where the next event begins, and the time of the one before. Behind an error this decodes all again: the time
     /// before each event is not kept for that.
     fn place(&self) -> (u64, u64) {
-        let Some((bit, _)) = self.error else { return (self.cursor.at, self.now) };
-        let again = Self::new(self.trace, self.stream, self.packet, Vec::new());
+        let Some((bit, _)) = self.error else { return (self.cursor.at, self.time.now) };
+        let again = Self::new(self.trace, self.stream, self.number, Vec::new());
         let mut again = again.resume(self.from.0, self.from.1);
         while again.cursor.at < bit && again.next().is_some() {}
-        (bit, again.now)
+        (bit, again.time.now)
     }
 
     /// Goes on behind an event that was read before.
     fn resume(mut self, bit: u64, now: u64) -> Self {
         if bit > self.cursor.at {
-            (self.cursor.at, self.now, self.from) = (bit, now, (bit, now));
+            (self.cursor.at, self.time.now, self.from) = (bit, now, (bit, now));
         }
         self
     }
@@ -77,7 +106,7 @@ impl<'t> PacketEvents<'t> {
     fn decode(&mut self) -> Result<Event<'t>, DecodeError> {
         let header = self.cursor.at;
         let plan = self.plan;
-        let id = plan.decode_header(&mut self.cursor, &mut self.slots, &mut self.now)?;
+        let id = plan.decode_header(&mut self.cursor, &mut self.slots, &mut self.time)?;
         let class = plan.event(id)?;
         self.cursor.align(class.body_align);
         let body = self.cursor.at;
@@ -97,7 +126,7 @@ impl<'t> PacketEvents<'t> {
             header,
             body,
             end: self.cursor.at,
-            cycles: self.now,
+            cycles: self.time.now,
             stream: self.stream,
             plan,
             class,
@@ -239,8 +268,7 @@ impl<'t> StreamEvents<'t> {
             slots = done.slots;
         }
         let Some(index) = self.packets.next() else { return false };
-        let packet = &self.trace.streams()[self.stream].packets[index];
-        self.current = Some(PacketEvents::new(self.trace, self.stream, packet, slots));
+        self.current = Some(PacketEvents::new(self.trace, self.stream, index, slots));
         true
     }
 

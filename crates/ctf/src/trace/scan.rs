@@ -15,6 +15,43 @@ use crate::schema::{IntegerClass, Role};
 /// First word of a packet that has a magic number.
 const MAGIC: u64 = 0xc1fc_1fc1;
 
+/// So many packets of a trace may be as small as they like.
+const FREE_PACKETS: u64 = 1 << 18;
+
+/// Beyond [`FREE_PACKETS`], packets have at least so many bytes on the average: each takes [`Packet`]s of memory, and no tracer writes packets
+/// that hold little more than their heads.
+const MIN_PACKET_BYTES: u64 = 32;
+
+/// How many packets a trace has, and their bytes: of all its files.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Tally {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+
+    fn count(&mut self, packet: &Packet) {
+        self.add(Self { packets: 1, bytes: packet.total_bits / 8 });
+    }
+
+    /// Why no more packets are looked for.
+    fn is_exceeded(self) -> Option<String> {
+        let least = self.packets.saturating_sub(FREE_PACKETS).saturating_mul(MIN_PACKET_BYTES);
+        (self.bytes < least).then(|| {
+            format!(
+                "the trace has {} packets before them, of {} bytes on the average: beyond {FREE_PACKETS} packets they must be larger",
+                self.packets,
+                self.bytes / self.packets.max(1)
+            )
+        })
+    }
+}
+
 /// Where a packet is and what its header says. Kept for every packet of a trace, and packets can be tiny: 72 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
@@ -37,9 +74,18 @@ pub struct Packet {
     /// Where its first event may begin.
     pub(super) header_bits: u32,
     has_begin: bool,
-    has_end: bool,
+    end_told: EndTold,
     /// Whether it says nothing of its size: it takes what is left of the file, and grows with it.
     pub(super) open_ended: bool,
+}
+
+/// Whether a packet tells when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EndTold {
+    No,
+    /// In fewer bits than the clock has.
+    LowBits,
+    Whole,
 }
 
 impl Packet {
@@ -52,7 +98,12 @@ impl Packet {
     /// Time at its end in cycles.
     #[inline]
     pub fn end(&self) -> Option<u64> {
-        self.has_end.then_some(self.end)
+        (self.end_told != EndTold::No).then_some(self.end)
+    }
+
+    /// Whether its end may be wraps of its few bits too early.
+    pub(super) fn has_narrow_end(&self) -> bool {
+        self.end_told == EndTold::LowBits
     }
 }
 
@@ -64,6 +115,17 @@ pub(super) struct Scanned {
     pub(super) stream_id: Option<u64>,
     /// Whether it was handed out before: see [`Scan::find_skipped`].
     pub(super) known: bool,
+    /// The uuid that it carries if it is not the trace's.
+    other_uuid: Option<Uuid>,
+}
+
+/// Whose packets a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A packet is of this trace, or says nothing.
+    Own,
+    /// All packets carry the uuid of another trace, the first one this.
+    Other(Uuid),
 }
 
 /// What a packet's header and context say, gathered in one walk.
@@ -129,6 +191,38 @@ pub(super) struct Description<'d> {
     pub(super) uuid: Option<Uuid>,
 }
 
+impl Origin {
+    /// The uuid of the other trace.
+    pub(super) fn other(self) -> Option<Uuid> {
+        match self {
+            Self::Own => None,
+            Self::Other(uuid) => Some(uuid),
+        }
+    }
+}
+
+impl Description<'_> {
+    /// Whose packets a file holds; `None` where it has none yet. Looks no further than to the first packet of this trace.
+    pub(super) fn origin(self, bytes: &[u8]) -> Option<Origin> {
+        let (mut times, mut slots) = (HashMap::new(), self.plan.new_slots());
+        let mut reader = HeaderReader { description: self, times: &mut times, slots: &mut slots };
+        let (mut other, mut offset) = (None, 0);
+        while let Some(rest) = bytes.get(offset..).filter(|rest| !rest.is_empty()) {
+            let bits = match reader.packet_at(rest) {
+                Ok((Scanned { other_uuid: None, .. }, _)) => return Some(Origin::Own),
+                Ok((Scanned { other_uuid: Some(uuid), packet, .. }, _)) => {
+                    other.get_or_insert(Origin::Other(uuid));
+                    packet.total_bits
+                }
+                Err(Bad::Packet { bits, .. }) => bits,
+                Err(Bad::Tail(_)) => break,
+            };
+            offset += (bits / 8) as usize;
+        }
+        other
+    }
+}
+
 /// How far a file has been searched for packets, and what those behind need to know. The file may grow.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
@@ -140,6 +234,8 @@ pub(super) struct Scan {
     open: bool,
     /// End of the last packet that was found.
     end: usize,
+    /// What was handed out.
+    tally: Tally,
     /// Times of the packet before, for streams whose begins are narrower than the clock; by the stream's class id and number.
     times: HashMap<(u64, Option<u64>), Times>,
     complaints: Complaints,
@@ -162,6 +258,11 @@ impl Scan {
         self.end
     }
 
+    /// What was handed out so far.
+    pub(super) fn tally(&self) -> Tally {
+        self.tally
+    }
+
     /// Whether there can be something new in a file of this length.
     pub(super) fn is_done(&self, length: usize) -> bool {
         self.tail.is_none() && self.end == length && self.before.is_none()
@@ -177,12 +278,13 @@ impl Scan {
         again
     }
 
-    /// Hands all further packets of a file that can be used to `found`. Linear in their number.
+    /// Hands all further packets of a file that can be used to `found`. Linear in their number. `all` counts those of all files.
     pub(super) fn run(
         &mut self,
         description: Description<'_>,
         path: &Path,
         bytes: &[u8],
+        all: &mut Tally,
         mut found: impl FnMut(Scanned),
     ) {
         self.tail = None;
@@ -207,6 +309,10 @@ impl Scan {
                 self.tail = Some(tail(format!("more than {number} packets are not counted")));
                 break;
             };
+            if let Some(why) = all.is_exceeded() {
+                self.tail = Some(tail(why));
+                break;
+            }
             let mut reader = HeaderReader { description, times: &mut self.times, slots: &mut slots };
             let bits = match reader.packet_at(&bytes[offset..]) {
                 Ok((mut scanned, notes)) => {
@@ -220,6 +326,8 @@ impl Scan {
                     scanned.known = self.is_known(offset, description.plan.streams[scanned.class].id);
                     let bits = scanned.packet.total_bits;
                     self.open = scanned.packet.open_ended;
+                    self.tally.count(&scanned.packet);
+                    all.count(&scanned.packet);
                     found(scanned);
                     bits
                 }
@@ -316,12 +424,13 @@ impl HeaderReader<'_> {
         let Ok(header_bits) = u32::try_from(cursor.at) else {
             return Err(Bad::packet(format!("a head of {} bits is too long", cursor.at), total_bits));
         };
-        let other_trace = uuid.is_some_and(|uuid| !roles.uuid.is_empty() && roles.uuid != *uuid.as_bytes());
+        let carried = Uuid::from_slice(&roles.uuid).ok();
+        let other_uuid = uuid.and_then(|own| carried.filter(|&carried| carried != own));
         let open_ended = told_bits.is_none();
         let (begin, end) = self.extended((stream.id, roles.stream_id), open_ended, roles.begin, roles.end);
         let ends_early = begin.zip(end).is_some_and(|(begin, end)| end < begin);
         let notes = [
-            other_trace.then_some("the packet carries the uuid of another trace; read all the same"),
+            other_uuid.is_some().then_some("the packet carries the uuid of another trace; read all the same"),
             ends_early.then_some("the packet ends before it begins; read all the same"),
         ];
         let packet = Packet {
@@ -336,10 +445,14 @@ impl HeaderReader<'_> {
             end: end.unwrap_or(0),
             header_bits,
             has_begin: begin.is_some(),
-            has_end: end.is_some(),
+            end_told: match roles.end {
+                None => EndTold::No,
+                Some((_, bits)) if bits < u64::BITS => EndTold::LowBits,
+                Some(_) => EndTold::Whole,
+            },
             open_ended,
         };
-        Ok((Scanned { packet, class, stream_id: roles.stream_id, known: false }, notes))
+        Ok((Scanned { packet, class, stream_id: roles.stream_id, known: false, other_uuid }, notes))
     }
 
     /// The size of a packet of an unknown class, where the contexts of all classes begin in the same way.

@@ -2,12 +2,17 @@
 //! whose numbers a consumer may hold.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::Packet;
+use super::files::Files;
 use super::growth::Growth;
+use super::repeats::Repeats;
 use super::scan::Scanned;
 use crate::error::{Diagnostic, Severity};
+use crate::plan::{Plan, StreamPlan};
+use crate::schema::Role;
 
 /// A stream: the packets of one source (of one CPU, for kernel traces) in time order.
 #[derive(Debug)]
@@ -27,7 +32,7 @@ pub struct Stream {
 
 /// What the packets of one stream have in common: id of the class, number in the class, and the name of the file where
 /// packets carry no number. Streams are in this order.
-type Key = (u64, Option<u64>, Option<String>);
+type Key = (u64, Option<u64>, Option<OsString>);
 
 /// The streams of a trace.
 #[derive(Debug, Default)]
@@ -36,6 +41,8 @@ pub(super) struct Streams {
     numbers: BTreeMap<Key, usize>,
     /// By stream and by what was done: each is said once.
     notes: BTreeMap<(usize, Order), Diagnostic>,
+    repeats: Repeats,
+    repeat_diagnostics: Vec<Diagnostic>,
 }
 
 /// What was not in order.
@@ -92,7 +99,12 @@ impl Streams {
 
     /// What was not in order.
     pub(super) fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.notes.values()
+        self.notes.values().chain(&self.repeat_diagnostics)
+    }
+
+    /// The stream of the class with this id that has this number.
+    pub(super) fn numbered(&self, class_id: u64, id: u64) -> Option<usize> {
+        self.numbers.get(&(class_id, Some(id), None)).copied()
     }
 
     /// Gives all streams the classes that metadata with these ids have for them.
@@ -121,7 +133,7 @@ impl Streams {
 
 impl Addition<'_> {
     /// A packet of the file with this name, of the class with this id.
-    pub(super) fn packet(&mut self, scanned: Scanned, class_id: u64, file: &str) {
+    pub(super) fn packet(&mut self, scanned: Scanned, class_id: u64, file: &OsStr) {
         let origin = (class_id, scanned.stream_id, scanned.packet.file);
         let place = match self.last {
             Some((last, place)) if last == origin => place,
@@ -148,26 +160,26 @@ impl Addition<'_> {
     }
 
     /// The stream that a packet belongs to.
-    fn place(&mut self, scanned: &Scanned, class_id: u64, file: &str) -> Place {
+    fn place(&mut self, scanned: &Scanned, class_id: u64, file: &OsStr) -> Place {
         let id = scanned.stream_id;
         let key = (class_id, id, id.is_none().then(|| file.to_owned()));
         if let Some(&number) = self.streams.numbers.get(&key) {
             return Place::Known(number);
         }
         let number = *self.new_numbers.entry(key).or_insert_with_key(|key| {
-            let (class, file) = (scanned.class, file.to_owned());
+            let (class, file) = (scanned.class, file.to_string_lossy().into_owned());
             self.new.push((key.clone(), Stream { class, id, file, packets: Vec::new() }));
             self.new.len() - 1
         });
         Place::New(number)
     }
 
-    /// Puts what was added in order.
-    pub(super) fn finish<'n>(self, directory: &Path, file_name: impl Fn(u32) -> &'n str) -> Growth {
+    /// Puts what was added in order, and takes out what is there already.
+    pub(super) fn finish(self, directory: &Path, files: &Files, plan: &Plan) -> Growth {
         let Self { streams, known, mut new, extended, .. } = self;
         for (number, &known) in known.iter().enumerate() {
-            let packets = &mut streams.list[number].packets;
-            let unsorted = sort(&mut packets[known..]);
+            let Stream { class, packets, .. } = &mut streams.list[number];
+            let unsorted = put_in_order(packets, known, &plan.streams[*class], files, &mut streams.repeats);
             let around = packets[..known].last().zip(packets.get(known));
             let late = around.is_some_and(|(last, first)| first.begin() < last.begin());
             let late = late.then_some(Order::LatePackets);
@@ -183,13 +195,19 @@ impl Addition<'_> {
         new.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         for (key, mut stream) in new {
             stream.packets.shrink_to_fit();
-            let unsorted = sort(&mut stream.packets);
+            let unsorted = put_in_order(
+                &mut stream.packets,
+                0,
+                &plan.streams[stream.class],
+                files,
+                &mut streams.repeats,
+            );
             if let Some(first) = stream.packets.first()
                 && first.begin().is_none()
             {
                 // Files that a tracer writes in turn: the stream is known by the one that it begins in. Where packets have
                 // times the files may be those of threads, and the first name is as good as any.
-                file_name(first.file).clone_into(&mut stream.file);
+                stream.file = files.name(first.file).to_string_lossy().into_owned();
             }
             let number = streams.list.len();
             streams.list.push(stream);
@@ -198,10 +216,30 @@ impl Addition<'_> {
                 streams.note(number, order, directory);
             }
         }
+        streams.repeat_diagnostics =
+            streams.repeats.diagnostics(directory, |file| files.name(file)).collect();
         let known = known.into_iter().chain(std::iter::repeat(0));
         let packets = known.zip(&streams.list).map(|(known, stream)| known..stream.packets.len()).collect();
         Growth { metadata: false, packets, extended }
     }
+}
+
+/// Puts the packets of a stream from the place `known` on in order and takes out those that it has already; says what was not
+/// in order.
+fn put_in_order(
+    packets: &mut Vec<Packet>,
+    known: usize,
+    class: &StreamPlan,
+    files: &Files,
+    repeats: &mut Repeats,
+) -> Option<Order> {
+    let unsorted = sort(&mut packets[known..]);
+    if class.context_bits(Role::PacketSequenceNumber).is_some() {
+        repeats.take_out(packets, known, |packet| files.content(packet));
+    }
+    // Without what is taken out they may have been in order.
+    let is_file_order = || packets[known..].is_sorted_by_key(|packet| (packet.file, packet.offset));
+    unsorted.filter(|order| *order != Order::Packets || !is_file_order())
 }
 
 /// Puts packets of a stream in order, in place; says what was not.

@@ -34,6 +34,9 @@ pub use error::{SyntaxError, excerpt, line_column, line_columns};
 /// the parser and of everything that walks its tree, against metadata with 100,000 nested structs.
 pub const MAX_NESTING: usize = 256;
 
+/// Labels of all enums of a text: each takes some hundred bytes, and as few as two of the text. Real metadata have some thousand.
+const MAX_LABELS: usize = 1 << 20;
+
 /// Whether a word is a keyword of TSDL, which the grammar does not allow as the name of a field.
 pub fn is_reserved(word: &str) -> bool {
     token::reserved(word) != token::Reserved::No

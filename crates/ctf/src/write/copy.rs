@@ -2,7 +2,7 @@
 //!
 //! Stream files keep their names and packets their order; a packet grows where a header needs its long form (a gap
 //! between events that no longer fits the bits of time), and sizes and the index follow. The metadata keep their text
-//! but for the clock.
+//! but for the clock. They are written last: what stops the writing leaves a directory that is no trace.
 //!
 //! New times are those of packets and of events. Fields of contexts and payloads keep their values, also integers that
 //! are mapped to the clock: what they mean (a moment, a duration, a deadline) is known to their readers only.
@@ -122,6 +122,8 @@ struct Copy<'c> {
     /// What the copy is written by.
     plan: &'c Plan,
     directory: TraceDirectory,
+    /// Of the copy.
+    metadata: &'c str,
     /// `None`: times stay as they are, and all else is written from values.
     clock: Option<&'c NewClock<'c>>,
     summary: CopySummary,
@@ -132,26 +134,27 @@ impl<'c> Copy<'c> {
         trace: &'c Trace,
         plan: &'c Plan,
         directory: &Path,
-        metadata: &str,
+        metadata: &'c str,
         clock: Option<&'c NewClock<'c>>,
     ) -> Result<Self, Error> {
         let io = |source| Error::write(directory, source);
         fs::create_dir_all(directory.parent().unwrap_or(directory)).map_err(io)?;
         // New, so that nothing is written over: not even the trace itself, whose files are mapped.
         fs::create_dir(directory).map_err(io)?;
-        let mut directory = TraceDirectory::create(directory, metadata)?;
+        let mut directory = TraceDirectory::begin(directory)?;
         // Indexes lie in a directory of this name.
         if trace.file_names().any(|name| name == "index") {
             directory = directory.without_indexes();
         }
-        Ok(Self { trace, plan, directory, clock, summary: CopySummary::default() })
+        Ok(Self { trace, plan, directory, metadata, clock, summary: CopySummary::default() })
     }
 
-    /// Copies all files.
+    /// Copies all files, and last what makes a trace of them.
     fn all(mut self) -> Result<CopySummary, Error> {
         for (name, packets) in self.trace.file_names().zip(packets_by_file(self.trace)) {
             self.file(name, &packets)?;
         }
+        self.directory.metadata(self.metadata)?;
         Ok(self.summary)
     }
 
@@ -202,31 +205,31 @@ impl<'c> Copy<'c> {
         let packet = &trace.streams()[stream].packets[number];
         let clocks = self.clock.zip(trace.clock(stream));
         let map = |cycles: u64| match clocks {
-            Some((new, old)) => (new.map)(old.raw_ns(cycles)).ok_or(Unmapped(cycles)),
-            None => Ok(cycles),
+            Some((new, old)) => (new.map)(old.raw_ns(cycles)),
+            None => Some(cycles),
         };
         let mut lose = |at: u64, error: &dyn std::fmt::Display| {
             lost.add(Severity::Loss, || trace.packet_loss(packet, at, error));
         };
-        let begin = match packet.begin().map_or(Ok(0), map) {
-            Ok(begin) => begin,
-            Err(error) => {
-                lose(0, &error);
+        let mut events = trace.packet(stream, number);
+        let begin = match packet.begin().map(|cycles| (cycles, map(cycles))) {
+            Some((cycles, None)) => {
+                lose(0, &Unmapped { cycles, events: events.count() });
                 return Ok(None);
             }
+            Some((_, Some(begin))) => begin,
+            None => 0,
         };
         let (header, context) = head_values(trace, stream, packet);
         writer.begin(PacketHead { header, context, begin })?;
         let mut last = begin;
-        let mut events = trace.packet(stream, number);
-        for event in events.by_ref() {
-            last = match map(event.cycles().unwrap_or(0)) {
-                Ok(time) => time,
-                Err(error) => {
-                    lose(event.header, &error);
-                    break;
-                }
+        while let Some(event) = events.next() {
+            let cycles = event.cycles().unwrap_or(0);
+            let Some(time) = map(cycles) else {
+                lose(event.header, &Unmapped { cycles, events: 1 + events.by_ref().count() });
+                break;
             };
+            last = time;
             match self.clock {
                 Some(_) => writer.copy_event(&event, last)?,
                 None => writer.rewrite_event(&event, last)?,
@@ -244,14 +247,17 @@ impl<'c> Copy<'c> {
         }
         // Some tracers leave the end at 0 when they are killed, or at a time beyond all clocks.
         let end = packet.end().filter(|&end| packet.begin().is_none_or(|begin| end >= begin));
-        Ok(Some(end.and_then(|end| map(end).ok()).unwrap_or(last)))
+        Ok(Some(end.and_then(map).unwrap_or(last)))
     }
 }
 
-/// A time without a place on the new clock.
+/// A time without a place on the new clock, and how many events that costs.
 #[derive(Debug, thiserror::Error)]
-#[error("the time of {0} cycles has no place on the new clock")]
-struct Unmapped(u64);
+#[error("the time of {cycles} cycles has no place on the new clock: {events} events are not in the copy")]
+struct Unmapped {
+    cycles: u64,
+    events: usize,
+}
 
 /// Header and context of a packet as values.
 fn head_values(trace: &Trace, stream: usize, packet: &Packet) -> (Option<Value>, Option<Value>) {

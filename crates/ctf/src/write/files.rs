@@ -21,9 +21,26 @@ impl TraceDirectory {
     /// # Errors
     /// A directory cannot be made, or there are metadata already.
     pub fn create(path: &Path, metadata: &str) -> Result<Self, Error> {
+        let begun = Self::begin(path)?;
+        begun.metadata(metadata)?;
+        Ok(begun)
+    }
+
+    /// The same without metadata, so that no reader takes the directory for a trace before [`Self::metadata`] are there.
+    ///
+    /// # Errors
+    /// A directory cannot be made.
+    pub fn begin(path: &Path) -> Result<Self, Error> {
         fs::create_dir_all(path).map_err(|cause| Error::write(path, cause))?;
-        write_new(&path.join("metadata"), metadata.as_bytes())?;
         Ok(Self { path: path.to_owned(), indexed: true })
+    }
+
+    /// Writes the metadata.
+    ///
+    /// # Errors
+    /// There are some already, or they cannot be written.
+    pub fn metadata(&self, text: &str) -> Result<(), Error> {
+        write_new(&self.path.join("metadata"), text.as_bytes())
     }
 
     /// The same without indexes, which readers do without.

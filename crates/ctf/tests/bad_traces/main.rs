@@ -4,10 +4,12 @@
 
 #![allow(clippy::unwrap_used)] // A test may panic.
 
+mod absent;
 #[path = "../common/mod.rs"]
 mod common;
 mod files;
 mod packets;
+mod repeats;
 mod values;
 
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 
-use isochrone_ctf::{Growth, Position, Trace};
+use isochrone_ctf::{Growth, Loss, Lost, Position, Trace};
 use tempfile::TempDir;
 
 use crate::append;
@@ -230,7 +230,8 @@ fn classes_may_come_behind_their_events() {
 #[test]
 fn indexes_may_be_late_but_not_too_late() {
     let check = |name: &str, packets: usize, early: &[u8], at_first: &[&str], in_the_end: &[&str]| {
-        let packets = vec![first(); packets];
+        let packets: Vec<_> =
+            (0..packets as u32).map(|n| packet(5, 0, n * 10, &[(0, n * 10 + 1, "a")])).collect();
         let index = index_of(&packets);
         let directory = write(&described(), &[("s", &packets.concat())]);
         let path = directory.path().join("index/s.idx");
@@ -252,4 +253,52 @@ fn indexes_may_be_late_but_not_too_late() {
     check("half a header", 64, &header[..7], &[short], &[]);
     check("half a header for too long", 65, &header[..7], &[short], &[short]);
     check("no index at first", 3, &[], &[], &[]);
+}
+
+#[test]
+fn what_only_an_index_knows_may_come() {
+    let third = packet(5, 0, 30, &[(0, 31, "d")]);
+    let files = [
+        ("s", [first(), second()].concat()),
+        ("index/s.idx", index_of(&[first(), second(), third.clone()])),
+        ("index/t.idx", index_of(std::slice::from_ref(&third))),
+    ];
+    let directory = write(&described(), &files.each_ref().map(|(name, bytes)| (*name, bytes.as_slice())));
+    let mut trace = Trace::open(directory.path()).unwrap();
+    for _ in 0..2 {
+        assert!(trace.refresh().unwrap().is_empty());
+        let at = first().len() + second().len();
+        let lost = format!("s, byte {at}: the last packet that the index tells of is lost");
+        assert_eq!(
+            complaints(&trace),
+            [lost.as_str(), "t: there is no such stream file, and its index tells of 1 packet"]
+        );
+        assert_eq!(trace.missing_files().len(), 1);
+        // The one at the end of a file, and the file.
+        let loss = Loss { lost: Lost::Packets(2), before_packet: 2, begin: Some(21), end: Some(31) };
+        assert_eq!(trace.losses(0), [loss]);
+    }
+    append(&directory.path().join("s"), &third);
+    append(&directory.path().join("t"), &third);
+    assert_eq!(trace.refresh().unwrap().packets, std::slice::from_ref(&(2..3)));
+    assert_eq!(complaints(&trace), ["t: packet 0, byte 0: the packet is in s already; it is read once"]);
+    assert_eq!((trace.missing_files(), trace.losses(0)), (&[][..], vec![]));
+}
+
+#[test]
+fn packets_that_are_written_again_are_read_once() {
+    let (directory, mut trace) = open(&[first(), second()]);
+    append(&directory.path().join("s"), &second());
+    append(&directory.path().join("empty"), &[first(), second()].concat());
+    assert!(trace.refresh().unwrap().is_empty());
+    assert_eq!(times(&trace), [[11, 12, 21]]);
+    let at = first().len() + second().len();
+    assert_eq!(
+        complaints(&trace),
+        [
+            "empty: packet 0, byte 0: from here on, 2 packets are in s already; they are read once"
+                .to_owned(),
+            format!("s: packet 2, byte {at}: the packet is in this file already; it is read once"),
+        ]
+    );
 }

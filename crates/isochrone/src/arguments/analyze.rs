@@ -227,6 +227,9 @@ mod tests {
         check("23:59:59.999999999", Some(DAY_NS - 1));
         check("01:00:00.5", Some(3_600_500_000_000));
         check("24:00:00", None);
+        check("23:59:60", None);
+        let error = instant("23:59:60").unwrap_err();
+        assert!(error.contains("is a leap second"), "{error}");
         check("1:00:00", None);
         check("01:00", None);
         check("01:00:00.1234567890", None);

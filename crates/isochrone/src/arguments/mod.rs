@@ -26,7 +26,7 @@ const MAX_RATE_PRIOR_PPM: u32 = 999_999;
                   session directories, rotation archives, a directory per host. For `sync` and `info` it may also be a packet \
                   capture (pcap, pcapng).\n\n\
                   Exit status: 0 done; 1 done in part (something was refused, or hosts fall into islands); 2 wrong \
-                  usage, or nothing could be read."
+                  usage, nothing could be read, or a result cannot be written."
 )]
 pub(crate) struct Arguments {
     /// Print results only: no notes, no progress

@@ -6,6 +6,8 @@ use std::fmt::Display;
 use isochrone_sync::apply::Clock;
 
 use crate::Ending;
+use crate::output::tell;
+use crate::render::plain::{Plain, plain};
 
 /// Why nothing is left where corrections are asked for.
 pub(super) const OTHER_CLOCKS: &str = "the corrections are of other clocks than those of these traces";
@@ -14,15 +16,20 @@ pub(super) const OTHER_CLOCKS: &str = "the corrections are of other clocks than 
 pub(super) fn check_hosts<'n>(asked: &[String], known: impl Iterator<Item = &'n str>) -> anyhow::Result<()> {
     let known: BTreeSet<&str> = known.collect();
     if let Some(host) = asked.iter().find(|host| !known.contains(host.as_str())) {
-        let known: Vec<&str> = known.into_iter().collect();
-        anyhow::bail!("no host is called `{host}`; there are {}", known.join(", "));
+        return Err(unknown_host(host, known));
     }
     Ok(())
 }
 
+/// No host has a name.
+pub(super) fn unknown_host<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> anyhow::Error {
+    let known: Vec<_> = known.into_iter().map(plain).collect();
+    anyhow::anyhow!("no host is called `{}`; there are {}", plain(name), known.join(", "))
+}
+
 /// Says that something is left out because nobody knows how to correct its clock.
 pub(super) fn leave_out_unsynchronized(what: impl Display) -> Ending {
-    eprintln!("warning: {what}: no correction for its clock is known; left out");
+    tell!("warning: {}: no correction for its clock is known; left out", Plain(what));
     Ending::Partly
 }
 
@@ -30,6 +37,6 @@ pub(super) fn leave_out_unsynchronized(what: impl Display) -> Ending {
 pub(super) fn warn_of_islands<'c>(clocks: impl Iterator<Item = &'c Clock>, consequence: &str) {
     let islands: BTreeSet<usize> = clocks.map(|clock| clock.entry.island).collect();
     if islands.len() > 1 {
-        eprintln!("warning: the hosts fall into {} islands{consequence}", islands.len());
+        tell!("warning: the hosts fall into {} islands{consequence}", islands.len());
     }
 }

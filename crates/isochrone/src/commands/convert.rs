@@ -6,9 +6,11 @@ use anyhow::Context;
 use isochrone_sync::apply::{Clock, Clocks, Converted};
 use serde::Serialize;
 
-use super::read_clocks;
+use super::{choice, read_clocks};
 use crate::Ending;
 use crate::arguments::{Convert, ReportFormat};
+use crate::output::{self, tell};
+use crate::render::plain::plain;
 use crate::render::{figures, time};
 
 pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<Ending> {
@@ -19,26 +21,24 @@ pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<Ending> {
     anyhow::ensure!(
         from.entry.island == to.entry.island,
         "no chain of messages ties {} to {}: their times cannot be compared",
-        from.entry.host,
-        to.entry.host
+        plain(&from.entry.host),
+        plain(&to.entry.host)
     );
     let rows = arguments.times.iter().map(|text| convert(arguments.raw, from, to, text));
     let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
     if !quiet && !arguments.raw {
         note_offsets(from);
     }
-    let mut stdout = io::stdout().lock();
-    match arguments.format {
-        ReportFormat::Json => {
-            serde_json::to_writer_pretty(&mut stdout, &rows)?;
-            writeln!(stdout)?;
-        }
-        ReportFormat::Text => {
-            for row in &rows {
-                row.text(arguments.raw, &mut stdout)?;
+    output::print(|stdout| {
+        match arguments.format {
+            ReportFormat::Json => {
+                serde_json::to_writer_pretty(&mut *stdout, &rows)?;
+                writeln!(stdout)?;
             }
+            ReportFormat::Text => rows.iter().try_for_each(|row| row.text(arguments.raw, stdout))?,
         }
-    }
+        Ok(())
+    })?;
     let bounded = rows.iter().all(|row| row.bounds_ns.0.is_some() && row.bounds_ns.1.is_some());
     Ok(Ending::partly_if(!bounded))
 }
@@ -47,10 +47,10 @@ pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<Ending> {
 fn note_offsets(from: &Clock) {
     let (least, greatest) = offsets(from);
     if least != greatest {
-        eprintln!(
+        tell!(
             "note: the traces of {} state clock offsets that differ by {} ns; the bounds allow for each of them, --raw \
              does not depend on them",
-            from.entry.host,
+            plain(&from.entry.host),
             i128::from(greatest) - i128::from(least)
         );
     }
@@ -64,10 +64,8 @@ fn offsets(clock: &Clock) -> (i64, i64) {
 }
 
 fn find<'c>(clocks: &'c Clocks, name: &str) -> anyhow::Result<&'c Clock> {
-    clocks.of_host(name).with_context(|| {
-        let known: Vec<&str> = clocks.iter().map(|clock| clock.entry.host.as_str()).collect();
-        format!("no host is called `{name}`; there are {}", known.join(", "))
-    })
+    let known = clocks.iter().map(|clock| clock.entry.host.as_str());
+    clocks.of_host(name).ok_or_else(|| choice::unknown_host(name, known))
 }
 
 /// A converted time. Raw ns where raw values were asked for, else Unix ns.
@@ -89,9 +87,9 @@ fn convert<'c>(raw: bool, from: &'c Clock, to: &'c Clock, text: &str) -> anyhow:
     let given = parse(text).map_err(anyhow::Error::msg)?;
     let raw_by = |offset: i64| {
         let shift = if raw { 0 } else { i128::from(offset) };
-        i64::try_from(given - shift)
-            .ok()
-            .with_context(|| format!("`{text}` lies beyond what the clock of {} can show", from.entry.host))
+        i64::try_from(given - shift).ok().with_context(|| {
+            format!("`{text}` lies beyond what the clock of {} can show", plain(&from.entry.host))
+        })
     };
     let (least_offset, greatest_offset) = offsets(from);
     let middle = moved(from, to, raw_by(from.entry.clock_offset_ns)?);
@@ -127,7 +125,8 @@ impl Row<'_> {
             }
             format!("{} ({})", time::seconds(ns), time::full(ns))
         };
-        writeln!(out, "{} {} = {} {}", self.from, shown(self.from_ns), self.to, shown(self.to_ns))?;
+        let (from, to) = (plain(self.from), plain(self.to));
+        writeln!(out, "{from} {} = {to} {}", shown(self.from_ns), shown(self.to_ns))?;
         let distance = |bound: Option<i128>| bound.and_then(|b| i64::try_from(b - self.to_ns).ok());
         match (distance(self.bounds_ns.0), distance(self.bounds_ns.1)) {
             _ if !self.proven => {

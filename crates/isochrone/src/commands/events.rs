@@ -1,16 +1,18 @@
 //! `isochrone events`: events of many traces in the order of time.
 
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::collections::{BTreeMap, HashMap};
 
 use isochrone_ctf::Event;
 use isochrone_ctf::merge::Merge;
+use isochrone_hosts::{Host, Hosts};
 use isochrone_sync::Inputs;
 
 use super::{choice, leave_out_captures, read_clocks};
 use crate::Ending;
 use crate::arguments::Events;
-use crate::render::events::{FLUSH_AT, Printer, Source};
+use crate::output::{self, tell};
+use crate::render::events::{Printer, Source};
+use crate::render::plain::plain;
 use crate::render::{complaints, figures};
 
 pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
@@ -19,8 +21,8 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
     let mut ending = complaints::of_inputs(&inputs, quiet)?;
     leave_out_captures(&inputs, quiet)?;
     let mut sources = Vec::new();
-    for input in &inputs.traces {
-        if let Some(source) = Source::new(input, clocks.as_ref()) {
+    for (place, input) in inputs.traces.iter().enumerate() {
+        if let Some(source) = Source::new(input, place, clocks.as_ref()) {
             sources.push(source);
         } else {
             ending = ending.max(choice::leave_out_unsynchronized(input.path().display()));
@@ -34,26 +36,26 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
         "; the order of events of different islands is not known",
     );
 
+    let hosts = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
+    let first: HashMap<_, _> = hosts.hosts.iter().flat_map(Host::first_packets).collect();
     let streams = sources.iter().enumerate().flat_map(|(number, source)| {
-        let trace = &source.input.trace;
-        (0..trace.streams().len()).map(move |stream| (number, trace.events(stream)))
+        let (trace, place, first) = (&source.input.trace, source.place, &first);
+        let from = move |stream| first.get(&(place, stream)).copied().unwrap_or(0);
+        (0..trace.streams().len()).map(move |stream| (number, trace.events_from(stream, from(stream))))
     });
     let mut merge = Merge::new(streams, |source: usize, event: &Event<'_>| sources[source].unix_ns(event));
-    let mut printer = Printer::new(arguments, &sources);
     let mut outside = vec![0_u64; sources.len()];
-    let mut stdout = io::stdout().lock();
-    for (source, unix_ns, event) in merge.by_ref() {
-        if selected(arguments, unix_ns, &event) {
-            outside[source] += u64::from(sources[source].is_outside(&event));
-            printer.event(source, unix_ns, &event);
-            if printer.out.len() >= FLUSH_AT {
-                stdout.write_all(&printer.out)?;
-                printer.out.clear();
+    output::print(|stdout| {
+        let mut printer = Printer::new(arguments, &sources, stdout);
+        for (source, unix_ns, event) in merge.by_ref() {
+            if selected(arguments, unix_ns, &event) {
+                outside[source] += u64::from(sources[source].is_outside(&event));
+                printer.event(source, unix_ns, &event)?;
             }
         }
-    }
-    stdout.write_all(&printer.out)?;
-    stdout.flush()?;
+        Ok(printer.finish()?)
+    })?;
+    hosts.hosts.iter().for_each(|host| complaints::of_host(host, quiet));
     if !quiet {
         note_extrapolated(&sources, &outside);
     }
@@ -68,8 +70,8 @@ fn note_extrapolated(sources: &[Source<'_>], outside: &[u64]) {
         *counts.entry(&source.host).or_default() += outside;
     }
     for (host, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
-        let count = figures::count(count);
-        eprintln!(
+        let (count, host) = (figures::count(count), plain(host));
+        tell!(
             "note: {count} events of {host} lie outside the time that was synchronized: they have no bounds"
         );
     }

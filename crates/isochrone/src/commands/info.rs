@@ -1,14 +1,17 @@
 //! `isochrone info`: what is in traces. How it looks is in [`crate::render::info`].
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 
+use isochrone_hosts::Hosts;
 use isochrone_sync::{Inputs, capture, survey};
 
 use crate::Ending;
 use crate::arguments::{Info, ReportFormat};
+use crate::output;
 use crate::progress::Progress;
 use crate::render::complaints;
 use crate::render::info::captured::{self, CaptureInfo};
+use crate::render::info::coverage::{self, HostInfo};
 use crate::render::info::summary::{Document, TraceInfo};
 use crate::render::info::text;
 
@@ -31,28 +34,35 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
         inputs.traces.iter().zip(&facts).map(|(input, facts)| TraceInfo::new(input, facts)).collect();
     let captures = inputs.captures.iter().zip(&captured);
     let captures = captures.map(|(input, facts)| CaptureInfo::new(input, facts)).collect();
-    let document = Document { traces, captures };
-    let mut stdout = BufWriter::new(io::stdout().lock());
-    match arguments.format {
-        ReportFormat::Json => {
-            serde_json::to_writer_pretty(&mut stdout, &document)?;
-            writeln!(stdout)?;
-        }
-        ReportFormat::Text => {
-            for (index, info) in document.traces.iter().enumerate() {
-                if index > 0 {
-                    writeln!(stdout)?;
-                }
-                text::print(info, &mut stdout)?;
+    let grouped = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
+    grouped.hosts.iter().for_each(|host| complaints::of_host(host, quiet));
+    let hosts = grouped.hosts.iter().map(HostInfo::new).collect();
+    let document = Document { traces, captures, hosts };
+    output::print(|stdout| {
+        match arguments.format {
+            ReportFormat::Json => {
+                serde_json::to_writer_pretty(&mut *stdout, &document)?;
+                writeln!(stdout)?;
             }
-            for (index, info) in document.captures.iter().enumerate() {
-                if index + document.traces.len() > 0 {
-                    writeln!(stdout)?;
+            ReportFormat::Text => {
+                for (index, info) in document.traces.iter().enumerate() {
+                    if index > 0 {
+                        writeln!(stdout)?;
+                    }
+                    text::print(info, stdout)?;
                 }
-                captured::print(info, &mut stdout)?;
+                for (index, info) in document.captures.iter().enumerate() {
+                    if index + document.traces.len() > 0 {
+                        writeln!(stdout)?;
+                    }
+                    captured::print(info, stdout)?;
+                }
+                for info in &document.hosts {
+                    coverage::print(info, stdout)?;
+                }
             }
         }
-    }
-    stdout.flush()?;
+        Ok(())
+    })?;
     Ok(ending)
 }

@@ -1,26 +1,29 @@
 //! `isochrone sync`: the main job. The report is in [`crate::render::report`].
 
-use std::io::{self, Write};
+use std::collections::HashSet;
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
 use isochrone_clock::Model;
 use isochrone_ctf::Diagnostic;
 use isochrone_sync::apply::Clocks;
-use isochrone_sync::{Inputs, Options, Outcome, copies, synchronize, synchronize_messages};
+use isochrone_sync::{Inputs, Options, Outcome, TraceFacts, copies, synchronize, synchronize_messages};
 
 use crate::Ending;
 use crate::arguments::{ReportFormat, Sync};
+use crate::output::{self, tell};
 use crate::progress::Progress;
+use crate::render::plain::Plain;
 use crate::render::{complaints, figures, report};
 
 /// Hosts that one piece of advice names; the rest is counted.
 const MAX_HOSTS: usize = 8;
 
 pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
-    if let Some(parent) = arguments.output.as_deref().and_then(Path::parent) {
-        let exists = parent.as_os_str().is_empty() || parent.is_dir();
-        anyhow::ensure!(exists, "cannot write there: {} is no directory", parent.display());
+    // What cannot be written is better said before hours of reading than after.
+    if let Some(path) = &arguments.output {
+        let read: Vec<_> = arguments.traces.iter().chain(&arguments.messages).cloned().collect();
+        isochrone_sync::output::check(path, &read)?;
     }
     let options = Options {
         reference: arguments.reference.clone(),
@@ -38,40 +41,53 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
         let bar = Progress::over(bytes, "reading messages", quiet);
         let outcome = synchronize_messages(path, &options, &|bytes| bar.add(bytes))?;
         bar.finish();
-        return Ok(show(arguments, &outcome, quiet)?.0);
+        return finish(arguments, &Inputs::default(), &outcome, quiet);
     }
     let inputs = Inputs::open(&arguments.traces);
     let opened = complaints::of_inputs(&inputs, quiet)?;
-    // What cannot be written is better said before hours of reading than after.
     if let Some(directory) = &arguments.write {
         copies::check(&inputs, directory)?;
     }
     let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
     let outcome = synchronize(&inputs, &options, &|bytes| bar.add(bytes))?;
     bar.finish();
-    let (ending, clocks) = show(arguments, &outcome, quiet)?;
-    let ending = ending.max(opened);
-    match &arguments.write {
-        Some(directory) => Ok(ending.max(write_copies(&inputs, &clocks, directory, quiet)?)),
-        None => Ok(ending),
-    }
+    Ok(opened.max(finish(arguments, &inputs, &outcome, quiet)?))
 }
 
-/// Shows the result and writes it down.
-fn show(arguments: &Sync, outcome: &Outcome, quiet: bool) -> anyhow::Result<(Ending, Clocks)> {
+/// Writes the result down and shows it. What is written does not depend on whether somebody reads the report, nor is the report
+/// lost because something cannot be written.
+fn finish(arguments: &Sync, inputs: &Inputs, outcome: &Outcome, quiet: bool) -> anyhow::Result<Ending> {
     show_complaints(outcome, quiet);
     let clocks = Clocks::new(&outcome.artefact)?;
     let json = outcome.artefact.to_json()?;
-    let mut stdout = io::stdout().lock();
-    match arguments.format {
-        ReportFormat::Json => stdout.write_all(json.as_bytes())?,
-        ReportFormat::Text => report::print(&outcome.artefact, &clocks, &mut stdout)?,
-    }
-    stdout.flush()?;
+    let saved = save(arguments, inputs, outcome, (&clocks, &json), quiet);
+    let shown = output::print(|stdout| {
+        match arguments.format {
+            ReportFormat::Json => stdout.write_all(json.as_bytes())?,
+            ReportFormat::Text => report::print(&outcome.artefact, &clocks, stdout)?,
+        }
+        Ok(())
+    });
+    let saved = saved?;
+    shown?;
+    Ok(saved.max(Ending::partly_if(outcome.partial)))
+}
+
+/// Writes the files that are asked for.
+fn save(
+    arguments: &Sync,
+    inputs: &Inputs,
+    outcome: &Outcome,
+    (clocks, json): (&Clocks, &str),
+    quiet: bool,
+) -> anyhow::Result<Ending> {
     if let Some(path) = &arguments.output {
-        std::fs::write(path, &json).with_context(|| format!("cannot write {}", path.display()))?;
+        isochrone_sync::output::write(path, json.as_bytes())?;
     }
-    Ok((Ending::partly_if(outcome.partial), clocks))
+    match &arguments.write {
+        Some(directory) => write_copies(inputs, outcome, clocks, directory, quiet),
+        None => Ok(Ending::Done),
+    }
 }
 
 /// What was lost, refused, odd or missing: on stderr, before the result.
@@ -87,34 +103,46 @@ fn show_complaints(outcome: &Outcome, quiet: bool) {
         return;
     }
     for note in &outcome.notes {
-        eprintln!("note: {note}");
+        tell!("note: {}", Plain(note));
     }
     for advice in &outcome.advice {
         let hosts = figures::listed(&advice.hosts, MAX_HOSTS);
-        eprintln!("note: {hosts}: {}", advice.missing);
+        tell!("note: {}: {}", Plain(&hosts), Plain(&advice.missing));
         if !advice.commands.is_empty() {
             let on = if advice.hosts.len() == 1 { &hosts } else { "each of them" };
-            eprintln!("      before the next recording, type on {on}:");
+            tell!("      before the next recording, type on {}:", Plain(on));
             for command in &advice.commands {
-                eprintln!("        {command}");
+                tell!("        {}", Plain(command));
             }
         }
     }
 }
 
-fn write_copies(inputs: &Inputs, clocks: &Clocks, directory: &Path, quiet: bool) -> anyhow::Result<Ending> {
+fn write_copies(
+    inputs: &Inputs,
+    outcome: &Outcome,
+    clocks: &Clocks,
+    directory: &Path,
+    quiet: bool,
+) -> anyhow::Result<Ending> {
     if !quiet {
         for capture in &inputs.captures {
-            eprintln!("note: {}: no copy of a capture is written", capture.path.display());
+            tell!("note: {}: no copy of a capture is written", Plain(capture.path.display()));
         }
     }
     let copied = copies::write(inputs, clocks, directory)?;
     // What could not be decoded has been told when the traces were read.
-    let lost = copied.iter().flat_map(|copy| &copy.summary.lost).any(Diagnostic::is_loss);
+    let told = outcome.facts.iter().flat_map(TraceFacts::diagnostics);
+    let told: HashSet<String> = told.map(Diagnostic::to_string).collect();
+    let mut ending = Ending::Done;
+    for copy in &copied {
+        let new: Vec<_> = copy.summary.lost.iter().filter(|lost| !told.contains(&lost.to_string())).collect();
+        ending = ending.max(complaints::show(new, quiet));
+    }
     if !quiet {
         let events: u64 = copied.iter().map(|copy| copy.summary.events).sum();
         let (traces, events) = (figures::plural(copied.len(), "trace"), figures::count(events));
-        eprintln!("{traces} with {events} events written below {}", directory.display());
+        tell!("{traces} with {events} events written below {}", Plain(directory.display()));
     }
-    Ok(Ending::partly_if(lost))
+    Ok(ending)
 }

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, AssumptionEntry};
 
+use super::plain::plain;
 use super::{figures, happenings};
 
 /// Spans of a clock that are listed; the rest is counted. All are in `sync.json`.
@@ -40,7 +41,7 @@ pub(super) fn condition(artefact: &Artefact) -> String {
             false => format!("for clocks whose rates are {constant}"),
         };
     };
-    let why = &entry.why;
+    let why = plain(&entry.why);
     match (entry.kind.as_str(), entry.ppm) {
         ("free", _) => format!("for clocks that run free, at rates that are {constant} ({why})"),
         ("stepwise", _) => format!("for clocks whose rates are {constant} ({why})"),
@@ -60,11 +61,12 @@ pub(super) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
     for clock in clocks.iter() {
         let entries = &clock.entry.assumptions;
         for (index, entry) in entries.iter().enumerate().take(MAX_SPANS) {
-            writeln!(out, " {}: {}", clock.entry.host, line(clock, entry, index + 1 == entries.len()))?;
+            let line = line(clock, entry, index + 1 == entries.len());
+            writeln!(out, " {}: {line}", plain(&clock.entry.host))?;
         }
         if entries.len() > MAX_SPANS {
             let more = figures::plural(entries.len() - MAX_SPANS, "more span");
-            writeln!(out, " {}: … and {more}, all of them in sync.json", clock.entry.host)?;
+            writeln!(out, " {}: … and {more}, all of them in sync.json", plain(&clock.entry.host))?;
         }
     }
     Ok(())
@@ -88,7 +90,7 @@ fn line(clock: &Clock, entry: &AssumptionEntry, last: bool) -> String {
         text += &format!(" until {} on its clock (about {at})", happenings::seconds(*end));
     }
     if *contradicted {
-        return format!("{text}, as messages show; otherwise: {why}");
+        return format!("{text}, as messages show; otherwise: {}", plain(why));
     }
-    format!("{text}: {why}")
+    format!("{text}: {}", plain(why))
 }

@@ -1,9 +1,12 @@
-//! What went wrong with inputs, on stderr.
+//! What went wrong with inputs and what they lack, on stderr.
 
 use isochrone_ctf::Diagnostic;
+use isochrone_hosts::Host;
 use isochrone_sync::{Inputs, Refused};
 
+use super::plain::{Plain, PlainLines, plain};
 use crate::Ending;
+use crate::output::tell;
 
 /// More than this many diagnostics of one trace are counted, not shown.
 const MAX_SHOWN: usize = 10;
@@ -15,7 +18,7 @@ const MAX_SHOWN: usize = 10;
 pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<Ending> {
     if inputs.traces.is_empty() && inputs.captures.is_empty() {
         match inputs.refused.as_slice() {
-            [only] => anyhow::bail!("{}: {}", only.name, only.why),
+            [only] => anyhow::bail!("{}: {}", Plain(&only.name), only.why),
             several => show_refused(several, "isochrone"),
         }
         anyhow::bail!("nothing could be read");
@@ -23,7 +26,7 @@ pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<Ending> 
     show_refused(&inputs.refused, "warning");
     if !quiet {
         for note in &inputs.notes {
-            eprintln!("note: {note}");
+            tell!("note: {}", Plain(note));
         }
     }
     let mut ending = Ending::partly_if(!inputs.refused.is_empty());
@@ -33,11 +36,23 @@ pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<Ending> 
     Ok(ending)
 }
 
+/// Shows what a host lacks, as far as that is known before reading, and what contradicts that it is one.
+pub(crate) fn of_host(host: &Host<'_>, quiet: bool) {
+    for contradiction in host.contradictions() {
+        tell!("warning: {}: {}", plain(&host.name), Plain(contradiction));
+    }
+    if !quiet {
+        for note in host.notes() {
+            tell!("note: {}: {}", plain(&host.name), Plain(note));
+        }
+    }
+}
+
 /// Shows what was not used, and why.
 pub(crate) fn show_refused(refused: &[Refused], word: &str) {
     for Refused { what, name, why } in refused {
         let what = if *what == "trace" { String::new() } else { format!("{what} ") };
-        eprintln!("{word}: {what}{name}: {why}");
+        tell!("{word}: {what}{}: {}", Plain(name), PlainLines(why));
     }
 }
 
@@ -51,10 +66,10 @@ where
     let count = shown.clone().count();
     for diagnostic in shown.take(MAX_SHOWN) {
         let word = if diagnostic.is_loss() { "warning" } else { "note" };
-        eprintln!("{word}: {diagnostic}");
+        tell!("{word}: {}", Plain(diagnostic));
     }
     if count > MAX_SHOWN {
-        eprintln!("… and {} more of this trace", count - MAX_SHOWN);
+        tell!("… and {} more of this trace", count - MAX_SHOWN);
     }
     Ending::partly_if(diagnostics.any(Diagnostic::is_loss))
 }

@@ -1,23 +1,35 @@
-//! Events as lines: text like babeltrace2's, or JSON.
+//! Events as lines: text like babeltrace2's, or JSON. Memory is bounded, however long a line gets.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::rc::Rc;
 
 use isochrone_ctf::json::{Floats, JsonVisitor};
-use isochrone_ctf::schema::{ClockClass, EventClass, Scope, StreamClass};
+use isochrone_ctf::room::Room;
+use isochrone_ctf::schema::{ClockClass, EventClass, Schema, Scope, StreamClass};
 use isochrone_ctf::text::TextVisitor;
-use isochrone_ctf::{Event, Packet, digits, json};
+use isochrone_ctf::{Event, Packet, digits, json, room};
+use isochrone_hosts::clocks;
+use isochrone_sync::InputTrace;
 use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::{InputTrace, hosts};
 
+use super::plain::plain;
 use super::time;
 use crate::arguments::{EventFormat, Events};
 
-/// Lines are meant to be handed to stdout in pieces of this size.
-pub(crate) const FLUSH_AT: usize = 1 << 16;
+/// Lines are handed to the writer in pieces of this size.
+const FLUSH_AT: usize = 1 << 16;
+
+/// Packet contexts that take more bytes are shown anew for each event: one is kept for each stream.
+const MAX_KEPT_CONTEXT: usize = 1 << 12;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// A trace and the way its times are shown.
 pub(crate) struct Source<'i> {
     pub(crate) input: &'i InputTrace,
+    /// Its place among all traces that were opened.
+    pub(crate) place: usize,
     pub(crate) host: String,
     pub(crate) clock: Option<&'i Clock>,
     /// By stream: the Unix time of the zero of a clock that counts nanoseconds, where no correction is asked for. The usual
@@ -27,14 +39,14 @@ pub(crate) struct Source<'i> {
 
 impl<'i> Source<'i> {
     /// `None` where corrections are asked for and there is none for this trace.
-    pub(crate) fn new(input: &'i InputTrace, clocks: Option<&'i Clocks>) -> Option<Self> {
-        let named = hosts::hostname(&input.trace).unwrap_or_default().to_owned();
+    pub(crate) fn new(input: &'i InputTrace, place: usize, clocks: Option<&'i Clocks>) -> Option<Self> {
+        let named = clocks::hostname(&input.trace).unwrap_or_default().to_owned();
         let Some(clocks) = clocks else {
             let zero = |stream| {
                 input.trace.clock(stream).filter(|c| c.frequency == NS_PER_S).map(ClockClass::offset_ns)
             };
             let zeros = (0..input.trace.streams().len()).map(zero).collect();
-            return Some(Self { input, host: named, clock: None, zeros });
+            return Some(Self { input, place, host: named, clock: None, zeros });
         };
         let clock = clocks.of_trace(&input.trace)?;
         // Hosts of one name are told apart by their clocks; containers (and copies) keep their own names.
@@ -42,7 +54,7 @@ impl<'i> Source<'i> {
             [only] if *only == named => clock.entry.host.clone(),
             _ => named,
         };
-        Some(Self { input, host, clock: Some(clock), zeros: Vec::new() })
+        Some(Self { input, place, host, clock: Some(clock), zeros: Vec::new() })
     }
 
     fn raw_ns(&self, event: &Event<'_>) -> Option<i64> {
@@ -69,11 +81,21 @@ impl<'i> Source<'i> {
 }
 
 /// A packet, and its context as printed.
-type ShownContext<'i> = (&'i Packet, Vec<u8>);
+type ShownContext<'i> = (&'i Packet, Context);
 
-/// Appends events to a buffer.
-pub(crate) struct Printer<'i> {
-    pub(crate) out: Vec<u8>,
+enum Context {
+    /// There is none, or it cannot be read.
+    None,
+    Kept(Vec<u8>),
+    /// Too long to be kept.
+    Long,
+}
+
+/// Writes events.
+pub(crate) struct Printer<'i, W> {
+    writer: W,
+    /// What the writer has not got yet.
+    out: Vec<u8>,
     format: EventFormat,
     times: time::Shower,
     sources: &'i [Source<'i>],
@@ -81,31 +103,48 @@ pub(crate) struct Printer<'i> {
     /// The packet of the last event of each stream, and its context as printed: the same for many events.
     contexts: Vec<Vec<Option<ShownContext<'i>>>>,
     /// By source, stream class and event class: `host name:`.
-    heads: Vec<Vec<Vec<Box<[u8]>>>>,
+    heads: Vec<Rc<Heads>>,
 }
 
-impl<'i> Printer<'i> {
-    pub(crate) fn new(arguments: &Events, sources: &'i [Source<'i>]) -> Self {
+impl<'i, W: Write> Printer<'i, W> {
+    pub(crate) fn new(arguments: &Events, sources: &'i [Source<'i>], writer: W) -> Self {
         let contexts =
             sources.iter().map(|s| s.input.trace.streams().iter().map(|_| None).collect()).collect();
         Self {
+            writer,
             out: Vec::with_capacity(FLUSH_AT * 2),
             format: arguments.format,
             times: time::Shower::new(arguments.date),
             sources,
             last_time: None,
             contexts,
-            heads: sources.iter().map(heads).collect(),
+            heads: heads(sources),
         }
     }
 
-    pub(crate) fn event(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'i>) {
+    pub(crate) fn event(
+        &mut self,
+        source: usize,
+        unix_ns: Option<i128>,
+        event: &Event<'i>,
+    ) -> io::Result<()> {
         self.refresh_context(source, event);
         match self.format {
-            EventFormat::Text => self.text(source, unix_ns, event),
-            EventFormat::Json => self.json(source, unix_ns, event),
+            EventFormat::Text => self.text(source, unix_ns, event)?,
+            EventFormat::Json => self.json(source, unix_ns, event)?,
         }
         self.out.push(b'\n');
+        if self.out.len() >= FLUSH_AT {
+            self.writer.write_all(&self.out)?;
+            self.out.clear();
+        }
+        Ok(())
+    }
+
+    /// Hands all that is left to the writer.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.writer.write_all(&self.out)?;
+        self.writer.flush()
     }
 
     fn refresh_context(&mut self, source: usize, event: &Event<'i>) {
@@ -114,24 +153,37 @@ impl<'i> Printer<'i> {
             return;
         }
         let mut shown = Vec::new();
-        let complete = match self.format {
-            EventFormat::Text => {
-                let mut visitor = TextVisitor::new(&mut shown);
-                event.trace().visit_packet_context(event.stream(), event.packet(), &mut visitor)
-            }
-            EventFormat::Json => {
-                let mut visitor = JsonVisitor::new(&mut shown, Floats::Numbers);
-                event.trace().visit_packet_context(event.stream(), event.packet(), &mut visitor)
-            }
+        let kept =
+            room::keep(&mut shown, MAX_KEPT_CONTEXT, |out, room| show_context(self.format, event, out, room));
+        let context = match kept {
+            Ok(true) => Context::Kept(shown),
+            Ok(false) => Context::Long,
+            Err(NoContext) => Context::None,
         };
-        if complete.is_none() {
-            shown.clear();
+        *slot = Some((event.packet(), context));
+    }
+
+    /// The context of the event's packet, with `before` before it; nothing where there is none. Says whether there is one.
+    fn packet_context(&mut self, source: usize, event: &Event<'_>, before: &str) -> io::Result<bool> {
+        match &self.contexts[source][event.stream()] {
+            None | Some((_, Context::None)) => return Ok(false),
+            Some((_, Context::Kept(shown))) => {
+                self.out.extend_from_slice(before.as_bytes());
+                self.out.extend_from_slice(shown);
+            }
+            Some((_, Context::Long)) => {
+                self.out.extend_from_slice(before.as_bytes());
+                // It was complete when it was found to be long.
+                let _ = room::append(&mut self.out, &mut self.writer, |out, room| {
+                    show_context(self.format, event, out, room)
+                })?;
+            }
         }
-        *slot = Some((event.packet(), shown));
+        Ok(true)
     }
 
     /// `[time] (+since last) host name: { packet context }, { contexts }, { fields }`
-    fn text(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) {
+    fn text(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) -> io::Result<()> {
         if let Some(time) = unix_ns {
             self.out.push(b'[');
             self.times.put(&mut self.out, time);
@@ -140,23 +192,19 @@ impl<'i> Printer<'i> {
         }
         let stream_class = event.trace().streams()[event.stream()].class;
         self.out.extend_from_slice(&self.heads[source][stream_class][event.class().index]);
-        let mut is_first = true;
-        if let Some((_, context)) = &self.contexts[source][event.stream()]
-            && !context.is_empty()
-        {
-            separate(&mut self.out, &mut is_first);
-            self.out.extend_from_slice(context);
-        }
+        let mut is_first = !self.packet_context(source, event, " ")?;
         for scope in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
             if event.node(scope).is_some() {
                 separate(&mut self.out, &mut is_first);
-                let before = self.out.len();
-                if let Err(error) = event.visit(scope, &mut TextVisitor::new(&mut self.out)) {
-                    self.out.truncate(before);
+                let shown = room::append(&mut self.out, &mut self.writer, |out, room| {
+                    event.visit(scope, &mut TextVisitor::within(out, room))
+                })?;
+                if let Err(error) = shown {
                     self.out.extend_from_slice(format!("<{error}>").as_bytes());
                 }
             }
         }
+        Ok(())
     }
 
     /// `] (+since last) `
@@ -194,7 +242,7 @@ impl<'i> Printer<'i> {
     }
 
     /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…}`
-    fn json(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) {
+    fn json(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) -> io::Result<()> {
         self.out.extend_from_slice(b"{\"time_ns\":");
         self.number_or_null(unix_ns);
         let source_of = &self.sources[source];
@@ -213,12 +261,7 @@ impl<'i> Printer<'i> {
         json::string(&mut self.out, self.sources[source].host.as_bytes());
         self.out.extend_from_slice(b",\"event\":");
         json::string(&mut self.out, event.name().unwrap_or_default().as_bytes());
-        if let Some((_, context)) = &self.contexts[source][event.stream()]
-            && !context.is_empty()
-        {
-            self.out.extend_from_slice(b",\"packet_context\":");
-            self.out.extend_from_slice(context);
-        }
+        self.packet_context(source, event, ",\"packet_context\":")?;
         let scopes = [
             (Scope::CommonContext, ",\"common_context\":"),
             (Scope::SpecificContext, ",\"specific_context\":"),
@@ -227,14 +270,16 @@ impl<'i> Printer<'i> {
         for (scope, key) in scopes {
             if event.node(scope).is_some() {
                 self.out.extend_from_slice(key.as_bytes());
-                let before = self.out.len();
-                if event.visit(scope, &mut JsonVisitor::new(&mut self.out, Floats::Numbers)).is_err() {
-                    self.out.truncate(before);
+                let shown = room::append(&mut self.out, &mut self.writer, |out, room| {
+                    event.visit(scope, &mut JsonVisitor::within(out, room, Floats::Numbers))
+                })?;
+                if shown.is_err() {
                     self.out.extend_from_slice(b"null");
                 }
             }
         }
         self.out.push(b'}');
+        Ok(())
     }
 
     fn number_or_null(&mut self, number: Option<i128>) {
@@ -243,6 +288,25 @@ impl<'i> Printer<'i> {
             None => self.out.extend_from_slice(b"null"),
         }
     }
+}
+
+/// A packet has no context to be shown.
+struct NoContext;
+
+fn show_context<'r>(
+    format: EventFormat,
+    event: &Event<'_>,
+    out: &'r mut Vec<u8>,
+    room: Room<'r>,
+) -> Result<(), NoContext> {
+    let (trace, stream, packet) = (event.trace(), event.stream(), event.packet());
+    match format {
+        EventFormat::Text => trace.visit_packet_context(stream, packet, &mut TextVisitor::within(out, room)),
+        EventFormat::Json => {
+            trace.visit_packet_context(stream, packet, &mut JsonVisitor::within(out, room, Floats::Numbers))
+        }
+    }
+    .ok_or(NoContext)
 }
 
 /// A space, behind a comma but for the first time.
@@ -254,12 +318,25 @@ fn separate(out: &mut Vec<u8>, is_first: &mut bool) {
     out.push(b' ');
 }
 
-/// What a line of text has between the time and the fields, by stream class and event class.
-fn heads(source: &Source<'_>) -> Vec<Vec<Box<[u8]>>> {
+/// What lines of text have between the time and the fields, by stream class and event class.
+type Heads = Vec<Vec<Box<[u8]>>>;
+
+/// Those of all sources. The chunks of a rotated session share theirs, as they share their schema.
+fn heads(sources: &[Source<'_>]) -> Vec<Rc<Heads>> {
+    let mut known = HashMap::new();
+    let of = |source: &Source<'_>| {
+        let schema: *const Schema = source.input.trace.schema();
+        let heads = known.entry((schema, source.host.clone()));
+        Rc::clone(heads.or_insert_with(|| Rc::new(heads_of(source))))
+    };
+    sources.iter().map(of).collect()
+}
+
+fn heads_of(source: &Source<'_>) -> Heads {
     let space = if source.host.is_empty() { "" } else { " " };
     let head = |class: &EventClass| {
         let name = class.name.as_deref().unwrap_or_default();
-        format!("{}{space}{name}:", source.host).into_bytes().into()
+        format!("{}{space}{}:", plain(&source.host), plain(name)).into_bytes().into()
     };
     let classes = |stream: &StreamClass| stream.events.iter().map(head).collect();
     source.input.trace.schema().streams.iter().map(classes).collect()

@@ -7,6 +7,7 @@ use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, BreakEntry, SuspectEntry};
 
 use super::calm::Errors;
+use super::plain::plain;
 use super::{figures, time};
 
 /// Steps of a clock that are listed; the rest is counted. All are in `sync.json`.
@@ -31,12 +32,12 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
             if let Some(error) =
                 Errors::of(clock, clocks).at_steps.filter(|_| clock.proven && !steps.is_empty())
             {
-                let (host, error) = (&clock.entry.host, figures::duration(error));
+                let (host, error) = (plain(&clock.entry.host), figures::duration(error));
                 writeln!(out, " {host}: off by up to ± {error} around its steps")?;
             }
             if steps.len() > MAX_STEPS {
                 let more = figures::plural(steps.len() - MAX_STEPS, "more step");
-                writeln!(out, " {}: {more}", clock.entry.host)?;
+                writeln!(out, " {}: {more}", plain(&clock.entry.host))?;
             }
             slews_of(clock, slews, out)?;
         }
@@ -52,7 +53,7 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
     if !artefact.contradictions.is_empty() {
         writeln!(out, "\nLinks that contradict each other; of each loop the widest was refused:")?;
         for hosts in artefact.contradictions.iter().take(MAX_LOOPS) {
-            writeln!(out, " {}", hosts.join(" – "))?;
+            writeln!(out, " {}", plain(&hosts.join(" – ")))?;
         }
         more(artefact.contradictions.len(), MAX_LOOPS, out)?;
     }
@@ -70,7 +71,7 @@ fn step_of(clock: &Clock, step: &BreakEntry) -> String {
     let (begin, end) = step.raw_range_ns;
     format!(
         "{}: step of {} between {} and {} on its clock (about {})",
-        clock.entry.host,
+        plain(&clock.entry.host),
         figures::signed(step.size_ns),
         seconds(begin),
         seconds(end),
@@ -84,7 +85,7 @@ fn slews_of(clock: &Clock, mut slews: Vec<&BreakEntry>, out: &mut impl Write) ->
     slews.sort_by(|a, b| b.size_ppm.abs().total_cmp(&a.size_ppm.abs()));
     slews.truncate(MAX_SLEWS);
     slews.sort_by_key(|slew| slew.raw_ns);
-    let host = &clock.entry.host;
+    let host = plain(&clock.entry.host);
     for slew in &slews {
         let (at, of_day) = (seconds(slew.raw_ns), time_of_day(clock, slew.raw_ns));
         let (sign, size) = (if slew.size_ppm < 0.0 { '−' } else { '+' }, figures::ppm(slew.size_ppm.abs()));
@@ -101,10 +102,13 @@ fn suspect_of(clocks: &Clocks, suspect: &SuspectEntry) -> String {
     let SuspectEntry { link: (sender, receiver), sent_raw_ns, received_raw_ns, why } = suspect;
     let about = clocks.of_host(sender).map(|clock| format!(" (about {})", time_of_day(clock, *sent_raw_ns)));
     format!(
-        "{sender} → {receiver}: sent at {}{}, received at {}: {why}",
+        "{} → {}: sent at {}{}, received at {}: {}",
+        plain(sender),
+        plain(receiver),
         seconds(*sent_raw_ns),
         about.unwrap_or_default(),
-        seconds(*received_raw_ns)
+        seconds(*received_raw_ns),
+        plain(why)
     )
 }
 

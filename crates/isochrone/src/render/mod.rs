@@ -7,6 +7,7 @@ pub(crate) mod events;
 pub(crate) mod figures;
 mod happenings;
 pub(crate) mod info;
+pub(crate) mod plain;
 pub(crate) mod report;
 pub(crate) mod table;
 pub(crate) mod tables;

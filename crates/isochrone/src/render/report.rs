@@ -1,14 +1,16 @@
 //! The report of a synchronization for people: verdict, what it is conditional on, hosts, links, and what happened
 //! ([`super::happenings`]). What is assumed of each clock is in [`super::assumptions`].
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
-use comfy_table::Table;
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, ClockEntry, IslandEntry, LinkEntry, Quality, TRUSTED};
 
 use super::calm::Errors;
-use super::{assumptions, figures, happenings, table};
+use super::plain::plain;
+use super::table::Table;
+use super::{assumptions, figures, happenings};
 
 /// Pairs of hosts without messages are listed up to this many, then counted.
 const MAX_ABSENT: usize = 3;
@@ -32,23 +34,38 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
     if artefact.islands.iter().any(|island| island.hosts.len() > 1) {
         writeln!(out, "{}", condition(artefact))?;
     }
-    writeln!(out, "\n{}", clocks_table(clocks).trim_fmt())?;
-    let (absent, present): (Vec<&LinkEntry>, Vec<&LinkEntry>) =
-        artefact.links.iter().partition(|link| is_absent(link));
+    writeln!(out)?;
+    clocks_table(clocks).print(out)?;
+    let present: Vec<&LinkEntry> = artefact.links.iter().filter(|link| !is_absent(link)).collect();
     if !present.is_empty() {
-        writeln!(out, "\n{}", links_table(&present).trim_fmt())?;
+        writeln!(out)?;
+        links_table(&present).print(out)?;
     }
-    match absent.len() {
-        0 => {}
-        1..=MAX_ABSENT => {
-            for link in absent {
-                writeln!(out, "{} and {} exchanged no packet that both traced.", link.a, link.b)?;
-            }
-        }
-        many => writeln!(out, "{many} other pairs of hosts exchanged no packet that both traced.")?,
-    }
+    print_absent(artefact, &present, out)?;
     assumptions::print(artefact, clocks, out)?;
     happenings::print(artefact, clocks, out)
+}
+
+/// Pairs of hosts without messages, whether they are listed or not.
+fn print_absent(artefact: &Artefact, present: &[&LinkEntry], out: &mut impl Write) -> io::Result<()> {
+    let hosts: Vec<&str> = artefact.clocks.iter().map(|clock| clock.host.as_str()).collect();
+    let pairs = hosts.len() * hosts.len().saturating_sub(1) / 2;
+    match pairs.saturating_sub(present.len()) {
+        0 => Ok(()),
+        1..=MAX_ABSENT => {
+            let is_present = |a: &str, b: &str| present.iter().any(|link| link.a == a && link.b == b);
+            for (index, a) in hosts.iter().enumerate() {
+                for b in hosts.iter().skip(index + 1).filter(|b| !is_present(a, b) && !is_present(b, a)) {
+                    writeln!(out, "{} and {} exchanged no packet that both traced.", plain(a), plain(b))?;
+                }
+            }
+            Ok(())
+        }
+        many => {
+            let many = figures::count(many);
+            writeln!(out, "{many} other pairs of hosts exchanged no packet that both traced.")
+        }
+    }
 }
 
 /// What the guarantee rests on.
@@ -61,8 +78,9 @@ fn condition(artefact: &Artefact) -> String {
     raised.sort_by(|a, b| b.wander_ppm.total_cmp(&a.wander_ppm));
     let mut text = format!("This holds {}{between}", assumptions::condition(artefact));
     if !raised.is_empty() {
-        let pair =
-            |link: &&LinkEntry| format!("± {} for {} – {}", figures::ppm(link.wander_ppm), link.a, link.b);
+        let pair = |link: &&LinkEntry| {
+            format!("± {} for {} – {}", figures::ppm(link.wander_ppm), plain(&link.a), plain(&link.b))
+        };
         let shown: Vec<String> = raised.iter().take(MAX_RAISED).map(pair).collect();
         let more = match raised.len() - shown.len() {
             0 => String::new(),
@@ -83,15 +101,16 @@ fn is_absent(link: &LinkEntry) -> bool {
 fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String {
     let IslandEntry { reference, hosts, .. } = island;
     if hosts.len() == 1 {
-        return format!("{reference} {}: it keeps its own time.", alone(artefact, reference));
+        return format!("{} {}: it keeps its own time.", plain(reference), alone(artefact, reference));
     }
     let members: Vec<&Clock> = clocks.iter().filter(|clock| clock.entry.island == island.id).collect();
-    let inside = |link: &&LinkEntry| hosts.contains(&link.a) && hosts.contains(&link.b);
+    let names: HashSet<&String> = hosts.iter().collect();
+    let inside = |link: &&LinkEntry| names.contains(&link.a) && names.contains(&link.b);
     let links: Vec<&LinkEntry> = artefact.links.iter().filter(inside).collect();
     let messages: u64 = links.iter().map(|l| l.messages.a_to_b + l.messages.b_to_a).sum();
     let inversions: u64 = links.iter().map(|l| l.inversions).sum();
     let on_one_clock =
-        format!("{} are on one clock, that of {reference}", figures::plural(hosts.len(), "host"));
+        format!("{} are on one clock, that of {}", figures::plural(hosts.len(), "host"), plain(reference));
     let order = match inversions {
         0 => "no message arrives before it was sent".to_owned(),
         n => format!("{} messages still arrive before they were sent", figures::count(n)),
@@ -108,15 +127,16 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
     };
     let mut text = match worst.filter(|_| proven.len() > 1) {
         Some((worst, host)) => format!(
-            "{on_one_clock}: {messages} prove that {beside}no time is off by more than ± {} (on {host}), and most likely \
+            "{on_one_clock}: {messages} prove that {beside}no time is off by more than ± {} (on {}), and most likely \
              none by more than ± {} (e95); {order}.",
             figures::duration(worst),
+            plain(host),
             figures::duration(likely),
         ),
         None => format!("{on_one_clock}, by {messages}; {order}."),
     };
     if !unproven.is_empty() {
-        let names: Vec<&str> = unproven.iter().map(|clock| clock.entry.host.as_str()).collect();
+        let names: Vec<_> = unproven.iter().map(|clock| plain(&clock.entry.host)).collect();
         text += &format!(
             " Nothing is proven of {}: messages on the way to the reference contradict each other, or a clock that was \
              trusted.",
@@ -131,13 +151,13 @@ fn alone(artefact: &Artefact, host: &str) -> String {
     if artefact.clocks.len() == 1 {
         return "is the only host".to_owned();
     }
-    let refused: Vec<&str> = artefact
+    let refused: Vec<_> = artefact
         .links
         .iter()
         .filter(|link| link.quality == Quality::Refused)
         .filter_map(|link| match host {
-            _ if link.a == host => Some(link.b.as_str()),
-            _ if link.b == host => Some(link.a.as_str()),
+            _ if link.a == host => Some(plain(&link.b)),
+            _ if link.b == host => Some(plain(&link.a)),
             _ => None,
         })
         .collect();
@@ -150,8 +170,8 @@ fn alone(artefact: &Artefact, host: &str) -> String {
     }
 }
 
-fn clocks_table(clocks: &Clocks) -> Table {
-    let header = [
+fn clocks_table(clocks: &Clocks) -> Table<'static> {
+    let header = &[
         "host",
         "reference time = rate · own time + offset",
         "off by at most",
@@ -159,7 +179,7 @@ fn clocks_table(clocks: &Clocks) -> Table {
         "most likely",
         "its wall clock is",
     ];
-    let mut table = table::new(&header);
+    let mut table = Table::new(header).right_from(2);
     for clock in clocks.iter() {
         let host = clock.entry.host.clone();
         let Some(reference) = clocks.of_host(&clock.reference).filter(|_| host != clock.reference) else {
@@ -180,7 +200,6 @@ fn clocks_table(clocks: &Clocks) -> Table {
             wall_clock(clock, reference),
         ]);
     }
-    table::right_from(&mut table, 2);
     table
 }
 
@@ -205,8 +224,8 @@ fn wall_clock(clock: &Clock, reference: &Clock) -> String {
     format!("{} {way}", figures::duration(difference.saturating_abs()))
 }
 
-fn links_table(links: &[&LinkEntry]) -> Table {
-    let header = [
+fn links_table(links: &[&LinkEntry]) -> Table<'static> {
+    let header = &[
         "link",
         "quality",
         "→",
@@ -216,7 +235,7 @@ fn links_table(links: &[&LinkEntry]) -> Table {
         "least round trip",
         "besides",
     ];
-    let mut table = table::new(&header);
+    let mut table = Table::new(header).right_from(2);
     for link in links {
         let (lo, hi) = link.offset_at_middle_ns;
         table.add_row([
@@ -230,7 +249,6 @@ fn links_table(links: &[&LinkEntry]) -> Table {
             besides(link),
         ]);
     }
-    table::right_from(&mut table, 2);
     table
 }
 

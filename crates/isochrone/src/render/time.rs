@@ -11,6 +11,11 @@ const PLAUSIBLE_NS: i128 = 1_000_000_000_000_000;
 /// Reads Unix seconds with a decimal point, Unix nanoseconds without, or an RFC 3339 date and time. Gives Unix ns.
 pub(crate) fn parse(text: &str) -> Result<i128, String> {
     if text.contains(['T', 't', ':']) {
+        if is_leap_second(text) {
+            return Err(format!(
+                "`{text}` is a leap second, which Unix time does not tell from the next: name that one"
+            ));
+        }
         let example = "give a date, a time and a zone, as in 2026-11-20T05:54:01.5Z";
         return text
             .parse::<Timestamp>()
@@ -22,6 +27,13 @@ pub(crate) fn parse(text: &str) -> Result<i128, String> {
         return Err(format!("`{text}` means nanoseconds after 1970: write `{text}.0` for seconds"));
     }
     Ok(ns)
+}
+
+/// Whether the time of day in a text is in a 61st second, which `jiff` takes for the 60th.
+fn is_leap_second(text: &str) -> bool {
+    let of_day = text.rsplit(['T', 't', ' ']).next().unwrap_or_default();
+    let mut digits = of_day.bytes().filter(|&byte| byte != b':');
+    digits.by_ref().take(4).all(|byte| byte.is_ascii_digit()) && digits.take(2).eq(*b"60")
 }
 
 /// Reads seconds with a decimal point, or nanoseconds without.
@@ -141,11 +153,30 @@ mod tests {
         check("-0.000000001", Some(-1));
         check("1970-01-01T00:00:01.5Z", Some(1_500_000_000));
         check("1970-01-01T00:00:01.5", None);
+        check("2016-12-31T23:59:59.9Z", Some(1_483_228_799_900_000_000));
+        check("2017-01-01T00:00:00Z", Some(1_483_228_800_000_000_000));
+        check("2017-01-01T00:59:00+01:00", Some(1_483_228_740_000_000_000));
+        check("2017-01-01T00:59+01:00", Some(1_483_228_740_000_000_000));
         check("1.0000000001", None);
         check("", None);
         check("-", None);
         check("soon", None);
         check("99999999999999999999999999", None);
+    }
+
+    #[test]
+    fn leap_seconds_are_named() {
+        for text in [
+            "2016-12-31T23:59:60Z",
+            "2016-12-31t23:59:60.5Z",
+            "2016-12-31 23:59:60Z",
+            "20161231T235960Z",
+            "2017-01-01T00:59:60+01:00",
+            "23:59:60",
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(&format!("`{text}` is a leap second")), "{error}");
+        }
     }
 
     #[test]

@@ -189,6 +189,7 @@ fn op() -> impl Strategy<Value = (FileOp, u8)> {
             name: "socket:[1]".into(),
         }),
         1 => Just(FileOp::Lost { at: 0 }),
+        1 => (0..9_i64).prop_map(|to| FileOp::LossBegins { at: 0, to }),
     ];
     // How far before the call its entry is.
     (op, 0..20_u8)
@@ -201,6 +202,7 @@ fn time_of(op: &mut FileOp) -> Option<&mut Time> {
         | FileOp::Exec { at, .. }
         | FileOp::Exit { at, .. }
         | FileOp::DumpFile { at, .. }
+        | FileOp::LossBegins { at, .. }
         | FileOp::Lost { at } => Some(at),
         FileOp::Member { .. } | FileOp::DumpOwner { .. } => None,
     }

@@ -78,7 +78,15 @@ pub enum FileOp {
         /// The path.
         name: CompactString,
     },
-    /// Events are missing here: nobody knows whether what was open still is.
+    /// From here on events may be missing: nobody knows whether what was open still is, nor whether what is opened in the
+    /// meantime is the file that is closed in the meantime.
+    LossBegins {
+        /// When.
+        at: Time,
+        /// Until when.
+        to: Time,
+    },
+    /// Events are missing before this: nobody knows whether what was open still is.
     Lost {
         /// When.
         at: Time,
@@ -112,7 +120,7 @@ impl FileOp {
             | Self::DumpOwner { thread, .. }
             | Self::DumpFile { owner: DumpOwner::Thread(thread), .. } => is_unknown(thread),
             Self::Fork { parent, child, .. } => is_unknown(parent) || is_unknown(child),
-            Self::DumpFile { .. } | Self::Lost { .. } => false,
+            Self::DumpFile { .. } | Self::LossBegins { .. } | Self::Lost { .. } => false,
         }
     }
 
@@ -129,7 +137,7 @@ impl FileOp {
                 *parent = renames.of(*parent);
                 *child = renames.of(*child);
             }
-            Self::DumpFile { .. } | Self::Lost { .. } => {}
+            Self::DumpFile { .. } | Self::LossBegins { .. } | Self::Lost { .. } => {}
         }
     }
 }

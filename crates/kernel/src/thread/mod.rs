@@ -1,9 +1,6 @@
 //! What a piece knows of one thread: who it is, what it calls, why it is off the CPUs.
 //!
 //! Part of a `Chunk`. What a piece sees first of a thread waits as its *head* for what the piece before knows last.
-//!
-//! A loss of events may concern every thread. Instead of going through all of them, the pieces count their losses, and
-//! what was true at one count is not relied on at another: see [`Epoch`].
 
 mod facts;
 mod waits;
@@ -16,9 +13,6 @@ pub(crate) use waits::{Move, Waits};
 
 use crate::id::{BEGIN, Renames, ThreadId, Time};
 use crate::under_way::Held;
-
-/// How many losses the piece had had by then, on all CPUs.
-pub(crate) type Epoch = u64;
 
 /// What the files were told last of a thread's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +87,7 @@ impl Thread {
     }
 
     /// Moves on by the losses of the pieces before.
-    pub(crate) fn shift(&mut self, losses: Epoch) {
+    pub(crate) fn shift(&mut self, losses: u64) {
         self.waits.shift(losses);
     }
 

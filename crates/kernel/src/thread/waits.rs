@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Epoch;
+use crate::completeness::Epoch;
 use crate::happening::Left;
 use crate::id::{Renames, ThreadId, Time};
 use crate::span::{Latency, Off, Spans, Why};
@@ -51,15 +51,15 @@ enum Place {
 }
 
 impl Waits {
-    pub(crate) fn shift(&mut self, losses: Epoch) {
+    pub(crate) fn shift(&mut self, losses: u64) {
         if let Some((_, epoch)) = &mut self.wake {
-            *epoch += losses;
+            epoch.shift(losses);
         }
         if let Some((_, epoch)) = &mut self.first {
-            *epoch += losses;
+            epoch.shift(losses);
         }
         if let Some((_, epoch)) = &mut self.place {
-            *epoch += losses;
+            epoch.shift(losses);
         }
     }
 
@@ -96,7 +96,7 @@ impl Waits {
         if self.is_untouched() {
             self.wake.get_or_insert((wake, epoch));
         } else if let Some((place, since)) = &mut self.place
-            && *since == epoch
+            && since.agrees(epoch)
         {
             place.wake(thread, wake, spans);
         }
@@ -106,15 +106,15 @@ impl Waits {
         if self.is_untouched() {
             self.first = Some((to, epoch));
         } else if let Some((place, since)) = self.place
-            && since == epoch
+            && since.agrees(epoch)
         {
             place.leave(thread, to, spans);
         }
         self.place = Some((Place::after(to), epoch));
     }
 
-    /// Adds what came next, which has been shifted by the losses of this piece, `losses`.
-    pub(crate) fn append(&mut self, thread: ThreadId, right: Self, losses: Epoch, spans: &mut impl Spans) {
+    /// Adds what came next, which has been shifted by the losses of this piece, which ends at `seam`.
+    pub(crate) fn append(&mut self, thread: ThreadId, right: Self, seam: Epoch, spans: &mut impl Spans) {
         if self.is_untouched() {
             self.wake = self.wake.or(right.wake);
             self.first = right.first;
@@ -122,14 +122,14 @@ impl Waits {
             return;
         }
         // Only what was true at the seam and still was at the first event behind it is relied on.
-        let mut place = self.place.filter(|&(_, since)| since == losses).map(|(place, _)| place);
+        let mut place = self.place.filter(|&(_, since)| since.agrees(seam)).map(|(place, _)| place);
         if let (Some(place), Some((wake, epoch))) = (&mut place, right.wake)
-            && epoch == losses
+            && epoch.agrees(seam)
         {
             place.wake(thread, wake, spans);
         }
         if let (Some(place), Some((first, epoch))) = (place, right.first)
-            && epoch == losses
+            && epoch.agrees(seam)
         {
             place.leave(thread, first, spans);
         }
@@ -142,11 +142,14 @@ impl Waits {
 
     /// Tells what is open at either end of the trace, which ends at `end`.
     pub(crate) fn finish(&self, thread: ThreadId, epoch: Epoch, end: Time, spans: &mut impl Spans) {
-        if let (Some((wake, 0)), Some((Move::On { at, cpu, priority }, 0))) = (self.wake, self.first) {
+        if let (Some((wake, woken)), Some((Move::On { at, cpu, priority }, on))) = (self.wake, self.first)
+            && woken.agrees(Epoch::FIRST)
+            && on.agrees(Epoch::FIRST)
+        {
             spans.latency(&Latency { thread, waker: wake.waker, cpu, priority, begin: wake.at, end: at });
         }
         if let Some((Place::Off { since, why, woken: None }, seen)) = self.place
-            && seen == epoch
+            && seen.agrees(epoch)
         {
             spans.off(&Off { thread, why, begin: since, end: end.max(since), waker: None });
         }

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use isochrone_ctf::{Trace, find_traces};
+use isochrone_hosts::{Host, HostEvents, Item};
 use isochrone_kernel::Time;
-use isochrone_pipeline::{Border, Cuts, Host, Item, Mapper, Part, PieceEvents, Plan, map_merge};
+use isochrone_pipeline::{Border, Cuts, Mapper, Part, Piece, Plan, map_merge};
 
 /// An item of a host in a form that can be compared: time, source, own time in cycles, class, packet; or a loss, or a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     Event(Time, usize, u64, u64, u64),
-    Loss(isochrone_pipeline::Loss),
+    LossBegin(isochrone_hosts::LossBegin),
+    Loss(isochrone_hosts::Loss),
     Gap(Time, Time),
 }
 
@@ -24,18 +26,30 @@ impl Mapper for Keep {
     type Model = Vec<Said>;
     type Error = String;
 
-    fn map<'t>(&self, _: &Host<'t>, events: &mut PieceEvents<'_, 't>) -> Vec<Said> {
-        let piece = events.piece();
-        let said = events.map(|item| match item {
-            Item::Event { time, source, event } => {
-                assert!(piece.contains(time), "{time} is not in {piece:?}");
-                let packet = event.packet();
-                Said::Event(time, source, event.cycles().unwrap(), event.class().id, packet.offset)
-            }
-            Item::Loss(loss) => {
-                assert!(piece.contains(loss.to), "{loss:?} is not in {piece:?}");
-                Said::Loss(loss)
-            }
+    fn map<'t>(&self, _: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> Vec<Said> {
+        let mut has_begun = false;
+        let said = events.filter_map(|item| {
+            Some(match item {
+                Item::Event { time, source, event } => {
+                    has_begun = true;
+                    assert!(piece.contains(time), "{time} is not in {piece:?}");
+                    let packet = event.packet();
+                    Said::Event(time, source, event.cycles().unwrap(), event.class().id, packet.offset)
+                }
+                Item::Loss(loss) => {
+                    assert!(piece.contains(loss.to), "{loss:?} is not in {piece:?}");
+                    Said::Loss(loss)
+                }
+                // Said again for each piece that it reaches into.
+                Item::LossBegin(begin) if !begin.is_in(piece.window()) => {
+                    assert!(!has_begun && begin.loss.to >= piece.from.time(), "{begin:?} in {piece:?}");
+                    return None;
+                }
+                Item::LossBegin(begin) => {
+                    has_begun = true;
+                    Said::LossBegin(begin)
+                }
+            })
         });
         said.collect()
     }
@@ -63,6 +77,7 @@ pub fn same_for_all_cuts(host: &Host<'_>) -> Part<Vec<Said>> {
         .map(|said| match said {
             Said::Event(time, ..) | Said::Gap(time, _) => *time,
             Said::Loss(loss) => loss.to,
+            Said::LossBegin(begin) => begin.at,
         })
         .collect();
     let every = times.len().div_ceil(40).max(1);

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
+use isochrone_hosts::{Host, Item};
 use isochrone_kernel::{Border, Chunk, Threads, Time};
-use isochrone_pipeline::{
-    Assembly, Cuts, Host, Item, Mapper as _, Part, Piece, Plan, Step, ToSpans, map_piece,
-};
+use isochrone_pipeline::{Assembly, Cuts, Mapper as _, Part, Piece, Plan, Step, ToSpans, map_piece};
 use isochrone_testkit::Random;
 
 use super::heard::{Both, Heard, Told};
@@ -29,7 +28,7 @@ pub fn map_steps(host: &Host<'_>, steps: &[Step]) -> Vec<Mapped> {
 /// The model of a piece that is missing.
 pub fn gap(host: &Host<'_>, from: Time, to: Time) -> Mapped {
     let piece = Piece { from: Border::At(from), to: Border::At(to) };
-    Part { piece, model: to_spans().gap(host, from, to), report: isochrone_pipeline::Report::default() }
+    Part { piece, model: to_spans().gap(host, from, to), report: isochrone_hosts::Report::default() }
 }
 
 pub fn whole(host: &Host<'_>) -> Mapped {
@@ -139,8 +138,9 @@ pub fn times(host: &Host<'_>) -> Vec<Time> {
     let time = |item| match item {
         Item::Event { time, .. } => time,
         Item::Loss(loss) => loss.to,
+        Item::LossBegin(begin) => begin.at,
     };
-    host.read(Piece::WHOLE).map(time).collect()
+    host.read(Piece::WHOLE.window()).map(time).collect()
 }
 
 /// Cuts at random: in time, at packets, at events, right behind them.

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use isochrone_pipeline::{Hosts, Plan};
+use isochrone_hosts::Hosts;
+use isochrone_pipeline::Plan;
 use isochrone_testkit::Random;
 
 use super::common::{call, map_merge_example, open, shared, shown};

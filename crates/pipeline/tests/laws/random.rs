@@ -1,6 +1,6 @@
 //! The law on random hosts: all generations of the tracer, words of both sizes and orders, losses, CPUs that are missing.
 
-use isochrone_pipeline::Hosts;
+use isochrone_hosts::Hosts;
 
 use super::common::open;
 use super::hosts::{kernel, seeds};

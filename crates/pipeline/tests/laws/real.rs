@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use isochrone_pipeline::Hosts;
+use isochrone_hosts::Hosts;
 use isochrone_testkit::Random;
 
 use super::common::{open, shared, unpacked};

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use isochrone_ctf::Trace;
-use isochrone_pipeline::{Cuts, Hosts};
+use isochrone_hosts::Hosts;
+use isochrone_pipeline::Cuts;
 use isochrone_testkit::Random;
 
 use super::common::open;

@@ -2,7 +2,8 @@
 //!
 //! A loss is told at its end, but a switch is missing before. Until then a CPU is thought to run a thread that runs elsewhere.
 
-use isochrone_pipeline::{Cuts, Hosts};
+use isochrone_hosts::Hosts;
+use isochrone_pipeline::Cuts;
 use isochrone_testkit::{Generation, KernelScript};
 
 use super::common::open;

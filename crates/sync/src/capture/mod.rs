@@ -19,8 +19,8 @@ use isochrone_ctf::{Diagnostic, Severity};
 use rayon::prelude::*;
 
 use crate::Progress;
-use crate::hosts::HostClock;
 use crate::input::Refused;
+use isochrone_hosts::clocks::{HostClock, tell_apart};
 use place::Observer;
 pub use place::{Place, Places, Taken};
 pub use reader::CaptureReader;
@@ -67,6 +67,21 @@ impl InputCapture {
     pub fn file_bytes(&self) -> u64 {
         std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
+}
+
+/// Adds a clock for each capture, named like its host. Where another clock has that name, the capture's is numbered. The
+/// result does not depend on the order of the captures.
+pub fn add_clocks(clocks: &mut Vec<HostClock>, captures: &[InputCapture]) {
+    let mut order: Vec<usize> = (0..captures.len()).collect();
+    order.sort_by_cached_key(|&index| (captures[index].host(), captures[index].path.clone()));
+    clocks.extend(order.into_iter().map(|index| HostClock::named(captures[index].host(), vec![index])));
+    tell_apart(clocks, |clock| &mut clock.host);
+    // Known by the same name throughout: that of the host may be the id of another clock.
+    for clock in clocks.iter_mut().filter(|clock| !clock.captures.is_empty()) {
+        clock.id.clone_from(&clock.host);
+    }
+    tell_apart(clocks, |clock| &mut clock.id);
+    clocks.sort_by(|a, b| a.host.cmp(&b.host));
 }
 
 /// Looks over captures, several at a time. Linear in their size; memory does not depend on it.

@@ -58,6 +58,13 @@ impl Flows {
         Self { by_key: HashMap::new(), losses, latest }
     }
 
+    /// Says that events of a host are missing between two raw times, ns, the latter of which no departure has come to.
+    pub(super) fn lose(&mut self, clock: usize, (begin, end): (i64, i64)) {
+        let (begins, ends) = &mut self.losses[clock];
+        begins.insert(begins.partition_point(|&known| known <= begin), begin);
+        ends.insert(ends.partition_point(|&known| known <= end), end);
+    }
+
     /// Marks a departure by what is known of the copies of it that may have left before. Departures of a host come in
     /// the order of time.
     pub(super) fn depart(&mut self, kept: &mut Kept) {

@@ -157,6 +157,13 @@ impl Matcher {
         (0..read.len()).map(|clock| self.alignment.raw(clock, until)).collect()
     }
 
+    /// Says that sightings of a clock may be missing between raw times that reading has just come to.
+    pub fn lose(&mut self, clock: usize, losses: &[(i64, i64)]) {
+        for &loss in losses {
+            self.flows.lose(clock, loss);
+        }
+    }
+
     /// Takes the sightings of a round, in any order, and gives out the messages that are certain. `read`: by clock, the raw
     /// time up to which all of its sightings have come, [`i64::MAX`] at its end. `O(n log n)` in the sightings of
     /// the window.

@@ -7,8 +7,8 @@ use isochrone_clock::{STEERED_PPM, Span, Steering};
 use super::decide::{Origin, decide, declared_changes};
 use super::evidence::StreamEvidence;
 use super::verdict::Verdict;
-use crate::hosts::HostClock;
 use crate::synchronize::{SyncError, find_host};
+use isochrone_hosts::clocks::HostClock;
 
 /// The greatest rate that can be named, ppm: that of a slew by `chronyd` at its start, and some more.
 const MAX_STEERED_PPM: u32 = 100_000;
@@ -68,6 +68,11 @@ impl Choices {
             }
         }
         Ok(Self(choices))
+    }
+
+    /// By clock: whether it is declared that nobody steers it.
+    pub(crate) fn declared_free(&self) -> Vec<bool> {
+        self.0.iter().map(|choice| *choice == Some(ClockChoice::Free)).collect()
     }
 
     /// What is assumed of a clock: what is declared, else what its traces show.

@@ -1,7 +1,7 @@
 //! What is assumed of a clock, with reasons, and what becomes of it: for hosts that share a clock, for the mathematics, for
 //! the artefact.
 
-use isochrone_clock::{Assumed, Assumptions, ClockError, Regime, STEERED_PPM, Span, Steering};
+use isochrone_clock::{Assumed, Assumptions, ClockError, Regime, Span, Steering};
 
 use crate::artefact::AssumptionEntry;
 
@@ -120,25 +120,9 @@ impl Verdict {
         &self.regimes[after.saturating_sub(1)]
     }
 
-    /// What was assumed over the span of a clock, for the artefact: `used` in the end, else as it was given. Rates of
-    /// constant clocks stay within ± `wander_ppm`.
-    pub(crate) fn entries(&self, span: Span, used: &[Assumed]) -> Vec<AssumptionEntry> {
-        match used {
-            [] => self.given(span).iter().map(|assumed| self.entry(assumed)).collect(),
-            used => used.iter().map(|assumed| self.entry(assumed)).collect(),
-        }
-    }
-
-    fn given(&self, span: Span) -> Vec<Assumed> {
-        let ends = self.regimes.iter().skip(1).map(|regime| regime.from).chain([i64::MAX]);
-        let spans = self.regimes.iter().zip(ends).enumerate().filter_map(|(index, (regime, end))| {
-            let begin = if index == 0 { span.begin } else { regime.from.max(span.begin) };
-            let (steering, ppm) = (regime.steering, f64::from(limit(regime.steering).unwrap_or_default()));
-            let end = end.min(span.end);
-            let is_seen = begin < end || (begin == end && span.begin == span.end);
-            is_seen.then_some(Assumed { raw: Span { begin, end }, steering, is_contradicted: false, ppm })
-        });
-        spans.collect()
+    /// What the bounds of a clock rest on in the end, for the artefact. Rates of constant clocks stay within ± `wander_ppm`.
+    pub(crate) fn entries(&self, used: &[Assumed]) -> Vec<AssumptionEntry> {
+        used.iter().map(|assumed| self.entry(assumed)).collect()
     }
 
     fn entry(&self, assumed: &Assumed) -> AssumptionEntry {
@@ -155,20 +139,13 @@ impl Verdict {
             raw_ns: (raw.begin, raw.end),
             kind: kind.to_owned(),
             // Where a clock was set or stopped there is no limit.
-            ppm: (is_contradicted || limit(steering).is_some()).then_some(ppm).filter(|ppm| ppm.is_finite()),
+            ppm: (is_contradicted || steering.limit_ppm().is_some())
+                .then_some(ppm)
+                .filter(|ppm| ppm.is_finite()),
             changes: (steering == Steering::Stepwise).then(changes),
             why: self.at(raw.begin).why.clone(),
             contradicted: is_contradicted,
         }
-    }
-}
-
-/// How far a rate may be from the usual one; `None` where it is constant.
-fn limit(steering: Steering) -> Option<u32> {
-    match steering {
-        Steering::Free | Steering::Stepwise => None,
-        Steering::Steered { ppm } => Some(ppm),
-        Steering::Unknown => Some(STEERED_PPM),
     }
 }
 
@@ -180,12 +157,13 @@ pub(super) fn rank(steering: Steering) -> (u32, u8) {
         Steering::Steered { .. } => 2,
         Steering::Unknown => 3,
     };
-    (limit(steering).unwrap_or_default(), kind)
+    (steering.limit_ppm().unwrap_or_default(), kind)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isochrone_clock::STEERED_PPM;
 
     const STEERED: Steering = Steering::Steered { ppm: STEERED_PPM };
 
@@ -213,19 +191,30 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_within_the_span_of_the_clock() {
+    fn entries_count_the_changes_within_them() {
         let of = verdict(
             &[(0, Steering::Free, "a"), (50, Steering::Stepwise, "b")],
             &[(50, 60), (70, 80), (95, 99)],
         );
-        let shown = |begin, end| -> Vec<_> {
-            let entries = of.entries(Span { begin, end }, &[]);
-            entries.into_iter().map(|entry| (entry.raw_ns, entry.kind, entry.changes)).collect()
+        let shown = |used: &[(i64, i64, Steering)]| -> Vec<_> {
+            let used: Vec<Assumed> = (used.iter())
+                .map(|&(begin, end, steering)| Assumed {
+                    raw: Span { begin, end },
+                    steering,
+                    is_contradicted: false,
+                    ppm: 0.0,
+                })
+                .collect();
+            of.entries(&used).into_iter().map(|entry| (entry.raw_ns, entry.kind, entry.changes)).collect()
         };
+        let (before, after) = ((-5, 50, Steering::Free), (50, 90, Steering::Stepwise));
         let (free, stepwise) = ("free".to_owned(), "stepwise".to_owned());
-        assert_eq!(shown(-5, 90), [((-5, 50), free.clone(), None), ((50, 90), stepwise.clone(), Some(2))]);
-        assert_eq!(shown(-5, 50), [((-5, 50), free, None)]);
-        assert_eq!(shown(60, 60), [((60, 60), stepwise, Some(1))]);
+        assert_eq!(
+            shown(&[before, after]),
+            [((-5, 50), free.clone(), None), ((50, 90), stepwise.clone(), Some(2))]
+        );
+        assert_eq!(shown(&[before]), [((-5, 50), free, None)]);
+        assert_eq!(shown(&[(60, 60, Steering::Stepwise)]), [((60, 60), stepwise, Some(1))]);
     }
 
     #[test]
@@ -233,7 +222,7 @@ mod tests {
         let of = verdict(&[(0, Steering::Free, "a")], &[]);
         let raw = Span { begin: 5, end: 9 };
         let used = Assumed { raw, steering: STEERED, is_contradicted: true, ppm: 83_400.0 };
-        let [entry] = &of.entries(Span { begin: 0, end: 9 }, &[used])[..] else { panic!() };
+        let [entry] = &of.entries(&[used])[..] else { panic!() };
         assert_eq!((entry.kind.as_str(), entry.ppm, entry.contradicted), ("steered", Some(83_400.0), true));
     }
 }

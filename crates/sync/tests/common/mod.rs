@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use isochrone_ctf::Trace;
+use isochrone_hosts::clocks;
 use isochrone_sync::matching::{Message, Summary};
 use isochrone_sync::record::Sighting;
-use isochrone_sync::{Inputs, Source, extract, hosts, match_sources};
+use isochrone_sync::{Inputs, Source, extract, match_sources};
 
 /// Where this part of the public data lies. Without it tests are skipped, loudly; with `ISOCHRONE_REQUIRE_SHARED` set it
 /// must be there.
@@ -62,7 +63,8 @@ pub fn messages(sightings: &[Sighting], unix_offsets: &[i64]) -> (Vec<Message>, 
     let mut sources: Vec<&mut dyn Source> =
         listed.iter_mut().map(|source| source as &mut dyn Source).collect();
     let mut messages = Vec::new();
-    let summary = match_sources(&mut sources, unix_offsets, &mut |message| messages.push(message));
+    let summary =
+        match_sources(&mut sources, unix_offsets, Vec::new(), &mut |message| messages.push(message));
     messages.sort_unstable();
     (messages, summary)
 }
@@ -71,7 +73,7 @@ pub fn messages(sightings: &[Sighting], unix_offsets: &[i64]) -> (Vec<Message>, 
 pub fn messages_of(arguments: &[PathBuf]) -> (Vec<String>, Vec<Message>, Summary) {
     let inputs = Inputs::open(arguments);
     let traces: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
-    let clocks = hosts::group(&traces);
+    let clocks = clocks::group(&traces);
     let mut stamped = Vec::new();
     for (number, clock) in clocks.iter().enumerate() {
         stamped.extend(clock.traces.iter().map(|&trace| (traces[trace], number)));

@@ -19,6 +19,8 @@ pub(super) struct Parser<'a> {
     lexer: Lexer<'a>,
     current: Token<'a>,
     nesting: usize,
+    /// Labels of enums so far.
+    labels: usize,
     notes: Vec<SyntaxError>,
 }
 
@@ -27,7 +29,7 @@ impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Result<Self, SyntaxError> {
         let mut lexer = Lexer::new(text);
         let current = lexer.next_token()?;
-        Ok(Self { lexer, current, nesting: 0, notes: Vec::new() })
+        Ok(Self { lexer, current, nesting: 0, labels: 0, notes: Vec::new() })
     }
 
     /// Parses everything up to the end of the text.

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::super::MAX_NESTING;
 use super::super::ast::{Assignment, Enum, Enumerator, Name, Path, Struct, Type, TypeKind, Value, Variant};
 use super::super::error::SyntaxError;
 use super::super::token::{Reserved, Symbol, TokenKind, reserved, shortened};
+use super::super::{MAX_LABELS, MAX_NESTING};
 use super::Parser;
 
 impl<'a> Parser<'a> {
@@ -144,6 +144,11 @@ impl<'a> Parser<'a> {
         let opening = self.advance()?;
         let mut enumerators = Vec::new();
         while !self.closes(opening)? {
+            self.labels += 1;
+            if self.labels > MAX_LABELS {
+                let message = format!("more than {MAX_LABELS} labels of enums");
+                return Err(SyntaxError::new(self.current.offset, message));
+            }
             enumerators.push(self.enumerator()?);
             if !self.at(Symbol::RightBrace) {
                 if self.current.kind == TokenKind::End {

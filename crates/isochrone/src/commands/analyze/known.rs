@@ -1,8 +1,8 @@
 //! A host as the tables of analyses need it: its model, and its time on the clock that was asked for.
 
 use isochrone_analysis::{Asked, Host, Who};
+use isochrone_hosts::Host as Traced;
 use isochrone_kernel::{BEGIN, Facts, Finished, ThreadId, Time};
-use isochrone_pipeline::Host as Traced;
 use isochrone_sync::apply::Clock;
 
 /// A host of which everything has been read.

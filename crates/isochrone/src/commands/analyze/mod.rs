@@ -2,13 +2,14 @@
 //! [`crate::render::tables`].
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 
 use anyhow::Context;
 use isochrone_analysis::{
     Asked, Calls, Filter, Interrupts, Kind, Options, Report, When, Window, csv, reports,
 };
-use isochrone_pipeline::{Cuts, Host, Hosts, Plan, ToSpans, map_merge};
+use isochrone_hosts::{Host, Hosts};
+use isochrone_pipeline::{Cuts, Plan, ToSpans, map_merge};
 use isochrone_sync::Inputs;
 use isochrone_sync::apply::{Clock, Clocks};
 use wildmatch::WildMatch;
@@ -17,10 +18,15 @@ use self::known::Known;
 use super::{choice, leave_out_captures, read_clocks};
 use crate::Ending;
 use crate::arguments::{Analyze, TableFormat};
+use crate::output::{self, tell};
 use crate::progress::Progress;
+use crate::render::plain::{Plain, plain};
 use crate::render::{complaints, figures, tables};
 
 mod known;
+
+/// Each thread has pieces of its own: more than machines have cores would only make pieces that cost more to merge than to read.
+const MOST_THREADS: usize = 256;
 
 /// Rows of a text's tables that are sorted by a figure.
 const TEXT_ROWS: usize = 10;
@@ -34,7 +40,8 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
     let kinds = &arguments.names.0;
     let grouped = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
     for &place in &grouped.left_out {
-        eprintln!("warning: {}: no clock stamps its events; left out", inputs.traces[place].path().display());
+        let path = Plain(inputs.traces[place].path().display());
+        tell!("warning: {path}: no clock stamps its events; left out");
         ending = Ending::Partly;
     }
     let chosen = select(&grouped, clocks.as_ref(), &arguments.hosts, &mut ending)?;
@@ -48,7 +55,7 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
     let mut known = Vec::with_capacity(chosen.len());
     for &(host, clock) in &chosen {
         let (there, missing) = analyse(arguments, kinds, &options, times.on(host, clock), host, clock, &bar)?;
-        ending = ending.max(tell_missing(&host.name, &missing, quiet));
+        ending = ending.max(tell_missing(host, &missing, quiet));
         known.push(there);
     }
     bar.finish();
@@ -94,16 +101,16 @@ fn analyse<'h>(
     host: &Host<'_>,
     clock: Option<&'h Clock>,
     bar: &Progress,
-) -> anyhow::Result<(Known<'h>, isochrone_pipeline::Report)> {
+) -> anyhow::Result<(Known<'h>, isochrone_hosts::Report)> {
     let threads = arguments.threads.or_else(|| std::thread::available_parallelism().ok());
-    let threads = threads.map_or(1, std::num::NonZeroUsize::get);
+    let threads = threads.map_or(1, std::num::NonZeroUsize::get).min(MOST_THREADS);
     let plan = match arguments.chunks {
         Some(chunks) => Plan::new(host, &Cuts::Times(chunks.get())),
         None => Plan::for_threads(host, threads),
     };
     let mapper = ToSpans::new(|| Asked::new(kinds, options, when)).lines(kinds.contains(&Kind::Syscalls));
     let part = map_merge(host, &plan, threads, &mapper, Some(&|bytes| bar.add(bytes)))
-        .with_context(|| format!("{}: the pieces of its trace do not fit", host.name))?;
+        .with_context(|| format!("{}: the pieces of its trace do not fit", plain(&host.name)))?;
     Ok((Known::new(host, clock, part.model.finish()), part.report))
 }
 
@@ -174,26 +181,15 @@ fn options(arguments: &Analyze) -> Options {
 
 /// Tells what could not be read of a host. Losses that the tracer recorded are notes; what this program could not read makes the
 /// work partial.
-fn tell_missing(host: &str, report: &isochrone_pipeline::Report, quiet: bool) -> Ending {
+fn tell_missing(host: &Host<'_>, report: &isochrone_hosts::Report, quiet: bool) -> Ending {
     const MOST: usize = 10;
     for diagnostic in report.diagnostics.iter().take(MOST) {
-        eprintln!("warning: {diagnostic}");
+        tell!("warning: {}", Plain(diagnostic));
     }
     if report.diagnostics.len() > MOST {
-        eprintln!("… and {} more of {host}", report.diagnostics.len() - MOST);
+        tell!("… and {} more of {}", report.diagnostics.len() - MOST, plain(&host.name));
     }
-    if !quiet {
-        for missing in &report.missing {
-            eprintln!("note: {missing}");
-        }
-        if report.lost_events > 0 || report.lost_packets > 0 {
-            eprintln!(
-                "note: {host}: {} and {} were lost: what happened meanwhile is unknown",
-                figures::plural(report.lost_events, "event"),
-                figures::plural(report.lost_packets, "packet"),
-            );
-        }
-    }
+    complaints::of_host(host, quiet);
     Ending::partly_if(report.broken_packets > 0)
 }
 
@@ -210,42 +206,43 @@ fn print(
             reports.iter().flat_map(|report| &report.tables).map(|table| table.name).collect();
         anyhow::ensure!(known.contains(&name), "no table is called `{name}`; there are {}", known.join(", "));
     }
-    let mut stdout = BufWriter::new(io::stdout().lock());
-    match arguments.format {
-        TableFormat::Text => {
-            for (index, report) in reports.iter().enumerate() {
-                if index > 0 {
+    output::print(|stdout| {
+        match arguments.format {
+            TableFormat::Text => {
+                for (index, report) in reports.iter().enumerate() {
+                    if index > 0 {
+                        writeln!(stdout)?;
+                    }
+                    tables::print(report, name, at, hosts, stdout)?;
+                }
+            }
+            TableFormat::Csv => {
+                let all = reports.iter().flat_map(|report| &report.tables);
+                match name {
+                    Some(name) => all
+                        .filter(|table| table.name == name)
+                        .try_for_each(|table| csv::write(table, stdout))?,
+                    None => csv::write_all(all, stdout)?,
+                }
+            }
+            TableFormat::Json => {
+                for report in reports {
+                    let mut report = report.clone();
+                    report.tables.retain(|table| name.is_none_or(|name| table.name == name));
+                    serde_json::to_writer(&mut *stdout, &report)?;
                     writeln!(stdout)?;
                 }
-                tables::print(report, name, at, hosts, &mut stdout)?;
             }
         }
-        TableFormat::Csv => {
-            let all = reports.iter().flat_map(|report| &report.tables);
-            match name {
-                Some(name) => all
-                    .filter(|table| table.name == name)
-                    .try_for_each(|table| csv::write(table, &mut stdout))?,
-                None => csv::write_all(all, &mut stdout)?,
-            }
-        }
-        TableFormat::Json => {
-            for report in reports {
-                let mut report = report.clone();
-                report.tables.retain(|table| name.is_none_or(|name| table.name == name));
-                serde_json::to_writer(&mut stdout, &report)?;
-                writeln!(stdout)?;
-            }
-        }
-    }
-    stdout.flush()?;
+        Ok(())
+    })?;
     if !quiet && arguments.format != TableFormat::Json {
         let mut told = BTreeSet::new();
         for note in reports.iter().flat_map(|report| &report.notes) {
             if told.insert(note) {
-                eprintln!(
+                tell!(
                     "note: {}",
-                    note.shown(|ns| figures::duration(i64::try_from(ns).unwrap_or(i64::MAX)))
+                    Plain(note.shown(|ns| figures::duration(i64::try_from(ns).unwrap_or(i64::MAX))))
                 );
             }
         }

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use isochrone_sync::{CaptureFacts, InputCapture};
 use serde::Serialize;
 
-use super::text::{duration, line, plain};
+use super::text::{duration, line};
+use crate::render::plain::plain;
 use crate::render::{figures, time};
 
 /// One capture. What is not known is `None`.

@@ -6,18 +6,21 @@ use std::collections::{BTreeMap, HashSet};
 
 use isochrone_ctf::schema::{ClockClass, EnvironmentValue};
 use isochrone_ctf::{Loss, Lost, Trace};
+use isochrone_hosts::clocks;
 use isochrone_sync::record::Direction;
 use isochrone_sync::traffic::packet_events;
-use isochrone_sync::{InputTrace, StreamFacts, Tally, TraceFacts, hosts};
+use isochrone_sync::{InputTrace, StreamFacts, Tally, TraceFacts};
 use serde::{Serialize, Serializer};
 
 use super::captured::CaptureInfo;
+use super::coverage::HostInfo;
 
 /// All traces and captures.
 #[derive(Debug, Serialize)]
 pub(crate) struct Document<'t> {
     pub(crate) traces: Vec<TraceInfo<'t>>,
     pub(crate) captures: Vec<CaptureInfo>,
+    pub(crate) hosts: Vec<HostInfo>,
 }
 
 /// One trace. What is not known is `None`.
@@ -161,7 +164,7 @@ impl<'t> TraceInfo<'t> {
             .collect();
         Self {
             path: input.path().display().to_string(),
-            host: hosts::hostname(trace),
+            host: clocks::hostname(trace),
             domain: schema.environment_text("domain"),
             ctf_version: format!("{}.{}", schema.version.0, schema.version.1),
             uuid: schema.uuid.map(|uuid| uuid.to_string()),

@@ -7,7 +7,9 @@ use std::io::{self, Write};
 
 use super::summary::{ClockInfo, Gap, Gaps, Kind, Setting, StreamInfo, TraceInfo};
 use crate::render::figures::{self, plural};
-use crate::render::{table, time};
+use crate::render::plain::plain;
+use crate::render::table::Table;
+use crate::render::time;
 
 /// Entries of the environment that are shown beyond those that have their place.
 const MAX_SETTINGS: usize = 12;
@@ -67,15 +69,6 @@ pub(crate) fn print(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()
 /// A line of the head.
 pub(super) fn line(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {label:<12} {text}")
-}
-
-/// Text of a trace, which may hold anything, on one line of a terminal.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    Cow::Owned(text.chars().map(shown).collect())
 }
 
 /// The tracer, what it ran on, and what else its environment says.
@@ -216,14 +209,13 @@ fn streams(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     ];
     let columns: Vec<_> = columns.iter().filter(|(_, told, _)| *told).collect();
     let header: Vec<&str> = ["stream"].into_iter().chain(columns.iter().map(|(name, ..)| *name)).collect();
-    let mut table = table::new(&header);
+    let mut table = Table::new(&header).right_from(1);
     for stream in all.iter().take(MAX_STREAMS) {
         let file = plain(stream.file).into_owned();
         table.add_row([file].into_iter().chain(columns.iter().map(|(_, _, show)| show(stream))));
     }
-    table::right_from(&mut table, 1);
     writeln!(out)?;
-    table::indented(&table, out)?;
+    table.print_indented(out)?;
     line_of_more(all.len(), MAX_STREAMS, "streams", out)
 }
 
@@ -244,7 +236,8 @@ fn worst(gaps: Gaps<'_>, kind: Kind) -> Vec<Gap<'_>> {
 fn gaps(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     let mut shown = worst(info.losses, Kind::Packets);
     shown.extend(worst(info.losses, Kind::Events));
-    let mut table = table::new(&["worst losses in", "lost", "at packet", "from", "until", "within"]);
+    let mut table =
+        Table::new(&["worst losses in", "lost", "at packet", "from", "until", "within"]).right_from(1);
     for gap in &shown {
         let lost = match gap.kind {
             Kind::Events => plural(gap.count, "event"),
@@ -263,15 +256,14 @@ fn gaps(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
             length.unwrap_or_else(|| "?".to_owned()),
         ]);
     }
-    table::right_from(&mut table, 1);
     writeln!(out)?;
-    table::indented(&table, out)?;
+    table.print_indented(out)?;
     line_of_more(info.losses.len(), shown.len(), "gaps", out)
 }
 
 fn event_classes(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     let bytes = info.event_classes.iter().map(|class| class.bytes).sum();
-    let mut table = table::new(&["events of class", "count", "share", "bytes", "share"]);
+    let mut table = Table::new(&["events of class", "count", "share", "bytes", "share"]).right_from(1);
     for class in info.event_classes.iter().take(MAX_CLASSES) {
         table.add_row([
             class.name.map_or_else(|| format!("(unnamed, id {})", class.id), |name| plain(name).into_owned()),
@@ -281,8 +273,7 @@ fn event_classes(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
             figures::share(class.bytes, bytes),
         ]);
     }
-    table::right_from(&mut table, 1);
     writeln!(out)?;
-    table::indented(&table, out)?;
+    table.print_indented(out)?;
     line_of_more(info.event_classes.len(), MAX_CLASSES, "classes", out)
 }

@@ -104,7 +104,7 @@ impl Machine {
     /// A descriptor that a call has just made.
     #[inline]
     pub(super) fn new_file(&self, thread: ThreadId, at: Time, call: Opener, kind: FileKind) -> Open {
-        Open::new(thread, at, OpenedBy::Call(call), kind, self.losses)
+        Open::new(thread, at, OpenedBy::Call(call), kind, self.losses_at(at))
     }
 
     /// Puts a descriptor in its place. If there was one, nobody saw it being closed.

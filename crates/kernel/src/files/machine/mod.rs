@@ -34,8 +34,12 @@ pub(super) struct Machine {
     processes: Keyed<i32, TableKey>,
     /// The table that the dump calls so. It may be gone.
     dumped: Keyed<u64, TableKey>,
-    /// How many losses there have been.
+    /// How many losses have begun, and how many have ended, together.
     losses: u64,
+    /// When those began that have begun since the last one ended.
+    begun: Vec<Time>,
+    /// Something may be missing until this time.
+    missing_until: Option<Time>,
 }
 
 impl Machine {
@@ -67,7 +71,7 @@ impl Machine {
                     return;
                 }
                 let kind = FileKind::of_name(name, flags & open_flag::DIRECTORY != 0);
-                let losses = self.losses;
+                let losses = self.losses_at(at);
                 let file = self.tables.at_mut(place).files.or_insert_with(fd, || Open {
                     opened_by: OpenedBy::Dump,
                     thread: match owner {
@@ -79,7 +83,15 @@ impl Machine {
                 });
                 file.learn(name, kind);
             }
-            FileOp::Lost { .. } => self.losses += 1,
+            FileOp::LossBegins { at, to } => {
+                self.losses += 1;
+                self.begun.push(at);
+                self.missing_until = self.missing_until.max(Some(to));
+            }
+            FileOp::Lost { .. } => {
+                self.losses += 1;
+                self.begun.clear();
+            }
         }
     }
 
@@ -96,7 +108,7 @@ impl Machine {
     #[inline]
     pub(super) fn use_once(&mut self, one: OneUse) {
         let OneUse { thread, at, fd, did } = one;
-        let losses = self.losses;
+        let losses = self.losses_at(at);
         let table = self.table(thread);
         if let Some(file) = table.files.get_mut(&fd) {
             file.count_one(thread, at, did);
@@ -122,20 +134,17 @@ impl Machine {
             let first = sitting.entry(self.tables.key(place)).or_insert(thread);
             *first = thread.min(*first);
         }
+        // A loss that begins after the end of the trace hides nothing.
+        let losses = self.losses - self.begun.iter().filter(|&&begin| begin > end).count() as u64;
         for (key, table) in self.tables.into_sorted() {
-            let end = End {
-                at: end,
-                by: ClosedBy::TraceEnd,
-                closer: sitting.get(&key).copied(),
-                losses: self.losses,
-            };
+            let end = End { at: end, by: ClosedBy::TraceEnd, closer: sitting.get(&key).copied(), losses };
             table.end(end, spans);
         }
     }
 
     /// A descriptor of a thread: it is there if somebody uses it.
     fn file(&mut self, thread: ThreadId, fd: i32, at: Time) -> Option<&mut Open> {
-        let losses = self.losses;
+        let losses = self.losses_at(at);
         let table = self.table(thread);
         (fd >= 0).then(|| table.files.or_insert_with(fd, || Open::sighted(at, losses)))
     }
@@ -145,6 +154,13 @@ impl Machine {
     fn table(&mut self, thread: ThreadId) -> &mut Table {
         let place = self.seat(thread);
         self.tables.at_mut(place)
+    }
+
+    /// How many losses had begun or ended for certain at an instant, by what is opened then: what is opened while something
+    /// is missing is as doubtful as what was opened before.
+    #[inline]
+    fn losses_at(&self, at: Time) -> u64 {
+        self.losses - u64::from(self.missing_until.is_some_and(|until| at < until))
     }
 
     /// How a descriptor ends now.

@@ -285,6 +285,30 @@ fn losses_leave_doubts() {
         vec![opened(10, 1, "/x", 3), lost, opened(10, 6, "/y", 4), closed(10, 8, 3)],
         &["? 10 fd 3 [1 8] close /x", "10 fd 4 [6 1000) end /y"],
     );
+    // What is opened and closed while events are missing may be two files.
+    let begins = |at, to| FileOp::LossBegins { at, to };
+    check(
+        vec![
+            opened(10, 1, "/x", 3),
+            opened(10, 2, "/w", 5),
+            closed(10, 3, 5),
+            begins(4, 9),
+            opened(10, 5, "/y", 4),
+            closed(10, 7, 3),
+            closed(10, 8, 4),
+            FileOp::Lost { at: 9 },
+            opened(10, 9, "/z", 6),
+        ],
+        &[
+            "10 fd 5 [2 3] close /w",
+            "10 fd 6 [9 1000) end /z",
+            "? 10 fd 3 [1 7] close /x",
+            "? 10 fd 4 [5 8] close /y",
+        ],
+    );
+    // A stream that ends after the last event hides nothing.
+    check(vec![opened(10, 1, "/x", 3), begins(1001, Time::MAX)], &["10 fd 3 [1 1000) end /x"]);
+    check(vec![opened(10, 1, "/x", 3), begins(999, Time::MAX)], &["? 10 fd 3 [1 1000) end /x"]);
 }
 
 #[test]

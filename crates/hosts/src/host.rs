@@ -3,18 +3,18 @@
 //! Which traces share a clock is known to `isochrone-sync`. Here their streams become [`Source`]s in a fixed order, the
 //! same stream of all chunks of a rotated session one after the other, and what they lack is found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_ctf::Trace;
-use isochrone_kernel::Time;
-use isochrone_sync::hosts;
+use crate::absent;
+use crate::clocks::{self, HostClock};
+use crate::window::Time;
+use isochrone_ctf::{MissingFile, Trace};
 
-use crate::border::Piece;
 use crate::context::Context;
-use crate::coverage::{self, Cover, Gap};
-use crate::losses::{Extent, Lacking, Loss, Series, of_series};
+use crate::coverage::{self, Cover, Edges, Gap};
+use crate::losses::{Extent, Lacking, Loss, LossBegin, Series, of_series};
 use crate::rotation::{self, Archive};
-use crate::source::Source;
+use crate::source::{Scale, Source};
 
 /// The traces of one clock: the kernel's and those of user space, all chunks of rotated sessions.
 #[derive(Debug)]
@@ -32,6 +32,9 @@ pub struct Host<'t> {
     traces: Vec<&'t Trace>,
     sources: Vec<Source<'t>>,
     losses: Vec<Loss>,
+    uncovered: Vec<Loss>,
+    absent_cpus: Vec<u32>,
+    begins: Vec<LossBegin>,
     gaps: Vec<Gap>,
     archives: Vec<Archive>,
     extent: Option<(Time, Time)>,
@@ -51,13 +54,24 @@ impl<'t> Hosts<'t> {
     /// that it tells.
     pub fn group(traces: impl IntoIterator<Item = &'t Trace>) -> Self {
         let traces: Vec<&Trace> = traces.into_iter().collect();
-        let clocks = hosts::group(&traces);
-        let hosts: Vec<Host<'_>> = clocks.into_iter().map(|clock| Host::new(clock, &traces)).collect();
+        let clocks = clocks::group(&traces);
+        let hosts: Vec<Host<'_>> = clocks.iter().map(|clock| Host::new(clock, &traces)).collect();
         let used: Vec<usize> = hosts.iter().flat_map(|host| &host.places).copied().collect();
         let left_out = (0..traces.len()).filter(|place| !used.contains(place)).collect();
         Self { hosts, left_out }
     }
 }
+
+/// A stream of the kernel that an index tells of, and of which nothing is there.
+#[derive(Debug, Clone, Copy)]
+struct MissingStream {
+    cpu: u32,
+    from: Time,
+    to: Time,
+}
+
+/// A channel: whether of user space, session, class of its streams.
+type ChannelKey<'k> = (bool, &'k str, u64);
 
 /// What the same stream of all chunks of a session has in common. The kernel's come first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +85,8 @@ struct StreamKey {
 }
 
 impl<'t> Host<'t> {
-    fn new(clock: hosts::HostClock, all: &[&'t Trace]) -> Self {
+    /// The host of a clock, whose traces are at their places among `all`. `O(n log n)` in their packets.
+    pub fn new(clock: &HostClock, all: &[&'t Trace]) -> Self {
         let traces: Vec<&Trace> = clock.traces.iter().map(|&place| all[place]).collect();
         let (mut ranks, mut sessions) = (Vec::new(), BTreeMap::<String, usize>::new());
         let mut keyed = Vec::new();
@@ -112,29 +127,61 @@ impl<'t> Host<'t> {
             false => Vec::new(),
         };
         let mut host = Self {
-            id: clock.id,
-            name: clock.host,
-            hostnames: clock.hostnames,
+            id: clock.id.clone(),
+            name: clock.host.clone(),
+            hostnames: clock.hostnames.clone(),
             offset_ns: clock.offset_ns,
-            places: clock.traces,
+            places: clock.traces.clone(),
             traces,
             extent: extent(&sources),
             sources,
             losses: Vec::new(),
+            uncovered: Vec::new(),
+            absent_cpus: Vec::new(),
+            begins: Vec::new(),
             gaps: Vec::new(),
             archives,
         };
-        host.find_losses(&series, &ranks);
+        let missing = host.missing_streams(&series);
+        host.find_losses(&series, &ranks, &missing);
+        let numbers = missing.iter().map(|stream| stream.cpu);
+        host.absent_cpus = absent::cpus(&host.sources, numbers, host.is_full());
         host
     }
 
-    fn find_losses(&mut self, series: &[(StreamKey, Vec<usize>)], ranks: &[usize]) {
+    /// Streams of the kernel that only an index tells of, in all chunks.
+    fn missing_streams(&self, series: &[(StreamKey, Vec<usize>)]) -> Vec<MissingStream> {
+        let known: BTreeSet<(&str, u64, Option<u64>)> =
+            series.iter().map(|(key, _)| (key.session.as_str(), key.class, key.id)).collect();
+        let mut missing = Vec::new();
+        for trace in self.traces.iter().filter(|trace| clocks::is_of_kernel(trace)) {
+            let session = session_name(trace);
+            let Some(clock) = trace.schema().single_clock() else { continue };
+            let scale = Scale::new(clock);
+            let is_alone =
+                |file: &&MissingFile| !known.contains(&(session.as_str(), file.stream_class, file.stream_id));
+            for file in trace.missing_files().iter().filter(is_alone) {
+                // LTTng numbers the streams of a kernel's channel by CPU.
+                let Some(cpu) = file.stream_id.and_then(|id| u32::try_from(id).ok()) else { continue };
+                missing.push(MissingStream { cpu, from: scale.time(file.begin), to: scale.time(file.end) });
+            }
+        }
+        missing
+    }
+
+    fn find_losses(
+        &mut self,
+        series: &[(StreamKey, Vec<usize>)],
+        ranks: &[usize],
+        missing: &[MissingStream],
+    ) {
         let Some((begin, end)) = self.extent else { return };
         for source in &mut self.sources {
             source.host_end = end;
         }
         let sessions = self.ranks_with_packets(series, ranks);
-        let (mut losses, mut covers) = (Vec::new(), Vec::new());
+        let (mut losses, mut covers, mut discards) = (Vec::new(), Vec::new(), Vec::new());
+        let mut channels: BTreeMap<ChannelKey<'_>, Vec<Edges>> = BTreeMap::new();
         for (key, members) in series {
             let part = |&number: &usize| {
                 let source = &self.sources[number];
@@ -144,15 +191,34 @@ impl<'t> Host<'t> {
             let of_session = sessions.get(key.session.as_str()).copied().unwrap_or_default();
             let is_quiet = self.has_quiet_chunk(key, members);
             let found = of_series(&Series { parts, ranks: of_session, is_quiet }, Extent { begin, end });
+            let channel = (key.is_user_space, key.session.as_str(), key.class);
+            if let Some(edges) = self.edges(members, &found.losses) {
+                channels.entry(channel).or_default().push(edges);
+            }
             losses.extend(found.losses);
+            discards.extend(found.discards);
             let chunks = members.iter().filter_map(|&number| {
                 let source = &self.sources[number];
                 Some((source.begin()?, source.end().unwrap_or(end)))
             });
             covers.push(Cover { chunks: chunks.collect(), holes: found.holes });
         }
+        // Another channel has the CPU.
+        for &MissingStream { cpu, from, to } in missing {
+            let of_cpu = |source: &Source<'_>| source.is_kernel && source.cpu == Some(cpu);
+            if let Some(source) = self.sources.iter().position(of_cpu) {
+                losses.push(Loss { from, to: to.max(from), source, what: Lacking::All });
+            }
+        }
         self.gaps = coverage::gaps(&covers);
         self.losses = coverage::without_gaps(&losses, &self.gaps);
+        self.uncovered = channels.values().flat_map(|edges| coverage::uncovered(edges, begin)).collect();
+        self.uncovered.sort_unstable();
+        for (number, packet, loss) in discards {
+            self.sources[number].discards.push((packet, loss));
+        }
+        self.sources.iter_mut().for_each(|source| source.discards.sort_unstable());
+        self.begins = self.loss_begins(begin);
         for gap in &self.gaps {
             for source in &mut self.sources {
                 match source.begin() {
@@ -161,6 +227,35 @@ impl<'t> Host<'t> {
                 }
             }
         }
+    }
+
+    /// Where the losses begin, as far as that is known before reading.
+    fn loss_begins(&self, begin: Time) -> Vec<LossBegin> {
+        let is_found_late = |loss: &Loss| {
+            let discards = &self.sources[loss.source].discards;
+            matches!(loss.what, Lacking::Events(_)) && discards.iter().any(|(_, other)| other.to == loss.to)
+        };
+        let losses = self.losses.iter().filter(|loss| !is_found_late(loss)).chain(&self.uncovered);
+        let mut begins: Vec<LossBegin> = losses.map(|&loss| LossBegin::new(loss, begin)).collect();
+        begins.sort_unstable();
+        begins
+    }
+
+    /// Where a series begins and ends; `None` where its packets do not say.
+    fn edges(&self, members: &[usize], losses: &[Loss]) -> Option<Edges> {
+        let full = |number: &&usize| !self.sources[**number].packets.is_empty();
+        let (&first, &last) = (members.iter().find(full)?, members.iter().rfind(full)?);
+        let lost = |from_begin: bool| {
+            let edge =
+                move |loss: &&Loss| if from_begin { loss.source == first } else { loss.source == last };
+            losses.iter().filter(edge).filter(|loss| loss.what != Lacking::Rest)
+        };
+        let begin = self.sources[first].begin()?;
+        // What is lost before the first packet or after the last one is a loss already.
+        let begin = lost(true).filter(|loss| loss.to <= begin).map(|loss| loss.from).fold(begin, Time::min);
+        let end = self.sources[last].end();
+        let end = end.map(|end| lost(false).map(|loss| loss.to).fold(end, Time::max));
+        Some(Edges { first, last, begin, end })
     }
 
     /// By session: ranks of the first and the last trace that have packets which no other one has.
@@ -191,6 +286,13 @@ impl<'t> Host<'t> {
         })
     }
 
+    /// Where reading begins in streams of its traces, by place of the trace and number of the stream, if that is not their first
+    /// packet: a snapshot of a buffer holds what the one before held.
+    pub fn first_packets(&self) -> impl Iterator<Item = ((usize, usize), usize)> + '_ {
+        let later = self.sources.iter().filter(|source| source.first_packet() > 0);
+        later.map(|source| ((self.places[source.trace_number], source.stream), source.first_packet()))
+    }
+
     /// Its traces, the earliest first.
     pub fn traces(&self) -> &[&'t Trace] {
         &self.traces
@@ -204,6 +306,33 @@ impl<'t> Host<'t> {
     /// What the traces say that they lack, by the times at which it is told. What a gap holds is not in it.
     pub fn losses(&self) -> &[Loss] {
         &self.losses
+    }
+
+    /// Where streams begin later or end earlier than others of their channel, in the order of time. A stream that ends early
+    /// does so until [`Time::MAX`].
+    pub fn uncovered(&self) -> &[Loss] {
+        &self.uncovered
+    }
+
+    /// CPUs of which nothing is there, as far as names of files and the first events of other CPUs tell; in order.
+    pub fn absent_cpus(&self) -> &[u32] {
+        &self.absent_cpus
+    }
+
+    /// Whether all files of the kernel's streams hold packets.
+    fn is_full(&self) -> bool {
+        let is_full = |trace: &&Trace| {
+            let packets = trace.streams().iter().flat_map(|stream| &stream.packets);
+            let full: BTreeSet<&str> = packets.map(|packet| trace.packet_file_name(packet)).collect();
+            trace.file_names().all(|name| full.contains(name))
+        };
+        self.traces.iter().filter(|trace| clocks::is_of_kernel(trace)).all(is_full)
+    }
+
+    /// Where losses begin, in that order, as far as it is known before reading: after the last event of a packet LTTng may
+    /// have discarded some, and packets may break.
+    pub(crate) fn begins(&self) -> &[LossBegin] {
+        &self.begins
     }
 
     /// Times from which everything is missing.
@@ -229,25 +358,6 @@ impl<'t> Host<'t> {
     /// Bytes of all packets.
     pub fn bytes(&self) -> u64 {
         self.sources.iter().map(Source::bytes).sum()
-    }
-
-    /// Says that a piece is that of a missing chunk.
-    pub(crate) fn missing_chunk(&self, piece: Piece) -> Option<String> {
-        let gap = self.gaps.iter().find(|gap| gap.piece() == piece)?;
-        let (from, to) = (gap.from, gap.to);
-        Some(format!("{}: a chunk is missing: nothing is known from {from} to {to} ns", self.name))
-    }
-
-    /// Says that a stream of a chunk is missing altogether, if that is what a loss means. What goes on behind a gap has been
-    /// told with the gap.
-    pub(crate) fn missing_stream(&self, loss: &Loss) -> Option<String> {
-        let Loss { from, to, .. } = *loss;
-        if loss.what != Lacking::All || self.gaps.iter().any(|gap| gap.to == from) {
-            return None;
-        }
-        let source = self.sources.get(loss.source)?;
-        let file = &source.trace.streams()[source.stream].file;
-        Some(format!("{}: the stream {file} of a chunk is missing, from {from} to {to} ns", self.name))
     }
 }
 

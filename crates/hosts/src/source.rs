@@ -2,16 +2,17 @@
 
 use std::ops::Range;
 
+use crate::window::Time;
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Packet, Trace};
-use isochrone_kernel::Time;
 
 use crate::context::Context;
+use crate::losses::Loss;
 
 /// Events of some tracers lie a few µs outside of what their packet says of itself (LTTng before 2.11 stamps the end of a
 /// packet before its last events). Packets are looked through for a cut that is nearer to them than this, ns. Events that are
 /// later than that come at this time: so a cut never has to look further, and the order of events is that of the whole.
-const SLACK: Time = 100_000;
+pub(crate) const SLACK: Time = 100_000;
 
 /// A stream of a trace of a host.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct Source<'t> {
     pub(crate) packets: Range<usize>,
     /// Earlier times count as this one: those behind a chunk that is missing.
     pub(crate) floor: Time,
+    /// Packets after whose last event the tracer discarded some, and that loss; by packet.
+    pub(crate) discards: Vec<(usize, Loss)>,
     /// When the host ends, as all of its packets say.
     pub(crate) host_end: Time,
     scale: Scale<'t>,
@@ -101,6 +104,7 @@ impl<'t> Source<'t> {
             is_kernel,
             packets,
             floor,
+            discards: Vec::new(),
             host_end: Time::MAX,
             scale,
             marks,
@@ -133,6 +137,12 @@ impl<'t> Source<'t> {
         end.map_or(self.host_end, |end| self.scale.time(end))
     }
 
+    /// The loss of events that the tracer discarded after the last event of a packet.
+    pub(crate) fn discarded_after(&self, packet: usize) -> Option<Loss> {
+        let at = self.discards.binary_search_by_key(&packet, |&(packet, _)| packet).ok()?;
+        self.discards.get(at).map(|&(_, loss)| loss)
+    }
+
     /// No event of a packet counts as later than this.
     pub(crate) fn latest_of(&self, packet: usize) -> Time {
         self.marks.get(packet).map_or(Time::MAX, |mark| mark.latest)
@@ -157,6 +167,12 @@ impl<'t> Source<'t> {
         }
     }
 
+    /// The first packet of the trace's stream that is read: an earlier chunk may have those before it, too (snapshots of a
+    /// buffer hold what the one before held).
+    pub fn first_packet(&self) -> usize {
+        self.packets.start
+    }
+
     /// When the source begins, as its first packet says.
     pub fn begin(&self) -> Option<Time> {
         self.begin_of(self.packets.start)
@@ -177,8 +193,13 @@ impl<'t> Source<'t> {
         self.marks.get(packet).map_or(self.bytes, |mark| mark.bytes_before)
     }
 
+    /// When its packets begin, as far as they say so.
+    pub fn packet_begins(&self) -> impl Iterator<Item = Time> + '_ {
+        self.packets.clone().filter_map(|packet| self.begin_of(packet))
+    }
+
     /// Bytes of what lies before a time, as if events were spread evenly in each packet. Logarithmic.
-    pub(crate) fn bytes_before(&self, time: Time) -> u64 {
+    pub fn bytes_before(&self, time: Time) -> u64 {
         let packets = &self.trace.streams()[self.stream].packets[self.packets.clone()];
         let begun = packets.partition_point(|p| p.begin().is_none_or(|begin| self.scale.time(begin) < time));
         let before =

@@ -1,13 +1,13 @@
 //! What the traces of a host lack: events that were discarded, packets that never came, packets that cannot be decoded.
 //!
 //! `isochrone-ctf` tells the losses within a trace; here those between the chunks of a rotated session are added.
-//! [`crate::coverage`] finds out where nothing is left of a host.
+//! [`crate::coverage`] finds out where nothing is left of a host, and which streams begin late or end early.
 
-use isochrone_ctf::{Lost, Packet};
-use isochrone_kernel::Time;
+use crate::window::{Time, Window};
+use isochrone_ctf::{Lost, Packet, Trace};
 
 use crate::context::Context;
-use crate::source::Source;
+use crate::source::{SLACK, Source};
 
 /// A time in which events of a stream are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,36 @@ pub struct Loss {
     pub what: Lacking,
 }
 
+/// Where a loss begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LossBegin {
+    /// The first instant at which events may be missing, raw ns: all events before it are there.
+    pub at: Time,
+    /// What begins there.
+    pub loss: Loss,
+}
+
+impl LossBegin {
+    /// Whether it begins in a window: whether the last instant before it, at which nothing is missing, lies there. So it does not
+    /// depend on what a window cuts off whether a loss begins in it.
+    pub fn is_in(&self, window: Window) -> bool {
+        window.contains(self.at.saturating_sub(1))
+    }
+
+    /// Whether it begins before a window and reaches into it.
+    pub fn reaches_into(&self, window: Window) -> bool {
+        self.at <= window.from && self.loss.to >= window.from
+    }
+
+    /// Of a loss of a host that begins at `begin`, known before reading.
+    pub(crate) fn new(loss: Loss, begin: Time) -> Self {
+        // Before all events, whatever their packets say.
+        let first = begin.saturating_sub(2 * SLACK);
+        let at = if loss.from <= begin { first } else { loss.from.saturating_add(1) };
+        Self { at, loss }
+    }
+}
+
 /// What is missing from a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lacking {
@@ -31,8 +61,19 @@ pub enum Lacking {
     Packets(u64),
     /// The rest of a packet that cannot be decoded.
     Rest,
-    /// Everything: nobody has the stream.
+    /// Everything: the file of the stream is not there.
     All,
+    /// The stream begins later than others of its channel: of what its CPU did before, nothing was recorded or kept.
+    NotBegun,
+    /// The stream ends earlier than others of its channel.
+    Over,
+}
+
+impl Lacking {
+    /// Whether something was recorded, or should have been, that is not there.
+    pub fn is_loss(self) -> bool {
+        !matches!(self, Self::NotBegun | Self::Over)
+    }
 }
 
 /// A stream of a host through all chunks that have it.
@@ -57,14 +98,35 @@ pub(crate) struct Extent {
 #[derive(Debug, Default)]
 pub(crate) struct SeriesLosses {
     pub(crate) losses: Vec<Loss>,
+    /// Events that LTTng discarded: source, packet that counts them, loss. They were discarded after the last event of that
+    /// packet: LTTng counts when it has no room for the packet after it, and ends the packet when there is room again.
+    pub(crate) discards: Vec<(usize, usize, Loss)>,
     /// Times between chunks that hold packets which are not there.
     pub(crate) holes: Vec<(Time, Time)>,
+}
+
+impl SeriesLosses {
+    /// Adds a loss that a packet of a source shows.
+    fn add(&mut self, loss: Loss, source: &Source<'_>, packet: usize) {
+        self.losses.push(loss);
+        if let Lacking::Events(_) = loss.what
+            && is_of_lttng(source.trace)
+        {
+            self.discards.push((loss.source, packet, loss));
+        }
+    }
+}
+
+/// Whether one of LTTng's tracers wrote a trace.
+fn is_of_lttng(trace: &Trace) -> bool {
+    trace.schema().environment_text("tracer_name").is_some_and(|name| name.starts_with("lttng"))
 }
 
 /// The losses of a series. What has no begin began with the host, what has no end lasts as long as it.
 pub(crate) fn of_series(series: &Series<'_, '_>, extent: Extent) -> SeriesLosses {
     let mut found = SeriesLosses::default();
     let mut before: Option<(usize, &Source<'_>, Context)> = None;
+    let last_part = series.parts.iter().rfind(|part| !part.2.packets.is_empty()).map(|part| part.0);
     for &(number, rank, source) in &series.parts {
         if source.packets.is_empty() {
             continue;
@@ -73,8 +135,10 @@ pub(crate) fn of_series(series: &Series<'_, '_>, extent: Extent) -> SeriesLosses
         at_seam((number, rank, source), before, series, extent, &mut found);
         let time = |cycles| source.scale().time(cycles);
         for loss in source.trace.losses(source.stream) {
-            // The one before the first packet is between chunks, or older than the trace.
-            if loss.before_packet <= first {
+            // The one before the first packet is between chunks, or older than the trace. That after the last one is told
+            // with the first packet of the next chunk, if there is one.
+            let is_after = loss.before_packet >= source.packets.end;
+            if loss.before_packet <= first || is_after && Some(number) != last_part {
                 continue;
             }
             let from = loss.begin.map_or(extent.begin, time);
@@ -84,7 +148,7 @@ pub(crate) fn of_series(series: &Series<'_, '_>, extent: Extent) -> SeriesLosses
                 Lost::Events(count) => Lacking::Events(count),
                 Lost::Packets(count) => Lacking::Packets(count),
             };
-            found.losses.push(Loss { from, to, source: number, what });
+            found.add(Loss { from, to, source: number, what }, source, loss.before_packet);
         }
         let last = source.packet(source.packets.end - 1);
         before = last.map(|packet| (rank, source, Context::of(source.trace, source.stream, packet)));
@@ -121,7 +185,7 @@ fn at_seam(
         // A stream that does not begin with its first packet is a part of one: what was lost before is not known.
         let discarded = context.discarded.map_or(0, |count| count.value);
         if discarded > 0 && is_first {
-            found.losses.push(loss(extent.begin, end, Lacking::Events(discarded)));
+            found.add(loss(extent.begin, end, Lacking::Events(discarded)), source, first);
         } else if rank > series.ranks.0 && !is_first && source.is_kernel && !series.is_quiet {
             found.losses.push(loss(extent.begin, begin, Lacking::All));
         }
@@ -130,7 +194,7 @@ fn at_seam(
     let from = last.end().unwrap_or(begin);
     let events = context.discarded.zip(known.discarded).and_then(|(now, then)| now.since(then));
     if let Some(count) = events.filter(|&count| count > 0) {
-        found.losses.push(loss(from, end, Lacking::Events(count)));
+        found.add(loss(from, end, Lacking::Events(count)), source, first);
     }
     let what = match missing_packets(known, context) {
         Some(0) => return,

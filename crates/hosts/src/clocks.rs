@@ -4,12 +4,10 @@
 //! the kernel and user-space traces of one boot, its rotation archives and its containers share one. Captures are stamped
 //! by the wall clock: each has a clock of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Packet, Trace};
-
-use crate::capture::InputCapture;
 
 /// Offsets of one clock that differ by more than this show that the wall clock was set: LTTng samples the offset anew for
 /// each domain, which differs by some microseconds.
@@ -68,7 +66,9 @@ pub fn name_or_directory(trace: &Trace) -> String {
 /// Groups traces by clock, clocks by host name. Traces without a usable clock are left out. The result does not depend on
 /// the order of the traces.
 ///
-/// Without a uuid, traces of one host name share a clock only if they agree on its offset: two boots do not.
+/// Without a uuid, traces of one host name share a clock only if they agree on its offset: two boots do not. Two kernel traces
+/// of different host names are of two hosts, even on one clock: synchronized copies share that of their reference, and
+/// machines that were resumed from one snapshot share a boot id.
 pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
     let mut order: Vec<usize> = (0..traces.len()).collect();
     order.sort_by_cached_key(|&index| (first_ns(traces[index]), traces[index].path()));
@@ -99,6 +99,7 @@ pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
             });
         }
     }
+    let mut clocks: Vec<HostClock> = clocks.into_iter().flat_map(|clock| by_kernel(clock, traces)).collect();
     for clock in &mut clocks {
         clock.host = host_name(clock, traces);
         clock.hostnames.sort_unstable();
@@ -111,24 +112,47 @@ pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
     clocks
 }
 
-/// Adds a clock for each capture, named like its host. Where another clock has that name, the capture's is numbered. The
-/// result does not depend on the order of the captures.
-pub fn add_captures(clocks: &mut Vec<HostClock>, captures: &[InputCapture]) {
-    let mut order: Vec<usize> = (0..captures.len()).collect();
-    order.sort_by_cached_key(|&index| (captures[index].host(), captures[index].path.clone()));
-    clocks.extend(order.into_iter().map(|index| HostClock::named(captures[index].host(), vec![index])));
-    tell_apart(clocks, |clock| &mut clock.host);
-    // Known by the same name throughout: that of the host may be the id of another clock.
-    for clock in clocks.iter_mut().filter(|clock| !clock.captures.is_empty()) {
-        clock.id.clone_from(&clock.host);
+/// The hosts that share a clock: one for each name in kernel traces. A trace of user space belongs to the host of its name; of
+/// a container nobody knows on which of several hosts it ran, and it is one of its own.
+fn by_kernel(clock: HostClock, traces: &[&Trace]) -> Vec<HostClock> {
+    let name = |index: usize| name_or_directory(traces[index]);
+    let kernels: BTreeSet<String> =
+        clock.traces.iter().filter(|&&index| is_of_kernel(traces[index])).map(|&index| name(index)).collect();
+    if kernels.len() < 2 {
+        return vec![clock];
     }
-    tell_apart(clocks, |clock| &mut clock.id);
-    clocks.sort_by(|a, b| a.host.cmp(&b.host));
+    let mut hosts: BTreeMap<String, HostClock> = BTreeMap::new();
+    for &index in &clock.traces {
+        let name = name(index);
+        let host = hosts.entry(name.clone()).or_insert_with(|| HostClock {
+            id: shared_id(&clock.id, &name),
+            hostnames: vec![name],
+            traces: Vec::new(),
+            offset_ns: traces[index].schema().single_clock().and_then(offset_ns).unwrap_or(clock.offset_ns),
+            ..clock.clone()
+        });
+        host.traces.push(index);
+    }
+    hosts.into_values().collect()
+}
+
+/// What the clock of a host is known by that has its uuid in common with that of another host.
+fn shared_id(uuid: &str, host: &str) -> String {
+    format!("{uuid}@{host}")
+}
+
+/// Whether a trace is of the clock with an id that stamps the traces of hosts of these names. The kernel of another host may
+/// have the same uuid.
+pub fn is_clock_of(id: &str, hostnames: &[String], trace: &Trace) -> bool {
+    let Some(uuid) = clock_uuid(trace) else { return false };
+    let is_other = is_of_kernel(trace)
+        && hostname(trace).is_some_and(|name| hostnames.iter().all(|known| known != name));
+    id == shared_id(&uuid, &name_or_directory(trace)) || id == uuid && !is_other
 }
 
 impl HostClock {
     /// A clock that counts from the epoch and is known by the host's name alone.
-    pub(crate) fn named(host: String, captures: Vec<usize>) -> Self {
+    pub fn named(host: String, captures: Vec<usize>) -> Self {
         let (id, hostnames) = (host.clone(), vec![host.clone()]);
         Self { id, host, hostnames, offset_ns: 0, traces: Vec::new(), captures, has_uuid: false }
     }
@@ -149,7 +173,7 @@ fn host_name(clock: &HostClock, traces: &[&Trace]) -> String {
 }
 
 /// Two boots of a host, or two clones of a machine, have one name and two clocks: they are numbered.
-fn tell_apart(clocks: &mut [HostClock], name: impl Fn(&mut HostClock) -> &mut String) {
+pub fn tell_apart(clocks: &mut [HostClock], name: impl Fn(&mut HostClock) -> &mut String) {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     for clock in clocks {
         let name = name(clock);

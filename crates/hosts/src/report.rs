@@ -8,7 +8,7 @@ use crate::losses::Lacking;
 /// So many diagnostics are kept; the others are counted.
 const MOST_DIAGNOSTICS: usize = 1000;
 
-/// What was read of some pieces. The same for any plan.
+/// What was read of some windows. The same for any windows that make up the same time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// Events.
@@ -23,19 +23,17 @@ pub struct Report {
     pub broken_packets: u64,
     /// Why they could not: of the first ones, in the order of time.
     pub diagnostics: Vec<String>,
-    /// What is missing altogether, in words.
-    pub missing: Vec<String>,
 }
 
 impl Report {
     /// Counts a loss.
-    pub(crate) fn lose(&mut self, what: Lacking) {
+    pub fn lose(&mut self, what: Lacking) {
         self.losses += 1;
         match what {
             Lacking::Events(count) => self.lost_events += count,
             Lacking::Packets(count) => self.lost_packets += count,
             Lacking::Rest => self.broken_packets += 1,
-            Lacking::All => {}
+            Lacking::All | Lacking::NotBegun | Lacking::Over => {}
         }
     }
 
@@ -46,7 +44,7 @@ impl Report {
         }
     }
 
-    /// Adds what was read of the next piece.
+    /// Adds what was read of the next window.
     pub fn absorb(&mut self, right: Self) {
         self.events += right.events;
         self.losses += right.losses;
@@ -55,6 +53,5 @@ impl Report {
         self.broken_packets += right.broken_packets;
         self.diagnostics.extend(right.diagnostics);
         self.diagnostics.truncate(MOST_DIAGNOSTICS);
-        self.missing.extend(right.missing);
     }
 }

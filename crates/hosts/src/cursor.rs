@@ -2,18 +2,18 @@
 //!
 //! Events of a stream keep their order. Where one is earlier than the one before it (LTTng of old stamps packets that overlap
 //! by a few µs), it counts as of the time of that one. So "the events of a stream from a time on" is one stretch of it, and
-//! a cut gives each event to one piece wherever it is.
+//! a cut gives each event to one window wherever it is.
 
+use crate::window::Time;
 use isochrone_ctf::{DecodeError, Diagnostic, Event, PacketEvents, Severity};
-use isochrone_kernel::Time;
 
-use crate::border::Piece;
 use crate::losses::{Lacking, Loss};
 use crate::source::Source;
+use crate::window::Window;
 
 /// A source that is being read.
 #[derive(Debug)]
-pub(crate) struct Lane<'p, 't> {
+pub(crate) struct StreamCursor<'p, 't> {
     source: &'p Source<'t>,
     /// Number of the source.
     number: usize,
@@ -28,14 +28,24 @@ pub(crate) struct Lane<'p, 't> {
     now: Time,
     /// The next event.
     head: Option<Event<'t>>,
-    /// Packets that broke, to be fetched by the reader.
-    pub(crate) broken: Vec<Broken>,
+    /// What ended packets that were read are found to lack, to be fetched by the reader.
+    pub(crate) found: Vec<Found>,
 }
 
-/// A packet whose rest cannot be decoded.
+/// A loss of which it is known only after the packet was read where it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) loss: Loss,
+    /// The first instant at which something may be missing: after all events of the packet, as they count.
+    pub(crate) at: Time,
+    /// Where and why the rest of the packet cannot be decoded. `None`: the tracer discarded events after the packet's last
+    /// one; [`Source::losses`](crate::Host::losses) have that, with an earlier begin.
+    pub(crate) broken: Option<Broken>,
+}
+
+/// Why the rest of a packet cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Broken {
-    pub(crate) loss: Loss,
     packet: usize,
     bit: u64,
     error: DecodeError,
@@ -55,26 +65,26 @@ impl Broken {
     }
 }
 
-impl<'p, 't> Lane<'p, 't> {
-    /// Goes to the first event of a piece or behind it, and gives its time.
-    pub(crate) fn new(source: &'p Source<'t>, number: usize, piece: Piece) -> (Self, Option<Time>) {
-        let from = piece.from.time();
-        let mut lane = Self {
+impl<'p, 't> StreamCursor<'p, 't> {
+    /// Goes to the first event of a window or after it, and gives its time.
+    pub(crate) fn new(source: &'p Source<'t>, number: usize, window: Window) -> (Self, Option<Time>) {
+        let from = window.from;
+        let mut cursor = Self {
             source,
             number,
-            until: piece.to.time(),
+            until: window.until,
             next_packet: source.packet_at(from),
             events: None,
             latest: Time::MAX,
             now: source.floor,
             head: None,
-            broken: Vec::new(),
+            found: Vec::new(),
         };
-        let mut time = lane.advance();
+        let mut time = cursor.advance();
         while time.is_some_and(|time| time < from) {
-            time = lane.advance();
+            time = cursor.advance();
         }
-        (lane, time)
+        (cursor, time)
     }
 
     /// The source.
@@ -129,17 +139,25 @@ impl<'p, 't> Lane<'p, 't> {
         true
     }
 
-    /// Notes if a packet broke. Where the loss begins and ends does not depend on where reading began.
+    /// Notes what a packet turns out to lack at its end. Where the loss begins and ends does not depend on where reading
+    /// began.
     fn end_packet(&mut self, events: &PacketEvents<'t>) {
-        let Some((bit, error)) = events.error() else { return };
         let (source, packet) = (self.source, self.next_packet - 1);
+        // What was discarded after the last event of the packet.
+        if let Some(loss) = source.discarded_after(packet) {
+            let from = self.now.clamp(loss.from.min(loss.to), loss.to);
+            let loss = Loss { from, source: self.number, ..loss };
+            self.found.push(Found { loss, at: self.now.saturating_add(1), broken: None });
+        }
+        let Some((bit, error)) = events.error() else { return };
         let begin = source.begin_of(packet).unwrap_or(source.floor).max(source.floor);
         let times = source.trace.packet(source.stream, packet).filter_map(|event| event.cycles());
         let last = times.max().map_or(begin, |cycles| source.scale().time(cycles));
         let from = last.min(self.latest).max(begin);
-        // Not before what was handed out: else it might belong to a piece that did not come to it.
+        // Not before what was handed out: else it might belong to a window that did not come to it.
         let to = source.end_of(packet).min(self.latest).max(from).max(self.now);
         let loss = Loss { from, to, source: self.number, what: Lacking::Rest };
-        self.broken.push(Broken { loss, packet, bit, error });
+        let at = from.max(self.now).saturating_add(1);
+        self.found.push(Found { loss, at, broken: Some(Broken { packet, bit, error }) });
     }
 }

@@ -1,11 +1,11 @@
 //! Times in which nothing is left of a host: a chunk of a rotated session is missing, with all its CPUs and domains.
 //!
-//! [`crate::host`] asks for them once; [`crate::Plan`] makes them pieces of their own, whatever else it cuts.
+//! [`crate::Host`] asks for them once; a pipeline makes them pieces of their own, whatever else it cuts.
 
-use isochrone_kernel::Time;
+use crate::window::Time;
 
-use crate::border::{Border, Piece};
 use crate::losses::{Lacking, Loss};
+use crate::window::Window;
 
 /// A time without any event, because all that was recorded then is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,10 +17,35 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// The piece that it is in every plan.
-    pub fn piece(self) -> Piece {
-        Piece { from: Border::At(self.from), to: Border::At(self.to) }
+    /// The window that it is.
+    pub fn window(self) -> Window {
+        Window { from: self.from, until: self.to }
     }
+}
+
+/// Where a stream begins and ends, over all chunks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Edges {
+    /// Numbers of its first and its last source.
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    pub(crate) begin: Time,
+    /// Where its last packet says.
+    pub(crate) end: Option<Time>,
+}
+
+/// Where the streams of a channel are silent while others of them, those of other CPUs, are not. `begin`: that of the host.
+pub(crate) fn uncovered(channel: &[Edges], begin: Time) -> Vec<Loss> {
+    let first = channel.iter().map(|edges| edges.begin).min().unwrap_or(begin);
+    // A stream of which nobody knows where it ends lasts as long as the host.
+    let ends: Option<Vec<Time>> = channel.iter().map(|edges| edges.end).collect();
+    let last = ends.map_or(Time::MAX, |ends| ends.into_iter().max().unwrap_or(Time::MAX));
+    let late = channel.iter().filter(|edges| edges.begin > first);
+    let late =
+        late.map(|edges| Loss { from: begin, to: edges.begin, source: edges.first, what: Lacking::NotBegun });
+    let early = channel.iter().filter_map(|edges| Some((edges.last, edges.end.filter(|&end| end < last)?)));
+    let early = early.map(|(source, end)| Loss { from: end, to: Time::MAX, source, what: Lacking::Over });
+    late.chain(early).collect()
 }
 
 /// What a series of streams says of its time.
@@ -114,6 +139,24 @@ mod tests {
         // Streams that begin or end elsewhere say nothing.
         check(&[holed(), cover(&[(0, 9)], &[]), cover(&[(31, 35)], &[])], &[(11, 30)]);
         check(&[cover(&[(0, 10), (30, 40), (60, 70)], &[(10, 30), (40, 60)])], &[(11, 30), (41, 60)]);
+    }
+
+    #[test]
+    fn streams_of_a_channel_are_compared() {
+        let check = |streams: &[(Time, Option<Time>)], expect: &[(Time, Time, usize, Lacking)]| {
+            let edges: Vec<Edges> = (streams.iter().enumerate())
+                .map(|(number, &(begin, end))| Edges { first: number, last: number, begin, end })
+                .collect();
+            let found = uncovered(&edges, -5);
+            let found: Vec<_> = found.iter().map(|l| (l.from, l.to, l.source, l.what)).collect();
+            assert_eq!(found, expect, "{streams:?}");
+        };
+        let (late, early) = (Lacking::NotBegun, Lacking::Over);
+        check(&[(0, Some(9))], &[]);
+        check(&[(0, Some(9)), (0, Some(9))], &[]);
+        check(&[(0, Some(9)), (3, Some(9))], &[(-5, 3, 1, late)]);
+        check(&[(0, Some(7)), (3, Some(9))], &[(-5, 3, 1, late), (7, Time::MAX, 0, early)]);
+        check(&[(0, Some(7)), (0, None)], &[(7, Time::MAX, 0, early)]);
     }
 
     #[test]

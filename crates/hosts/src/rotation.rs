@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use crate::window::Time;
 use isochrone_ctf::Trace;
-use isochrone_kernel::Time;
 
 use crate::source::Source;
 

@@ -1,0 +1,313 @@
+//! The events of a window in the order of time, with the losses in their places.
+//!
+//! The order is total and the same for any cuts: by the time that an event counts as (see `cursor`), then by the
+//! order of the host's sources, then by their place in the stream. A loss comes before all events of its end or later, and that
+//! it begins comes after all events before it.
+//! `isochrone_ctf::merge` has the same order; it is not used because losses are to be told among the events.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::window::Time;
+use isochrone_ctf::Event;
+use isochrone_ctf::loser_tree::LoserTree;
+
+use crate::cursor::{Broken, Found, StreamCursor};
+use crate::host::Host;
+use crate::losses::{Loss, LossBegin};
+use crate::report::Report;
+use crate::source::Source;
+use crate::window::Window;
+
+/// Progress is told once in so many bytes.
+const TELL_EVERY: u64 = 1 << 20;
+
+/// What a window consists of.
+#[derive(Debug, Clone, Copy)]
+pub enum Item<'t> {
+    /// An event.
+    Event {
+        /// The time that it counts as, raw ns: never before that of the item before it.
+        time: Time,
+        /// Number of its source in [`Host::sources`].
+        source: usize,
+        /// The event.
+        event: Event<'t>,
+    },
+    /// From here on something is missing. It comes in the window that has this instant, and once more at the begin of each later
+    /// one into which the loss reaches.
+    LossBegin(LossBegin),
+    /// Something was missing until here. It comes once, in the window that has its end; never for what is no loss
+    /// ([`Lacking::is_loss`]).
+    Loss(Loss),
+}
+
+/// As [`Item`], with the event where it lies in the reader: it is eleven words.
+#[derive(Debug)]
+pub enum Place<'e, 't> {
+    /// An event of a source.
+    Event {
+        /// The time that it counts as.
+        time: Time,
+        /// Number of its source.
+        number: usize,
+        /// Its source.
+        source: &'e Source<'t>,
+        /// The event.
+        event: &'e Event<'t>,
+    },
+    /// See [`Item::LossBegin`].
+    LossBegin(LossBegin),
+    /// See [`Item::Loss`].
+    Loss(Loss),
+}
+
+/// Hears how many bytes of events were read since it was told last. Those of heads and padding of packets are not told.
+pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
+
+/// The events and losses of a window. Memory is a few words for each source.
+pub struct HostEvents<'p, 't> {
+    host: &'p Host<'t>,
+    window: Window,
+    /// Events from here on are in other windows; no event is at the end of time.
+    until: Time,
+    cursors: Vec<StreamCursor<'p, 't>>,
+    /// The times of the next events of the cursors.
+    order: LoserTree<Time>,
+    /// Losses that the host knows of, the first one last.
+    known: std::iter::Peekable<std::slice::Iter<'p, Loss>>,
+    /// Where losses begin that the host knows of, the first one last.
+    begins: std::iter::Peekable<std::slice::Iter<'p, LossBegin>>,
+    /// Losses found on the way that have begun or are about to.
+    found: BinaryHeap<Reverse<LossBegin>>,
+    /// Packets that broke on the way.
+    broken: BinaryHeap<Reverse<Late>>,
+    /// When the next begin or end of a loss is to be told.
+    next_loss: Option<Time>,
+    /// Whether the cursor of the first head has to go on.
+    is_taken: bool,
+    report: Report,
+    progress: Option<Progress<'p>>,
+    /// Bytes of events that nobody was told of.
+    untold: u64,
+}
+
+/// A packet that broke, in the order in which they are told.
+#[derive(Debug, PartialEq, Eq)]
+struct Late(Loss, Broken);
+
+impl PartialOrd for Late {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Late {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl<'t> Host<'t> {
+    /// The events and losses of a window.
+    pub fn read<'p>(&'p self, window: Window) -> HostEvents<'p, 't> {
+        let from = window.from;
+        let first = self.losses().partition_point(|loss| loss.to < from);
+        let (before, begins) =
+            self.begins().split_at(self.begins().partition_point(|begin| begin.at <= from));
+        let mut events = HostEvents {
+            host: self,
+            window,
+            until: window.until,
+            cursors: Vec::new(),
+            order: LoserTree::new([]),
+            known: self.losses()[first..].iter().peekable(),
+            begins: begins.iter().peekable(),
+            found: BinaryHeap::new(),
+            broken: BinaryHeap::new(),
+            next_loss: None,
+            is_taken: false,
+            report: Report::default(),
+            progress: None,
+            untold: 0,
+        };
+        if window.is_empty() {
+            events.known = [].iter().peekable();
+            events.begins = [].iter().peekable();
+            return events;
+        }
+        // Losses that began before and go on.
+        let go_on = before.iter().filter(|begin| begin.reaches_into(window));
+        events.found.extend(go_on.map(|&begin| Reverse(begin)));
+        let mut times = Vec::new();
+        for (number, source) in self.sources().iter().enumerate() {
+            if source.packet_at(from) >= source.packets.end {
+                continue;
+            }
+            let (mut cursor, time) = StreamCursor::new(source, number, window);
+            events.take_found(&mut cursor.found);
+            if let Some(time) = time.filter(|&time| time < events.until) {
+                times.push(Some(time));
+                events.cursors.push(cursor);
+            }
+        }
+        events.order = LoserTree::new(times);
+        events.look_for_loss();
+        events
+    }
+}
+
+impl<'p, 't> HostEvents<'p, 't> {
+    /// The window.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Tells somebody how it goes on.
+    #[must_use]
+    pub fn with_progress(self, progress: Option<Progress<'p>>) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// What has been read so far.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// What has been read, at the end.
+    pub fn into_report(self) -> Report {
+        if let Some(progress) = self.progress {
+            progress(self.untold);
+        }
+        self.report
+    }
+
+    /// Takes over what a cursor found, as far as this window tells it.
+    #[cold]
+    fn take_found(&mut self, found: &mut Vec<Found>) {
+        for Found { loss, at, broken } in found.drain(..) {
+            let begin = LossBegin { at, loss };
+            if at <= loss.to && (begin.reaches_into(self.window) || begin.is_in(self.window)) {
+                self.found.push(Reverse(begin));
+            }
+            if let Some(broken) = broken.filter(|_| self.window.contains(loss.to)) {
+                self.broken.push(Reverse(Late(loss, broken)));
+            }
+        }
+        self.look_for_loss();
+    }
+
+    /// When the next loss ends that this window tells.
+    fn next_end(&mut self) -> Option<Time> {
+        let known = self.known.peek().map(|loss| loss.to).filter(|&to| self.window.contains(to));
+        let broken = self.broken.peek().map(|Reverse(late)| late.0.to);
+        known.into_iter().chain(broken).min()
+    }
+
+    /// When the next loss begins that this window tells.
+    fn next_begin(&mut self) -> Option<LossBegin> {
+        let known = self.begins.peek().map(|&&begin| begin).filter(|begin| begin.is_in(self.window));
+        let found = self.found.peek().map(|&Reverse(begin)| begin);
+        known.into_iter().chain(found).min()
+    }
+
+    /// Finds out when the next begin or end of a loss is to be told.
+    fn look_for_loss(&mut self) {
+        let begin = self.next_begin().map(|begin| begin.at);
+        self.next_loss = self.next_end().into_iter().chain(begin).min();
+    }
+
+    /// The next begin or end of a loss, which is there. Of both at one time the begin comes first: the instant before is its.
+    #[cold]
+    fn loss(&mut self) -> Option<Place<'_, 't>> {
+        let begin = self.next_begin();
+        let place = match (begin, self.next_end()) {
+            (Some(begin), end) if end.is_none_or(|end| begin.at <= end) => {
+                if self.found.peek() == Some(&Reverse(begin)) {
+                    self.found.pop();
+                } else {
+                    self.begins.next();
+                }
+                Place::LossBegin(begin)
+            }
+            _ => Place::Loss(self.loss_end()?),
+        };
+        self.look_for_loss();
+        Some(place)
+    }
+
+    fn loss_end(&mut self) -> Option<Loss> {
+        let window = self.window;
+        let known = self.known.peek().copied().copied().filter(|loss| window.contains(loss.to));
+        let broken = self.broken.peek().map(|Reverse(late)| late.0);
+        let is_broken = broken.is_some_and(|broken| known.is_none_or(|known| broken < known));
+        let loss = if is_broken {
+            let Reverse(Late(loss, broken)) = self.broken.pop()?;
+            let source = self.host.sources().get(loss.source);
+            if let Some(diagnostic) = source.and_then(|source| broken.diagnostic(source)) {
+                self.report.note(&diagnostic);
+            }
+            loss
+        } else {
+            self.known.next();
+            known?
+        };
+        self.report.lose(loss.what);
+        Some(loss)
+    }
+
+    /// Lets the cursor of the last event go on.
+    #[inline]
+    fn go_on(&mut self) {
+        self.is_taken = false;
+        let Some((_, number)) = self.order.first() else { return };
+        let cursor = &mut self.cursors[number];
+        let time = cursor.advance();
+        if !cursor.found.is_empty() {
+            let mut found = std::mem::take(&mut cursor.found);
+            self.take_found(&mut found);
+        }
+        match time.filter(|&time| time < self.until) {
+            Some(time) => self.order.replace_first(time),
+            None => self.order.remove_first(),
+        }
+    }
+
+    /// The next event or loss.
+    #[inline]
+    pub fn next_place(&mut self) -> Option<Place<'_, 't>> {
+        if self.is_taken {
+            self.go_on();
+        }
+        let Some((time, number)) = self.order.first() else {
+            return if self.next_loss.is_some() { self.loss() } else { None };
+        };
+        if self.next_loss.is_some_and(|loss| loss <= time) {
+            return self.loss();
+        }
+        self.is_taken = true;
+        let cursor = &self.cursors[number];
+        let event = cursor.head()?;
+        self.report.events += 1;
+        if let Some(progress) = self.progress {
+            self.untold += event.size();
+            if self.untold >= TELL_EVERY {
+                progress(std::mem::take(&mut self.untold));
+            }
+        }
+        Some(Place::Event { time, number: cursor.number(), source: cursor.source(), event })
+    }
+}
+
+impl<'t> Iterator for HostEvents<'_, 't> {
+    type Item = Item<'t>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Item<'t>> {
+        Some(match self.next_place()? {
+            Place::Event { time, number, event, .. } => Item::Event { time, source: number, event: *event },
+            Place::LossBegin(begin) => Item::LossBegin(begin),
+            Place::Loss(loss) => Item::Loss(loss),
+        })
+    }
+}

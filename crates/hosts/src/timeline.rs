@@ -1,0 +1,130 @@
+//! What is known of the time of each stream of a host, for people: recorded, lost, not yet begun, over.
+//!
+//! [`Host::timelines`] puts together what [`crate::losses`] and [`crate::coverage`] found.
+
+use std::collections::BTreeMap;
+
+use crate::host::Host;
+use crate::losses::{Lacking, Loss};
+use crate::window::Time;
+
+/// A stream over all chunks of its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamTimeline {
+    /// Number of its first source in [`Host::sources`].
+    pub source: usize,
+    /// The CPU, where packets tell it.
+    pub cpu: Option<u32>,
+    /// Whether the kernel's tracer wrote it.
+    pub is_kernel: bool,
+    /// The time of the host, from its begin to its end, in order and without holes.
+    pub covered: Vec<Covered>,
+}
+
+/// A stretch of time of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Covered {
+    /// First instant, raw ns.
+    pub begin: Time,
+    /// Last instant, raw ns.
+    pub end: Time,
+    /// What is known of it.
+    pub state: State,
+}
+
+/// What is known of a stretch of time of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// All that the tracer was to record is there.
+    Recorded,
+    /// Something is missing: see [`Lacking`].
+    Missing(Lacking),
+}
+
+impl Host<'_> {
+    /// The streams with what is known of their time before reading; packets that cannot be decoded show only then. In the
+    /// order of the sources. `O(n log n)` in sources and losses.
+    pub fn timelines(&self) -> Vec<StreamTimeline> {
+        let Some((begin, end)) = self.extent() else { return Vec::new() };
+        let mut missing: BTreeMap<usize, Vec<Loss>> = BTreeMap::new();
+        for loss in self.losses().iter().chain(self.uncovered()) {
+            missing.entry(self.sources()[loss.source].series).or_default().push(*loss);
+        }
+        let mut timelines: Vec<StreamTimeline> = Vec::new();
+        let mut before = None;
+        for (number, source) in self.sources().iter().enumerate() {
+            if before.replace(source.series) == Some(source.series) {
+                continue;
+            }
+            let gaps = self.gaps().iter();
+            let gaps =
+                gaps.map(|gap| Loss { from: gap.from, to: gap.to, source: number, what: Lacking::All });
+            let missing =
+                missing.remove(&source.series).unwrap_or_default().into_iter().chain(gaps).collect();
+            timelines.push(StreamTimeline {
+                source: number,
+                cpu: source.cpu,
+                is_kernel: source.is_kernel,
+                covered: covered(missing, begin, end),
+            });
+        }
+        timelines
+    }
+}
+
+/// The time between two instants, with what is missing of it. Where losses overlap, the one that begins first is named.
+fn covered(mut missing: Vec<Loss>, begin: Time, end: Time) -> Vec<Covered> {
+    missing.sort_unstable_by_key(|loss| (loss.from, loss.to));
+    let mut covered = Vec::new();
+    let mut now = begin;
+    for loss in missing {
+        let (from, to) = (loss.from.clamp(now, end), loss.to.min(end));
+        if from > now {
+            covered.push(Covered { begin: now, end: from, state: State::Recorded });
+        }
+        if to > from {
+            covered.push(Covered { begin: from, end: to, state: State::Missing(loss.what) });
+        }
+        now = now.max(from).max(to);
+    }
+    if now < end || covered.is_empty() {
+        covered.push(Covered { begin: now, end, state: State::Recorded });
+    }
+    covered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_told_once() {
+        let check = |losses: &[(Time, Time, Lacking)], expect: &[(Time, Time, State)]| {
+            let losses = losses.iter().map(|&(from, to, what)| Loss { from, to, source: 0, what }).collect();
+            let found: Vec<_> =
+                covered(losses, 0, 100).iter().map(|part| (part.begin, part.end, part.state)).collect();
+            assert_eq!(found, expect);
+        };
+        let (late, packets, over) = (Lacking::NotBegun, Lacking::Packets(2), Lacking::Over);
+        check(&[], &[(0, 100, State::Recorded)]);
+        check(
+            &[(0, 10, late), (50, 60, packets), (90, Time::MAX, over)],
+            &[
+                (0, 10, State::Missing(late)),
+                (10, 50, State::Recorded),
+                (50, 60, State::Missing(packets)),
+                (60, 90, State::Recorded),
+                (90, 100, State::Missing(over)),
+            ],
+        );
+        check(
+            &[(20, 40, packets), (30, 50, Lacking::All)],
+            &[
+                (0, 20, State::Recorded),
+                (20, 40, State::Missing(packets)),
+                (40, 50, State::Missing(Lacking::All)),
+                (50, 100, State::Recorded),
+            ],
+        );
+    }
+}

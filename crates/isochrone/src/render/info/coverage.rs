@@ -1,0 +1,125 @@
+//! What is known of the time of each host: which CPU was recorded when, and what is missing. Hosts that lack nothing need no
+//! words; the JSON shows all.
+
+use std::io::{self, Write};
+
+use isochrone_hosts::{Host, Lacking, State};
+use serde::Serialize;
+
+use crate::render::figures::{duration, plural};
+use crate::render::plain::plain;
+use crate::render::table::Table;
+use crate::render::time;
+
+/// Stretches of time that are shown of a host.
+const MAX_SPANS: usize = 24;
+
+/// A host.
+#[derive(Debug, Serialize)]
+pub(crate) struct HostInfo {
+    pub(crate) host: String,
+    pub(crate) clock: String,
+    /// Indices of its traces.
+    pub(crate) traces: Vec<usize>,
+    /// CPUs of which nothing is there.
+    pub(crate) missing_cpus: Vec<u32>,
+    pub(crate) streams: Vec<StreamCoverage>,
+    /// What it lacks, in words.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A stream of a host, over all chunks of its session.
+#[derive(Debug, Serialize)]
+pub(crate) struct StreamCoverage {
+    pub(crate) file: String,
+    pub(crate) cpu: Option<u32>,
+    pub(crate) domain: &'static str,
+    pub(crate) coverage: Vec<Span>,
+}
+
+/// A stretch of time.
+#[derive(Debug, Serialize)]
+pub(crate) struct Span {
+    pub(crate) begin_ns: i128,
+    pub(crate) end_ns: i128,
+    pub(crate) state: &'static str,
+    /// How many events or packets are missing, where that is known.
+    pub(crate) count: Option<u64>,
+}
+
+impl HostInfo {
+    pub(crate) fn new(host: &Host<'_>) -> Self {
+        let unix = |raw: i64| i128::from(raw) + i128::from(host.offset_ns);
+        let span = |part: &isochrone_hosts::Covered| {
+            let (state, count) = state(part.state);
+            Span { begin_ns: unix(part.begin), end_ns: unix(part.end), state, count }
+        };
+        let timelines = host.timelines();
+        let stream = |timeline: &isochrone_hosts::StreamTimeline| {
+            let source = &host.sources()[timeline.source];
+            StreamCoverage {
+                file: source.trace().streams()[source.stream].file.clone(),
+                cpu: timeline.cpu,
+                domain: if timeline.is_kernel { "kernel" } else { "ust" },
+                coverage: timeline.covered.iter().map(span).collect(),
+            }
+        };
+        Self {
+            host: host.name.clone(),
+            clock: host.id.clone(),
+            traces: host.places.clone(),
+            missing_cpus: host.absent_cpus().to_vec(),
+            streams: timelines.iter().map(stream).collect(),
+            notes: host.notes().iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+fn state(state: State) -> (&'static str, Option<u64>) {
+    match state {
+        State::Recorded => ("recorded", None),
+        State::Missing(Lacking::Events(count)) => ("events lost", Some(count)),
+        State::Missing(Lacking::Packets(count)) => ("packets lost", Some(count)),
+        State::Missing(Lacking::Rest) => ("not readable", None),
+        State::Missing(Lacking::All) => ("missing", None),
+        State::Missing(Lacking::NotBegun) => ("not begun", None),
+        State::Missing(Lacking::Over) => ("over", None),
+    }
+}
+
+/// Prints when a host was recorded, if something is missing of it.
+pub(crate) fn print(info: &HostInfo, out: &mut impl Write) -> io::Result<()> {
+    if info.notes.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&["recorded time of", "CPU", "from", "until", "within", ""]);
+    let host = plain(&info.host);
+    let mut shown = 0;
+    let spans = info.streams.iter().flat_map(|stream| stream.coverage.iter().map(move |span| (stream, span)));
+    let all = spans.clone().count();
+    for (stream, span) in spans.take(MAX_SPANS) {
+        shown += 1;
+        let what = match (span.count, span.state) {
+            (Some(count), "events lost") => format!("{} lost", plural(count, "event")),
+            (Some(count), _) => format!("{} lost", plural(count, "packet")),
+            (None, state) => state.to_owned(),
+        };
+        table.add_row([
+            format!("{host} {}", plain(&stream.file)),
+            stream.cpu.map_or_else(|| "?".to_owned(), |cpu| cpu.to_string()),
+            time::full(span.begin_ns),
+            time::full(span.end_ns),
+            duration(i64::try_from(span.end_ns - span.begin_ns).unwrap_or(i64::MAX)),
+            what,
+        ]);
+    }
+    writeln!(out)?;
+    table.print_indented(out)?;
+    if all > shown {
+        writeln!(out, "  … and {} more stretches; --format json shows all", all - shown)?;
+    }
+    for cpu in &info.missing_cpus {
+        writeln!(out, "  {host} CPU {cpu}: no stream")?;
+    }
+    Ok(())
+}

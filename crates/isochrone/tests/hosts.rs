@@ -1,0 +1,197 @@
+//! Which traces are of which host, and what every command says of what a host lacks.
+#![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use isochrone_testkit::{ClockSpec, LttngTrace};
+use serde_json::Value;
+
+fn isochrone(arguments: &[&str], paths: &[&Path]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_isochrone")).args(arguments).args(paths).output().unwrap()
+}
+
+fn json(arguments: &[&str], paths: &[&Path]) -> Value {
+    let output = isochrone(arguments, paths);
+    assert!(!output.stdout.is_empty(), "{}", said(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn shop() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop").canonicalize().unwrap()
+}
+
+/// Busy, idle and unknown time by host and CPU, ns.
+fn cpus(paths: &[&Path]) -> BTreeMap<(String, u64), Vec<i64>> {
+    let report = json(&["analyze", "-q", "cputop", "--format", "json", "--table", "cpus"], paths);
+    let rows = report["tables"][0]["rows"].as_array().unwrap().clone();
+    let row = |row: &Value| {
+        let times = [2, 3, 4].map(|at| row[at].as_i64().unwrap());
+        ((row[0].as_str().unwrap().to_owned(), row[1].as_u64().unwrap()), times.to_vec())
+    };
+    rows.iter().map(row).collect()
+}
+
+#[test]
+fn synchronized_copies_are_of_as_many_hosts() {
+    let root = tempfile::tempdir().unwrap();
+    let copies = root.path().join("copies");
+    let arguments = ["sync", "-q", "--write", copies.to_str().unwrap()];
+    assert!(isochrone(&arguments, &[&shop()]).status.success());
+    let (originals, copied) = (cpus(&[&shop()]), cpus(&[&copies]));
+    assert_eq!(originals.keys().collect::<Vec<_>>(), copied.keys().collect::<Vec<_>>());
+    assert!(originals.keys().map(|(host, _)| host).collect::<std::collections::BTreeSet<_>>().len() == 3);
+    for (cpu, times) in &originals {
+        for (original, copy) in times.iter().zip(&copied[cpu]) {
+            // Of the reference's ns: rates differ by some hundred ppm at most.
+            assert!(
+                (original - copy).abs() <= original / 1000 + 1000,
+                "{cpu:?}: {times:?}, {:?}",
+                copied[cpu]
+            );
+        }
+    }
+    // Hosts of one clock are synchronized to what they are already.
+    let synced = json(&["sync", "-q", "--format", "json"], &[&copies]);
+    assert_eq!(synced["clocks"].as_array().unwrap().len(), 3);
+    for clock in synced["clocks"].as_array().unwrap() {
+        for row in clock["interval"].as_array().unwrap() {
+            let [raw, lo, hi] = [0, 1, 2].map(|at| row[at].as_i64().unwrap());
+            assert!(lo <= raw && raw <= hi, "{row}");
+        }
+    }
+}
+
+/// A host with a switch each millisecond on two CPUs, on a clock that all of them share.
+fn kernel(host: &str, directory: &Path, millis: std::ops::Range<u64>) {
+    let mut trace = LttngTrace::kernel(host);
+    let clock = ClockSpec { uuid: Some(uuid::Uuid::from_u128(7)), ..trace.clock_spec() };
+    trace.clock(clock).cpus(2);
+    for at in millis {
+        let fields = [("prev_tid", 0.into()), ("next_tid", (10 + at % 3).into())];
+        trace.event((at % 2) as u32, at * 1_000_000, "sched_switch", &fields);
+    }
+    trace.write(directory).unwrap();
+}
+
+#[test]
+fn machines_of_one_snapshot_are_two_hosts() {
+    let root = tempfile::tempdir().unwrap();
+    for host in ["h1", "h2"] {
+        kernel(host, &root.path().join(host), 1000..1100);
+    }
+    let hosts: Vec<String> = cpus(&[root.path()]).into_keys().map(|(host, _)| host).collect();
+    assert_eq!(hosts, ["h1", "h1", "h2", "h2"]);
+    let info = json(&["info", "--format", "json"], &[root.path()]);
+    let names: Vec<&str> =
+        info["hosts"].as_array().unwrap().iter().map(|host| host["host"].as_str().unwrap()).collect();
+    assert_eq!(names, ["h1", "h2"]);
+    let synced = json(&["sync", "-q", "--format", "json"], &[root.path()]);
+    assert_eq!(synced["islands"].as_array().unwrap().len(), 2, "{synced}");
+}
+
+#[test]
+fn two_kernels_with_one_identity_are_named() {
+    let root = tempfile::tempdir().unwrap();
+    kernel("h1", &root.path().join("a"), 1000..1100);
+    kernel("h1", &root.path().join("b"), 1050..1150);
+    for command in [&["analyze", "cputop"][..], &["info"], &["events"], &["sync"]] {
+        let said = said(&isochrone(command, &[root.path()]));
+        assert!(said.contains("both have CPU 0 at one time"), "{command:?}: {said}");
+    }
+    // One after the other: two sessions.
+    kernel("h1", &root.path().join("b"), 1100..1150);
+    let said = said(&isochrone(&["analyze", "cputop"], &[root.path()]));
+    assert!(!said.contains("both have"), "{said}");
+}
+
+#[test]
+fn what_is_missing_is_said_alike() {
+    let root = tempfile::tempdir().unwrap();
+    let mut trace = LttngTrace::kernel("h1");
+    trace.cpus(2);
+    for at in 1000..4000_u64 {
+        let cpu = u32::from(at > 2500 && at % 2 == 1);
+        trace.event(cpu, at * 1_000_000, "sched_switch", &[("prev_tid", 0.into()), ("next_tid", 9.into())]);
+    }
+    trace.write_rotated(root.path(), &[2_000_000_000, 3_000_000_000]).unwrap();
+    fs::remove_file(root.path().join("archives/1/kernel/ch_0")).unwrap();
+    fs::remove_file(root.path().join("archives/1/kernel/index/ch_0.idx")).unwrap();
+    for command in [&["analyze", "cputop"][..], &["info"], &["events"], &["sync"]] {
+        let said = said(&isochrone(command, &[root.path()]));
+        assert!(said.contains("h1: 0 events and 1 packet were lost"), "{command:?}: {said}");
+    }
+    let info = json(&["info", "--format", "json"], &[root.path()]);
+    let first = &info["hosts"][0]["streams"][0];
+    let states: Vec<&str> =
+        first["coverage"].as_array().unwrap().iter().map(|part| part["state"].as_str().unwrap()).collect();
+    assert_eq!(
+        (first["cpu"].as_u64(), &states[..]),
+        (Some(0), &["recorded", "packets lost", "recorded"][..])
+    );
+    assert!(cpus(&[root.path()])[&("h1".to_owned(), 0)][2] > 900_000_000);
+}
+
+/// A snapshot of two CPUs, of which one begins 1.4 s later: a wait is told only where both were recorded.
+#[test]
+fn snapshots_invent_no_waits() {
+    let Some(shared) = common::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let packed = fs::File::open(shared.join("data/vm/snap2.tar.zst")).unwrap();
+    fs::write(root.path().join("snap2.tar"), zstd::decode_all(packed).unwrap()).unwrap();
+    let unpacked = Command::new("tar").args(["-xf", "snap2.tar"]).current_dir(root.path()).status().unwrap();
+    assert!(unpacked.success());
+    let host = root.path().join("snap2/h1");
+    let report = json(&["analyze", "schedtop", "--format", "json", "--limit", "1"], &[&host]);
+    let columns = report["tables"][0]["columns"].as_array().unwrap();
+    let latency = columns.iter().position(|column| column["name"] == "latency_ns").unwrap();
+    let longest = report["tables"][0]["rows"][0][latency].as_i64().unwrap();
+    assert!((5_000_000..10_000_000).contains(&longest), "{longest}");
+    let said = said(&isochrone(&["analyze", "schedtop"], &[&host]));
+    assert_eq!(said.matches("later than other CPUs").count(), 1, "{said}");
+    let info = json(&["info", "--format", "json"], &[&host]);
+    let begun = &info["hosts"][0]["streams"][1]["coverage"];
+    assert_eq!((&begun[0]["state"], &begun[1]["state"]), (&"not begun".into(), &"recorded".into()));
+}
+
+/// A file that is cut: its CPU is unknown, and no wait is told that may have ended there.
+#[test]
+fn a_cut_file_invents_nothing() {
+    let Some(shared) = common::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let copy = root.path().join("kernel");
+    let original = shared.join("data/vm/web2/h1/kernel");
+    for directory in ["", "index"] {
+        fs::create_dir_all(copy.join(directory)).unwrap();
+        for entry in fs::read_dir(original.join(directory)).unwrap().map(Result::unwrap) {
+            if entry.path().is_file() {
+                fs::copy(entry.path(), copy.join(directory).join(entry.file_name())).unwrap();
+            }
+        }
+    }
+    let whole = cpus(&[&copy]);
+    fs::File::options().write(true).open(copy.join("ch_1")).unwrap().set_len(1_500_000).unwrap();
+    let cut = cpus(&[&copy]);
+    for (cpu, [busy, idle]) in cut.iter().map(|(cpu, times)| (cpu, [times[0], times[1]])) {
+        let [most_busy, most_idle] = [0, 1].map(|at| whole[cpu][at]);
+        assert!(
+            busy <= most_busy && idle <= most_idle,
+            "{cpu:?}: {busy} of {most_busy}, {idle} of {most_idle}"
+        );
+    }
+    let longest = |path: &Path| {
+        let report = json(&["analyze", "-q", "schedtop", "--format", "json", "--limit", "1"], &[path]);
+        let at = report["tables"][0]["columns"].as_array().unwrap().iter();
+        let at = at.clone().position(|column| column["name"] == "latency_ns").unwrap();
+        report["tables"][0]["rows"][0][at].as_i64().unwrap()
+    };
+    assert!(longest(&copy) <= longest(&original));
+}

@@ -1,0 +1,182 @@
+//! Between which instants nothing is missing of a host.
+//!
+//! Whatever one CPU does not show, another one may have done: a thread that goes to sleep here may have run there, and what
+//! it called here have returned there. Two ends are therefore joined only if all CPUs were recorded between them. Instead of
+//! going through all that is open when something is lost, a piece counts its losses; an end carries the count of its time, an
+//! [`Epoch`], and two ends with different ones are not joined. Part of a `Chunk`; one for the kernel, one for programs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::border::Border;
+use crate::id::Time;
+
+/// The losses before an instant, counted; of no instant while events are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Epoch(Option<u64>);
+
+impl Epoch {
+    /// That of the begin of a piece, or of its end if nothing is missing from it.
+    pub(crate) const FIRST: Self = Self(Some(0));
+
+    /// Whether nothing is missing between two instants. Not even of one instant and itself that lies within a loss.
+    pub(crate) fn agrees(self, other: Self) -> bool {
+        self.0.is_some() && self == other
+    }
+
+    /// What it is behind a piece with so many losses.
+    pub(crate) fn shift(&mut self, losses: u64) {
+        self.0 = self.0.map(|count| count + losses);
+    }
+}
+
+/// What is missing of a piece.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Completeness {
+    /// Losses that have ended.
+    losses: u64,
+    /// The last time in which something is missing, on any CPU.
+    missing: Option<Missing>,
+}
+
+/// Losses that overlap, as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Missing {
+    /// The first instant at which something may be missing. Not before the piece.
+    since: Time,
+    /// The first one from which nothing is missing.
+    until: Time,
+}
+
+impl Completeness {
+    /// That of a piece from which everything is missing.
+    pub(crate) fn nothing() -> Self {
+        Self { losses: 1, missing: None }
+    }
+
+    /// Losses that have ended.
+    pub(crate) fn losses(&self) -> u64 {
+        self.losses
+    }
+
+    /// A loss begins. What began before the piece counts from its begin.
+    pub(crate) fn begin(&mut self, at: Time, until: Time, piece: Border) {
+        let new = Missing { since: at.max(piece.time()), until };
+        self.missing = Some(match self.missing {
+            Some(Missing { since, until }) if until >= new.since => {
+                Missing { since: since.min(new.since), until: until.max(new.until) }
+            }
+            _ => new,
+        });
+    }
+
+    /// A loss has ended.
+    pub(crate) fn end(&mut self) {
+        self.losses += 1;
+    }
+
+    /// The epoch of an event, which is not before any that came before.
+    pub(crate) fn epoch(&self, at: Time) -> Epoch {
+        let is_missing = self.missing.is_some_and(|missing| missing.since <= at && at < missing.until);
+        Epoch((!is_missing).then_some(self.losses))
+    }
+
+    /// The epoch at the end of the piece, for what is seen first in the next one.
+    pub(crate) fn last(&self) -> Epoch {
+        Epoch(self.missing.is_none().then_some(self.losses))
+    }
+
+    /// The piece ends: only what is missing beyond that matters.
+    pub(crate) fn close(&mut self, end: Border) {
+        self.missing = self.missing.filter(|missing| missing.until >= end.time());
+    }
+
+    /// Adds that of the next piece, which begins at a border.
+    pub(crate) fn append(&mut self, right: Self, border: Border) {
+        self.losses += right.losses;
+        self.missing = match (self.missing, right.missing) {
+            (Some(left), Some(right)) if right.since <= border.time() => {
+                Some(Missing { since: left.since, until: right.until })
+            }
+            (_, right) => right,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether two instants are told to have nothing missing between them, with losses (begin, last instant), however the
+    /// time is cut.
+    #[test]
+    fn instants_are_joined_only_if_nothing_is_missing() {
+        let check = |losses: &[(Time, Time)], a: Time, b: Time, expect: bool| {
+            for cut in [Time::MIN, 5, 10, 12, 15, 20, 25, 30] {
+                let borders = [Border::Begin, Border::At(cut), Border::End];
+                let mut pieces = [Completeness::default(); 2];
+                let mut seen: Vec<(usize, Epoch)> = Vec::new();
+                for (number, piece) in pieces.iter_mut().enumerate() {
+                    let (from, to) = (borders[number].time(), borders[number + 1].time());
+                    for at in (0..40).filter(|at| (from..to).contains(at)) {
+                        for &(begin, until) in losses {
+                            if begin == at || begin < from && until >= from && at == from.max(0) {
+                                piece.begin(begin, until, borders[number]);
+                            }
+                            if until == at {
+                                piece.end();
+                            }
+                        }
+                        if at == a || at == b {
+                            seen.push((number, piece.epoch(at)));
+                        }
+                    }
+                    piece.close(borders[number + 1]);
+                }
+                if let [(_, first), (number, second)] = &mut seen[..] {
+                    if *number == 1 && seen_in_left(cut, a) {
+                        second.shift(pieces[0].losses());
+                    }
+                    assert_eq!(first.agrees(*second), expect, "{losses:?} {a} {b}, cut at {cut}");
+                }
+            }
+        };
+        fn seen_in_left(cut: Time, a: Time) -> bool {
+            a < cut
+        }
+        check(&[], 3, 9, true);
+        check(&[(10, 20)], 3, 9, true);
+        check(&[(10, 20)], 21, 30, true);
+        check(&[(10, 20)], 3, 20, false);
+        check(&[(10, 20)], 20, 30, true);
+        check(&[(10, 20)], 3, 15, false);
+        check(&[(10, 20)], 12, 15, false);
+        check(&[(10, 20)], 12, 25, false);
+        check(&[(10, 20), (15, 30)], 21, 25, false);
+        check(&[(10, 12), (20, 22)], 14, 18, true);
+        check(&[(0, 12)], 3, 5, false);
+        check(&[(10, Time::MAX)], 12, 30, false);
+        check(&[(10, Time::MAX)], 3, 9, true);
+    }
+
+    #[test]
+    fn pieces_add_up() {
+        let whole = {
+            let mut whole = Completeness::default();
+            whole.begin(10, 20, Border::Begin);
+            whole.begin(15, 40, Border::Begin);
+            whole.end();
+            whole.close(Border::At(30));
+            whole
+        };
+        let mut left = Completeness::default();
+        left.begin(10, 20, Border::Begin);
+        left.close(Border::At(12));
+        let mut right = Completeness::default();
+        right.begin(10, 20, Border::At(12));
+        right.begin(15, 40, Border::At(12));
+        right.end();
+        right.close(Border::At(30));
+        left.append(right, Border::At(12));
+        assert_eq!(left, whole);
+    }
+}
