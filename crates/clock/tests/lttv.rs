@@ -1,6 +1,6 @@
 //! The twelve inputs of LTTV's unit test of its synchronization: the published cases, good and degenerate.
 //!
-//! The inputs are not part of this repository. Expected rates are those of an independent exact enumeration.
+//! The inputs are not part of this repository: without them the tests are ignored. Expected rates are those of an independent exact enumeration.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,9 @@ use isochrone_clock::{
     Corridor, Infeasible, LinkData, LinkQuality, Network, Refusal, Slope, Solution, Span, solve,
 };
 
-/// The folder of the inputs; `None`, said loudly, when it is not there.
-fn inputs() -> Option<PathBuf> {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    if shared.is_dir() {
-        return Some(shared.join("data/lttv/inputs"));
-    }
-    assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{} is required", shared.display());
-    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-    {
-        eprintln!("SKIPPED: {} is absent", shared.display());
-    }
-    None
+/// The folder of the inputs.
+fn inputs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/lttv/inputs")
 }
 
 /// Decimal seconds as ns, without floating point.
@@ -59,8 +50,9 @@ fn assert_rate(found: Option<Slope>, expected: Option<f64>, what: &str) {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn classification_and_rates() {
-    let Some(folder) = inputs() else { return };
+    let folder = inputs();
     let feasible = [
         (1, Some(0.850_574_712_6), Some(1.121_049_493)),
         (2, Some(0.937_5), Some(1.059_342_422)),
@@ -88,8 +80,9 @@ fn classification_and_rates() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn contradictions() {
-    let Some(folder) = inputs() else { return };
+    let folder = inputs();
     for test in [6, 7] {
         let corridor = corridor(&folder, test);
         assert!(matches!(corridor.rates(), Err(Infeasible::Crossed { .. })), "test {test}");

@@ -1,6 +1,6 @@
 //! Dumps of public traces against the digests of babeltrace2 2.1.1.
 
-#![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
+#![allow(clippy::print_stderr, clippy::unwrap_used)] // A test says what it compared, and may panic.
 
 mod common;
 
@@ -41,8 +41,9 @@ const EQUAL: [&str; 7] = [
 ];
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn dumps_equal_the_reference() {
-    let Some(shared) = shared("ctf") else { return };
+    let shared = shared("ctf");
     let table = std::fs::read_to_string(shared.join("corpus.tsv")).unwrap();
     let known =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ctf-differences.tsv"));
@@ -82,8 +83,9 @@ fn is_wrong_by_mistake(outcome: &Result<(String, usize), String>) -> bool {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn ctf_2_is_read() {
-    let Some(shared) = shared("ctf") else { return };
+    let shared = shared("ctf");
     let table = std::fs::read_to_string(shared.join("corpus.tsv")).unwrap();
     let mut equal = 0;
     for row in table.lines().skip(1) {
@@ -161,8 +163,9 @@ fn counts(path: &Path) -> Result<(usize, usize, usize), String> {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn what_is_refused_elsewhere_is_read_or_said_to_be_wrong() {
-    let Some(shared) = shared("ctf") else { return };
+    let shared = shared("ctf");
     let mut good = 0;
     for (name, status, events, path) in rows(&shared) {
         if status != "error" {
@@ -184,8 +187,9 @@ fn what_is_refused_elsewhere_is_read_or_said_to_be_wrong() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn the_conformance_suite_of_metadata() {
-    let Some(shared) = shared("ctf") else { return };
+    let shared = shared("ctf");
     let suite = "ts/tests/1.8/regression/metadata/";
     let (mut passed, mut failed) = (0, 0);
     for (name, _, _, path) in rows(&shared) {

@@ -141,11 +141,13 @@ fn shared_id(uuid: &str, host: &str) -> String {
     format!("{uuid}@{host}")
 }
 
-/// Whether a trace is of the clock with an id that stamps the traces of hosts of these names. The kernel of another host may
-/// have the same uuid.
-pub fn is_clock_of(id: &str, hostnames: &[String], trace: &Trace) -> bool {
+/// Whether a trace is of the clock with an id and an offset that stamps the traces of hosts of these names. The kernel of another
+/// host that has the same uuid is of it only if it has the same offset, as synchronized copies have.
+pub fn is_clock_of(id: &str, hostnames: &[String], offset: i64, trace: &Trace) -> bool {
     let Some(uuid) = clock_uuid(trace) else { return false };
+    let own = trace.schema().single_clock().and_then(offset_ns);
     let is_other = is_of_kernel(trace)
+        && !own.is_some_and(|own| same_offset(own, offset))
         && hostname(trace).is_some_and(|name| hostnames.iter().all(|known| known != name));
     id == shared_id(&uuid, &name_or_directory(trace)) || id == uuid && !is_other
 }

@@ -231,10 +231,10 @@ impl<'t> Host<'t> {
 
     /// Where the losses begin, as far as that is known before reading.
     fn loss_begins(&self, begin: Time) -> Vec<LossBegin> {
-        let is_found_late = |loss: &Loss| {
-            let discards = &self.sources[loss.source].discards;
-            matches!(loss.what, Lacking::Events(_)) && discards.iter().any(|(_, other)| other.to == loss.to)
-        };
+        let discards = self.sources.iter().flat_map(|source| &source.discards);
+        let late: BTreeSet<(usize, Time)> = discards.map(|(_, loss)| (loss.source, loss.to)).collect();
+        let is_found_late =
+            |loss: &Loss| matches!(loss.what, Lacking::Events(_)) && late.contains(&(loss.source, loss.to));
         let losses = self.losses.iter().filter(|loss| !is_found_late(loss)).chain(&self.uncovered);
         let mut begins: Vec<LossBegin> = losses.map(|&loss| LossBegin::new(loss, begin)).collect();
         begins.sort_unstable();

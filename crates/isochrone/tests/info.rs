@@ -1,5 +1,5 @@
 //! `isochrone info` as a user meets it: exact figures of traces that were made for it, and of the public corpus.
-#![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
+#![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
 
@@ -437,8 +437,9 @@ fn what_a_trace_says_cannot_steer_a_terminal() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn hello_lost_says_where_its_events_are_missing() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     let path = shared.join("data/ctf/traces/tc/hello-lost");
     let (_, json) = as_json(&path);
     assert_eq!((&json["events"], &json["discarded_events"]), (&json!(32_300), &json!(967_700)));
@@ -465,8 +466,9 @@ fn hello_lost_says_where_its_events_are_missing() {
 
 /// Traces of the corpus whose reference counts what is told beside them; all others agree in every figure.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn figures_are_those_of_babeltrace2() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     let shared = shared.join("data/ctf");
     let table = fs::read_to_string(shared.join("corpus.tsv")).unwrap();
     let mut compared = 0;
@@ -510,8 +512,9 @@ fn figures_are_those_of_babeltrace2() {
 
 /// Where something is missing, against the canonical dump, whose digest is babeltrace2's.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn gaps_are_those_of_the_dump() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     for name in [
         "tc/hello-lost",
         "tc/CTF2-7.0-ev-disc-no-ts-begin-end",

@@ -1,8 +1,8 @@
 //! `isochrone analyze` against exact figures of nine kernel traces, which scripts of another origin counted from the
 //! events: CPU time, system calls, interrupts, all to the ns.
 //!
-//! Without the corpus these tests are skipped, loudly; with `ISOCHRONE_REQUIRE_SHARED` set everything must be there.
-#![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
+//! Without the corpus these tests are ignored; with `ISOCHRONE_REQUIRE_SHARED` set it must be there.
+#![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
 mod peers;
@@ -26,7 +26,7 @@ struct Trace {
 fn traces() -> &'static [Trace] {
     static TRACES: OnceLock<Vec<Trace>> = OnceLock::new();
     TRACES.get_or_init(|| {
-        let Some(shared) = shared() else { return Vec::new() };
+        let shared = shared();
         let vm = shared.join("data/vm");
         let reference = std::fs::read_to_string(vm.join("refs/cpu_syscalls.json")).unwrap();
         let reference: Value = serde_json::from_str(&reference).unwrap();
@@ -93,6 +93,7 @@ fn their_cpu_time(theirs: &Value, table: &str, key: &str) -> BTreeMap<i64, (i64,
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn the_window_is_from_the_first_event_to_the_last() {
     each(|differences, Trace { name: trace, ours, theirs, .. }| {
         differences.same(|| trace.clone(), ours.duration(), number(theirs, "duration_ns"));
@@ -100,6 +101,7 @@ fn the_window_is_from_the_first_event_to_the_last() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn cpu_time_of_each_thread() {
     each(|differences, Trace { name: trace, ours, theirs, .. }| {
         let (ours, theirs) = (our_cpu_time(ours, "tid"), their_cpu_time(theirs, "threads", "tid"));
@@ -110,6 +112,7 @@ fn cpu_time_of_each_thread() {
 
 /// The process and the name of each thread that ran.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn pid_and_name_of_each_thread() {
     each(|differences, Trace { name: trace, ours, theirs, .. }| {
         let ours: BTreeMap<i64, (i64, String)> = ours
@@ -130,6 +133,7 @@ fn pid_and_name_of_each_thread() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn cpu_time_of_each_process() {
     each(|differences, Trace { name: trace, by_process: ours, theirs, .. }| {
         let (ours, theirs) = (our_cpu_time(ours, "pid"), their_cpu_time(theirs, "processes", "pid"));
@@ -138,6 +142,7 @@ fn cpu_time_of_each_process() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn busy_idle_and_unknown_time_of_each_cpu() {
     each(|differences, Trace { name: trace, ours, theirs, .. }| {
         let times = |row: &Row| [row.int("busy_ns"), row.int("idle_ns"), row.int("unknown_ns")];
@@ -188,6 +193,7 @@ fn our_calls<K: Ord>(ours: &Ours, key: impl Fn(&Row) -> K) -> BTreeMap<K, Figure
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn system_calls_by_name() {
     each(|differences, Trace { name: trace, ours, theirs, .. }| {
         let ours = our_calls(ours, |row| traced_name(row).to_owned());
@@ -200,6 +206,7 @@ fn system_calls_by_name() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn system_calls_by_thread_and_name() {
     each(|differences, Trace { name: trace, ours, theirs, .. }| {
         let mut found = our_calls(ours, |row| (row.int("tid"), traced_name(row).to_owned()));
@@ -228,6 +235,7 @@ fn system_calls_by_thread_and_name() {
 
 /// A call whose exit was not seen, and an exit whose entry was not.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn system_calls_of_which_one_end_is_missing() {
     each(|differences, Trace { name: trace, ours, theirs, .. }| {
         for (column, table) in [("entries", "entries_without_exit"), ("exits", "exits_without_entry")] {
@@ -246,6 +254,7 @@ fn system_calls_of_which_one_end_is_missing() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn interrupts() {
     each(|differences, Trace { name: trace, ours, theirs, .. }| {
         let rows = ours.rows("irqstats", "hard").iter();

@@ -2,8 +2,8 @@
 //! printed, or the difference is one of that tool's known faults: each of these is a function or a constant here, and
 //! is expected exactly.
 //!
-//! Without the corpus these tests are skipped, loudly; with `ISOCHRONE_REQUIRE_SHARED` set everything must be there.
-#![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
+//! Without the corpus these tests are ignored; with `ISOCHRONE_REQUIRE_SHARED` set it must be there.
+#![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
 mod peers;
@@ -120,11 +120,13 @@ fn compare_cputop(differences: &mut Differences, trace: &Trace, text: &str, all:
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn cputop() {
     each("cputop", 7, |differences, trace, text| compare_cputop(differences, trace, text, false));
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn cputop_of_all_threads() {
     each("cputop.all", 5, |differences, trace, text| compare_cputop(differences, trace, text, true));
 }
@@ -136,6 +138,7 @@ mod synthetic {
     use crate::theirs::compare;
 
     #[test]
+    #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
     fn cputop() {
         compare("cputop", true, 1, |differences, trace, text| {
             compare_cputop(differences, trace, text, false);
@@ -143,11 +146,13 @@ mod synthetic {
     }
 
     #[test]
+    #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
     fn irqlog() {
         compare("irqlog", true, 1, compare_irqlog);
     }
 
     #[test]
+    #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
     fn irqstats() {
         compare("irqstats", true, 1, compare_irqstats);
     }

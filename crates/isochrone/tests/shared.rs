@@ -1,6 +1,6 @@
 //! The binary on the larger public corpus beside the project: real clusters with known clocks, and peers' outputs.
 //!
-//! Without the corpus these tests are skipped, loudly; with `ISOCHRONE_REQUIRE_SHARED` set everything must be there.
+//! Without the corpus these tests are ignored; with `ISOCHRONE_REQUIRE_SHARED` set everything must be there.
 #![allow(clippy::print_stderr, clippy::unwrap_used)] // A skipped test says so; a test may panic.
 
 mod common;
@@ -10,14 +10,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{shared, skip};
+use common::shared;
 use serde_json::Value;
 
-/// Whether a program can be run.
+/// Whether a program can be run; with `ISOCHRONE_REQUIRE_SHARED` set it must be there.
 fn have(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok();
     if !there {
-        skip(program);
+        assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{program} is required");
+        eprintln!("SKIPPED: {program} is not there");
     }
     there
 }
@@ -53,8 +54,9 @@ const SCENARIOS: [(&str, u32); 6] =
     [("web2", 334), ("hog2", 631), ("chain3", 402), ("ping5", 1330), ("ipv6_2", 492), ("rot2", 231)];
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn the_truth_lies_inside_on_real_clusters() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     if !have("python3") {
         return;
     }
@@ -76,8 +78,9 @@ fn the_truth_lies_inside_on_real_clusters() {
 /// A host against the capture of the switch, whose stamps are of the clock that the truth is known by. The switch is
 /// taken for the host's peer: then each packet was seen by two.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn the_truth_lies_inside_against_a_switch() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     if !have("python3") {
         return;
     }
@@ -112,8 +115,9 @@ fn the_truth_lies_inside_against_a_switch() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn the_public_pair_has_its_known_bounds() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     let pair =
         ["scp_src", "scp_dest"].map(|name| shared.join("data/scp").join(name).to_str().unwrap().to_owned());
     let json = isochrone(&["sync", "-q", "--format", "json", &pair[0], &pair[1]]);
@@ -135,8 +139,9 @@ fn the_public_pair_has_its_known_bounds() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn events_are_counted_class_by_class() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     let mut compared = 0;
     for entry in std::fs::read_dir(shared.join("data/vm")).unwrap() {
         let scenario = entry.unwrap().path();
@@ -171,8 +176,9 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Good ones and bad ones: nothing crashes, hangs or takes more memory than any trace needs.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn no_trace_takes_more_than_its_time_and_memory() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     let corpus = shared.join("data/ctf");
     let table = std::fs::read_to_string(corpus.join("corpus.tsv")).unwrap();
     let mut traces = 0;
@@ -219,8 +225,9 @@ fn limited(arguments: &[&str]) -> Option<i32> {
 /// `events` against babeltrace2, line by line. Its version 2.0.4 shows stale text for empty strings: those lines are
 /// compared without their strings.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn events_look_like_those_of_babeltrace2() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     if !have("babeltrace2") {
         return;
     }
@@ -257,8 +264,9 @@ fn without_strings(line: &str) -> String {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn babeltrace2_reads_synchronized_copies_in_order() {
-    let Some(shared) = shared() else { return };
+    let shared = shared();
     if !have("babeltrace2") {
         return;
     }

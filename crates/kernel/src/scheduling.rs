@@ -112,7 +112,8 @@ impl<S: Spans> Chunk<S> {
         if child_pid.is_none_or(|pid| pid == child) {
             there.facts.parent = parent_pid.or(parent.tid());
         }
-        self.files.note(FileOp::Fork { parent, child: thread, at, shares_table }, &mut self.spans);
+        let is_guess = flags.is_none();
+        self.files.note(FileOp::Fork { parent, child: thread, at, shares_table, is_guess }, &mut self.spans);
         if let Some(pid) = child_pid {
             self.seat(thread, pid, at);
         }
@@ -153,8 +154,10 @@ impl<S: Spans> Chunk<S> {
         there.was = Some(thread);
         there.set_pid(tid, at);
         self.threads.or_default(thread).facts.dead = Some(at);
-        self.files
-            .note(FileOp::Fork { parent: thread, child: leader, at, shares_table: true }, &mut self.spans);
+        self.files.note(
+            FileOp::Fork { parent: thread, child: leader, at, shares_table: true, is_guess: false },
+            &mut self.spans,
+        );
         self.unseat(thread, at);
         self.settle_current(cpu, thread);
         self.move_call(thread, leader);

@@ -299,10 +299,10 @@ fn missing_pieces_of_random_hosts() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn missing_pieces_of_real_hosts() {
     let mut random = Random::new(5);
-    let mut check = |path: Option<PathBuf>, rounds: u64| {
-        let Some(path) = path else { return };
+    let mut check = |path: PathBuf, rounds: u64| {
         let traces = open(&path);
         for host in &Hosts::group(&traces).hosts {
             for _ in 0..rounds {

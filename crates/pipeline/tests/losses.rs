@@ -12,8 +12,11 @@ use isochrone_testkit::LttngTrace;
 /// CPU, from, to, what.
 type Lost = (u32, i64, i64, Lacking);
 
-/// Losses and gaps of the traces below a directory, and the report.
-fn said(directory: &Path) -> (Vec<Lost>, Vec<(i64, i64)>, Report, Vec<Note>) {
+/// Losses, gaps, what was read, and what there is to say.
+type Lack = (Vec<Lost>, Vec<(i64, i64)>, Report, Vec<Note>);
+
+/// What the traces below a directory lack.
+fn said(directory: &Path) -> Lack {
     let traces = open(directory);
     let hosts = Hosts::group(&traces);
     let host = &hosts.hosts[0];
@@ -25,7 +28,7 @@ fn said(directory: &Path) -> (Vec<Lost>, Vec<(i64, i64)>, Report, Vec<Note>) {
             Said::Event(time, ..) => now = time,
             Said::Gap(from, to) => gaps.push((from, to)),
             Said::LossBegin(begin) => {
-                assert!(now < begin.at || now == i64::MIN, "{begin:?} comes after {now}")
+                assert!(now < begin.at || now == i64::MIN, "{begin:?} comes after {now}");
             }
             Said::Loss(loss) => {
                 assert!(now <= loss.to, "{loss:?} comes behind {now}");

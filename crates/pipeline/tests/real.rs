@@ -8,6 +8,7 @@ use isochrone_hosts::{Hosts, Note};
 use isochrone_pipeline::{Cuts, Plan};
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn cuts_change_nothing() {
     // Part of the data, and for each host: archives, events.
     let all: [(&str, &[(usize, u64)]); 6] = [
@@ -20,7 +21,7 @@ fn cuts_change_nothing() {
         ("scp/scp_dest", &[(0, 85_729)]),
     ];
     for (part, expect) in all {
-        let Some(path) = shared(part) else { continue };
+        let path = shared(part);
         let traces = open(&path);
         let hosts = Hosts::group(&traces);
         assert_eq!((hosts.hosts.len(), hosts.left_out.len()), (expect.len(), 0), "{part}");
@@ -39,8 +40,9 @@ fn cuts_change_nothing() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn two_chunks_are_enough_for_an_effective_archive() {
-    let Some(path) = shared("vm/phases3/h2") else { return };
+    let path = shared("vm/phases3/h2");
     let traces = open(&path);
     let hosts = Hosts::group(&traces);
     let host = &hosts.hosts[0];
@@ -64,8 +66,9 @@ fn two_chunks_are_enough_for_an_effective_archive() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn a_missing_chunk_is_found() {
-    let Some(path) = shared("vm/rot2/h1") else { return };
+    let path = shared("vm/rot2/h1");
     let mut traces = open(&path);
     let count = traces.len();
     traces.remove(count / 2);

@@ -70,8 +70,16 @@ impl Clocks {
     /// The clock that stamps a trace: by its uuid; without one, by the host's name and the clock's offset.
     pub fn of_trace(&self, trace: &Trace) -> Option<&Clock> {
         if clocks::clock_uuid(trace).is_some() {
-            let is_its = |clock: &&Clock| clocks::is_clock_of(&clock.entry.id, &clock.entry.hostnames, trace);
-            return self.clocks.iter().find(is_its);
+            let is_its = |clock: &&Clock| {
+                let ClockEntry { id, hostnames, clock_offset_ns, .. } = &clock.entry;
+                clocks::is_clock_of(id, hostnames, *clock_offset_ns, trace)
+            };
+            // Of several hosts that one clock stamps, its own.
+            let is_named = |clock: &&Clock| {
+                let name = clocks::name_or_directory(trace);
+                is_its(clock) && clock.entry.hostnames.contains(&name)
+            };
+            return self.clocks.iter().find(is_named).or_else(|| self.clocks.iter().find(is_its));
         }
         let offset = trace.schema().single_clock().and_then(clocks::offset_ns)?;
         let name = clocks::name_or_directory(trace);

@@ -120,8 +120,9 @@ fn largest(errors: &[f64], but_constant: bool) -> f64 {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/tools")]
 fn truth_is_inside_and_the_error_below_that_of_the_hulls() {
-    let Some(tool) = shared("tools/gen_lttv_text.py") else { return };
+    let tool = shared("tools/gen_lttv_text.py");
     let messages = from_environment("ISOCHRONE_LISTS").unwrap_or(MESSAGES);
     // The shortest ways of the two directions differ in one of them, which no estimator can see: an error that is constant,
     // and the same for all that take the same links.

@@ -28,8 +28,13 @@ fn trace(host: usize) -> LttngTrace {
         .unwrap()
 }
 
+/// Time, host, CPU, name and fields of an event.
+type Recorded = (u64, usize, u32, &'static str, Fields);
+
+type Fields = Vec<(&'static str, FieldValue)>;
+
 /// A packet of one connection, from `h1` to `h2` or back, which has no identification.
-fn packet(forth: bool, seq: u64, ack: u64, payload: u64) -> Vec<(&'static str, FieldValue)> {
+fn packet(forth: bool, seq: u64, ack: u64, payload: u64) -> Fields {
     let address = |last: u16| [0xfd00, 0, 0, 0, 0, 0, 0, last];
     let (from, to) = if forth { (1, 2) } else { (2, 1) };
     vec![
@@ -56,7 +61,7 @@ fn packet(forth: bool, seq: u64, ack: u64, payload: u64) -> Vec<(&'static str, F
 /// [`REPEATED_AT`], which does not. `cpu`: where departures are recorded between the ends of the hole.
 fn hosts(cpu: u32) -> [LttngTrace; 2] {
     let mut hosts = [trace(0), trace(1)];
-    let mut events: Vec<(u64, usize, u32, &str, Vec<(&str, FieldValue)>)> = Vec::new();
+    let mut events: Vec<Recorded> = Vec::new();
     for round in 0..250_u64 {
         let at = round * 100 * MS + MS;
         let at = if at / MS == LOST_AT / MS + 1 { LOST_AT } else { at };

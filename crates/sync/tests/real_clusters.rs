@@ -56,8 +56,9 @@ const SCENARIOS: [(&str, u64, u64); 12] = [
 ];
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn every_message_left_before_it_arrived() {
-    let Some(clusters) = shared("vm") else { return };
+    let clusters = shared("vm");
     for (scenario, expect, offloaded) in SCENARIOS {
         let scenario = clusters.join(scenario);
         let truth: Truth =
@@ -90,8 +91,9 @@ fn every_message_left_before_it_arrived() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn copies_of_a_file_give_all_messages_of_lttng_addons() {
-    let Some(scp) = shared("scp") else { return };
+    let scp = shared("scp");
     let (hosts, messages, summary) = messages_of(&["scp_src", "scp_dest"].map(|trace| scp.join(trace)));
     let count = |from: usize, to: usize| summary.pairs[&(from, to)].messages;
     assert_eq!(hosts, ["VM1", "VM3"]);

@@ -241,8 +241,9 @@ fn users_know_better() {
 
 /// Real hosts: kinds and numbers of changes of each, in their order.
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn real_hosts_show_who_steers_them() {
-    let Some(root) = common::shared("vm") else { return };
+    let root = common::shared("vm");
     let scratch = TempDir::new().unwrap();
     let check = |name: &str, expect: &[&[(&str, Option<u64>)]]| {
         let scenario = common::unpacked(&root.join(name), scratch.path());

@@ -1,5 +1,4 @@
-//! Public traces beside the project: without them tests are skipped, loudly; with `ISOCHRONE_REQUIRE_SHARED` set they must
-//! be there.
+//! Public traces beside the project: tests that need them are ignored where they are absent, as `build.rs` finds.
 
 #![allow(clippy::print_stderr)] // A skipped test says so.
 
@@ -8,22 +7,21 @@ use std::path::{Path, PathBuf};
 use isochrone_ctf::find_traces;
 
 /// Where this part of the data lies.
-pub fn shared(part: &str) -> Option<PathBuf> {
+pub fn shared(part: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(part);
-    path.is_dir().then_some(path).or_else(|| skip(part))
+    assert!(path.is_dir(), "{} is not there", path.display());
+    path
 }
 
-/// Skips what needs something that is not there.
-pub fn skip<T>(what: &str) -> Option<T> {
+/// Skips what needs a program that is not there; with `ISOCHRONE_REQUIRE_SHARED` set it must be.
+pub fn skip(what: &str) {
     assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{what} is required");
     eprintln!("SKIPPED: {what} is not there");
-    None
 }
 
 /// All traces of these parts.
-pub fn traces(parts: &[&str]) -> Option<Vec<PathBuf>> {
-    let found: Option<Vec<PathBuf>> = parts.iter().map(|part| shared(part)).collect();
-    Some(found?.iter().flat_map(|path| find_traces(path).unwrap().traces).collect())
+pub fn traces(parts: &[&str]) -> Vec<PathBuf> {
+    parts.iter().flat_map(|part| find_traces(&shared(part)).unwrap().traces).collect()
 }
 
 /// Whether a trace has an enumeration without labels or an option without values, which CTF 2 has not.

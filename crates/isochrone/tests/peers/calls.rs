@@ -65,6 +65,7 @@ fn their_stdev(calls: &Calls) -> Option<f64> {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn syscallstats() {
     each("syscallstats", 7, |differences, trace, text| {
         let calls = our_calls(&trace.ours);

@@ -104,6 +104,7 @@ fn compare_all<'t>(
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn irqfreq() {
     each("irqfreq", 7, |differences, trace, text| {
         let ours = our_distributions(trace.ours.rows("irqfreq", "freq"), |row| {
@@ -121,6 +122,7 @@ fn irqfreq() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn schedfreq() {
     each("schedfreq", 7, |differences, trace, text| {
         let ours = our_distributions(trace.ours.rows("schedfreq", "thread_freq"), |row| {

@@ -127,6 +127,7 @@ pub(crate) fn compare_irqlog(differences: &mut Differences, trace: &Trace, text:
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn irqlog() {
     each("irqlog", 7, compare_irqlog);
 }
@@ -171,6 +172,7 @@ pub(crate) fn compare_irqstats(differences: &mut Differences, trace: &Trace, tex
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn irqstats() {
     each("irqstats", 7, compare_irqstats);
 }

@@ -92,6 +92,7 @@ fn in_order(mut waits: Vec<Wait>) -> Vec<Wait> {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn schedlog() {
     each("schedlog", 7, |differences, trace, text| {
         let ours = in_order(our_waits(trace.ours.rows("schedlog", "log")));
@@ -119,11 +120,13 @@ fn compare_schedtop(differences: &mut Differences, trace: &Trace, text: &str, li
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn schedtop() {
     each("schedtop", 7, |differences, trace, text| compare_schedtop(differences, trace, text, 10));
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn schedtop_of_all_waits() {
     each("schedtop.all", 5, |differences, trace, text| {
         compare_schedtop(differences, trace, text, usize::MAX);
@@ -131,6 +134,7 @@ fn schedtop_of_all_waits() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn schedstats() {
     each("schedstats", 7, |differences, trace, text| {
         let renamed = renamed(&trace.ours);

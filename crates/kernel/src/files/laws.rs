@@ -169,7 +169,13 @@ fn op() -> impl Strategy<Value = (FileOp, u8)> {
     let op = prop_oneof![
         20 => call,
         2 => (who(), who(), any::<bool>())
-            .prop_map(|(parent, child, shares_table)| FileOp::Fork { parent, child, at: 0, shares_table }),
+            .prop_map(|(parent, child, shares_table)| FileOp::Fork {
+                parent,
+                child,
+                at: 0,
+                shares_table,
+                is_guess: !shares_table
+            }),
         1 => who().prop_map(|thread| FileOp::Exec { thread, at: 0 }),
         1 => who().prop_map(|thread| FileOp::Exit { thread, at: 0 }),
         4 => (who(), 0..3_i32).prop_map(|(thread, pid)| FileOp::Member { thread, pid }),

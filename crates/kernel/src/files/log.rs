@@ -119,10 +119,10 @@ impl Log {
     /// Says whether a thread that was made shares its table.
     pub(super) fn share(&mut self, thread: ThreadId, shares: bool) {
         for item in &mut self.items {
-            if let Item::Op(FileOp::Fork { child, shares_table, .. }) = item
+            if let Item::Op(FileOp::Fork { child, shares_table, is_guess, .. }) = item
                 && *child == thread
             {
-                *shares_table = shares;
+                (*shares_table, *is_guess) = (shares, false);
                 return;
             }
         }

@@ -36,6 +36,8 @@ pub enum FileOp {
         at: Time,
         /// Whether it has the table of its parent; else it has a copy.
         shares_table: bool,
+        /// Whether that is a guess, because the call that made it was not seen.
+        is_guess: bool,
     },
     /// A thread runs another program: descriptors that are marked for it are closed.
     Exec {

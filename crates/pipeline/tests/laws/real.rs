@@ -31,6 +31,7 @@ fn check(directory: &Path, rounds: u64, random: &mut Random) {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn traces_of_all_kinds() {
     let mut random = Random::new(11);
     for part in [
@@ -46,11 +47,9 @@ fn traces_of_all_kinds() {
         "ust/rotated/two_hosts",
         "ust/rotated/snapshot",
     ] {
-        if let Some(path) = shared(part) {
-            check(&path, 3, &mut random);
-        }
+        check(&shared(part), 3, &mut random);
     }
-    let Some(synthetic) = shared("lttng-analyses/synthetic") else { return };
+    let synthetic = shared("lttng-analyses/synthetic");
     for test in std::fs::read_dir(&synthetic).unwrap() {
         let path = test.unwrap().path();
         if path.join("kernel").is_dir() {
@@ -60,20 +59,17 @@ fn traces_of_all_kinds() {
 }
 
 #[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn virtual_machines() {
     let mut random = Random::new(12);
     for scenario in [
         "chain3", "hog2", "ipc1", "ipv6_2", "lossy2", "mpi4", "pause2", "phases3", "ping5", "rot2", "step2",
         "udp2", "web2", "web2gso",
     ] {
-        if let Some(path) = shared(&format!("vm/{scenario}")) {
-            check(&path, 1, &mut random);
-        }
+        check(&shared(&format!("vm/{scenario}")), 1, &mut random);
     }
     for scenario in ["vm/disk1", "vm/slew3"] {
         let directory = tempfile::tempdir().unwrap();
-        if let Some(path) = unpacked(scenario, directory.path()) {
-            check(&path, 2, &mut random);
-        }
+        check(&unpacked(scenario, directory.path()), 2, &mut random);
     }
 }

@@ -1,6 +1,6 @@
 //! What several tests of matching need: sightings as a source, all messages of some hosts, and the traces beside the
 //! project.
-#![allow(dead_code, clippy::print_stderr, clippy::unwrap_used)] // Each test takes what it needs; a skipped test says so.
+#![allow(dead_code, clippy::unwrap_used)] // Each test takes what it needs, and may panic.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,11 @@ use isochrone_sync::matching::{Message, Summary};
 use isochrone_sync::record::Sighting;
 use isochrone_sync::{Inputs, Source, extract, match_sources};
 
-/// Where this part of the public data lies. Without it tests are skipped, loudly; with `ISOCHRONE_REQUIRE_SHARED` set it
-/// must be there.
-pub fn shared(part: &str) -> Option<PathBuf> {
+/// Where this part of the public data lies. Tests that need it are ignored where it is absent, as `build.rs` finds.
+pub fn shared(part: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(part);
-    if path.is_dir() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_none(), "{part} is required");
-    eprintln!("SKIPPED: {part} is not there");
-    None
+    assert!(path.is_dir(), "{} is not there", path.display());
+    path
 }
 
 /// Sightings of one clock in the order of time.

@@ -50,7 +50,7 @@ impl Machine {
                 }
                 // It was there, whether or not anybody has seen it.
                 let file = table.files.remove(&fd).unwrap_or_else(|| Open::sighted(at, end.losses));
-                tell(file, fd, table.pid, end, spans);
+                tell(file, fd, table.owner(), end, spans);
             }
             Effect::CloseRange { first, last, flags } => {
                 self.close_range(thread, at, [first, last], flags, spans);

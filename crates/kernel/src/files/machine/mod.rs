@@ -51,8 +51,11 @@ impl Machine {
                     self.returned(&call, spans);
                 }
             }
-            FileOp::Fork { parent, child, at, shares_table } => {
+            FileOp::Fork { parent, child, at, shares_table, is_guess } => {
                 self.fork(parent, child, at, shares_table, spans);
+                if is_guess && self.losses > 0 {
+                    self.doubt([parent, child]);
+                }
             }
             FileOp::Exec { thread, at } => self.exec(thread, at, spans),
             FileOp::Exit { thread, at } => {

@@ -112,6 +112,14 @@ impl Machine {
         }
     }
 
+    /// Nobody knows whether these threads have one table: what the one opens the other may close.
+    pub(super) fn doubt(&mut self, threads: [ThreadId; 2]) {
+        for thread in threads {
+            let place = self.seat(thread);
+            self.tables.at_mut(place).is_doubtful = true;
+        }
+    }
+
     /// A thread parts with the others at its table.
     pub(super) fn unshare(&mut self, thread: ThreadId, at: Time) {
         let place = self.seat(thread);
@@ -137,7 +145,8 @@ impl Machine {
             let inherited = file.copy(thread, at, OpenedBy::Inherited);
             (fd, Open { close_on_exec: file.close_on_exec, ..inherited })
         });
-        Table { files: copies.collect(), ..Table::default() }
+        let is_doubtful = self.tables.at(place).is_doubtful;
+        Table { files: copies.collect(), is_doubtful, ..Table::default() }
     }
 
     /// A thread runs another program. It has its table for itself then, and the others of its process are gone.
@@ -227,6 +236,7 @@ impl Machine {
         table.users += gone.users;
         table.pid = table.pid.or(gone.pid);
         table.dump = table.dump.or(gone.dump);
+        table.is_doubtful |= gone.is_doubtful;
         for (fd, file) in gone.files.into_sorted() {
             let Some(there) = table.files.get_mut(&fd) else {
                 table.files.insert(fd, file);
@@ -234,7 +244,7 @@ impl Machine {
             };
             if let Some(first) = there.unite(file) {
                 let end = End { at: there.begin, by: ClosedBy::Unseen, closer: there.thread, losses };
-                tell(first, fd, table.pid, end, spans);
+                tell(first, fd, table.owner(), end, spans);
             }
         }
     }

@@ -37,6 +37,8 @@ pub(super) struct Table {
     pub(super) dump: Option<u64>,
     /// Whether nobody saw it being made.
     pub(super) is_assumed: bool,
+    /// Whether it may be the same as another one.
+    pub(super) is_doubtful: bool,
 }
 
 /// Where a table is, until it is removed.
@@ -180,17 +182,23 @@ impl<'de> Deserialize<'de> for Tables {
 }
 
 impl Table {
+    /// Whose it is.
+    pub(super) fn owner(&self) -> Owner {
+        Owner { pid: self.pid, is_doubtful: self.is_doubtful }
+    }
+
     /// All that is open ends.
     pub(super) fn end(self, end: End, spans: &mut impl Spans) {
+        let owner = self.owner();
         for (fd, file) in self.files.into_sorted() {
-            tell(file, fd, self.pid, end, spans);
+            tell(file, fd, owner, end, spans);
         }
     }
 
     /// Closes a descriptor, if it is open.
     pub(super) fn close(&mut self, fd: i32, end: End, spans: &mut impl Spans) {
         if let Some(file) = self.files.remove(&fd) {
-            tell(file, fd, self.pid, end, spans);
+            tell(file, fd, self.owner(), end, spans);
         }
     }
 
@@ -207,14 +215,22 @@ impl Table {
     /// Puts a descriptor in its place. `replaced`: how one ends that was there.
     pub(super) fn open(&mut self, fd: i32, file: Open, replaced: End, spans: &mut impl Spans) {
         if let Some(before) = self.files.insert(fd, file) {
-            tell(before, fd, self.pid, replaced, spans);
+            tell(before, fd, self.owner(), replaced, spans);
         }
     }
 }
 
+/// Whose a table is, and whether it may be that of others, too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Owner {
+    pid: Option<i32>,
+    is_doubtful: bool,
+}
+
 /// Tells of a descriptor that ends.
-pub(super) fn tell(file: Open, fd: i32, pid: Option<i32>, end: End, spans: &mut impl Spans) {
-    if let Some(span) = file.end(fd, pid, end) {
+pub(super) fn tell(file: Open, fd: i32, owner: Owner, end: End, spans: &mut impl Spans) {
+    if let Some(mut span) = file.end(fd, owner.pid, end) {
+        span.is_doubtful |= owner.is_doubtful;
         spans.file(&span);
     }
 }

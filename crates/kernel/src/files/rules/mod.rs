@@ -61,7 +61,7 @@ fn duplicated(fd: i32, to: Option<i32>, close_on_exec: bool) -> Effect {
 }
 
 fn fork(parent: i32, child: i32, at: Time, shares_table: bool) -> FileOp {
-    FileOp::Fork { parent: thread(parent), child: thread(child), at, shares_table }
+    FileOp::Fork { parent: thread(parent), child: thread(child), at, shares_table, is_guess: false }
 }
 
 fn member(tid: i32, pid: i32) -> FileOp {
