@@ -90,6 +90,15 @@ fn covered(mut missing: Vec<Loss>, begin: Time, end: Time) -> Vec<Covered> {
     if now < end || covered.is_empty() {
         covered.push(Covered { begin: now, end, state: State::Recorded });
     }
+    // What a gap cuts through, in one.
+    covered.dedup_by(|later, earlier| {
+        let is_one = later.state == earlier.state
+            && matches!(later.state, State::Recorded | State::Missing(Lacking::All));
+        if is_one {
+            earlier.end = later.end;
+        }
+        is_one
+    });
     covered
 }
 

@@ -133,7 +133,7 @@ fn a_missing_stream_is_a_loss_of_its_cpu() {
     };
     check(0, &[(1, 1000, 2010, Lacking::All)], 1);
     check(1, &[(1, 1990, 3010, Lacking::Packets(1))], 0);
-    check(3, &[(1, 3990, 5980, Lacking::All)], 1);
+    check(3, &[(1, 3990, 5990, Lacking::All)], 1);
 }
 
 #[test]

@@ -176,7 +176,10 @@ pub(crate) fn losses(host: &Host<'_>) -> Vec<(i64, i64)> {
         .collect();
     let shown = |loss: &&isochrone_hosts::Loss| shows_packets[loss.source];
     let lost = host.losses().iter().chain(host.uncovered()).filter(shown).map(|loss| (loss.from, loss.to));
-    lost.chain(host.gaps().iter().map(|gap| (gap.from, gap.to))).collect()
+    let gaps = host.gaps().iter().map(|gap| (gap.from, gap.to));
+    // What a CPU sends that has no stream, nobody ever sees.
+    let unseen = (!host.absent_cpus().is_empty()).then_some((i64::MIN, i64::MAX));
+    lost.chain(gaps).chain(unseen).collect()
 }
 
 /// A class of events of a stream.

@@ -318,8 +318,9 @@ impl LttngTrace {
         let Some(compiled) = &self.compiled else { return Ok(()) };
         let Description { header, aligned, uuid, .. } = self.description;
         let geometry = Geometry { header, aligned, packet_bits: self.packet_bytes * 8 };
-        let packets: Vec<_> =
+        let mut packets: Vec<_> =
             self.cpus.iter().map(|log| log.packets(compiled, geometry, rotations)).collect();
+        begin_and_end_together(&mut packets);
         for chunk in 0..=rotations.len() {
             let directory = directory(chunk);
             create_directories(&directory.join("index"))?;
@@ -339,6 +340,21 @@ impl LttngTrace {
             in_packets(&compiled.text, uuid, byte_order)
         } else {
             compiled.text.as_bytes().to_vec()
+        }
+    }
+}
+
+/// A tracer starts and stops all CPUs together, whatever happens on them.
+fn begin_and_end_together(packets: &mut [Vec<Packet>]) {
+    let begin = packets.iter().filter_map(|of_cpu| Some(of_cpu.first()?.begin)).min();
+    let end = packets.iter().filter_map(|of_cpu| Some(of_cpu.last()?.end)).max();
+    let Some((begin, end)) = begin.zip(end) else { return };
+    for of_cpu in packets {
+        if let Some(first) = of_cpu.first_mut() {
+            first.begin = begin;
+        }
+        if let Some(last) = of_cpu.last_mut() {
+            last.end = end;
         }
     }
 }

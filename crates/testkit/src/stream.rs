@@ -48,7 +48,7 @@ pub(crate) struct Packet {
     entries: Range<usize>,
     /// The rotation chunk that it belongs to.
     pub(crate) chunk: usize,
-    begin: u64,
+    pub(crate) begin: u64,
     pub(crate) end: u64,
     /// Events discarded so far.
     discarded: u64,

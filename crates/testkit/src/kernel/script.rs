@@ -276,6 +276,9 @@ impl KernelScript {
             let wanted = !self.without.contains(&cpu);
             tapes.push(wanted.then(|| Tape::create(directory, head, &compiled, limits)).transpose()?);
         }
+        if let Some(first) = self.sorted().first() {
+            tapes.iter_mut().flatten().for_each(|tape| tape.begin(first.time));
+        }
         self.play(&mut |cpu, told| {
             let Some(tape) = &mut tapes[cpu as usize] else { return Ok(()) };
             match told {
@@ -289,7 +292,8 @@ impl KernelScript {
                 Told::Lose { from, to, count } => tape.lose(from, to, count),
             }
         })?;
-        tapes.into_iter().flatten().try_for_each(Tape::finish)
+        let end = tapes.iter().flatten().map(Tape::last).max().unwrap_or_default();
+        tapes.into_iter().flatten().try_for_each(|tape| tape.finish(end))
     }
 
     fn describe(&self, catalogue: &Catalogue) -> LttngTrace {

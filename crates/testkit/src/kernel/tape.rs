@@ -76,6 +76,16 @@ impl<'c> Tape<'c> {
         })
     }
 
+    /// The stream begins here, whenever its first event is: a tracer starts all CPUs together.
+    pub(crate) fn begin(&mut self, at: u64) {
+        self.begin.get_or_insert(at);
+    }
+
+    /// Time of the last event.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
     pub(crate) fn event(&mut self, time: u64, class: usize, body: &Body) -> Result<(), TestkitError> {
         let bits = match body {
             Body::Bytes(bytes) => bytes.len() as u64 * 8,
@@ -120,13 +130,13 @@ impl<'c> Tape<'c> {
         Ok(())
     }
 
-    /// Ends the stream and writes its index.
-    pub(crate) fn finish(mut self) -> Result<(), TestkitError> {
+    /// Ends the stream at a time and writes its index.
+    pub(crate) fn finish(mut self, end: u64) -> Result<(), TestkitError> {
         if self.unreported {
             self.open(self.last)?;
         }
         if self.open.is_some() {
-            self.close(self.last)?;
+            self.close(self.last.max(end))?;
         }
         self.file.flush().map_err(|source| TestkitError::io(&self.path, source))?;
         let index = index::write(&self.entries);
