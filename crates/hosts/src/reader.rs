@@ -38,7 +38,7 @@ pub enum Item<'t> {
     /// one into which the loss reaches.
     LossBegin(LossBegin),
     /// Something was missing until here. It comes once, in the window that has its end; never for what is no loss
-    /// ([`Lacking::is_loss`]).
+    /// ([`crate::Lacking::is_loss`]).
     Loss(Loss),
 }
 

@@ -1,6 +1,6 @@
 //! Which trace events are messages between hosts, and what the messages say of the hosts' clocks.
 //!
-//! The way through this crate: [`Inputs`] finds and opens traces; [`hosts`] says which clock stamps them; [`tracer`]
+//! The way through this crate: [`Inputs`] finds and opens traces; [`isochrone_hosts::clocks`] says which clock stamps them; [`tracer`]
 //! turns events into [`record::Sighting`]s of packets, [`mod@capture`] does so with captures; [`rounds`] reads all sources side by side; [`matching`] pairs
 //! sightings to messages; `steering` says by the traces what is assumed of each clock; [`synchronize()`] hands the messages to `isochrone-clock` and puts the answer into an [`artefact::Artefact`], the `sync.json`. [`apply`] reads
 //! events and times through an artefact, [`copies`] writes synchronized copies of traces, [`output`] files. [`survey`] tells what traces
