@@ -8,7 +8,7 @@ use std::io::{self, Write};
 const MAX_KEPT: usize = 1 << 16;
 
 /// Texts are appended in pieces of this many bytes.
-const PIECE: usize = 1 << 14;
+pub(crate) const PIECE: usize = 1 << 14;
 
 /// When a buffer is full, and what to do then. The default is a buffer that is never full.
 #[derive(Default)]
@@ -38,8 +38,13 @@ impl<'b> Room<'b> {
         if let Some((limit, make)) = &mut self.full
             && out.len() >= *limit
         {
-            make(out);
+            Self::called(make, out);
         }
+    }
+
+    #[cold]
+    fn called(make: &mut Make<'b>, out: &mut Vec<u8>) {
+        make(out);
     }
 }
 

@@ -63,15 +63,26 @@ impl<'b> TextVisitor<'b> {
     }
 
     /// Appends a string up to its first NUL in quotes.
+    #[inline]
     fn quoted_until_nul(&mut self, bytes: &[u8]) {
         self.out.push(b'"');
+        if bytes.len() <= room::PIECE {
+            // Room was made for the field.
+            put_until_nul(self.out, bytes);
+        } else {
+            self.long_until_nul(bytes);
+        }
+        self.out.push(b'"');
+    }
+
+    #[cold]
+    fn long_until_nul(&mut self, bytes: &[u8]) {
         for piece in room::pieces(bytes) {
             self.room.make(self.out);
             if put_until_nul(self.out, piece).is_some() {
                 break;
             }
         }
-        self.out.push(b'"');
     }
 
     /// A number in a base other than ten: the bits of its field, without a sign.
