@@ -1,19 +1,5 @@
-//! Tells tests whether the public data lie beside the project (`cfg(shared_data)`), so that those that need them are
-//! reported as ignored where they are absent. With `ISOCHRONE_REQUIRE_SHARED` set they must be there.
-
-use std::path::Path;
+//! Tells the tests of this crate whether the data that they need are there.
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(shared_data)");
-    println!("cargo::rerun-if-env-changed=ISOCHRONE_REQUIRE_SHARED");
-    // Of a file that is not there cargo thinks that it changes with each build, and would compile everything again. So data that
-    // come later are noticed when this file is touched.
-    println!("cargo::rerun-if-changed=build.rs");
-    if Path::new("../../../shared/data").is_dir() {
-        // One file stands for all of them: cargo would go through a whole directory for each build.
-        println!("cargo::rerun-if-changed=../../../shared/data/README.md");
-        println!("cargo::rustc-cfg=shared_data");
-    } else if std::env::var_os("ISOCHRONE_REQUIRE_SHARED").is_some() {
-        println!("cargo::error=ISOCHRONE_REQUIRE_SHARED is set, but ../shared/data is not there");
-    }
+    isochrone_shared_data::tell_cargo();
 }

@@ -120,8 +120,8 @@ impl Corridor {
 
     /// Adds all messages of another corridor between the same clocks, in the same order of clocks. The result
     /// is that of inserting all messages of both, in any order.
-    pub fn merge(&mut self, other: &Self) {
-        self.windows.merge(&other.windows);
+    pub fn merge(&mut self, other: Self) {
+        self.windows.merge(other.windows);
         self.x_range = cover(self.x_range, other.x_range);
         self.y_range = cover(self.y_range, other.y_range);
     }
@@ -445,7 +445,7 @@ pub(crate) mod tests {
         #[test]
         fn merge_is_union(u in messages(), l in messages(), v in messages(), m in messages()) {
             let mut merged = corridor(&u, &l);
-            merged.merge(&corridor(&v, &m));
+            merged.merge(corridor(&v, &m));
             prop_assert_eq!(merged, corridor(&[u, v].concat(), &[l, m].concat()));
         }
 

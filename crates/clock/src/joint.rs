@@ -118,13 +118,13 @@ impl Network {
 /// network.links.push(LinkData { a: 0, b: 1, corridor });
 /// network.reference = Some(0);
 /// network.model.wander_ppm = 0.0; // straight clocks
-/// let solution = solve(&network)?;
+/// let solution = solve(network)?;
 /// assert_eq!(solution.corrections[1].apply(505_000_000), 500_000_000);
 /// let (lo, hi, _) = solution.intervals[1].at(505_000_000).ok_or("inside the span")?;
 /// assert!(lo <= 500_000_000 && 500_000_000 <= hi && hi - lo <= 102);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn solve(network: &Network) -> Result<Solution, ClockError> {
+pub fn solve(network: Network) -> Result<Solution, ClockError> {
     let mut clocks = Synchronizer::new(network.clocks.len(), network.model)?;
     for (clock, span) in network.clocks.iter().enumerate() {
         if span.end < span.begin {
@@ -133,11 +133,11 @@ pub fn solve(network: &Network) -> Result<Solution, ClockError> {
         clocks.see(clock, span.begin)?;
         clocks.see(clock, span.end)?;
     }
-    for link in &network.links {
-        clocks.messages(link.a, link.b, &link.corridor)?;
+    for link in network.links {
+        clocks.messages(link.a, link.b, link.corridor)?;
     }
-    for (clock, assumptions) in network.assumptions.iter().enumerate() {
-        clocks.assume(clock, assumptions.clone())?;
+    for (clock, assumptions) in network.assumptions.into_iter().enumerate() {
+        clocks.assume(clock, assumptions)?;
     }
     clocks.set_reference(network.reference)?;
     clocks.into_solution()

@@ -134,7 +134,7 @@ impl Pieces {
             }
             let piece = part.settled(prior, motion)?;
             list.push(if is_cut { piece.surely_between(&part.messages) } else { piece });
-            used.merge(&part.messages);
+            used.merge(part.messages);
         }
         Ok(Self { list, used, suspects })
     }
@@ -150,7 +150,7 @@ impl Part {
     fn with(&self, other: &Self, prior: SlopeRange, wander: Wander) -> Self {
         let merged = |own: &Corridor, other: &Corridor| {
             let mut both = own.clone();
-            both.merge(other);
+            both.merge(other.clone());
             both
         };
         Self::new(merged(&self.messages, &other.messages), merged(&self.fine, &other.fine), prior, wander)

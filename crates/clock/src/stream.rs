@@ -164,7 +164,7 @@ impl Synchronizer {
     ///
     /// # Errors
     /// [`ClockError::BadClock`].
-    pub fn messages(&mut self, a: usize, b: usize, corridor: &Corridor) -> Result<(), ClockError> {
+    pub fn messages(&mut self, a: usize, b: usize, corridor: Corridor) -> Result<(), ClockError> {
         self.check(b)?;
         if a >= b {
             return Err(ClockError::BadClock { clock: b });
@@ -299,7 +299,7 @@ mod tests {
                 let mut one = Synchronizer::new(3, Model::default()).unwrap();
                 send(&mut one, message);
                 let known = one.links.into_values().next().unwrap();
-                corridors[message.0].merge(&known.corridor);
+                corridors[message.0].merge(known.corridor);
             }
             let spans = clocks.spans.iter().map(|&s| at_least_a_nanosecond(s)).collect();
             let mut network = Network::new(spans);
@@ -309,7 +309,7 @@ mod tests {
                     network.links.push(LinkData { a, b, corridor });
                 }
             }
-            prop_assert_eq!(clocks.solution().unwrap(), &solve(&network).unwrap());
+            prop_assert_eq!(clocks.solution().unwrap(), &solve(network).unwrap());
         }
 
         #[test]

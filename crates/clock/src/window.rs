@@ -164,8 +164,7 @@ impl Windows {
         self.settle();
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
-        let mut other = other.clone();
+    pub(crate) fn merge(&mut self, mut other: Self) {
         self.limit = self.limit.min(other.limit);
         while self.shift < other.shift {
             self.coarsen();
@@ -173,8 +172,12 @@ impl Windows {
         while other.shift < self.shift {
             other.coarsen();
         }
-        for window in &other.list {
-            self.at(window.cell).merge(window);
+        if self.list.is_empty() {
+            self.list = other.list;
+        } else {
+            for window in &other.list {
+                self.at(window.cell).merge(window);
+            }
         }
         self.settle();
     }
@@ -260,7 +263,7 @@ mod tests {
             prop_assert_eq!(&windows(&turned), &whole);
             let (left, right) = points.split_at(cut.min(points.len()));
             let mut merged = windows(right);
-            merged.merge(&windows(left));
+            merged.merge(windows(left));
             prop_assert_eq!(merged, whole);
         }
     }

@@ -162,7 +162,7 @@ proptest! {
     #[test]
     fn the_truth_is_inside(kinds in kinds(2..5), seconds in 5i64..120, everywhere in any::<bool>(), seed in any::<u64>()) {
         let cluster = Cluster::new(&kinds, seconds, everywhere, seed);
-        let solution = solve(&cluster.network()).unwrap();
+        let solution = solve(cluster.network()).unwrap();
         let worst = cluster.worst(&solution);
         // Clocks show whole ns.
         prop_assert!(worst.0 <= 3, "{:?} {:?} {:?}", worst, solution.islands, solution.contradictions);
@@ -198,10 +198,10 @@ proptest! {
         for (clock, assumptions) in network.assumptions.iter().enumerate() {
             clocks.assume(clock, assumptions.clone()).unwrap();
         }
-        prop_assert_eq!(clocks.solution().unwrap(), &solve(&network).unwrap());
+        prop_assert_eq!(clocks.solution().unwrap(), &solve(network.clone()).unwrap());
         let mut turned = network.clone();
         turned.links.reverse();
-        prop_assert_eq!(solve(&turned).unwrap(), solve(&network).unwrap());
+        prop_assert_eq!(solve(turned).unwrap(), solve(network).unwrap());
     }
 }
 
@@ -240,7 +240,7 @@ fn a_steered_clock_between_two_that_are_not() {
     for reference in 0..3 {
         let mut network = cluster.network();
         network.reference = Some(reference);
-        let solution = solve(&network).unwrap();
+        let solution = solve(network).unwrap();
         let worst = cluster.worst(&solution);
         assert!(worst.0 <= 3, "{reference} {worst:?}");
     }
@@ -264,7 +264,7 @@ fn changes_in_a_long_silence() {
         for reference in 0..2 {
             let mut network = cluster.network();
             network.reference = Some(reference);
-            let solution = solve(&network).unwrap();
+            let solution = solve(network).unwrap();
             let worst = cluster.worst(&solution);
             assert!(worst.0 <= 3, "{seed} {reference} {worst:?}");
         }
@@ -284,7 +284,7 @@ fn what_is_assumed_is_what_was_said() {
         messages.push((1, t + 400_000, 0, t + 460_000));
     }
     let cluster = Cluster { clocks, seconds: 60, messages };
-    let solution = solve(&cluster.network()).unwrap();
+    let solution = solve(cluster.network()).unwrap();
     for assumed in solution.assumed.iter().flatten() {
         assert!(!assumed.is_contradicted && assumed.ppm <= 190.0, "{assumed:?}");
     }
@@ -317,7 +317,7 @@ fn two_thousand_legs_take_a_moment() {
             messages.push((1, t + 40_000, 0, t + 40_300));
         }
         let cluster = Cluster { clocks, seconds, messages };
-        let solution = solve(&cluster.network()).unwrap();
+        let solution = solve(cluster.network()).unwrap();
         assert!(contradicted || cluster.worst(&solution).0 <= 3);
     }
     assert!(start.elapsed() < std::time::Duration::from_secs(60), "{:?}", start.elapsed());

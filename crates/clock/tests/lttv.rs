@@ -38,7 +38,7 @@ fn solved(corridor: &Corridor) -> Solution {
     let span = Span { begin: 0, end: 120_000_000_000 };
     let mut network = Network::new(vec![span, span]);
     network.links.push(LinkData { a: 0, b: 1, corridor: corridor.clone() });
-    solve(&network).expect("a sound network")
+    solve(network).expect("a sound network")
 }
 
 fn assert_rate(found: Option<Slope>, expected: Option<f64>, what: &str) {

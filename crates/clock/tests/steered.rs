@@ -53,7 +53,7 @@ fn solved(corridor: Corridor, seconds: i64) -> Solution {
     let mut network = Network::new(vec![span; 2]);
     network.links.push(LinkData { a: 0, b: 1, corridor });
     network.reference = Some(0);
-    solve(&network).unwrap()
+    solve(network).unwrap()
 }
 
 /// Instants, one each second, at which the truth is outside the interval of `b`.

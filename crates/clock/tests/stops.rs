@@ -47,7 +47,7 @@ fn solved(b: &Stopping, messages: &[Message]) -> Solution {
     let mut network = Network::new(vec![span(&on_a), span(&on_b)]);
     network.links.push(LinkData { a: 0, b: 1, corridor });
     network.reference = Some(0);
-    solve(&network).unwrap()
+    solve(network).unwrap()
 }
 
 fn left_out(link: &LinkReport) -> Vec<(Side, i64, i64)> {

@@ -2,10 +2,8 @@
 //!
 //! [`crate::Host`] asks for them once; a pipeline makes them pieces of their own, whatever else it cuts.
 
-use crate::window::Time;
-
 use crate::losses::{Lacking, Loss};
-use crate::window::Window;
+use crate::window::{Time, Window};
 
 /// A time without any event, because all that was recorded then is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

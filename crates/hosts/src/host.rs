@@ -1,20 +1,19 @@
 //! A host: all traces of one clock, as one row of events.
 //!
-//! Which traces share a clock is known to `isochrone-sync`. Here their streams become [`Source`]s in a fixed order, the
+//! Which traces share a clock is known to [`crate::clocks`]. Here their streams become [`Source`]s in a fixed order, the
 //! same stream of all chunks of a rotated session one after the other, and what they lack is found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::absent;
-use crate::clocks::{self, HostClock};
-use crate::window::Time;
 use isochrone_ctf::{MissingFile, Trace};
 
-use crate::context::Context;
+use crate::absent;
+use crate::clocks::{self, HostClock};
 use crate::coverage::{self, Cover, Edges, Gap};
 use crate::losses::{Extent, Lacking, Loss, LossBegin, Series, of_series};
 use crate::rotation::{self, Archive};
 use crate::source::{Scale, Source};
+use crate::window::Time;
 
 /// The traces of one clock: the kernel's and those of user space, all chunks of rotated sessions.
 #[derive(Debug)]
@@ -293,6 +292,19 @@ impl<'t> Host<'t> {
         later.map(|source| ((self.places[source.trace_number], source.stream), source.first_packet()))
     }
 
+    /// Discarded events that a trace counts again, by place of the trace and number of the stream: the counters of a rotated
+    /// session go on from chunk to chunk, and a chunk that stands alone counts all of them. Linear in the streams.
+    pub fn counted_before(&self) -> impl Iterator<Item = ((usize, usize), u64)> + '_ {
+        let with_packets = self.sources.iter().filter(|source| !source.packets.is_empty());
+        let chunks = with_packets.clone().zip(with_packets.skip(1)).filter(|(a, b)| a.series == b.series);
+        chunks.filter_map(|(before, after)| {
+            let last = before.context_of(before.packets.end - 1)?.discarded?;
+            let first = after.context_of(after.packets.start)?.discarded?;
+            let again = first.value.saturating_sub(first.since(last)?);
+            Some(((self.places[after.trace_number], after.stream), again))
+        })
+    }
+
     /// Its traces, the earliest first.
     pub fn traces(&self) -> &[&'t Trace] {
         &self.traces
@@ -406,6 +418,6 @@ fn join(sources: &mut [Source<'_>], members: &[usize]) {
 
 /// Begin of a packet and its number in the stream, where it tells both.
 fn begin_and_number(source: &Source<'_>, packet: usize) -> Option<(Time, u64)> {
-    let context = Context::of(source.trace, source.stream, source.packet(packet)?);
+    let context = source.context_of(packet)?;
     Some((source.begin_of(packet)?, context.sequence?.value))
 }

@@ -3,11 +3,11 @@
 //! `isochrone-ctf` tells the losses within a trace; here those between the chunks of a rotated session are added.
 //! [`crate::coverage`] finds out where nothing is left of a host, and which streams begin late or end early.
 
-use crate::window::{Time, Window};
 use isochrone_ctf::{Lost, Packet, Trace};
 
 use crate::context::Context;
 use crate::source::{SLACK, Source};
+use crate::window::{Time, Window};
 
 /// A time in which events of a stream are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,8 +150,7 @@ pub(crate) fn of_series(series: &Series<'_, '_>, extent: Extent) -> SeriesLosses
             };
             found.add(Loss { from, to, source: number, what }, source, loss.before_packet);
         }
-        let last = source.packet(source.packets.end - 1);
-        before = last.map(|packet| (rank, source, Context::of(source.trace, source.stream, packet)));
+        before = source.context_of(source.packets.end - 1).map(|context| (rank, source, context));
     }
     // A tracer of the kernel writes a packet of each CPU to each chunk.
     if let Some((rank, last, _)) = before
@@ -176,7 +175,7 @@ fn at_seam(
 ) {
     let first = source.packets.start;
     let Some(packet) = source.packet(first) else { return };
-    let context = Context::of(source.trace, source.stream, packet);
+    let Some(context) = source.context_of(first) else { return };
     let begin = source.begin_of(first).unwrap_or(extent.begin);
     let end = packet.end().map_or(begin, |end| source.scale().time(end)).max(begin);
     let loss = |from: Time, to: Time, what| Loss { from, to: to.max(from), source: number, what };

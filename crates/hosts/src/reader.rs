@@ -8,7 +8,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::window::Time;
 use isochrone_ctf::Event;
 use isochrone_ctf::loser_tree::LoserTree;
 
@@ -17,7 +16,7 @@ use crate::host::Host;
 use crate::losses::{Loss, LossBegin};
 use crate::report::Report;
 use crate::source::Source;
-use crate::window::Window;
+use crate::window::{Time, Window};
 
 /// Progress is told once in so many bytes.
 const TELL_EVERY: u64 = 1 << 20;
@@ -68,15 +67,14 @@ pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 /// The events and losses of a window. Memory is a few words for each source.
 pub struct HostEvents<'p, 't> {
     host: &'p Host<'t>,
+    /// Events from its end on are in other windows; no event is at the end of time.
     window: Window,
-    /// Events from here on are in other windows; no event is at the end of time.
-    until: Time,
     cursors: Vec<StreamCursor<'p, 't>>,
     /// The times of the next events of the cursors.
     order: LoserTree<Time>,
-    /// Losses that the host knows of, the first one last.
+    /// Losses that the host knows of, by their ends.
     known: std::iter::Peekable<std::slice::Iter<'p, Loss>>,
-    /// Where losses begin that the host knows of, the first one last.
+    /// Where losses begin that the host knows of.
     begins: std::iter::Peekable<std::slice::Iter<'p, LossBegin>>,
     /// Losses found on the way that have begun or are about to.
     found: BinaryHeap<Reverse<LossBegin>>,
@@ -118,7 +116,6 @@ impl<'t> Host<'t> {
         let mut events = HostEvents {
             host: self,
             window,
-            until: window.until,
             cursors: Vec::new(),
             order: LoserTree::new([]),
             known: self.losses()[first..].iter().peekable(),
@@ -146,7 +143,7 @@ impl<'t> Host<'t> {
             }
             let (mut cursor, time) = StreamCursor::new(source, number, window);
             events.take_found(&mut cursor.found);
-            if let Some(time) = time.filter(|&time| time < events.until) {
+            if let Some(time) = time.filter(|&time| time < window.until) {
                 times.push(Some(time));
                 events.cursors.push(cursor);
             }
@@ -158,20 +155,10 @@ impl<'t> Host<'t> {
 }
 
 impl<'p, 't> HostEvents<'p, 't> {
-    /// The window.
-    pub fn window(&self) -> Window {
-        self.window
-    }
-
     /// Tells somebody how it goes on.
     #[must_use]
     pub fn with_progress(self, progress: Option<Progress<'p>>) -> Self {
         Self { progress, ..self }
-    }
-
-    /// What has been read so far.
-    pub fn report(&self) -> &Report {
-        &self.report
     }
 
     /// What has been read, at the end.
@@ -267,7 +254,7 @@ impl<'p, 't> HostEvents<'p, 't> {
             let mut found = std::mem::take(&mut cursor.found);
             self.take_found(&mut found);
         }
-        match time.filter(|&time| time < self.until) {
+        match time.filter(|&time| time < self.window.until) {
             Some(time) => self.order.replace_first(time),
             None => self.order.remove_first(),
         }

@@ -15,10 +15,6 @@ pub struct Report {
     pub events: u64,
     /// Times in which something is missing.
     pub losses: u64,
-    /// Events that the tracer had no room for.
-    pub lost_events: u64,
-    /// Packets that are missing.
-    pub lost_packets: u64,
     /// Packets that could not be decoded to their ends.
     pub broken_packets: u64,
     /// Why they could not: of the first ones, in the order of time.
@@ -27,14 +23,9 @@ pub struct Report {
 
 impl Report {
     /// Counts a loss.
-    pub fn lose(&mut self, what: Lacking) {
+    pub(crate) fn lose(&mut self, what: Lacking) {
         self.losses += 1;
-        match what {
-            Lacking::Events(count) => self.lost_events += count,
-            Lacking::Packets(count) => self.lost_packets += count,
-            Lacking::Rest => self.broken_packets += 1,
-            Lacking::All | Lacking::NotBegun | Lacking::Over => {}
-        }
+        self.broken_packets += u64::from(what == Lacking::Rest);
     }
 
     /// Notes why a packet could not be decoded.
@@ -48,8 +39,6 @@ impl Report {
     pub fn absorb(&mut self, right: Self) {
         self.events += right.events;
         self.losses += right.losses;
-        self.lost_events += right.lost_events;
-        self.lost_packets += right.lost_packets;
         self.broken_packets += right.broken_packets;
         self.diagnostics.extend(right.diagnostics);
         self.diagnostics.truncate(MOST_DIAGNOSTICS);

@@ -125,6 +125,11 @@ impl<'t> Source<'t> {
         self.trace.streams()[self.stream].packets.get(number)
     }
 
+    /// What the head of a packet tells.
+    pub(crate) fn context_of(&self, packet: usize) -> Option<Context> {
+        Some(Context::of(self.trace, self.stream, self.packet(packet)?))
+    }
+
     /// When a packet begins, if it says so.
     pub(crate) fn begin_of(&self, packet: usize) -> Option<Time> {
         Some(self.scale.time(self.packet(packet)?.begin()?))

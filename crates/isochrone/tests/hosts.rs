@@ -40,6 +40,14 @@ fn cpus(paths: &[&Path]) -> BTreeMap<(String, u64), Vec<i64>> {
     rows.iter().map(row).collect()
 }
 
+/// The longest wait for a CPU, ns.
+fn longest_latency(path: &Path) -> i64 {
+    let report = json(&["analyze", "-q", "schedtop", "--format", "json", "--limit", "1"], &[path]);
+    let mut columns = report["tables"][0]["columns"].as_array().unwrap().iter();
+    let latency = columns.position(|column| column["name"] == "latency_ns").unwrap();
+    report["tables"][0]["rows"][0][latency].as_i64().unwrap()
+}
+
 #[test]
 fn synchronized_copies_are_of_as_many_hosts() {
     let root = tempfile::tempdir().unwrap();
@@ -149,21 +157,37 @@ fn what_is_missing_is_said_alike() {
     assert!(cpus(&[root.path()])[&("h1".to_owned(), 0)][2] > 900_000_000);
 }
 
+/// The counter of discarded events goes on from chunk to chunk; each event is lost once.
+#[test]
+fn discarded_events_count_once() {
+    let root = tempfile::tempdir().unwrap();
+    let mut trace = LttngTrace::kernel("h1");
+    for at in 1000..4000_u64 {
+        if at == 1500 {
+            trace.discard(0, 3).end_packet(0);
+        }
+        if at == 3500 {
+            trace.discard(0, 2).end_packet(0);
+        }
+        let fields = [("prev_tid", 0.into()), ("next_tid", 9.into())];
+        trace.event(0, at * 1_000_000, "sched_switch", &fields);
+    }
+    trace.write_rotated(root.path(), &[2_000_000_000, 3_000_000_000]).unwrap();
+    let info = json(&["info", "--format", "json"], &[root.path()]);
+    let counts = |trace: &Value| {
+        [&trace["discarded_events"], &trace["stream_list"][0]["discarded_events"]].map(Value::as_u64)
+    };
+    let traces: Vec<_> = info["traces"].as_array().unwrap().iter().map(counts).collect();
+    assert_eq!(traces, [3, 0, 2].map(|count| [Some(count); 2]));
+}
+
 /// A snapshot of two CPUs, of which one begins 1.4 s later: a wait is told only where both were recorded.
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn snapshots_invent_no_waits() {
-    let shared = common::shared();
     let root = tempfile::tempdir().unwrap();
-    let packed = fs::File::open(shared.join("data/vm/snap2.tar.zst")).unwrap();
-    fs::write(root.path().join("snap2.tar"), zstd::decode_all(packed).unwrap()).unwrap();
-    let unpacked = Command::new("tar").args(["-xf", "snap2.tar"]).current_dir(root.path()).status().unwrap();
-    assert!(unpacked.success());
-    let host = root.path().join("snap2/h1");
-    let report = json(&["analyze", "schedtop", "--format", "json", "--limit", "1"], &[&host]);
-    let columns = report["tables"][0]["columns"].as_array().unwrap();
-    let latency = columns.iter().position(|column| column["name"] == "latency_ns").unwrap();
-    let longest = report["tables"][0]["rows"][0][latency].as_i64().unwrap();
+    let host = common::unpacked("vm/snap2", root.path()).join("h1");
+    let longest = longest_latency(&host);
     assert!((5_000_000..10_000_000).contains(&longest), "{longest}");
     let said = said(&isochrone(&["analyze", "schedtop"], &[&host]));
     assert_eq!(said.matches("later than other CPUs").count(), 1, "{said}");
@@ -198,11 +222,5 @@ fn a_cut_file_invents_nothing() {
             "{cpu:?}: {busy} of {most_busy}, {idle} of {most_idle}"
         );
     }
-    let longest = |path: &Path| {
-        let report = json(&["analyze", "-q", "schedtop", "--format", "json", "--limit", "1"], &[path]);
-        let at = report["tables"][0]["columns"].as_array().unwrap().iter();
-        let at = at.clone().position(|column| column["name"] == "latency_ns").unwrap();
-        report["tables"][0]["rows"][0][at].as_i64().unwrap()
-    };
-    assert!(longest(&copy) <= longest(&original));
+    assert!(longest_latency(&copy) <= longest_latency(&original));
 }

@@ -251,14 +251,8 @@ fn a_paused_machine_is_named() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn slewed_clocks_are_counted() {
-    let shared = common::shared();
     let directory = TempDir::new().unwrap();
-    let (packed, plain) = (shared.join("data/vm/slew3.tar.zst"), directory.path().join("slew3.tar"));
-    std::fs::write(&plain, zstd::decode_all(std::fs::File::open(packed).unwrap()).unwrap()).unwrap();
-    let unpacked =
-        Command::new("tar").arg("-xf").arg(&plain).arg("-C").arg(directory.path()).status().unwrap();
-    assert!(unpacked.success());
-    let (code, out, said) = sync(&[directory.path().join("slew3").to_str().unwrap()]);
+    let (code, out, said) = sync(&[common::unpacked("vm/slew3", directory.path()).to_str().unwrap()]);
     assert_eq!(code, 0, "{said}");
     assert!(out.contains(" ppm for h1 – h2, ± "), "{out}");
     let slews = out.lines().filter(|line| line.starts_with(" h2: slew of ")).count();

@@ -48,8 +48,6 @@ pub struct LossBegin {
     pub at: Time,
     /// The first instant from which nothing is missing, raw ns; [`Time::MAX`] where the CPU's stream has ended.
     pub to: Time,
-    /// Whether nothing comes after it: the CPU's stream has ended.
-    pub is_over: bool,
 }
 
 #[cfg(test)]

@@ -200,9 +200,9 @@ impl<S: Spans> Chunk<S> {
     /// Says that from some instant on events of a CPU may be missing: before the first event that is not before it; and at the
     /// begin of each later piece, as long as it goes on.
     pub fn loss_begins(&mut self, begin: &LossBegin) {
-        let &LossBegin { cpu, at, to, is_over } = begin;
+        let &LossBegin { cpu, at, to } = begin;
         self.complete.begin(at, to, self.begin);
-        if is_over {
+        if to == Time::MAX {
             let over = self.cpus.or_default(cpu);
             // The instant before is the last one of which something is known.
             let last = at.saturating_sub(1);

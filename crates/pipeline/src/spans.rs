@@ -70,8 +70,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> Mapper for ToSpans<F> {
                         chunk.program_loss_begins(at, to);
                     }
                     if source.is_kernel || !has_kernel {
-                        let is_over = begin.loss.what == Lacking::Over;
-                        chunk.loss_begins(&LossBegin { cpu: source.cpu.unwrap_or(0), at, to, is_over });
+                        chunk.loss_begins(&LossBegin { cpu: source.cpu.unwrap_or(0), at, to });
                     }
                 }
                 Place::Loss(loss) => {

@@ -119,12 +119,7 @@ impl Deeds {
                 found.extend(wrong.map(|span| format!("CPU {cpu}: {thread:?} {begin}..{end}, was {span:?}")));
             }
         }
-        let life = |it: &FileSpan| (tid(it.thread), it.fd, it.begin, it.end);
         let lives: HashSet<_> = self.files.iter().map(life).collect();
-        let is_sure = |it: &&FileSpan| {
-            let is_seen = matches!(it.opened_by, OpenedBy::Call(_)) && it.closed_by == ClosedBy::Close;
-            is_seen && !it.is_doubtful && tid(it.thread).is_some()
-        };
         // Another close, or another opening of the number, is inside of it.
         let is_wrong = |it: &&FileSpan| {
             !lives.contains(&life(it))
@@ -140,7 +135,7 @@ impl Deeds {
                 .filter(|other| other.fd == it.fd && other.begin <= it.end && it.begin <= other.end);
             same.map(life).collect::<Vec<_>>()
         };
-        let wrong = damaged.files.iter().filter(is_sure).filter(is_wrong);
+        let wrong = damaged.files.iter().filter(|it| is_sure(it)).filter(is_wrong);
         found.extend(wrong.map(|it| format!("{:?}, was {:?}", life(it), others(it))));
         found
     }
@@ -152,6 +147,29 @@ impl Deeds {
         let all: Vec<_> = self.waits.iter().filter(far).collect();
         (all.len(), all.iter().filter(|wait| damaged.waits.contains(wait)).count())
     }
+
+    /// As [`Self::kept_by`], of descriptors that are told without doubt.
+    fn files_kept_by(&self, damaged: &Self, (from, to): (Time, Time)) -> (usize, usize) {
+        let sure = |deeds: &Self| {
+            let all = deeds.files.iter().filter(|it| is_sure(it));
+            all.map(life)
+                .filter(|it| it.3 < from - FAR_NS || it.2 > to.saturating_add(FAR_NS))
+                .collect::<HashSet<_>>()
+        };
+        let all = sure(self);
+        (all.len(), all.intersection(&sure(damaged)).count())
+    }
+}
+
+/// Whose descriptor, its number, when it is opened and closed.
+fn life(it: &FileSpan) -> (Option<i64>, i32, Time, Time) {
+    (tid(it.thread), it.fd, it.begin, it.end)
+}
+
+/// Whether a descriptor is told to have been opened and closed without doubt.
+fn is_sure(it: &FileSpan) -> bool {
+    let is_seen = matches!(it.opened_by, OpenedBy::Call(_)) && it.closed_by == ClosedBy::Close;
+    is_seen && !it.is_doubtful && tid(it.thread).is_some()
 }
 
 /// Deeds of all hosts of the traces below a directory, by name; none where nothing is left.
@@ -175,6 +193,8 @@ struct Tally {
     wrong: Vec<String>,
     far: usize,
     kept: usize,
+    /// Descriptors that are told without doubt, of the whole trace and of the damaged one.
+    files: (usize, usize),
 }
 
 impl Tally {
@@ -197,17 +217,22 @@ impl Tally {
             }
             self.far += far;
             self.kept += kept;
+            let files = whole.files_kept_by(damaged, hole);
+            self.files = (self.files.0 + files.0, self.files.1 + files.1);
         }
     }
 
     fn check(&self, name: &str) {
         let share = self.kept as f64 / self.far.max(1) as f64;
         println!(
-            "{name}: {} damages, {} with contradictions; of {} calls and waits far from the hole {:.2} % are told",
+            "{name}: {} damages, {} with contradictions; of {} calls and waits far from the hole {:.2} % are told, of {} \
+             sure descriptors {:.2} %",
             self.runs,
             self.wrong.len(),
             self.far,
-            share * 100.0
+            share * 100.0,
+            self.files.0,
+            self.files.1 as f64 / self.files.0.max(1) as f64 * 100.0
         );
         assert!(
             self.wrong.is_empty(),

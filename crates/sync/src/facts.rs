@@ -69,6 +69,17 @@ impl TraceFacts {
 }
 
 impl StreamFacts {
+    /// Forgets so many of the events that the first packet counts as discarded: the chunk before has counted them. Linear in
+    /// the gaps.
+    pub fn were_counted_before(&mut self, events: u64) {
+        if let Some(loss) = self.losses.iter_mut().find(|loss| loss.before_packet == 0)
+            && let Lost::Events(count) = &mut loss.lost
+        {
+            *count = count.saturating_sub(events);
+        }
+        self.losses.retain(|loss| loss.lost != Lost::Events(0));
+    }
+
     /// Events decoded; linear in the event classes.
     pub fn events(&self) -> u64 {
         self.classes.iter().map(|class| class.count).sum()

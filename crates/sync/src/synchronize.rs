@@ -280,7 +280,7 @@ fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Sett
         assumptions: shared.iter().map(Verdict::assumptions).collect::<Result<_, _>>()?,
         reference: reference.map(|clock| trust.group(clock)),
     };
-    let solution = solve(&network)?;
+    let solution = solve(network)?;
     refused.extend(links::refused(&clocks, trust, &solution));
     let solution = links.expanded(solution, &spans, reference);
     let entries = links.trust().of_clocks(shared).zip(&solution.assumed);

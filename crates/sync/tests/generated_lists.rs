@@ -94,7 +94,7 @@ impl List {
     fn errors(&self, but_constants: bool) -> Errors {
         let network = self.network();
         let begin = Instant::now();
-        let solution = solve(&network).unwrap();
+        let solution = solve(network.clone()).unwrap();
         let solved_ms = begin.elapsed().as_secs_f64() * 1e3;
         let peer: Vec<Line> = to_reference(&network, 0);
         let mut errors = Errors { own: 0.0, hulls: 0.0, outside: 0, solved_ms };

@@ -96,7 +96,7 @@ fn held(seed: u64) -> Found {
     let (cluster, behaviour) = Cluster::random(seed, WANDER_PPB);
     let clocks: Vec<&SimClock> = cluster.hosts.iter().map(|host| &host.clock).collect();
     let network = network_of(&cluster, &clocks);
-    let solution = solve(&network).unwrap();
+    let solution = solve(network.clone()).unwrap();
     let (prior, wander) = (SlopeRange::prior(network.model.prior_ppm), network.model.wander_ppm);
     let wander = Wander::of_pair_ppm(wander).unwrap();
     let mut found = Found {

@@ -149,7 +149,7 @@ fn is_any_refuted(cluster: &SteeredCluster, messages: &[Message]) -> bool {
 fn held(name: String, kind: (&'static str, &'static str), cluster: &SteeredCluster) -> Found {
     let messages = cluster.messages();
     let network = network_of(cluster, &messages);
-    let solution = solve(&network).unwrap();
+    let solution = solve(network.clone()).unwrap();
     let mut found = Found {
         kind: (kind.0, kind.1, cluster.hosts.iter().all(|host| host.is_kept(WANDER_PPB))),
         name,

@@ -69,7 +69,7 @@ fn with_wrong(scenario: &Scenario, clean: &Clean, seed: u64, size: i64) -> Optio
     let (index, wrong) = wrong_one(scenario, seed, size)?;
     let mut messages = scenario.messages.clone();
     messages[index] = wrong;
-    let solution = solve(&scenario.network(&messages)).unwrap();
+    let solution = solve(scenario.network(&messages)).unwrap();
     let held = scenario.hold(&solution);
     let (a, b) = (wrong.0.min(wrong.2), wrong.0.max(wrong.2));
     let link = solution.links.iter().find(|l| (l.a, l.b) == (a, b));
@@ -96,7 +96,7 @@ fn outcomes(names: &[&str]) -> Vec<(i64, Vec<Outcome>)> {
     println!("{:8} {:>10}  inside  named  error (geometric mean, relative)", "scenario", "by ns");
     for name in names {
         let scenario = Scenario::read(&directory.join(name));
-        let solution = solve(&scenario.network(&scenario.messages)).unwrap();
+        let solution = solve(scenario.network(&scenario.messages)).unwrap();
         let held = scenario.hold(&solution);
         assert_eq!(held.outside, 0, "{name} without a wrong match");
         assert!(held.samples > 10, "{name}");

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use isochrone_hosts::Hosts;
+use isochrone_hosts::{Host, Hosts};
 use isochrone_sync::{Inputs, capture, survey};
 
 use crate::Ending;
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
     let mut ending = complaints::of_inputs(&inputs, quiet)?;
     let traces: Vec<_> = inputs.traces.iter().map(|input| &input.trace).collect();
     let bar = Progress::over_bytes(&inputs, "reading", quiet);
-    let facts = survey(&traces, &|bytes| bar.add(bytes));
+    let mut facts = survey(&traces, &|bytes| bar.add(bytes));
     let captured = capture::survey(&inputs.captures, &|bytes| bar.add(bytes));
     bar.finish();
     for facts in &facts {
@@ -30,11 +30,16 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
         ending = ending.max(complaints::show(&facts.diagnostics, quiet));
         ending = ending.max(Ending::partly_if(facts.error.is_some()));
     }
+    let grouped = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
+    for ((place, stream), events) in grouped.hosts.iter().flat_map(Host::counted_before) {
+        if let Some(facts) = facts.get_mut(place).and_then(|facts| facts.streams.get_mut(stream)) {
+            facts.were_counted_before(events);
+        }
+    }
     let traces =
         inputs.traces.iter().zip(&facts).map(|(input, facts)| TraceInfo::new(input, facts)).collect();
     let captures = inputs.captures.iter().zip(&captured);
     let captures = captures.map(|(input, facts)| CaptureInfo::new(input, facts)).collect();
-    let grouped = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
     grouped.hosts.iter().for_each(|host| complaints::of_host(host, quiet));
     let hosts = grouped.hosts.iter().map(HostInfo::new).collect();
     let document = Document { traces, captures, hosts };

@@ -52,6 +52,11 @@ impl Open {
         Self { name: self.name.clone(), ..Self::new(thread, at, opened_by, self.kind.clone(), self.losses) }
     }
 
+    /// It may not be the one that it seems to be: as if it was opened before all losses.
+    pub(super) fn doubt(&mut self) {
+        self.losses = 0;
+    }
+
     /// Counts uses. In whatever order they come, the result is the same.
     pub(super) fn count(&mut self, thread: ThreadId, tally: &Tally) {
         self.uses.add(&tally.uses);

@@ -32,12 +32,12 @@ impl Mapper for Keep {
             Some(match item {
                 Item::Event { time, source, event } => {
                     has_begun = true;
-                    assert!(piece.contains(time), "{time} is not in {piece:?}");
+                    assert!(piece.window().contains(time), "{time} is not in {piece:?}");
                     let packet = event.packet();
                     Said::Event(time, source, event.cycles().unwrap(), event.class().id, packet.offset)
                 }
                 Item::Loss(loss) => {
-                    assert!(piece.contains(loss.to), "{loss:?} is not in {piece:?}");
+                    assert!(piece.window().contains(loss.to), "{loss:?} is not in {piece:?}");
                     Said::Loss(loss)
                 }
                 // Said again for each piece that it reaches into.

@@ -43,14 +43,18 @@ impl Machine {
                 }
             }
             Effect::Close { fd } => {
-                let end = self.end(at, ClosedBy::Close, thread);
-                let table = self.table(thread);
+                let end = self.doubts.end(at, ClosedBy::Close, thread);
+                let place = self.seat(thread);
                 if fd < 0 {
                     return;
                 }
+                let table = self.tables.at_mut(place);
                 // It was there, whether or not anybody has seen it.
                 let file = table.files.remove(&fd).unwrap_or_else(|| Open::sighted(at, end.losses));
-                tell(file, fd, table.owner(), end, spans);
+                if table.is_stray {
+                    self.doubts.stray(fd, at);
+                }
+                tell(file, fd, table.owner(), end, &self.doubts, spans);
             }
             Effect::CloseRange { first, last, flags } => {
                 self.close_range(thread, at, [first, last], flags, spans);
@@ -67,8 +71,7 @@ impl Machine {
                     return;
                 };
                 if let Some(to) = to {
-                    let end = self.end(at, ClosedBy::Replaced, thread);
-                    self.table(thread).close(to, end, spans);
+                    self.replace(thread, to, at, spans);
                 }
                 self.open(thread, ret, copy, spans);
             }
@@ -104,14 +107,26 @@ impl Machine {
     /// A descriptor that a call has just made.
     #[inline]
     pub(super) fn new_file(&self, thread: ThreadId, at: Time, call: Opener, kind: FileKind) -> Open {
-        Open::new(thread, at, OpenedBy::Call(call), kind, self.losses_at(at))
+        Open::new(thread, at, OpenedBy::Call(call), kind, self.doubts.losses_at(at))
+    }
+
+    /// A descriptor makes place for another one of its number.
+    pub(super) fn replace(&mut self, thread: ThreadId, fd: i32, at: Time, spans: &mut impl Spans) {
+        let end = self.doubts.end(at, ClosedBy::Replaced, thread);
+        let place = self.seat(thread);
+        self.tables.at_mut(place).close(fd, end, &self.doubts, spans);
     }
 
     /// Puts a descriptor in its place. If there was one, nobody saw it being closed.
     pub(super) fn open(&mut self, thread: ThreadId, fd: i64, file: Open, spans: &mut impl Spans) {
         let Some(fd) = i32::try_from(fd).ok().filter(|&fd| fd >= 0) else { return };
-        let unseen = self.end(file.begin, ClosedBy::Unseen, thread);
-        self.table(thread).open(fd, file, unseen, spans);
+        let unseen = self.doubts.end(file.begin, ClosedBy::Unseen, thread);
+        let place = self.seat(thread);
+        let table = self.tables.at_mut(place);
+        if table.is_stray {
+            self.doubts.stray(fd, file.begin);
+        }
+        table.open(fd, file, unseen, &self.doubts, spans);
     }
 
     fn touch(&mut self, thread: ThreadId, fd: i32, at: Time) {
@@ -148,15 +163,19 @@ impl Machine {
         if first > last {
             return;
         }
-        let end = self.end(at, ClosedBy::CloseRange, thread);
-        let table = self.table(thread);
+        let end = self.doubts.end(at, ClosedBy::CloseRange, thread);
+        let place = self.seat(thread);
+        let table = self.tables.at_mut(place);
         if flags & RANGE_CLOEXEC != 0 {
             let all = table.files.unordered_mut();
             all.filter(|(fd, _)| (first..=last).contains(*fd))
                 .for_each(|(_, file)| file.close_on_exec = true);
             return;
         }
-        table.close_all(|fd, _| (first..=last).contains(&fd), end, spans);
+        if table.is_stray {
+            self.doubts.stray_range(at);
+        }
+        table.close_all(|fd, _| (first..=last).contains(&fd), end, &self.doubts, spans);
     }
 
     /// The name of a file that is opened by a path.

@@ -1,7 +1,7 @@
 //! Calls of which only the exit was seen: what their names and results tell.
 
 use super::super::returned::Returned;
-use super::super::span::{ClosedBy, FileKind, Socket};
+use super::super::span::{FileKind, Socket};
 use super::Machine;
 use super::calls::{created, ends, peer};
 use crate::calls::{Made, Opener, Paired, created_by};
@@ -43,11 +43,8 @@ impl Machine {
             | Opener::OpenTree => FileKind::File,
             call => created_by(call.name()).map_or(FileKind::Other, |what| created(&what).0),
         };
-        if matches!(call, Opener::Dup2 | Opener::Dup3) {
-            let end = self.end(at, ClosedBy::Replaced, thread);
-            if let Ok(fd) = i32::try_from(ret) {
-                self.table(thread).close(fd, end, spans);
-            }
+        if let (Opener::Dup2 | Opener::Dup3, Ok(fd)) = (call, i32::try_from(ret)) {
+            self.replace(thread, fd, at, spans);
         }
         let file = self.new_file(thread, at, call, kind);
         self.open(thread, ret, file, spans);

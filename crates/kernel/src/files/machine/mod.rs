@@ -2,9 +2,10 @@
 //!
 //! Threads have seats at tables. A thread that was never told of gets a seat at the table of its process; a table that was
 //! made so is *assumed* and may turn out to be another one, with which it is united then. `calls` executes system calls,
-//! `seats` says who sits where, `tables` keeps it.
+//! `seats` says who sits where, `tables` keeps it, `doubts` knows what losses leave uncertain.
 
 mod calls;
+mod doubts;
 mod guess;
 mod seats;
 mod tables;
@@ -13,11 +14,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use self::doubts::Doubts;
 use self::tables::{Table, TableKey, Tables};
 use super::op::{DumpOwner, FileOp, Tally};
-use super::open::{End, Open};
+use super::open::Open;
 use super::returned::{OneUse, Returned};
-use super::span::{ClosedBy, FileKind, OpenedBy};
+use super::span::{FileKind, OpenedBy};
 use crate::calls::open_flag;
 use crate::id::{ThreadId, Time};
 use crate::keyed::Keyed;
@@ -34,12 +36,8 @@ pub(super) struct Machine {
     processes: Keyed<i32, TableKey>,
     /// The table that the dump calls so. It may be gone.
     dumped: Keyed<u64, TableKey>,
-    /// How many losses have begun, and how many have ended, together.
-    losses: u64,
-    /// When those began that have begun since the last one ended.
-    begun: Vec<Time>,
-    /// Something may be missing until this time.
-    missing_until: Option<Time>,
+    /// What losses leave in doubt.
+    doubts: Doubts,
 }
 
 impl Machine {
@@ -53,7 +51,7 @@ impl Machine {
             }
             FileOp::Fork { parent, child, at, shares_table, is_guess } => {
                 self.fork(parent, child, at, shares_table, spans);
-                if is_guess && self.losses > 0 {
+                if is_guess && self.doubts.are_any() {
                     self.doubt([parent, child]);
                 }
             }
@@ -74,7 +72,7 @@ impl Machine {
                     return;
                 }
                 let kind = FileKind::of_name(name, flags & open_flag::DIRECTORY != 0);
-                let losses = self.losses_at(at);
+                let losses = self.doubts.losses_at(at);
                 let file = self.tables.at_mut(place).files.or_insert_with(fd, || Open {
                     opened_by: OpenedBy::Dump,
                     thread: match owner {
@@ -86,15 +84,8 @@ impl Machine {
                 });
                 file.learn(name, kind);
             }
-            FileOp::LossBegins { at, to } => {
-                self.losses += 1;
-                self.begun.push(at);
-                self.missing_until = self.missing_until.max(Some(to));
-            }
-            FileOp::Lost { .. } => {
-                self.losses += 1;
-                self.begun.clear();
-            }
+            FileOp::LossBegins { at, to } => self.doubts.begin_loss(at, to),
+            FileOp::Lost { .. } => self.doubts.end_loss(),
         }
     }
 
@@ -111,7 +102,7 @@ impl Machine {
     #[inline]
     pub(super) fn use_once(&mut self, one: OneUse) {
         let OneUse { thread, at, fd, did } = one;
-        let losses = self.losses_at(at);
+        let losses = self.doubts.losses_at(at);
         let table = self.table(thread);
         if let Some(file) = table.files.get_mut(&fd) {
             file.count_one(thread, at, did);
@@ -137,17 +128,15 @@ impl Machine {
             let first = sitting.entry(self.tables.key(place)).or_insert(thread);
             *first = thread.min(*first);
         }
-        // A loss that begins after the end of the trace hides nothing.
-        let losses = self.losses - self.begun.iter().filter(|&&begin| begin > end).count() as u64;
         for (key, table) in self.tables.into_sorted() {
-            let end = End { at: end, by: ClosedBy::TraceEnd, closer: sitting.get(&key).copied(), losses };
-            table.end(end, spans);
+            let end = self.doubts.end_of_trace(end, sitting.get(&key).copied());
+            table.end(end, &self.doubts, spans);
         }
     }
 
     /// A descriptor of a thread: it is there if somebody uses it.
     fn file(&mut self, thread: ThreadId, fd: i32, at: Time) -> Option<&mut Open> {
-        let losses = self.losses_at(at);
+        let losses = self.doubts.losses_at(at);
         let table = self.table(thread);
         (fd >= 0).then(|| table.files.or_insert_with(fd, || Open::sighted(at, losses)))
     }
@@ -157,17 +146,5 @@ impl Machine {
     fn table(&mut self, thread: ThreadId) -> &mut Table {
         let place = self.seat(thread);
         self.tables.at_mut(place)
-    }
-
-    /// How many losses had begun or ended for certain at an instant, by what is opened then: what is opened while something
-    /// is missing is as doubtful as what was opened before.
-    #[inline]
-    fn losses_at(&self, at: Time) -> u64 {
-        self.losses - u64::from(self.missing_until.is_some_and(|until| at < until))
-    }
-
-    /// How a descriptor ends now.
-    fn end(&self, at: Time, by: ClosedBy, closer: ThreadId) -> End {
-        End { at, by, closer: Some(closer), losses: self.losses }
     }
 }

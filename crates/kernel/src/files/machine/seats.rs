@@ -1,6 +1,6 @@
 //! Who sits at which table.
 
-use super::super::open::{End, Open};
+use super::super::open::Open;
 use super::super::span::{ClosedBy, OpenedBy};
 use super::Machine;
 use super::tables::{Place, Table, TableKey, tell};
@@ -42,7 +42,9 @@ impl Machine {
 
     /// A table that nobody saw being made.
     fn assume(&mut self, key: TableKey, pid: Option<i32>) -> Place {
-        self.tables.add(key, || Table { pid, is_assumed: true, ..Table::default() })
+        // The dump tells of each table once.
+        let is_stray = self.doubts.are_any() && !matches!(key, TableKey::Dump(_));
+        self.tables.add(key, || Table { pid, is_assumed: true, is_stray, ..Table::default() })
     }
 
     /// A thread leaves its table: with the last one all is closed.
@@ -52,7 +54,7 @@ impl Machine {
             let key = self.tables.key(place);
             let table = self.tables.remove(place);
             self.forget(&table, key);
-            table.end(self.end(at, ClosedBy::Exit, thread), spans);
+            table.end(self.doubts.end(at, ClosedBy::Exit, thread), &self.doubts, spans);
         }
     }
 
@@ -123,13 +125,22 @@ impl Machine {
     /// A thread parts with the others at its table.
     pub(super) fn unshare(&mut self, thread: ThreadId, at: Time) {
         let place = self.seat(thread);
-        let table = self.tables.at(place);
-        if table.users <= 1 {
-            return;
+        if self.tables.at(place).users <= 1 {
+            return self.doubt_what_is_left(place);
         }
+        let table = self.tables.at(place);
         let copy = Table { pid: table.pid, ..self.copied(place, thread, at) };
         self.tables.stand_up(thread);
         self.install(thread, at, copy);
+    }
+
+    /// A thread has its table for itself. If a loss may have hidden another one that had it too, what is open now may be a copy
+    /// of what is open there.
+    fn doubt_what_is_left(&mut self, place: Place) {
+        let table = self.tables.at_mut(place);
+        if self.doubts.are_newer(table.losses) {
+            table.files.unordered_mut().for_each(|(_, file)| file.doubt());
+        }
     }
 
     /// A thread has got a copy of a table.
@@ -146,25 +157,27 @@ impl Machine {
             (fd, Open { close_on_exec: file.close_on_exec, ..inherited })
         });
         let is_doubtful = self.tables.at(place).is_doubtful;
-        Table { files: copies.collect(), is_doubtful, ..Table::default() }
+        let losses = self.doubts.losses_at(at);
+        Table { files: copies.collect(), is_doubtful, losses, ..Table::default() }
     }
 
     /// A thread runs another program. It has its table for itself then, and the others of its process are gone.
     pub(super) fn exec(&mut self, thread: ThreadId, at: Time, spans: &mut impl Spans) {
         let place = self.seat(thread);
-        if self.tables.at(place).users > 1 {
-            if let Some(pid) = self.pids.get(&thread).copied() {
-                let others = self.tables.seated().filter(|&(other, at)| at == place && other != thread);
-                let gone: Vec<ThreadId> =
-                    others.map(|seat| seat.0).filter(|other| self.pids.get(other) == Some(&pid)).collect();
-                for other in gone {
-                    self.tables.stand_up(other);
-                }
+        if self.tables.at(place).users > 1
+            && let Some(pid) = self.pids.get(&thread).copied()
+        {
+            let others = self.tables.seated().filter(|&(other, at)| at == place && other != thread);
+            let gone: Vec<ThreadId> =
+                others.map(|seat| seat.0).filter(|other| self.pids.get(other) == Some(&pid)).collect();
+            for other in gone {
+                self.tables.stand_up(other);
             }
-            self.unshare(thread, at);
         }
-        let end = self.end(at, ClosedBy::Exec, thread);
-        self.table(thread).close_all(|_, file| file.close_on_exec, end, spans);
+        self.unshare(thread, at);
+        let end = self.doubts.end(at, ClosedBy::Exec, thread);
+        let place = self.seat(thread);
+        self.tables.at_mut(place).close_all(|_, file| file.close_on_exec, end, &self.doubts, spans);
     }
 
     /// The dump says which table a thread has.
@@ -231,7 +244,6 @@ impl Machine {
                 *known = new;
             }
         }
-        let losses = self.losses;
         let table = self.tables.at_mut(into);
         table.users += gone.users;
         table.pid = table.pid.or(gone.pid);
@@ -243,8 +255,8 @@ impl Machine {
                 continue;
             };
             if let Some(first) = there.unite(file) {
-                let end = End { at: there.begin, by: ClosedBy::Unseen, closer: there.thread, losses };
-                tell(first, fd, table.owner(), end, spans);
+                let end = self.doubts.end_unseen(there);
+                tell(first, fd, table.owner(), end, &self.doubts, spans);
             }
         }
     }

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::open::{End, Open};
+use super::doubts::Doubts;
 use crate::id::{ThreadId, Time};
 use crate::keyed::Keyed;
 use crate::span::Spans;
@@ -39,6 +40,10 @@ pub(super) struct Table {
     pub(super) is_assumed: bool,
     /// Whether it may be the same as another one.
     pub(super) is_doubtful: bool,
+    /// Whether it may be the same as any other one: it was assumed when the birth of its thread may have been lost.
+    pub(super) is_stray: bool,
+    /// How many losses there had been when it was made; 0 if nobody saw that.
+    pub(super) losses: u64,
 }
 
 /// Where a table is, until it is removed.
@@ -184,38 +189,53 @@ impl<'de> Deserialize<'de> for Tables {
 impl Table {
     /// Whose it is.
     pub(super) fn owner(&self) -> Owner {
-        Owner { pid: self.pid, is_doubtful: self.is_doubtful }
+        Owner { pid: self.pid, is_doubtful: self.is_doubtful || self.is_stray }
     }
 
     /// All that is open ends.
-    pub(super) fn end(self, end: End, spans: &mut impl Spans) {
+    pub(super) fn end(self, end: End, doubts: &Doubts, spans: &mut impl Spans) {
         let owner = self.owner();
         for (fd, file) in self.files.into_sorted() {
-            tell(file, fd, owner, end, spans);
+            tell(file, fd, owner, end, doubts, spans);
         }
     }
 
     /// Closes a descriptor, if it is open.
-    pub(super) fn close(&mut self, fd: i32, end: End, spans: &mut impl Spans) {
+    pub(super) fn close(&mut self, fd: i32, end: End, doubts: &Doubts, spans: &mut impl Spans) {
         if let Some(file) = self.files.remove(&fd) {
-            tell(file, fd, self.owner(), end, spans);
+            tell(file, fd, self.owner(), end, doubts, spans);
         }
     }
 
     /// Closes all of some descriptors.
-    pub(super) fn close_all(&mut self, which: impl Fn(i32, &Open) -> bool, end: End, spans: &mut impl Spans) {
+    pub(super) fn close_all(
+        &mut self,
+        which: impl Fn(i32, &Open) -> bool,
+        end: End,
+        doubts: &Doubts,
+        spans: &mut impl Spans,
+    ) {
         let mut fds: Vec<i32> =
             self.files.unordered().filter(|&(&fd, file)| which(fd, file)).map(|(&fd, _)| fd).collect();
         fds.sort_unstable();
         for fd in fds {
-            self.close(fd, end, spans);
+            self.close(fd, end, doubts, spans);
         }
     }
 
     /// Puts a descriptor in its place. `replaced`: how one ends that was there.
-    pub(super) fn open(&mut self, fd: i32, file: Open, replaced: End, spans: &mut impl Spans) {
+    pub(super) fn open(
+        &mut self,
+        fd: i32,
+        file: Open,
+        replaced: End,
+        doubts: &Doubts,
+        spans: &mut impl Spans,
+    ) {
         if let Some(before) = self.files.insert(fd, file) {
-            tell(before, fd, self.owner(), replaced, spans);
+            // No loss hides the end of that: if one hides what made the table, it is not the one that it seems to be.
+            self.is_doubtful |= before.losses == replaced.losses && replaced.losses > self.losses;
+            tell(before, fd, self.owner(), replaced, doubts, spans);
         }
     }
 }
@@ -228,9 +248,10 @@ pub(super) struct Owner {
 }
 
 /// Tells of a descriptor that ends.
-pub(super) fn tell(file: Open, fd: i32, owner: Owner, end: End, spans: &mut impl Spans) {
+pub(super) fn tell(file: Open, fd: i32, owner: Owner, end: End, doubts: &Doubts, spans: &mut impl Spans) {
+    let is_doubtful = owner.is_doubtful || doubts.is_of_strays(fd, &file);
     if let Some(mut span) = file.end(fd, owner.pid, end) {
-        span.is_doubtful |= owner.is_doubtful;
+        span.is_doubtful |= is_doubtful;
         spans.file(&span);
     }
 }

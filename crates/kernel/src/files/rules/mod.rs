@@ -312,6 +312,47 @@ fn losses_leave_doubts() {
 }
 
 #[test]
+fn losses_may_hide_who_shares_a_table() {
+    let lost = || FileOp::Lost { at: 2 };
+    // A thread that appears after a loss may have been cloned in it by any other one, with its table.
+    check(
+        vec![
+            opened(10, 1, "/a", 8),
+            lost(),
+            opened(10, 3, "/x", 3),
+            closed(11, 4, 3),
+            opened(10, 6, "/y", 4),
+            closed(10, 7, 3),
+            closed(10, 9, 4),
+        ],
+        &[
+            "10 fd 4 [6 9] close /y",
+            "? 10 fd 3 [3 7] close /x",
+            "? 10 fd 8 [1 1000) end /a",
+            "? 11 fd 3 (4 4] close",
+        ],
+    );
+    // Alone as far as is known: what it keeps may be a copy.
+    let alone = |at| call(10, at, Effect::Unshare { flags: 0x400 }, 0);
+    check(
+        vec![opened(10, 1, "/a", 8), lost(), opened(10, 3, "/x", 3), alone(5), closed(10, 7, 3)],
+        &["? 10 fd 3 [3 7] close /x", "? 10 fd 8 [1 1000) end /a"],
+    );
+    check(vec![opened(10, 3, "/x", 3), alone(5), closed(10, 7, 3)], &["10 fd 3 [3 7] close /x"]);
+    // A number that is open cannot be opened again: another one has it.
+    check(
+        vec![
+            opened(10, 1, "/a", 8),
+            lost(),
+            opened(10, 3, "/x", 3),
+            opened(10, 5, "/y", 3),
+            closed(10, 7, 3),
+        ],
+        &["? 10 fd 3 [3 5) unseen /x", "? 10 fd 3 [5 7] close /y", "? 10 fd 8 [1 1000) end /a"],
+    );
+}
+
+#[test]
 fn a_call_that_began_in_the_piece_before_is_filled() {
     let mut told = Told::default();
     let mut left = Files::new(true);

@@ -1,0 +1,88 @@
+//! What losses leave in doubt: since when a descriptor may have changed, and which numbers somebody has used whose table is
+//! not known.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::open::{End, Open};
+use super::super::span::ClosedBy;
+use crate::id::{ThreadId, Time};
+use crate::keyed::Keyed;
+
+/// What is uncertain, and since when.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Doubts {
+    /// How many losses have begun, and how many have ended, together.
+    losses: u64,
+    /// When those began that have begun since the last one ended.
+    begun: Vec<Time>,
+    /// Something may be missing until this time.
+    missing_until: Option<Time>,
+    /// By number: when a thread opened or closed it last whose birth may be hidden by a loss. Its table may be that of any
+    /// other thread: `clone(2)` with `CLONE_FILES` shares it.
+    strays: Keyed<i32, Time>,
+    /// When such a thread closed all numbers of a range last.
+    ranges: Option<Time>,
+}
+
+impl Doubts {
+    /// A loss begins.
+    pub(super) fn begin_loss(&mut self, at: Time, to: Time) {
+        self.losses += 1;
+        self.begun.push(at);
+        self.missing_until = self.missing_until.max(Some(to));
+    }
+
+    /// A loss ends.
+    pub(super) fn end_loss(&mut self) {
+        self.losses += 1;
+        self.begun.clear();
+    }
+
+    /// Whether anything has been lost so far.
+    pub(super) fn are_any(&self) -> bool {
+        self.losses > 0
+    }
+
+    /// How many losses had begun or ended for certain at an instant, by what is opened then: what is opened while something
+    /// is missing is as doubtful as what was opened before.
+    #[inline]
+    pub(super) fn losses_at(&self, at: Time) -> u64 {
+        self.losses - u64::from(self.missing_until.is_some_and(|until| at < until))
+    }
+
+    /// Whether a loss has begun or ended since there were so many.
+    pub(super) fn are_newer(&self, losses: u64) -> bool {
+        self.losses > losses
+    }
+
+    /// A thread whose table is not known opens or closes a number.
+    pub(super) fn stray(&mut self, fd: i32, at: Time) {
+        self.strays.insert(fd, at);
+    }
+
+    /// A thread whose table is not known closes numbers of a range.
+    pub(super) fn stray_range(&mut self, at: Time) {
+        self.ranges = Some(at);
+    }
+
+    /// How a descriptor ends now.
+    pub(super) fn end(&self, at: Time, by: ClosedBy, closer: ThreadId) -> End {
+        End { at, by, closer: Some(closer), losses: self.losses }
+    }
+
+    /// How a descriptor has ended for which another one was opened.
+    pub(super) fn end_unseen(&self, next: &Open) -> End {
+        End { at: next.begin, by: ClosedBy::Unseen, closer: next.thread, losses: self.losses }
+    }
+
+    /// How descriptors end with the trace. A loss that begins after it hides nothing.
+    pub(super) fn end_of_trace(&self, at: Time, closer: Option<ThreadId>) -> End {
+        let later = self.begun.iter().filter(|&&begin| begin > at).count() as u64;
+        End { at, by: ClosedBy::TraceEnd, closer, losses: self.losses - later }
+    }
+
+    /// Whether a stray thread may have closed or opened a descriptor since it was opened.
+    pub(super) fn is_of_strays(&self, fd: i32, file: &Open) -> bool {
+        self.strays.get(&fd).copied().max(self.ranges).is_some_and(|at| at >= file.begin)
+    }
+}
