@@ -15,9 +15,9 @@ const PACKET_HEADER: usize = 37;
 /// Bytes of that header in CTF 2: three reserved ones and the size of the header in bits follow (CTF2-PMETA-1.0).
 const PACKET_HEADER_2: usize = 44;
 
-/// Bytes of a metadata file. Those of kernels with all their system calls have some millions; a syntax tree takes some
-/// times as much memory as its text.
-pub(crate) const MAX_METADATA: u64 = 64 << 20;
+/// Bytes of a metadata file. Those of kernels with all their system calls have less than a million; the syntax tree of the worst
+/// text takes 34 times as much memory as that.
+pub(crate) const MAX_METADATA: u64 = 12 << 20;
 
 /// What text metadata of CTF 1.8 begin with (section 7.1), before the version.
 const SIGNATURE: &str = "/* CTF ";

@@ -16,7 +16,7 @@ use crate::schema::{IntegerClass, Role};
 const MAGIC: u64 = 0xc1fc_1fc1;
 
 /// So many packets of a trace may be as small as they like.
-const FREE_PACKETS: u64 = 1 << 18;
+const FREE_PACKETS: u64 = 1 << 17;
 
 /// Beyond [`FREE_PACKETS`], packets have at least so many bytes on the average: each takes [`Packet`]s of memory, and no tracer writes packets
 /// that hold little more than their heads.
@@ -234,6 +234,8 @@ pub(super) struct Scan {
     open: bool,
     /// End of the last packet that was found.
     end: usize,
+    /// Size of the packet before.
+    last_bits: Option<u64>,
     /// What was handed out.
     tally: Tally,
     /// Times of the packet before, for streams whose begins are narrower than the clock; by the stream's class id and number.
@@ -321,6 +323,20 @@ impl Scan {
                         let severity = Severity::Note;
                         self.complaints.add(severity, || diagnostic(severity, note.to_owned()));
                     }
+                    if let Some(bits) = self.last_bits
+                        && reader.has_swallowed(&scanned.packet, &bytes[offset..], bits)
+                    {
+                        let (told, size) = (scanned.packet.total_bits / 8, bits / 8);
+                        let severity = Severity::Note;
+                        self.complaints.add(severity, || {
+                            let message = format!(
+                                "another packet begins within its {told} bytes: it is taken to be {size} bytes long, as the one before"
+                            );
+                            diagnostic(severity, message)
+                        });
+                        scanned.packet.total_bits = bits;
+                    }
+                    self.last_bits = Some(scanned.packet.total_bits);
                     scanned.packet.number = number;
                     scanned.packet.offset = offset as u64;
                     scanned.known = self.is_known(offset, description.plan.streams[scanned.class].id);
@@ -453,6 +469,27 @@ impl HeaderReader<'_> {
             open_ended,
         };
         Ok((Scanned { packet, class, stream_id: roles.stream_id, known: false, other_uuid }, notes))
+    }
+
+    /// Whether a packet has a damaged size, which reaches over the next one: that begins, with its magic number, where this one would
+    /// end if it had so many bits, and all of its content is before. Tracers give all packets of a file one size.
+    fn has_swallowed(&mut self, packet: &Packet, bytes: &[u8], bits: u64) -> bool {
+        let is_possible = bits < packet.total_bits && packet.content_bits <= bits && bits.is_multiple_of(8);
+        let Some(next) =
+            usize::try_from(bits / 8).ok().filter(|_| is_possible).and_then(|at| bytes.get(at..))
+        else {
+            return false;
+        };
+        let Description { plan, uuid } = self.description;
+        let mut roles = Roles::default();
+        let is_read = plan
+            .packet_header
+            .as_ref()
+            .is_some_and(|header| walk(header, &mut Cursor::new(next), self.slots, &mut roles).is_ok());
+        let carried = Uuid::from_slice(&roles.uuid).ok();
+        is_read
+            && roles.magic == Some(MAGIC)
+            && carried.is_none_or(|carried| uuid.is_none_or(|own| own == carried))
     }
 
     /// The size of a packet of an unknown class, where the contexts of all classes begin in the same way.

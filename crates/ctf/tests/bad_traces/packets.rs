@@ -106,6 +106,23 @@ fn sizes_that_cannot_be() {
 }
 
 #[test]
+fn sizes_that_reach_over_other_packets() {
+    let check = |packets: u64, more: &str| {
+        check(
+            "packet_size too large",
+            &stream(1, |packet| packet.total = packets * PACKET * 8),
+            &ALL,
+            &[&format!(
+                "Note s packet 1 byte 128: another packet begins within its {more} bytes: it is taken to be 128 bytes long, as \
+                 the one before"
+            )],
+        );
+    };
+    check(2, "256");
+    check(3, "384");
+}
+
+#[test]
 fn headers_that_do_not_belong_here() {
     check(
         "bad magic packet 2",

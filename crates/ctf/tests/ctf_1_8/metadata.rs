@@ -43,9 +43,9 @@ fn metadata_come_as_text_or_in_packets() {
 fn metadata_of_any_size_take_bounded_memory() {
     let trace = write("", &[]);
     let path = trace.path().join("metadata");
-    std::fs::File::options().write(true).open(&path).unwrap().set_len((64 << 20) + 1).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len((12 << 20) + 1).unwrap();
     let error = Trace::open(trace.path()).map(drop).unwrap_err().to_string();
-    assert!(error.ends_with("it has more than 67108864 bytes, the most that are read"), "{error}");
+    assert!(error.ends_with("it has more than 12582912 bytes, the most that are read"), "{error}");
 }
 
 #[test]
