@@ -1,10 +1,8 @@
 //! The set of analyses that one pass over a host's trace computes, and the reports that come of all hosts' sets.
 
-use isochrone_kernel::files::FileSpan;
-use isochrone_kernel::{
-    BlockRequest, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Renames, Slice,
-    Softirq, Spans, Syscall, Time, Unknown,
-};
+use std::borrow::Borrow;
+
+use isochrone_kernel::{Renames, Spans, Time, span_kinds};
 use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
@@ -73,75 +71,44 @@ impl Asked {
     }
 }
 
-/// What is cut at the borders of the window.
-macro_rules! cut {
-    ($($span:ident: $Span:ty,)*) => {$(
-        #[inline]
-        fn $span(&mut self, it: &$Span) {
-            self.at_instant.iter_mut().for_each(|all| all.$span(it));
-            self.instant.iter_mut().for_each(|instant| instant.$span(it));
-            if let Some(it) = self.gate.$span(it) {
-                self.analyses.iter_mut().for_each(|all| all.$span(&it));
+macro_rules! pass_the_gate {
+    ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Kept:ty;)*) => {
+        impl Spans for Asked {
+            $(
+                #[inline]
+                fn $method(&mut self, it: &$Type) {
+                    self.at_instant.iter_mut().for_each(|all| all.$method(it));
+                    self.instant.iter_mut().for_each(|instant| instant.$method(it));
+                    if let Some(it) = self.gate.$method(it) {
+                        self.analyses.iter_mut().for_each(|all| all.$method(it.borrow()));
+                    }
+                }
+            )*
+
+            fn rename(&mut self, renames: &Renames) {
+                if !renames.is_empty() {
+                    self.analyses.iter_mut().chain(&mut self.at_instant).for_each(|all| all.rename(renames));
+                    self.instant.iter_mut().for_each(|instant| instant.rename(renames));
+                }
+            }
+
+            fn absorb(&mut self, right: Self) {
+                debug_assert!(self.is_like(&right));
+                if let (Some(left), Some(right)) = (&mut self.instant, right.instant) {
+                    left.absorb(right);
+                }
+                for right in right.analyses.into_iter().chain(right.at_instant) {
+                    let mut all = self.analyses.iter_mut().chain(&mut self.at_instant);
+                    if let Some(left) = all.find(|left| left.kind() == right.kind()) {
+                        left.absorb(right);
+                    }
+                }
             }
         }
-    )*};
+    };
 }
 
-/// What counts as a whole or not at all.
-macro_rules! whole {
-    ($($span:ident: $Span:ty,)*) => {$(
-        #[inline]
-        fn $span(&mut self, it: &$Span) {
-            self.at_instant.iter_mut().for_each(|all| all.$span(it));
-            self.instant.iter_mut().for_each(|instant| instant.$span(it));
-            if self.gate.$span(it) {
-                self.analyses.iter_mut().for_each(|all| all.$span(it));
-            }
-        }
-    )*};
-}
-
-impl Spans for Asked {
-    cut! {
-        slice: Slice,
-        unknown: Unknown,
-        off: Off,
-    }
-
-    whole! {
-        syscall: Syscall<'_>,
-        half_syscall: HalfSyscall<'_>,
-        irq: Irq,
-        softirq: Softirq,
-        latency: Latency,
-        migration: Migration,
-        block_request: BlockRequest,
-        packet: NetPacket,
-        pages: Pages,
-        phase: Phase,
-        file: FileSpan,
-    }
-
-    fn rename(&mut self, renames: &Renames) {
-        if !renames.is_empty() {
-            self.analyses.iter_mut().chain(&mut self.at_instant).for_each(|all| all.rename(renames));
-            self.instant.iter_mut().for_each(|instant| instant.rename(renames));
-        }
-    }
-
-    fn absorb(&mut self, right: Self) {
-        debug_assert!(self.is_like(&right));
-        if let (Some(left), Some(right)) = (&mut self.instant, right.instant) {
-            left.absorb(right);
-        }
-        for right in right.analyses.into_iter().chain(right.at_instant) {
-            let mut all = self.analyses.iter_mut().chain(&mut self.at_instant);
-            if let Some(left) = all.find(|left| left.kind() == right.kind()) {
-                left.absorb(right);
-            }
-        }
-    }
-}
+span_kinds!(pass_the_gate);
 
 /// Each kind where it comes first.
 fn each_once(kinds: impl Iterator<Item = Kind>) -> Vec<Kind> {
@@ -189,7 +156,7 @@ mod tests {
         for span in
             [slice(0, thread(1), 0, 60), slice(0, idle(0), 60, 100), call(thread(1), "read", 10, 30, -2)]
         {
-            span.play(&mut asked);
+            span.emit(&mut asked);
         }
         asked
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
     BlockRequest, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Slice, Softirq,
-    Syscall, Time, Unknown,
+    Syscall, ThreadEvent, Time, Unknown, Wakeup,
 };
 use serde::{Deserialize, Serialize};
 
@@ -62,44 +62,56 @@ impl Gate {
         Some(Unknown { begin, end, ..*unknown })
     }
 
-    /// Whether a call counts. It belongs to the CPU that it returned on.
-    pub fn syscall(&self, call: &Syscall<'_>) -> bool {
-        self.whole(call.cpu, call.begin, call.end)
+    /// A call, if it counts. It belongs to the CPU that it returned on.
+    pub fn syscall<'s, 'c>(&self, call: &'s Syscall<'c>) -> Option<&'s Syscall<'c>> {
+        self.whole(call.cpu, call.begin, call.end).then_some(call)
     }
 
-    /// Whether a call of which one end is missing counts. Neither its CPU nor its duration is known: it does not
+    /// A call of which one end is missing, if it counts. Neither its CPU nor its duration is known: it does not
     /// where any are asked for.
-    pub fn half_syscall(&self, half: &HalfSyscall<'_>) -> bool {
-        self.window.holds(half.at) && self.cpus.is_none() && self.min.is_none() && self.max.is_none()
+    pub fn half_syscall<'s, 'c>(&self, half: &'s HalfSyscall<'c>) -> Option<&'s HalfSyscall<'c>> {
+        (self.window.holds(half.at) && self.cpus.is_none() && self.min.is_none() && self.max.is_none())
+            .then_some(half)
     }
 
-    /// Whether an interrupt counts.
-    pub fn irq(&self, irq: &Irq) -> bool {
-        self.whole(irq.cpu, irq.begin, irq.end)
+    /// An interrupt, if it counts.
+    pub fn irq<'s>(&self, irq: &'s Irq) -> Option<&'s Irq> {
+        self.whole(irq.cpu, irq.begin, irq.end).then_some(irq)
     }
 
-    /// Whether a softirq counts.
-    pub fn softirq(&self, softirq: &Softirq) -> bool {
-        self.whole(softirq.cpu, softirq.begin, softirq.end)
+    /// A softirq, if it counts.
+    pub fn softirq<'s>(&self, softirq: &'s Softirq) -> Option<&'s Softirq> {
+        self.whole(softirq.cpu, softirq.begin, softirq.end).then_some(softirq)
     }
 
-    /// Whether a wait for a CPU counts. It belongs to the CPU that it was for.
-    pub fn latency(&self, latency: &Latency) -> bool {
-        self.whole(latency.cpu, latency.begin, latency.end)
+    /// A wait for a CPU, if it counts. It belongs to the CPU that it was for.
+    pub fn latency<'s>(&self, latency: &'s Latency) -> Option<&'s Latency> {
+        self.whole(latency.cpu, latency.begin, latency.end).then_some(latency)
     }
 
-    /// Whether a file descriptor counts: if it was open within the window.
-    pub fn file(&self, file: &FileSpan) -> bool {
+    /// A file descriptor, if it counts: if it was open within the window.
+    pub fn file<'s>(&self, file: &'s FileSpan) -> Option<&'s FileSpan> {
         // What is known softly may have begun, or go on, at any time.
         let begin = if file.begin_bound == Bound::Soft { Time::MIN } else { file.begin };
         let is_over =
             self.window.begin.is_some_and(|first| file.end_bound == Bound::Hard && file.end <= first);
-        !is_over && self.window.end.is_none_or(|last| begin < last)
+        let counts = !is_over && self.window.end.is_none_or(|last| begin < last);
+        counts.then_some(file)
     }
 
-    /// Whether a migration counts. It belongs to the CPU that it leads to.
-    pub fn migration(&self, migration: &Migration) -> bool {
-        self.window.holds(migration.at) && self.cpu(migration.to)
+    /// A migration, if it counts. It belongs to the CPU that it leads to.
+    pub fn migration<'s>(&self, migration: &'s Migration) -> Option<&'s Migration> {
+        (self.window.holds(migration.at) && self.cpu(migration.to)).then_some(migration)
+    }
+
+    /// A wake-up, if it counts. It belongs to the CPU that does it.
+    pub fn wakeup<'s>(&self, wakeup: &'s Wakeup) -> Option<&'s Wakeup> {
+        (self.window.holds(wakeup.at) && self.cpu(wakeup.cpu)).then_some(wakeup)
+    }
+
+    /// A begin or end of a thread, if it counts. It belongs to no CPU.
+    pub fn thread_event<'s>(&self, event: &'s ThreadEvent) -> Option<&'s ThreadEvent> {
+        self.window.holds(event.at).then_some(event)
     }
 
     /// The part of a time off all CPUs that counts. It belongs to no CPU.
@@ -108,23 +120,23 @@ impl Gate {
         Some(Off { begin, end, ..*off })
     }
 
-    /// Whether a request to a disk counts. It belongs to no CPU.
-    pub fn block_request(&self, request: &BlockRequest) -> bool {
-        self.long(request.begin, request.end)
+    /// A request to a disk, if it counts. It belongs to no CPU.
+    pub fn block_request<'s>(&self, request: &'s BlockRequest) -> Option<&'s BlockRequest> {
+        self.long(request.begin, request.end).then_some(request)
     }
 
-    /// Whether a packet counts.
-    pub fn packet(&self, packet: &NetPacket) -> bool {
-        self.window.holds(packet.at) && self.cpu(packet.cpu)
+    /// A packet, if it counts.
+    pub fn packet<'s>(&self, packet: &'s NetPacket) -> Option<&'s NetPacket> {
+        (self.window.holds(packet.at) && self.cpu(packet.cpu)).then_some(packet)
     }
 
-    /// Whether pages count.
-    pub fn pages(&self, pages: &Pages) -> bool {
-        self.window.holds(pages.at)
+    /// Pages, if they count.
+    pub fn pages<'s>(&self, pages: &'s Pages) -> Option<&'s Pages> {
+        self.window.holds(pages.at).then_some(pages)
     }
 
-    /// Whether a phase counts. It belongs to no CPU.
-    pub fn phase(&self, phase: &Phase) -> bool {
-        self.long(phase.begin, phase.end)
+    /// A phase, if it counts. It belongs to no CPU.
+    pub fn phase<'s>(&self, phase: &'s Phase) -> Option<&'s Phase> {
+        self.long(phase.begin, phase.end).then_some(phase)
     }
 }

@@ -9,12 +9,13 @@ use proptest::sample::select;
 use crate::options::{Calls, Filter, Interrupts, Options};
 use crate::registry::Kind;
 use crate::testing::{
-    Recorded, call, file, half, hear, idle, irq, latency, line, lines, migration, off, pieced, slice,
-    softirq, tables, thread, unknown,
+    call, file, half, hear, idle, irq, latency, line, lines, migration, off, pieced, slice, softirq, tables,
+    thread, unknown,
 };
 use crate::window::{When, Window};
+use isochrone_kernel::Span;
 
-fn span() -> impl Strategy<Value = Recorded> {
+fn span() -> impl Strategy<Value = Span> {
     let who = (1..4).prop_map(thread);
     let name = select(vec!["read", "write", "close"]);
     let error = select(vec![0, 3, -1, -2, -4000, i64::MIN + 1, i64::MAX]);
@@ -34,7 +35,7 @@ fn span() -> impl Strategy<Value = Recorded> {
             6 => latency(who, cpu, ret as i32 % 3, begin, end),
             7 => migration(who, begin, cpu),
             8 => off(who, why, begin, end),
-            9 => Recorded::File(Box::new(file(who, 3, name, begin, end))),
+            9 => Span::File(Box::new(file(who, 3, name, begin, end))),
             _ => line(who, name, "3, 3", Effect::Use { fd: 3, what: Use::Read }, (begin, end, ret)),
         },
     )
@@ -61,14 +62,14 @@ fn asked() -> impl Strategy<Value = (Options, When)> {
 }
 
 /// Spans, each with the piece that it is in.
-fn dealt() -> impl Strategy<Value = Vec<(Recorded, usize)>> {
+fn dealt() -> impl Strategy<Value = Vec<(Span, usize)>> {
     prop::collection::vec((span(), 0..4usize), 0..40)
 }
 
 proptest! {
     #[test]
     fn pieces_make_the_whole(dealt in dealt(), (options, when) in asked()) {
-        let all: Vec<Recorded> = dealt.iter().map(|(span, _)| span.clone()).collect();
+        let all: Vec<Span> = dealt.iter().map(|(span, _)| span.clone()).collect();
         let mut pieces = vec![Vec::new(); 4];
         for (span, piece) in dealt {
             pieces[piece].push(span);

@@ -1,10 +1,6 @@
 //! The list of all analyses. A line here and a file in `analyses/` make another one.
 
-use isochrone_kernel::files::FileSpan;
-use isochrone_kernel::{
-    BlockRequest, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Renames, Slice,
-    Softirq, Spans, Syscall, Unknown,
-};
+use isochrone_kernel::{Renames, Spans, span_kinds};
 use serde::{Deserialize, Serialize};
 
 use crate::analyses::{
@@ -101,76 +97,67 @@ macro_rules! registry {
                 match self { $(Self::$Type(_) => Kind::$Type,)* }
             }
         }
+    };
+}
 
+/// Calls a macro with some arguments and the list of all analyses.
+macro_rules! analyses {
+    ($callback:ident $($argument:tt)*) => {
+        $callback! {
+            $($argument)*
+            CpuTop "cputop": "CPU time by thread and by CPU",
+            Fds "fds": "File descriptors: when open, what went through them; or those open at an instant",
+            IrqFreq "irqfreq": "Distribution of the durations of interrupts",
+            IrqLog "irqlog": "Every interrupt",
+            IrqStats "irqstats": "Interrupts: how many, how long",
+            Processes "processes": "Threads: whose, when they lived, what they used; or what each did at an instant",
+            SchedFreq "schedfreq": "Distribution of the waits for a CPU",
+            SchedLog "schedlog": "Every wait for a CPU",
+            SchedStats "schedstats": "Waits for a CPU: how many, how long, by thread and by priority",
+            SchedTop "schedtop": "The longest waits for a CPU",
+            Syscalls "syscalls": "Every system call with its arguments; or those in progress at an instant",
+            SyscallStats "syscallstats": "System calls by thread: how many, how long, what came of them",
+        }
+    };
+}
+
+analyses!(registry);
+
+/// Calls a method of whichever analysis it is.
+macro_rules! call {
+    ($all:ident.$method:ident($it:ident): $($Type:ident $name:literal: $about:literal,)*) => {
+        match $all { $(Accumulator::$Type(all) => all.$method($it),)* }
+    };
+}
+
+/// Absorbs what the same analysis has heard.
+macro_rules! absorb {
+    ($left:ident, $right:ident: $($Type:ident $name:literal: $about:literal,)*) => {
+        match ($left, $right) {
+            $((Accumulator::$Type(left), Accumulator::$Type(right)) => left.absorb(right),)*
+            #[allow(unreachable_patterns)] // With a list of one analysis there is no other.
+            _ => debug_assert!(false, "two analyses"),
+        }
+    };
+}
+
+macro_rules! dispatch {
+    ($($(#[$doc:meta])* $method:ident $Variant:ident $Span:ty => $Kept:ty;)*) => {
         impl Spans for Accumulator {
-            fn slice(&mut self, it: &Slice) {
-                match self { $(Self::$Type(all) => all.slice(it),)* }
-            }
-            fn unknown(&mut self, it: &Unknown) {
-                match self { $(Self::$Type(all) => all.unknown(it),)* }
-            }
-            fn syscall(&mut self, it: &Syscall<'_>) {
-                match self { $(Self::$Type(all) => all.syscall(it),)* }
-            }
-            fn half_syscall(&mut self, it: &HalfSyscall<'_>) {
-                match self { $(Self::$Type(all) => all.half_syscall(it),)* }
-            }
-            fn irq(&mut self, it: &Irq) {
-                match self { $(Self::$Type(all) => all.irq(it),)* }
-            }
-            fn softirq(&mut self, it: &Softirq) {
-                match self { $(Self::$Type(all) => all.softirq(it),)* }
-            }
-            fn latency(&mut self, it: &Latency) {
-                match self { $(Self::$Type(all) => all.latency(it),)* }
-            }
-            fn migration(&mut self, it: &Migration) {
-                match self { $(Self::$Type(all) => all.migration(it),)* }
-            }
-            fn off(&mut self, it: &Off) {
-                match self { $(Self::$Type(all) => all.off(it),)* }
-            }
-            fn block_request(&mut self, it: &BlockRequest) {
-                match self { $(Self::$Type(all) => all.block_request(it),)* }
-            }
-            fn packet(&mut self, it: &NetPacket) {
-                match self { $(Self::$Type(all) => all.packet(it),)* }
-            }
-            fn pages(&mut self, it: &Pages) {
-                match self { $(Self::$Type(all) => all.pages(it),)* }
-            }
-            fn phase(&mut self, it: &Phase) {
-                match self { $(Self::$Type(all) => all.phase(it),)* }
-            }
-            fn file(&mut self, it: &FileSpan) {
-                match self { $(Self::$Type(all) => all.file(it),)* }
-            }
+            $(fn $method(&mut self, it: &$Span) {
+                analyses!(call self.$method(it):);
+            })*
+
             fn rename(&mut self, renames: &Renames) {
-                match self { $(Self::$Type(all) => all.rename(renames),)* }
+                analyses!(call self.rename(renames):);
             }
+
             /// Of another kind: nothing is absorbed. [`Asked`] sees to it that there is none.
             fn absorb(&mut self, right: Self) {
-                match (self, right) {
-                    $((Self::$Type(left), Self::$Type(right)) => left.absorb(right),)*
-                    #[allow(unreachable_patterns)]
-                    _ => debug_assert!(false, "two analyses"),
-                }
+                analyses!(absorb self, right:);
             }
         }
     };
 }
 
-registry! {
-    CpuTop "cputop": "CPU time by thread and by CPU",
-    Fds "fds": "File descriptors: when open, what went through them; or those open at an instant",
-    IrqFreq "irqfreq": "Distribution of the durations of interrupts",
-    IrqLog "irqlog": "Every interrupt",
-    IrqStats "irqstats": "Interrupts: how many, how long",
-    Processes "processes": "Threads: whose, when they lived, what they used; or what each did at an instant",
-    SchedFreq "schedfreq": "Distribution of the waits for a CPU",
-    SchedLog "schedlog": "Every wait for a CPU",
-    SchedStats "schedstats": "Waits for a CPU: how many, how long, by thread and by priority",
-    SchedTop "schedtop": "The longest waits for a CPU",
-    Syscalls "syscalls": "Every system call with its arguments; or those in progress at an instant",
-    SyscallStats "syscallstats": "System calls by thread: how many, how long, what came of them",
-}
+span_kinds!(dispatch);

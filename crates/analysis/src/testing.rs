@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use isochrone_kernel::calls::{Effect, Entry, Exit, Made, Opener};
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use isochrone_kernel::{
-    BEGIN, Half, HalfSyscall, Irq, Latency, Migration, Name, Off, Renames, Slice, Softirq, Spans, Syscall,
-    ThreadId, Time, Unknown, Why,
+    BEGIN, Half, Irq, Latency, Migration, Name, Off, OwnedHalfSyscall, OwnedSyscall, Renames, Slice, Softirq,
+    Span, Spans, ThreadId, Time, Unknown, Why,
 };
 
 use crate::asked::{Asked, reports};
@@ -15,67 +15,6 @@ use crate::options::Options;
 use crate::registry::Kind;
 use crate::table::{Cell, Table};
 use crate::window::When;
-
-/// A span that can be played to a consumer again and again.
-#[derive(Debug, Clone)]
-pub(crate) enum Recorded {
-    Slice(Slice),
-    Unknown(Unknown),
-    Syscall { thread: ThreadId, cpu: u32, begin: Time, end: Time, entry: Entry, exit: Exit },
-    Half { thread: ThreadId, name: Option<Name>, at: Time, half: Half },
-    Irq(Irq),
-    Softirq(Softirq),
-    Latency(Latency),
-    Migration(Migration),
-    Off(Off),
-    File(Box<FileSpan>),
-}
-
-impl Recorded {
-    /// Tells it.
-    pub(crate) fn play(&self, spans: &mut impl Spans) {
-        match self {
-            Self::Slice(it) => spans.slice(it),
-            Self::Unknown(it) => spans.unknown(it),
-            Self::Syscall { thread, cpu, begin, end, entry, exit } => {
-                spans.syscall(&Syscall { thread: *thread, cpu: *cpu, begin: *begin, end: *end, entry, exit });
-            }
-            Self::Half { thread, name, at, half } => {
-                spans.half_syscall(&HalfSyscall {
-                    thread: *thread,
-                    name: name.as_ref(),
-                    at: *at,
-                    half: *half,
-                });
-            }
-            Self::Irq(it) => spans.irq(it),
-            Self::Softirq(it) => spans.softirq(it),
-            Self::Latency(it) => spans.latency(it),
-            Self::Migration(it) => spans.migration(it),
-            Self::Off(it) => spans.off(it),
-            Self::File(it) => spans.file(it),
-        }
-    }
-
-    /// The same with threads called otherwise.
-    pub(crate) fn renamed(&self, renames: &Renames) -> Self {
-        let mut it = self.clone();
-        match &mut it {
-            Self::Slice(Slice { thread, .. })
-            | Self::Syscall { thread, .. }
-            | Self::Half { thread, .. }
-            | Self::Migration(Migration { thread, .. }) => *thread = renames.of(*thread),
-            Self::Latency(Latency { thread, waker, .. }) | Self::Off(Off { thread, waker, .. }) => {
-                *thread = renames.of(*thread);
-                *waker = waker.map(|waker| renames.of(waker));
-            }
-            Self::Unknown(Unknown { thread, .. }) => *thread = thread.map(|thread| renames.of(thread)),
-            Self::File(file) => file.rename(renames),
-            Self::Irq(_) | Self::Softirq(_) => {}
-        }
-        it
-    }
-}
 
 /// The thread of a number.
 pub(crate) fn thread(tid: i32) -> ThreadId {
@@ -87,40 +26,40 @@ pub(crate) fn idle(cpu: u32) -> ThreadId {
     ThreadId::Idle(cpu)
 }
 
-pub(crate) fn slice(cpu: u32, thread: ThreadId, begin: Time, end: Time) -> Recorded {
-    Recorded::Slice(Slice { cpu, thread, priority: Some(20), begin, end })
+pub(crate) fn slice(cpu: u32, thread: ThreadId, begin: Time, end: Time) -> Span {
+    Span::Slice(Slice { cpu, thread, priority: Some(20), begin, end })
 }
 
-pub(crate) fn unknown(cpu: u32, thread: Option<ThreadId>, begin: Time, end: Time) -> Recorded {
-    Recorded::Unknown(Unknown { cpu, thread, begin, end })
+pub(crate) fn unknown(cpu: u32, thread: Option<ThreadId>, begin: Time, end: Time) -> Span {
+    Span::Unknown(Unknown { cpu, thread, begin, end })
 }
 
-pub(crate) fn migration(thread: ThreadId, at: Time, to: u32) -> Recorded {
-    Recorded::Migration(Migration { thread, at, to })
+pub(crate) fn migration(thread: ThreadId, at: Time, to: u32) -> Span {
+    Span::Migration(Migration { thread, at, to })
 }
 
 /// A wait for a CPU after a wake-up by thread 1.
-pub(crate) fn latency(who: ThreadId, cpu: u32, priority: i32, begin: Time, end: Time) -> Recorded {
-    Recorded::Latency(Latency { thread: who, waker: Some(thread(1)), cpu, priority, begin, end })
+pub(crate) fn latency(who: ThreadId, cpu: u32, priority: i32, begin: Time, end: Time) -> Span {
+    Span::Latency(Latency { thread: who, waker: Some(thread(1)), cpu, priority, begin, end })
 }
 
-pub(crate) fn off(thread: ThreadId, why: Why, begin: Time, end: Time) -> Recorded {
-    Recorded::Off(Off { thread, why, begin, end, waker: None })
+pub(crate) fn off(thread: ThreadId, why: Why, begin: Time, end: Time) -> Span {
+    Span::Off(Off { thread, why, begin, end, waker: None })
 }
 
-pub(crate) fn irq(cpu: u32, number: i32, name: &str, begin: Time, end: Time) -> Recorded {
-    Recorded::Irq(Irq { cpu, number, name: name.into(), ret: 1, begin, end })
+pub(crate) fn irq(cpu: u32, number: i32, name: &str, begin: Time, end: Time) -> Span {
+    Span::Irq(Irq { cpu, number, name: name.into(), ret: 1, begin, end })
 }
 
-pub(crate) fn softirq(cpu: u32, vector: u32, raised: Option<Time>, begin: Time, end: Time) -> Recorded {
-    Recorded::Softirq(Softirq { cpu, vector, raised, begin, end })
+pub(crate) fn softirq(cpu: u32, vector: u32, raised: Option<Time>, begin: Time, end: Time) -> Span {
+    Span::Softirq(Softirq { cpu, vector, raised, begin, end })
 }
 
 /// A call that returns on CPU 0, without a line.
-pub(crate) fn call(thread: ThreadId, name: &str, begin: Time, end: Time, ret: i64) -> Recorded {
+pub(crate) fn call(thread: ThreadId, name: &str, begin: Time, end: Time, ret: i64) -> Span {
     let entry = Entry { name: name.into(), effect: Effect::default(), line: None };
     let exit = Exit { name: Some(name.into()), ret, made: Made::default(), line: None };
-    Recorded::Syscall { thread, cpu: 0, begin, end, entry, exit }
+    Span::Syscall(Box::new(OwnedSyscall { thread, cpu: 0, begin, end, entry, exit }))
 }
 
 /// A call that returns on CPU 0, with its arguments as text and what it does to descriptors.
@@ -130,17 +69,17 @@ pub(crate) fn line(
     text: &str,
     effect: Effect,
     (begin, end, ret): (Time, Time, i64),
-) -> Recorded {
+) -> Span {
     let mut call = call(who, name, begin, end, ret);
-    if let Recorded::Syscall { entry, .. } = &mut call {
-        entry.line = Some(text.into());
-        entry.effect = effect;
+    if let Span::Syscall(call) = &mut call {
+        call.entry.line = Some(text.into());
+        call.entry.effect = effect;
     }
     call
 }
 
-pub(crate) fn half(thread: ThreadId, name: Option<&str>, at: Time, half: Half) -> Recorded {
-    Recorded::Half { thread, name: name.map(Name::from), at, half }
+pub(crate) fn half(thread: ThreadId, name: Option<&str>, at: Time, half: Half) -> Span {
+    Span::HalfSyscall(OwnedHalfSyscall { thread, cpu: 0, name: name.map(Name::from), at, half, entry: None })
 }
 
 /// A descriptor of process 2 that was opened and closed.
@@ -208,10 +147,10 @@ impl Host for Simple {
 }
 
 /// What all of `spans` make.
-pub(crate) fn hear(kind: Kind, spans: &[Recorded], options: &Options, when: When) -> Asked {
+pub(crate) fn hear(kind: Kind, spans: &[Span], options: &Options, when: When) -> Asked {
     let mut asked = Asked::new(&[kind], options, when);
     for span in spans {
-        span.play(&mut asked);
+        span.emit(&mut asked);
     }
     asked
 }
@@ -241,14 +180,15 @@ pub(crate) fn lines(tables: &[Table]) -> Vec<String> {
 
 /// Puts together what several consumers heard of `pieces`. In each of them thread 2 is called otherwise at first, as
 /// one that ran when the piece began is.
-pub(crate) fn pieced(kind: Kind, pieces: &[Vec<Recorded>], options: &Options, when: When) -> Asked {
+pub(crate) fn pieced(kind: Kind, pieces: &[Vec<Span>], options: &Options, when: When) -> Asked {
     let mut whole = Asked::new(&[kind], options, when);
     for (index, piece) in (0..).zip(pieces) {
         let nickname = ThreadId::Running { cpu: index, since: BEGIN };
         let (mut there, mut back) = (Renames::default(), Renames::default());
         there.add(thread(2), nickname);
         back.add(nickname, thread(2));
-        let piece: Vec<_> = piece.iter().map(|span| span.renamed(&there)).collect();
+        let mut piece = piece.clone();
+        piece.iter_mut().for_each(|span| span.rename(&there));
         let mut heard = hear(kind, &piece, options, when);
         heard.rename(&back);
         // By way of a file.
@@ -259,10 +199,10 @@ pub(crate) fn pieced(kind: Kind, pieces: &[Vec<Recorded>], options: &Options, wh
 }
 
 /// Checks the tables of one analysis of one host, and that they are the same with every span in a piece of its own.
-pub(crate) fn check(kind: Kind, spans: &[Recorded], options: &Options, when: When, expect: &[&str]) {
+pub(crate) fn check(kind: Kind, spans: &[Span], options: &Options, when: When, expect: &[&str]) {
     let whole = hear(kind, spans, options, when);
     assert_eq!(lines(&tables(&whole, options)), expect, "{options:?} {when:?}");
-    let pieces: Vec<Vec<Recorded>> = spans.iter().rev().map(|span| vec![span.clone()]).collect();
+    let pieces: Vec<Vec<Span>> = spans.iter().rev().map(|span| vec![span.clone()]).collect();
     let pieced = pieced(kind, &pieces, options, when);
     assert_eq!(lines(&tables(&pieced, options)), expect, "in pieces");
     assert_eq!(postcard::to_stdvec(&pieced).unwrap(), postcard::to_stdvec(&whole).unwrap(), "in pieces");

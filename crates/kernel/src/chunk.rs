@@ -15,7 +15,7 @@ use crate::id::{Name, Renames, ThreadId, Time};
 use crate::interrupts::Interrupts;
 use crate::keyed::Keyed;
 use crate::lives::Lives;
-use crate::span::{BlockRequest, Migration, NetPacket, Pages, Phase, Spans};
+use crate::span::{BlockRequest, Migration, NetPacket, Pages, Phase, Spans, ThreadChange};
 use crate::thread::{Seat, Thread};
 use crate::timeline::Timeline;
 use crate::under_way::{Dues, Held};
@@ -279,6 +279,7 @@ impl<S: Spans> Chunk<S> {
             Happening::Exit(who) => {
                 if let Some(thread) = self.named(who, at) {
                     self.threads.or_default(thread).facts.exited = Some(at);
+                    self.emit_change(thread, at, ThreadChange::Exits);
                     self.unseat(thread, at);
                 }
             }

@@ -72,6 +72,16 @@ impl Renames {
         self.0.get(&thread).copied().unwrap_or(thread)
     }
 
+    /// Calls a thread what it is called now.
+    pub fn change(&self, thread: &mut ThreadId) {
+        *thread = self.of(*thread);
+    }
+
+    /// As [`Self::change`], where a thread is known.
+    pub fn change_some(&self, thread: &mut Option<ThreadId>) {
+        *thread = thread.map(|thread| self.of(thread));
+    }
+
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -39,7 +39,8 @@ pub use id::{BEGIN, Name, Renames, ThreadId, Time};
 pub use keyed::Keyed;
 pub use merge::MergeError;
 pub use span::{
-    BlockRequest, Half, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Slice, Softirq,
-    Spans, Syscall, Unknown, Why,
+    BlockRequest, Half, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, OwnedHalfSyscall, OwnedSyscall,
+    Pages, Phase, Recorder, Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    Why,
 };
 pub use thread::Facts;

@@ -7,8 +7,8 @@ use crate::calls::clone_flag;
 use crate::chunk::{COMM, Chunk, Turn};
 use crate::files::FileOp;
 use crate::happening::{Left, Moment, Party};
-use crate::id::{BEGIN, Renames, ThreadId};
-use crate::span::Spans;
+use crate::id::{BEGIN, Name, Renames, ThreadId, Time};
+use crate::span::{Spans, ThreadChange, ThreadEvent, Wakeup};
 use crate::thread::{Move, set_name};
 use crate::under_way::{Keeper, Ledger};
 
@@ -26,6 +26,7 @@ impl<S: Spans> Chunk<S> {
         if left == Left::Dead && !prev_thread.is_idle() {
             self.lives.end(prev_thread);
             self.threads.or_default(prev_thread).facts.dead = Some(at);
+            self.emit_change(prev_thread, at, ThreadChange::Died);
             self.unseat(prev_thread, at);
         }
         let next_thread = self.named_on(cpu, next, at);
@@ -75,8 +76,13 @@ impl<S: Spans> Chunk<S> {
         let waker = self.current(moment);
         let (at, epoch) = (moment.time, self.complete.epoch(moment.time));
         if let Some(thread) = self.named(who, at) {
+            self.spans.wakeup(&Wakeup { thread, at, cpu: moment.cpu, target_cpu, waker });
             self.threads.or_default(thread).waits.wake(thread, at, Some(waker), epoch, &mut self.spans);
         }
+    }
+
+    pub(crate) fn emit_change(&mut self, thread: ThreadId, at: Time, what: ThreadChange) {
+        self.spans.thread_event(&ThreadEvent { thread, at, what });
     }
 
     pub(crate) fn fork(
@@ -112,6 +118,7 @@ impl<S: Spans> Chunk<S> {
         if child_pid.is_none_or(|pid| pid == child) {
             there.facts.parent = parent_pid.or(parent.tid());
         }
+        self.emit_change(thread, at, ThreadChange::Forked { parent, comm: Name::from_utf8_lossy(comm) });
         let is_guess = flags.is_none();
         self.files.note(FileOp::Fork { parent, child: thread, at, shares_table, is_guess }, &mut self.spans);
         if let Some(pid) = child_pid {
@@ -136,6 +143,7 @@ impl<S: Spans> Chunk<S> {
         {
             thread = self.take_number_of_leader(moment, thread, tid);
         }
+        self.emit_change(thread, at, ThreadChange::Executed { program: Name::from_utf8_lossy(filename) });
         self.files.note(FileOp::Exec { thread, at }, &mut self.spans);
         let there = self.threads.or_default(thread);
         set_name(&mut there.facts.program, filename);
@@ -154,6 +162,8 @@ impl<S: Spans> Chunk<S> {
         there.was = Some(thread);
         there.set_pid(tid, at);
         self.threads.or_default(thread).facts.dead = Some(at);
+        self.emit_change(leader, at, ThreadChange::Renumbered { was: thread });
+        self.emit_change(thread, at, ThreadChange::Died);
         self.files.note(
             FileOp::Fork { parent: thread, child: leader, at, shares_table: true, is_guess: false },
             &mut self.spans,

@@ -183,8 +183,9 @@ impl Open {
     }
 
     fn tell_begin(&self, spans: &mut impl Spans) {
-        let Seen { thread, at, .. } = self.seen;
-        spans.half_syscall(&HalfSyscall { thread, name: Some(&self.entry.name), at, half: Half::Begin });
+        let (Seen { thread, at, cpu, .. }, entry) = (self.seen, &self.entry);
+        let (name, entry) = (Some(&entry.name), Some(entry));
+        spans.half_syscall(&HalfSyscall { thread, cpu, name, at, half: Half::Begin, entry });
     }
 }
 
@@ -200,8 +201,9 @@ impl Seen {
     }
 
     fn tell_end(self, exit: &Exit, spans: &mut impl Spans) {
-        let Self { thread, at, .. } = self;
-        spans.half_syscall(&HalfSyscall { thread, name: exit.name.as_ref(), at, half: Half::End });
+        let Self { thread, at, cpu, .. } = self;
+        let name = exit.name.as_ref();
+        spans.half_syscall(&HalfSyscall { thread, cpu, name, at, half: Half::End, entry: None });
     }
 
     /// What files are told of a call that has ended.

@@ -18,9 +18,9 @@ use isochrone_hosts::{Host, Hosts};
 use isochrone_kernel::calls::Opener;
 use isochrone_kernel::files::{ClosedBy, FileKind, FileSpan, OpenedBy};
 use isochrone_kernel::{Half, ThreadId, Time};
+use isochrone_kernel::{Span, ThreadChange};
 use isochrone_pipeline::{Border, Cuts, Plan};
 use isochrone_testkit::Random;
-use laws::heard::Told;
 use laws::hosts::{kernel, seeds};
 use laws::model::{bracket, bytes, difference, gap, map_steps, merge, times, told, whole};
 
@@ -36,7 +36,7 @@ fn who(thread: ThreadId) -> String {
 /// A span as a line that knows no lives, with the time that it needs to be known: from what it depends on to its end.
 /// `is_named`: whether to say who was running when it was told; that may be unknown until the CPU's next switch. Wakers are
 /// left out for that reason.
-fn line(told: &Told, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Option<(String, Time, Time)> {
+fn line(told: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Option<(String, Time, Time)> {
     let runner = |thread| if is_named { who(thread) } else { "somebody".to_owned() };
     // Since when a thread has been off the CPUs.
     let since = |thread: &str, at: Time| {
@@ -44,10 +44,10 @@ fn line(told: &Told, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Optio
         all[..all.partition_point(|&left| left <= at)].last().copied().unwrap_or(Time::MIN)
     };
     Some(match told {
-        Told::Slice(it) => {
+        Span::Slice(it) => {
             (format!("slice {} {} {}..{}", it.cpu, who(it.thread), it.begin, it.end), it.begin, it.end)
         }
-        Told::Call(it) => {
+        Span::Syscall(it) => {
             let text = format!(
                 "call {} {} {}..{} {:?} {:?}",
                 runner(it.thread),
@@ -59,20 +59,20 @@ fn line(told: &Told, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Optio
             );
             (text, it.begin, it.end)
         }
-        Told::Irq(it) => (format!("{it:?}"), it.begin, it.end),
-        Told::Softirq(it) => (format!("{it:?}"), it.raised.unwrap_or(it.begin), it.end),
-        Told::Latency(it) => {
+        Span::Irq(it) => (format!("{it:?}"), it.begin, it.end),
+        Span::Softirq(it) => (format!("{it:?}"), it.raised.unwrap_or(it.begin), it.end),
+        Span::Latency(it) => {
             let thread = who(it.thread);
             let text = format!("latency {thread} {} {} {}..{}", it.cpu, it.priority, it.begin, it.end);
             let since = since(&thread, it.begin);
             (text, since, it.end)
         }
-        Told::Migration(it) => (format!("migration {} {} {}", who(it.thread), it.at, it.to), it.at, it.at),
-        Told::Off(it) => {
+        Span::Migration(it) => (format!("migration {} {} {}", who(it.thread), it.at, it.to), it.at, it.at),
+        Span::Off(it) => {
             let text = format!("off {} {:?} {}..{}", who(it.thread), it.why, it.begin, it.end);
             (text, it.begin, it.end)
         }
-        Told::Request(it) => {
+        Span::BlockRequest(it) => {
             let text = format!(
                 "request {} {} {} {} {} {}..{}",
                 it.device,
@@ -85,7 +85,7 @@ fn line(told: &Told, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Optio
             );
             (text, it.begin, it.end)
         }
-        Told::Packet(it) => {
+        Span::Packet(it) => {
             let text = format!(
                 "packet {} {} {} {} {} {}",
                 it.at,
@@ -97,24 +97,36 @@ fn line(told: &Told, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Optio
             );
             (text, it.at, it.at)
         }
-        Told::Pages(it) => {
+        Span::Pages(it) => {
             (format!("pages {} {} {} {}", it.at, runner(it.thread), it.pages, it.is_free), it.at, it.at)
         }
-        Told::Phase(it) => {
+        Span::Phase(it) => {
             (format!("phase {} {} {}..{}", it.name, runner(it.thread), it.begin, it.end), it.begin, it.end)
         }
+        Span::Wakeup(it) => {
+            let text = format!("wakeup {} {} {} {:?}", who(it.thread), it.at, it.cpu, it.target_cpu);
+            (text, it.at, it.at)
+        }
+        Span::ThreadEvent(it) => {
+            let what = match &it.what {
+                ThreadChange::Forked { parent, comm } => format!("forked by {} as {comm}", who(*parent)),
+                ThreadChange::Renumbered { was } => format!("was {}", who(*was)),
+                what => format!("{what:?}"),
+            };
+            (format!("thread {} {} {what}", who(it.thread), it.at), it.at, it.at)
+        }
         // What is known by half, and what is known of files, depends on all of the past.
-        Told::Half(..) | Told::Unknown(_) | Told::File(_) => return None,
+        Span::HalfSyscall(_) | Span::Unknown(_) | Span::File(_) => return None,
     })
 }
 
 /// When each thread left its CPU.
-fn away(all: &[Told]) -> HashMap<String, Vec<Time>> {
+fn away(all: &[Span]) -> HashMap<String, Vec<Time>> {
     let mut away: HashMap<String, Vec<Time>> = HashMap::new();
     for told in all {
         match told {
-            Told::Slice(it) => away.entry(who(it.thread)).or_default().push(it.end),
-            Told::Unknown(it) => {
+            Span::Slice(it) => away.entry(who(it.thread)).or_default().push(it.end),
+            Span::Unknown(it) => {
                 if let Some(thread) = it.thread {
                     away.entry(who(thread)).or_default().push(it.end);
                 }
@@ -129,12 +141,12 @@ fn away(all: &[Told]) -> HashMap<String, Vec<Time>> {
 }
 
 /// Every CPU is busy, idle or unknown at any time from the first to the last event, and never two of them.
-fn check_cpus(all: &[Told], (begin, end): (Time, Time), what: &str) {
+fn check_cpus(all: &[Span], (begin, end): (Time, Time), what: &str) {
     let mut cpus: BTreeMap<u32, Vec<(Time, Time)>> = BTreeMap::new();
     for told in all {
         match told {
-            Told::Slice(it) => cpus.entry(it.cpu).or_default().push((it.begin, it.end)),
-            Told::Unknown(it) => cpus.entry(it.cpu).or_default().push((it.begin, it.end)),
+            Span::Slice(it) => cpus.entry(it.cpu).or_default().push((it.begin, it.end)),
+            Span::Unknown(it) => cpus.entry(it.cpu).or_default().push((it.begin, it.end)),
             _ => {}
         }
     }
@@ -150,9 +162,9 @@ fn check_cpus(all: &[Told], (begin, end): (Time, Time), what: &str) {
 }
 
 /// What is told without the piece between two times, beside what is told of all.
-fn check_gap(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str) {
+fn check_gap(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) {
     let (away_all, away_rest) = (away(all), away(rest));
-    let lines = |of: &[Told], away, is_named| {
+    let lines = |of: &[Span], away, is_named| {
         of.iter().filter_map(|told| line(told, away, is_named)).map(|it| it.0).collect::<HashSet<_>>()
     };
     let left = lines(rest, &away_rest, true);
@@ -168,7 +180,7 @@ fn check_gap(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str) 
     let cut: HashSet<(u32, String, Time)> = all
         .iter()
         .filter_map(|told| match told {
-            Told::Slice(it) if it.end >= from => Some((it.cpu, who(it.thread), it.begin)),
+            Span::Slice(it) if it.end >= from => Some((it.cpu, who(it.thread), it.begin)),
             _ => None,
         })
         .collect();
@@ -178,15 +190,15 @@ fn check_gap(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str) 
             continue;
         }
         let is_cut = match told {
-            Told::Slice(it) => {
+            Span::Slice(it) => {
                 // Who came is not who left: a thread that got another number meanwhile. It ran all the same.
                 let is_doubted = all.iter().any(
-                    |other| matches!(other, Told::Unknown(all) if (all.cpu, all.begin) == (it.cpu, it.begin)),
+                    |other| matches!(other, Span::Unknown(all) if (all.cpu, all.begin) == (it.cpu, it.begin)),
                 );
                 it.end == from && (is_doubted || cut.contains(&(it.cpu, who(it.thread), it.begin)))
             }
             // It is not known any more that it was raised.
-            Told::Softirq(it) => {
+            Span::Softirq(it) => {
                 it.begin >= to && raised(all, it.cpu, it.vector, it.begin).is_some_and(|at| at < to)
             }
             _ => false,
@@ -194,12 +206,12 @@ fn check_gap(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str) 
         assert!(is_cut, "{what}: without {from}..{to} only: {told:?}");
     }
     for told in rest {
-        let Told::Half(_, name, at, half) = told else { continue };
+        let Span::HalfSyscall(half) = told else { continue };
         let is_known = all.iter().any(|other| match other {
-            Told::Half(_, b, c, d) => (b, c, d) == (name, at, half),
-            Told::Call(it) if it.begin < to && it.end >= from => match half {
-                Half::Begin => it.begin == *at && it.begin < from,
-                Half::End => it.end == *at && it.end >= to,
+            Span::HalfSyscall(it) => (&it.name, it.at, it.half) == (&half.name, half.at, half.half),
+            Span::Syscall(it) if it.begin < to && it.end >= from => match half.half {
+                Half::Begin => it.begin == half.at && it.begin < from,
+                Half::End => it.end == half.at && it.end >= to,
             },
             _ => false,
         });
@@ -209,7 +221,7 @@ fn check_gap(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str) 
 
 /// Files that were closed before are told alike. Others may be told otherwise, but none is opened by a call that was not, unless it
 /// is told as doubtful.
-fn check_files(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str) {
+fn check_files(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) {
     let opening = |it: &FileSpan| (who(it.thread), it.fd, it.begin, it.opened_by);
     let life = |it: &FileSpan| (opening(it), it.end, it.closed_by, it.name.clone());
     let is_somebody = |it: &FileSpan| it.thread.tid().is_none();
@@ -233,16 +245,16 @@ fn check_files(all: &[Told], rest: &[Told], (from, to): (Time, Time), what: &str
     }
 }
 
-fn files(of: &[Told]) -> impl Iterator<Item = &FileSpan> {
+fn files(of: &[Span]) -> impl Iterator<Item = &FileSpan> {
     of.iter().filter_map(|told| match told {
-        Told::File(it) => Some(&**it),
+        Span::File(it) => Some(&**it),
         _ => None,
     })
 }
 
-fn raised(all: &[Told], on: u32, of: u32, at: Time) -> Option<Time> {
+fn raised(all: &[Span], on: u32, of: u32, at: Time) -> Option<Time> {
     all.iter().find_map(|told| match told {
-        Told::Softirq(it) if (it.cpu, it.vector, it.begin) == (on, of, at) => it.raised,
+        Span::Softirq(it) if (it.cpu, it.vector, it.begin) == (on, of, at) => it.raised,
         _ => None,
     })
 }
@@ -336,10 +348,10 @@ fn missing_streams() {
         });
         let ((all, Some(_)), (rest, Some(range))) = (of_all, of_rest) else { panic!("seed {seed}") };
         check_cpus(&rest, range, &format!("seed {seed}"));
-        let cpus = |told: &Told| match told {
-            Told::Slice(it) => Some((it.cpu, format!("{} {}", who(it.thread), it.begin), it.end)),
-            Told::Irq(it) => Some((it.cpu, format!("{it:?}"), it.end)),
-            Told::Softirq(it) => Some((it.cpu, format!("{it:?}"), it.end)),
+        let cpus = |told: &Span| match told {
+            Span::Slice(it) => Some((it.cpu, format!("{} {}", who(it.thread), it.begin), it.end)),
+            Span::Irq(it) => Some((it.cpu, format!("{it:?}"), it.end)),
+            Span::Softirq(it) => Some((it.cpu, format!("{it:?}"), it.end)),
             _ => None,
         };
         let there: HashSet<u32> = rest.iter().filter_map(cpus).map(|it| it.0).collect();
@@ -348,7 +360,7 @@ fn missing_streams() {
         let found: HashSet<_> = rest.iter().filter_map(cpus).filter(|it| it.2 < range.1).collect();
         assert_eq!(found, expect, "seed {seed}: {kernel:?}");
         for told in &rest {
-            if let Told::Unknown(it) = told
+            if let Span::Unknown(it) = told
                 && !there.contains(&it.cpu)
             {
                 assert_eq!((it.thread, it.begin, it.end), (None, range.0, range.1), "seed {seed}");

@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
 use common::{open, shared, unpacked};
 use isochrone_ctf::Trace;
 use isochrone_hosts::Hosts;
+use isochrone_kernel::Span;
 use isochrone_kernel::files::{ClosedBy, FileSpan, OpenedBy};
 use isochrone_kernel::{ThreadId, Time};
 use isochrone_pipeline::Cuts;
 use isochrone_testkit::Random;
-use laws::heard::Told;
 use laws::hosts::kernel;
 use laws::model::{map, merge, told};
 
@@ -58,32 +58,32 @@ struct Deeds {
 }
 
 impl Deeds {
-    fn of(all: Vec<Told>) -> Self {
+    fn of(all: Vec<Span>) -> Self {
         let mut deeds = Self::default();
         for told in all {
             match told {
-                Told::Slice(it) => {
+                Span::Slice(it) => {
                     deeds.cpus.entry(it.cpu).or_default().push((it.begin, it.end, tid(it.thread)));
                     if let Some(thread) = tid(it.thread) {
                         deeds.runs.entry(thread).or_default().push((it.begin, it.end));
                     }
                 }
-                Told::Unknown(it) => deeds.cpus.entry(it.cpu).or_default().push((it.begin, it.end, None)),
-                Told::Call(it) => {
+                Span::Unknown(it) => deeds.cpus.entry(it.cpu).or_default().push((it.begin, it.end, None)),
+                Span::Syscall(it) => {
                     let Some(thread) = tid(it.thread) else { continue };
                     deeds.waits.insert(("call", thread, it.begin, it.end));
                     deeds.calls.entry(thread).or_default().extend([it.begin, it.end]);
                 }
-                Told::Half(thread, _, at, _) => {
-                    deeds.calls.entry(tid(thread).unwrap_or_default()).or_default().push(at);
+                Span::HalfSyscall(it) => {
+                    deeds.calls.entry(tid(it.thread).unwrap_or_default()).or_default().push(it.at);
                 }
-                Told::Off(it) => {
+                Span::Off(it) => {
                     deeds.waits.extend(tid(it.thread).map(|thread| ("off", thread, it.begin, it.end)));
                 }
-                Told::Latency(it) => {
+                Span::Latency(it) => {
                     deeds.waits.extend(tid(it.thread).map(|thread| ("latency", thread, it.begin, it.end)));
                 }
-                Told::File(it) => deeds.files.push(*it),
+                Span::File(it) => deeds.files.push(*it),
                 _ => {}
             }
         }

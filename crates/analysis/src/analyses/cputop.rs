@@ -223,11 +223,12 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::Kind;
-    use crate::testing::{Recorded, check, idle, migration, slice, thread, unknown};
+    use crate::testing::{check, idle, migration, slice, thread, unknown};
     use crate::window::Window;
+    use isochrone_kernel::Span;
 
     /// 100 ns of two CPUs: the second shows nothing before its first switch at 30.
-    fn spans() -> Vec<Recorded> {
+    fn spans() -> Vec<Span> {
         vec![
             slice(0, thread(1), 0, 40),
             slice(0, idle(0), 40, 50),

@@ -108,12 +108,12 @@ fn row(pid: Option<i32>, file: &FileSpan, who: &Who<'_>, heard: &Heard<'_, Fds>)
         tid,
         comm,
         file.fd.into(),
-        kind(&file.kind).map_or(Cell::Null, Cell::text),
+        file.kind.label().map_or(Cell::Null, Cell::text),
         opened::name(file).into(),
         begin.map_or(Cell::Null, |begin| heard.time(begin)),
         end.map_or(Cell::Null, |end| heard.time(end)),
-        opened_by(file.opened_by).map_or(Cell::Null, Cell::text),
-        closed_by(file.closed_by).map_or(Cell::Null, Cell::text),
+        file.opened_by.label().map_or(Cell::Null, Cell::text),
+        file.closed_by.label().map_or(Cell::Null, Cell::text),
         Cell::text(if file.close_on_exec { "yes" } else { "no" }),
         file.uses.reads.into(),
         file.uses.read_bytes.into(),
@@ -125,53 +125,6 @@ fn row(pid: Option<i32>, file: &FileSpan, who: &Who<'_>, heard: &Heard<'_, Fds>)
     ]
 }
 
-/// The cell `kind`.
-fn kind(kind: &FileKind) -> Option<&'static str> {
-    Some(match kind {
-        FileKind::Unknown => return None,
-        FileKind::File => "file",
-        FileKind::Directory => "directory",
-        FileKind::Socket(_) => "socket",
-        FileKind::Pipe { .. } => "pipe",
-        FileKind::Event => "eventfd",
-        FileKind::Epoll => "epoll",
-        FileKind::Timer => "timerfd",
-        FileKind::Signal => "signalfd",
-        FileKind::Inotify => "inotify",
-        FileKind::Fanotify => "fanotify",
-        FileKind::Memory => "memfd",
-        FileKind::UserFault => "userfaultfd",
-        FileKind::Perf => "perf_event",
-        FileKind::Process(_) => "pidfd",
-        FileKind::Ring => "io_uring",
-        FileKind::Queue => "mqueue",
-        FileKind::Other => "other",
-    })
-}
-
-/// The cell `opened_by`: the call, or how else it came about.
-fn opened_by(opened_by: OpenedBy) -> Option<&'static str> {
-    match opened_by {
-        OpenedBy::Unknown => None,
-        OpenedBy::Dump => Some("before the trace"),
-        OpenedBy::Inherited => Some("inherited"),
-        OpenedBy::Call(call) => Some(call.name()),
-    }
-}
-
-/// The cell `closed_by`.
-fn closed_by(closed_by: ClosedBy) -> Option<&'static str> {
-    Some(match closed_by {
-        ClosedBy::Close => "close",
-        ClosedBy::CloseRange => "close_range",
-        ClosedBy::Replaced => "dup",
-        ClosedBy::Exec => "exec",
-        ClosedBy::Exit => "exit",
-        ClosedBy::Unseen => "unseen",
-        ClosedBy::TraceEnd => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use isochrone_kernel::calls::Opener;
@@ -180,24 +133,25 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::Kind;
-    use crate::testing::{Recorded, check, file, thread};
+    use crate::testing::{check, file, thread};
     use crate::window::Window;
+    use isochrone_kernel::Span;
 
     const HEADER: &str = "fds: host pid tid comm fd kind name begin_ns end_ns opened_by closed_by close_on_exec reads \
                           read_bytes writes written_bytes others errors doubtful";
 
-    fn spans() -> Vec<Recorded> {
+    fn spans() -> Vec<Span> {
         let uses = Uses { reads: 2, read_bytes: 300, writes: 1, written_bytes: 4, others: 5, errors: 1 };
         vec![
-            Recorded::File(Box::new(FileSpan {
+            Span::File(Box::new(FileSpan {
                 opened_by: OpenedBy::Call(Opener::Openat),
                 closed_by: ClosedBy::Close,
                 close_on_exec: true,
                 uses,
                 ..file(thread(3), 3, "/etc/passwd", 10, 30)
             })),
-            Recorded::File(Box::new(file(thread(2), 3, "/tmp/x", 40, 60))),
-            Recorded::File(Box::new(FileSpan {
+            Span::File(Box::new(file(thread(2), 3, "/tmp/x", 40, 60))),
+            Span::File(Box::new(FileSpan {
                 process: None,
                 kind: FileKind::Unknown,
                 begin_bound: Bound::Soft,

@@ -212,10 +212,9 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::Kind;
-    use crate::testing::{
-        Recorded, call, check, half, idle, irq, latency, off, slice, softirq, thread, unknown,
-    };
+    use crate::testing::{call, check, half, idle, irq, latency, off, slice, softirq, thread, unknown};
     use crate::window::Window;
+    use isochrone_kernel::Span;
 
     const THREADS: &str =
         "processes: host pid tid comm ppid kernel begin_ns end_ns first_seen_ns last_seen_ns cpu_ns syscalls";
@@ -225,7 +224,7 @@ mod tests {
                            interrupt_since_ns";
 
     /// CPU 0: thread 1, then 2; CPU 1: unknown, then 3.
-    fn spans() -> Vec<Recorded> {
+    fn spans() -> Vec<Span> {
         vec![
             slice(0, thread(1), 0, 40),
             slice(0, idle(0), 40, 50),

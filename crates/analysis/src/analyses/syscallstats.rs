@@ -185,10 +185,11 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::Kind;
-    use crate::testing::{Recorded, call, check, half, thread};
+    use crate::testing::{call, check, half, thread};
     use crate::window::Window;
+    use isochrone_kernel::Span;
 
-    fn spans() -> Vec<Recorded> {
+    fn spans() -> Vec<Span> {
         vec![
             call(thread(2), "read", 10, 30, 64),
             call(thread(2), "read", 30, 70, -11),

@@ -151,6 +151,30 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// The descriptor that a call is about: that of the directory of an `openat`, the source of a transfer. `None` where it is about
+    /// none, or about several.
+    pub fn descriptor(&self) -> Option<i32> {
+        match *self {
+            Self::Open { dir, .. } => dir,
+            Self::Close { fd }
+            | Self::Duplicate { fd, .. }
+            | Self::CloseOnExec { fd, .. }
+            | Self::Connect { fd, .. }
+            | Self::Bind { fd, .. }
+            | Self::Listen { fd }
+            | Self::Accept { fd, .. }
+            | Self::Use { fd, .. }
+            | Self::Transfer { from: fd, .. } => Some(fd),
+            Self::Nothing
+            | Self::Create { .. }
+            | Self::Pair { .. }
+            | Self::CloseRange { .. }
+            | Self::Clone { .. }
+            | Self::Unshare { .. }
+            | Self::Exec => None,
+        }
+    }
+
     /// The flags of `clone`, `fork`, `vfork`; see [`clone_flag`]. `None` for other calls, and where nobody tells.
     pub fn clone_flags(&self) -> Option<u64> {
         match *self {

@@ -181,7 +181,58 @@ impl fmt::Display for Socket {
     }
 }
 
+impl OpenedBy {
+    /// Name of the call, or how else it came about, as tables show it; `None` where nobody knows.
+    pub fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Unknown => None,
+            Self::Dump => Some("before the trace"),
+            Self::Inherited => Some("inherited"),
+            Self::Call(call) => Some(call.name()),
+        }
+    }
+}
+
+impl ClosedBy {
+    /// How it ended, as tables show it; `None` where it goes on.
+    pub fn label(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Close => "close",
+            Self::CloseRange => "close_range",
+            Self::Replaced => "dup",
+            Self::Exec => "exec",
+            Self::Exit => "exit",
+            Self::Unseen => "unseen",
+            Self::TraceEnd => return None,
+        })
+    }
+}
+
 impl FileKind {
+    /// What it is of, as tables show it; `None` where nobody knows.
+    pub fn label(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Unknown => return None,
+            Self::File => "file",
+            Self::Directory => "directory",
+            Self::Socket(_) => "socket",
+            Self::Pipe { .. } => "pipe",
+            Self::Event => "eventfd",
+            Self::Epoll => "epoll",
+            Self::Timer => "timerfd",
+            Self::Signal => "signalfd",
+            Self::Inotify => "inotify",
+            Self::Fanotify => "fanotify",
+            Self::Memory => "memfd",
+            Self::UserFault => "userfaultfd",
+            Self::Perf => "perf_event",
+            Self::Process(_) => "pidfd",
+            Self::Ring => "io_uring",
+            Self::Queue => "mqueue",
+            Self::Other => "other",
+        })
+    }
+
     /// What a descriptor without a path is called: mostly as the kernel does.
     pub(super) fn default_name(&self, fd: i32) -> Name {
         use compact_str::format_compact;

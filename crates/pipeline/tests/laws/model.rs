@@ -7,7 +7,8 @@ use isochrone_kernel::{Border, Chunk, Threads, Time};
 use isochrone_pipeline::{Assembly, Cuts, Mapper as _, Part, Piece, Plan, Step, ToSpans, map_piece};
 use isochrone_testkit::Random;
 
-use super::heard::{Both, Heard, Told};
+use super::heard::{self, Both};
+use isochrone_kernel::{Recorder, Span};
 
 /// A model of a piece.
 pub type Mapped = Part<Chunk<Both>>;
@@ -82,7 +83,7 @@ pub struct Bytes {
 }
 
 pub fn bytes(mut part: Mapped) -> Bytes {
-    part.model.spans_mut().heard.sort();
+    heard::sort(&mut part.model.spans_mut().heard.0);
     let model = postcard::to_stdvec(&part).unwrap();
     let finished = part.model.finish();
     let rest = format!(
@@ -95,7 +96,7 @@ pub fn bytes(mut part: Mapped) -> Bytes {
         finished.missing_cpus
     );
     let mut spans = finished.spans;
-    spans.heard.sort();
+    heard::sort(&mut spans.heard.0);
     let finished_bytes = postcard::to_stdvec(&spans).unwrap();
     let lines = spans.heard.0.iter().map(|told| format!("{told:?}")).collect();
     Bytes { model, finished: finished_bytes, lines, threads: finished.threads, rest }
@@ -127,9 +128,9 @@ fn without<'l>(lines: &'l [String], others: &[String]) -> Vec<&'l str> {
 }
 
 /// All that a finished model has told.
-pub fn told(part: Mapped) -> (Vec<Told>, Option<(Time, Time)>) {
+pub fn told(part: Mapped) -> (Vec<Span>, Option<(Time, Time)>) {
     let finished = part.model.finish();
-    let Heard(told) = finished.spans.heard;
+    let Recorder(told) = finished.spans.heard;
     (told, finished.range)
 }
 

@@ -7,8 +7,8 @@ use isochrone_pipeline::Cuts;
 use isochrone_testkit::{Generation, KernelScript};
 
 use super::common::open;
-use super::heard::Told;
 use super::model::{Mapped, bytes, difference, map, merge_two, times, whole};
+use isochrone_kernel::Span;
 
 /// Checks what is told of calls, and of the names of threads, and that no cut changes anything.
 fn check(host: &KernelScript, calls: &[&str], names: &[(i32, &str)]) {
@@ -50,12 +50,13 @@ fn told_of_calls(part: Mapped) -> Vec<String> {
     let number = |tid: Option<i32>| tid.map_or("?".to_owned(), |tid| tid.to_string());
     for told in finished.spans.heard.0 {
         match told {
-            Told::Call(call) => {
+            Span::Syscall(call) => {
                 let (thread, name) = (number(call.thread.tid()), &call.entry.name);
                 lines.push(format!("{thread} {name} {}..{}", call.begin, call.end));
             }
-            Told::Half(thread, name, at, half) => {
-                let name = name.as_deref().unwrap_or("?");
+            Span::HalfSyscall(call) => {
+                let (thread, at, half) = (call.thread, call.at, call.half);
+                let name = call.name.as_deref().unwrap_or("?");
                 lines.push(format!("{} {name} {half:?} {at}", number(thread.tid())));
             }
             _ => {}

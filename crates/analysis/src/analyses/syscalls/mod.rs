@@ -161,7 +161,8 @@ mod tests {
     use super::*;
     use crate::options::{Calls, Filter};
     use crate::registry::Kind;
-    use crate::testing::{Recorded, call, check, file, half, idle, irq, line, slice, thread};
+    use crate::testing::{call, check, file, half, idle, irq, line, slice, thread};
+    use isochrone_kernel::Span;
 
     const CALLS: &str =
         "syscalls: host begin_ns end_ns duration_ns cpu pid tid comm syscall result error line";
@@ -169,7 +170,7 @@ mod tests {
                            interrupt_since_ns";
 
     /// Thread 3 opens a file, which thread 2 of the same process writes to until the disk is full.
-    fn spans() -> Vec<Recorded> {
+    fn spans() -> Vec<Span> {
         let open = Effect::Open { call: Opener::Open, dir: None, path: "/tmp/x".into(), flags: 1 };
         let write = || Effect::Use { fd: 3, what: Use::Write };
         vec![
@@ -180,7 +181,7 @@ mod tests {
             call(thread(1), "wait4", 40, 60, -10),
             half(thread(1), Some("nanosleep"), 90, Half::Begin),
             half(thread(3), Some("futex"), 95, Half::End),
-            Recorded::File(Box::new(file(thread(3), 3, "/tmp/x", 12, 81))),
+            Span::File(Box::new(file(thread(3), 3, "/tmp/x", 12, 81))),
             slice(0, idle(0), 0, 65),
             slice(0, thread(2), 65, 100),
             slice(1, thread(1), 5, 70),

@@ -39,19 +39,20 @@ impl Wanted {
         let error = || error_in(call.exit.ret).is_some_and(|error| self.errors.contains(&error));
         (self.errors.is_empty() || error())
             && self.name(Some(&call.entry.name))
-            && self.gate.as_ref().is_none_or(|gate| gate.syscall(call))
+            && self.gate.as_ref().is_none_or(|gate| gate.syscall(call).is_some())
     }
 
     /// Whether a call of which one end is missing is one of them. What came of it is not known.
     pub(super) fn half(&self, half: &HalfSyscall<'_>) -> bool {
         self.errors.is_empty()
             && self.name(half.name)
-            && self.gate.as_ref().is_none_or(|gate| gate.half_syscall(half))
+            && self.gate.as_ref().is_none_or(|gate| gate.half_syscall(half).is_some())
     }
 
     /// The same of one that was in progress at an instant.
     pub(super) fn in_progress(&self, thread: ThreadId, call: InCall<'_>, at: Time) -> bool {
         let half = if call.since.is_some() { Half::Begin } else { Half::End };
-        self.half(&HalfSyscall { thread, name: call.name, at, half })
+        // The gate does not ask for the CPU of a call that is known by half.
+        self.half(&HalfSyscall { thread, cpu: 0, name: call.name, at, half, entry: None })
     }
 }

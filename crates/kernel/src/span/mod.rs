@@ -1,13 +1,16 @@
-//! What a host did, as spans with a begin and an end, and who wants to hear of them.
+//! What a host did, as spans with a begin and an end. Times are raw ns of the host's clock.
 //!
-//! `Chunk` makes them from events, and where pieces are stitched together; consumers (the analyses) implement
-//! [`Spans`]. Times are raw ns of the host's clock.
+//! `Chunk` makes them from events, and where pieces are stitched together. The list of all kinds, and who consumes them, is in
+//! [`kinds`].
+
+mod kinds;
 
 use serde::{Deserialize, Serialize};
 
+pub use kinds::{Recorder, Span, Spans};
+
 use crate::calls::{Entry, Exit};
-use crate::files::FileSpan;
-use crate::id::{Name, Renames, ThreadId, Time};
+use crate::id::{Name, ThreadId, Time};
 
 /// A thread on a CPU, from the switch to it until the switch to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,12 +63,16 @@ pub struct Syscall<'s> {
 pub struct HalfSyscall<'s> {
     /// Who called.
     pub thread: ThreadId,
+    /// The CPU of the end that was seen.
+    pub cpu: u32,
     /// Name of the call, where known: exits of old tracers tell none.
     pub name: Option<&'s Name>,
     /// The time of the end that was seen.
     pub at: Time,
     /// Which end that is.
     pub half: Half,
+    /// Name and arguments, where it is the entry that was seen.
+    pub entry: Option<&'s Entry>,
 }
 
 /// An end of a span.
@@ -75,6 +82,72 @@ pub enum Half {
     Begin,
     /// Only the end was seen.
     End,
+}
+
+/// A [`Syscall`] that owns what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnedSyscall {
+    /// Who called.
+    pub thread: ThreadId,
+    /// The CPU that it returned on.
+    pub cpu: u32,
+    /// Time of the entry.
+    pub begin: Time,
+    /// Time of the exit.
+    pub end: Time,
+    /// Name and arguments.
+    pub entry: Entry,
+    /// Result.
+    pub exit: Exit,
+}
+
+impl OwnedSyscall {
+    /// The same, borrowed.
+    pub fn borrowed(&self) -> Syscall<'_> {
+        let Self { thread, cpu, begin, end, ref entry, ref exit } = *self;
+        Syscall { thread, cpu, begin, end, entry, exit }
+    }
+}
+
+impl Syscall<'_> {
+    /// The same, with a copy of all that it borrows.
+    pub fn owned(&self) -> OwnedSyscall {
+        let Self { thread, cpu, begin, end, entry, exit } = *self;
+        OwnedSyscall { thread, cpu, begin, end, entry: entry.clone(), exit: exit.clone() }
+    }
+}
+
+/// A [`HalfSyscall`] that owns what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnedHalfSyscall {
+    /// Who called.
+    pub thread: ThreadId,
+    /// The CPU of the end that was seen.
+    pub cpu: u32,
+    /// Name of the call, where known.
+    pub name: Option<Name>,
+    /// The time of the end that was seen.
+    pub at: Time,
+    /// Which end that is.
+    pub half: Half,
+    /// Name and arguments, where it is the entry that was seen.
+    pub entry: Option<Box<Entry>>,
+}
+
+impl OwnedHalfSyscall {
+    /// The same, borrowed.
+    pub fn borrowed(&self) -> HalfSyscall<'_> {
+        let Self { thread, cpu, ref name, at, half, ref entry } = *self;
+        HalfSyscall { thread, cpu, name: name.as_ref(), at, half, entry: entry.as_deref() }
+    }
+}
+
+impl HalfSyscall<'_> {
+    /// The same, with a copy of all that it borrows.
+    pub fn owned(&self) -> OwnedHalfSyscall {
+        let Self { thread, cpu, name, at, half, entry } = *self;
+        OwnedHalfSyscall { thread, cpu, name: name.cloned(), at, half, entry: entry.cloned().map(Box::new) }
+    }
 }
 
 /// A run of a hardware interrupt's handler.
@@ -124,6 +197,59 @@ pub struct Latency {
     pub begin: Time,
     /// When it ran.
     pub end: Time,
+}
+
+/// An event that wakes a thread, whether or not it ever runs: `sched_waking`, `sched_wakeup` and `sched_wakeup_new`, each of
+/// them that was recorded. Interrupts and softirqs of the CPU at that instant tell whether the waker did it or was interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wakeup {
+    /// Who is woken.
+    pub thread: ThreadId,
+    /// When.
+    pub at: Time,
+    /// The CPU that does it.
+    pub cpu: u32,
+    /// The CPU that the thread is to run on, where the event tells it.
+    pub target_cpu: Option<u32>,
+    /// Who runs on the CPU that does it: possibly the idle task, interrupted.
+    pub waker: ThreadId,
+}
+
+/// An instant at which a thread begins, ends, or becomes another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadEvent {
+    /// Who.
+    pub thread: ThreadId,
+    /// When.
+    pub at: Time,
+    /// What happens to it.
+    pub what: ThreadChange,
+}
+
+/// What happens to a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ThreadChange {
+    /// It is made by another one.
+    Forked {
+        /// Who made it.
+        parent: ThreadId,
+        /// The name that it starts with.
+        comm: Name,
+    },
+    /// It executes a program from now on.
+    Executed {
+        /// Path of the program.
+        program: Name,
+    },
+    /// An exec gave a thread that was not the first one of its process the number of the process: `thread` is that one.
+    Renumbered {
+        /// What it was called before.
+        was: ThreadId,
+    },
+    /// It says that it ends; it runs on for a while.
+    Exits,
+    /// It has left its CPU for good.
+    Died,
 }
 
 /// A thread that was off all CPUs: from the switch to another until it was woken or, if it could have gone on, until the
@@ -226,54 +352,4 @@ pub struct Migration {
     pub at: Time,
     /// To which CPU.
     pub to: u32,
-}
-
-/// A consumer of spans: all methods do nothing unless they are written.
-///
-/// Spans come in no order that may be relied on: those that cross the border of two pieces come when the pieces are merged.
-/// So a consumer adds up what does not depend on the order, or keeps what it is asked to keep and sorts in the end. Then its
-/// result cannot depend on how the trace was cut.
-pub trait Spans {
-    /// A thread was on a CPU.
-    fn slice(&mut self, _: &Slice) {}
-    /// Nobody knows what a CPU did.
-    fn unknown(&mut self, _: &Unknown) {}
-    /// A system call.
-    fn syscall(&mut self, _: &Syscall<'_>) {}
-    /// A call of which one end is missing.
-    fn half_syscall(&mut self, _: &HalfSyscall<'_>) {}
-    /// A hardware interrupt.
-    fn irq(&mut self, _: &Irq) {}
-    /// A softirq.
-    fn softirq(&mut self, _: &Softirq) {}
-    /// A thread waited for a CPU after it had been woken.
-    fn latency(&mut self, _: &Latency) {}
-    /// A thread was moved.
-    fn migration(&mut self, _: &Migration) {}
-    /// A thread was off all CPUs.
-    fn off(&mut self, _: &Off) {}
-    /// A request to a disk.
-    fn block_request(&mut self, _: &BlockRequest) {}
-    /// A packet of the network.
-    fn packet(&mut self, _: &NetPacket) {}
-    /// Memory was allocated or given back.
-    fn pages(&mut self, _: &Pages) {}
-    /// A phase of a program.
-    fn phase(&mut self, _: &Phase) {}
-    /// A file descriptor was closed, or the trace ends.
-    fn file(&mut self, _: &FileSpan) {}
-
-    /// Threads turned out to be others: what is kept for each is to be kept for the other.
-    fn rename(&mut self, renames: &Renames);
-
-    /// Adds what a consumer of the next piece of the trace has heard, in which all names are right already.
-    fn absorb(&mut self, right: Self)
-    where
-        Self: Sized;
-}
-
-/// Nobody listens.
-impl Spans for () {
-    fn rename(&mut self, _: &Renames) {}
-    fn absorb(&mut self, (): Self) {}
 }

@@ -1,0 +1,295 @@
+//! The one list of all kinds of spans, and what is made of it: the trait of consumers, an enum, a consumer that keeps all.
+//!
+//! Whatever has to know all kinds (the analyses' dispatch, recorders, the store's tables) is made of [`span_kinds!`], so that a
+//! new kind is one entry here, and a compile error where somebody has to decide about it.
+//!
+//! [`span_kinds!`]: crate::span_kinds
+
+use std::borrow::Borrow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{OwnedHalfSyscall, OwnedSyscall};
+use crate::files::FileSpan;
+use crate::id::Renames;
+use crate::{
+    BlockRequest, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Slice, Softirq,
+    Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+};
+
+/// Calls a macro with the list of all kinds of spans. An entry: what it says, the method of [`Spans`](crate::Spans) that consumes
+/// it, the variant of [`Span`](crate::Span) that keeps it, the type that is passed by reference, the type that is kept.
+///
+/// ```
+/// use isochrone_kernel::{Spans, span_kinds};
+/// /// Counts spans of all kinds.
+/// #[derive(Default)]
+/// struct Count(u64);
+/// macro_rules! count {
+///     ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Kept:ty;)*) => {
+///         impl Spans for Count {
+///             $(fn $method(&mut self, _: &$Type) { self.0 += 1; })*
+///             fn rename(&mut self, _: &isochrone_kernel::Renames) {}
+///             fn absorb(&mut self, right: Self) { self.0 += right.0; }
+///         }
+///     };
+/// }
+/// span_kinds!(count);
+/// ```
+#[macro_export]
+macro_rules! span_kinds {
+    ($callback:ident) => {
+        $callback! {
+            /// A thread was on a CPU.
+            slice Slice $crate::Slice => $crate::Slice;
+            /// Nobody knows what a CPU did.
+            unknown Unknown $crate::Unknown => $crate::Unknown;
+            /// A system call.
+            syscall Syscall $crate::Syscall<'_> => Box<$crate::OwnedSyscall>;
+            /// A system call of which one end is missing.
+            half_syscall HalfSyscall $crate::HalfSyscall<'_> => $crate::OwnedHalfSyscall;
+            /// A hardware interrupt.
+            irq Irq $crate::Irq => $crate::Irq;
+            /// A softirq.
+            softirq Softirq $crate::Softirq => $crate::Softirq;
+            /// A thread waited for a CPU after it had been woken.
+            latency Latency $crate::Latency => $crate::Latency;
+            /// A thread is woken.
+            wakeup Wakeup $crate::Wakeup => $crate::Wakeup;
+            /// A thread begins, ends, or becomes another one.
+            thread_event ThreadEvent $crate::ThreadEvent => $crate::ThreadEvent;
+            /// A thread was moved to another CPU.
+            migration Migration $crate::Migration => $crate::Migration;
+            /// A thread was off all CPUs.
+            off Off $crate::Off => $crate::Off;
+            /// A request to a disk.
+            block_request BlockRequest $crate::BlockRequest => $crate::BlockRequest;
+            /// A packet of the network.
+            packet Packet $crate::NetPacket => $crate::NetPacket;
+            /// Memory was allocated or given back.
+            pages Pages $crate::Pages => $crate::Pages;
+            /// A phase of a program.
+            phase Phase $crate::Phase => $crate::Phase;
+            /// A file descriptor was closed, or the trace ends.
+            file File $crate::files::FileSpan => Box<$crate::files::FileSpan>;
+        }
+    };
+}
+
+macro_rules! define {
+    ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Kept:ty;)*) => {
+        /// A consumer of spans: all methods do nothing unless they are written.
+        ///
+        /// Spans come in no order that may be relied on: those that cross the border of two pieces come when the pieces are
+        /// merged. So a consumer adds up what does not depend on the order, or keeps what it is asked to keep and sorts in the
+        /// end. Then its result cannot depend on how the trace was cut.
+        pub trait Spans {
+            $($(#[$doc])* fn $method(&mut self, _: &$Type) {})*
+
+            /// Threads turned out to be others: what is kept for each is to be kept for the other.
+            fn rename(&mut self, renames: &Renames);
+
+            /// Adds what a consumer of the next piece of the trace has heard, in which all names are right already.
+            fn absorb(&mut self, right: Self)
+            where
+                Self: Sized;
+        }
+
+        /// A span of any kind, with all that it says.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum Span {
+            $($(#[$doc])* $Variant($Kept),)*
+        }
+
+        impl Span {
+            /// Passes it to a consumer.
+            pub fn emit(&self, spans: &mut impl Spans) {
+                match self {
+                    $(Self::$Variant(kept) => spans.$method(kept.lend().borrow()),)*
+                }
+            }
+
+            /// Calls threads otherwise.
+            pub fn rename(&mut self, renames: &Renames) {
+                match self {
+                    $(Self::$Variant(kept) => kept.rename(renames),)*
+                }
+            }
+        }
+
+        impl Spans for Recorder {
+            $(fn $method(&mut self, span: &$Type) {
+                self.0.push(Span::$Variant(span.keep()));
+            })*
+
+            fn rename(&mut self, renames: &Renames) {
+                if !renames.is_empty() {
+                    self.0.iter_mut().for_each(|span| span.rename(renames));
+                }
+            }
+
+            fn absorb(&mut self, mut right: Self) {
+                self.0.append(&mut right.0);
+            }
+        }
+    };
+}
+
+/// A consumer that keeps all spans, in the order in which they came: for tests, and for traces that fit into memory.
+///
+/// ```
+/// use isochrone_kernel::{Migration, Recorder, Span, Spans, ThreadId};
+/// let mut recorder = Recorder::default();
+/// let migration = Migration { thread: ThreadId::Idle(0), at: 5, to: 1 };
+/// recorder.migration(&migration);
+/// assert_eq!(recorder.0, [Span::Migration(migration)]);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorder(pub Vec<Span>);
+
+span_kinds!(define);
+
+/// Nobody listens.
+impl Spans for () {
+    fn rename(&mut self, _: &Renames) {}
+    fn absorb(&mut self, (): Self) {}
+}
+
+/// A span as it is passed.
+trait Passed {
+    /// What owns all that it says.
+    type Kept;
+
+    fn keep(&self) -> Self::Kept;
+}
+
+/// A span as it is kept.
+trait Kept {
+    /// As it is passed.
+    type Lent<'k>
+    where
+        Self: 'k;
+
+    fn lend(&self) -> Self::Lent<'_>;
+
+    fn rename(&mut self, renames: &Renames);
+}
+
+/// Kinds that are kept as they are passed, with the threads that they name.
+macro_rules! alike {
+    ($($Type:ty: $it:ident, $renames:ident => $rename:expr;)*) => {$(
+        impl Passed for $Type {
+            type Kept = Self;
+
+            fn keep(&self) -> Self {
+                self.clone()
+            }
+        }
+
+        impl Kept for $Type {
+            type Lent<'k> = &'k Self;
+
+            fn lend(&self) -> &Self {
+                self
+            }
+
+            fn rename(&mut self, $renames: &Renames) {
+                let $it = self;
+                $rename;
+            }
+        }
+    )*};
+}
+
+alike! {
+    Slice: it, renames => renames.change(&mut it.thread);
+    Unknown: it, renames => renames.change_some(&mut it.thread);
+    Irq: _it, _renames => ();
+    Softirq: _it, _renames => ();
+    Latency: it, renames => {
+        renames.change(&mut it.thread);
+        renames.change_some(&mut it.waker);
+    };
+    Wakeup: it, renames => {
+        renames.change(&mut it.thread);
+        renames.change(&mut it.waker);
+    };
+    ThreadEvent: it, renames => {
+        renames.change(&mut it.thread);
+        match &mut it.what {
+            ThreadChange::Forked { parent: other, .. } | ThreadChange::Renumbered { was: other } => {
+                renames.change(other);
+            }
+            ThreadChange::Executed { .. } | ThreadChange::Exits | ThreadChange::Died => {}
+        }
+    };
+    Migration: it, renames => renames.change(&mut it.thread);
+    Off: it, renames => {
+        renames.change(&mut it.thread);
+        renames.change_some(&mut it.waker);
+    };
+    BlockRequest: it, renames => renames.change(&mut it.thread);
+    NetPacket: it, renames => renames.change(&mut it.thread);
+    Pages: it, renames => renames.change(&mut it.thread);
+    Phase: it, renames => renames.change(&mut it.thread);
+}
+
+impl Passed for Syscall<'_> {
+    type Kept = Box<OwnedSyscall>;
+
+    fn keep(&self) -> Self::Kept {
+        Box::new(self.owned())
+    }
+}
+
+impl Kept for Box<OwnedSyscall> {
+    type Lent<'k> = Syscall<'k>;
+
+    fn lend(&self) -> Syscall<'_> {
+        self.borrowed()
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        renames.change(&mut self.thread);
+    }
+}
+
+impl Passed for HalfSyscall<'_> {
+    type Kept = OwnedHalfSyscall;
+
+    fn keep(&self) -> Self::Kept {
+        self.owned()
+    }
+}
+
+impl Kept for OwnedHalfSyscall {
+    type Lent<'k> = HalfSyscall<'k>;
+
+    fn lend(&self) -> HalfSyscall<'_> {
+        self.borrowed()
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        renames.change(&mut self.thread);
+    }
+}
+
+impl Passed for FileSpan {
+    type Kept = Box<Self>;
+
+    fn keep(&self) -> Self::Kept {
+        Box::new(self.clone())
+    }
+}
+
+impl Kept for Box<FileSpan> {
+    type Lent<'k> = &'k FileSpan;
+
+    fn lend(&self) -> &FileSpan {
+        self
+    }
+
+    fn rename(&mut self, renames: &Renames) {
+        FileSpan::rename(self, renames);
+    }
+}
