@@ -1,0 +1,64 @@
+//! What can go wrong with a store.
+
+use std::path::{Path, PathBuf};
+
+/// Why a store cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file or directory cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file is no Arrow file, or not one of this store.
+    #[error("{path}: {source}")]
+    Arrow {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: arrow_schema::ArrowError,
+    },
+    /// The manifest cannot be understood.
+    #[error("{path}: {source}")]
+    Manifest {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The store is of another version of the format.
+    #[error("{path}: the store has version {found} and {expected} is needed: it is to be built again")]
+    Version {
+        /// The manifest.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The version of this program.
+        expected: u32,
+    },
+    /// A file is not what was written.
+    #[error("{path}: {what}")]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn arrow(path: &Path) -> impl FnOnce(arrow_schema::ArrowError) -> Self + '_ {
+        |source| Self::Arrow { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {
+        Self::Damaged { path: path.to_owned(), what: what.into() }
+    }
+}

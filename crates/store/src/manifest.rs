@@ -1,0 +1,116 @@
+//! What a store says of itself: `store.json`.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::StoreError;
+
+/// The version of the format. A store of another version is built again.
+pub const VERSION: u32 = 1;
+
+/// The name of the file.
+pub(crate) const FILE: &str = "store.json";
+
+/// What a store holds and of what it was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The files that it was made of: where one of them has changed, the store is stale.
+    pub sources: Vec<Source>,
+    /// The hosts, by name.
+    pub hosts: Vec<HostEntry>,
+}
+
+/// A file that a store was made of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Source {
+    /// Its path, absolute.
+    pub path: PathBuf,
+    /// Its size, bytes.
+    pub bytes: u64,
+    /// When it was changed last, ns since 1970.
+    pub modified_ns: u64,
+}
+
+impl Source {
+    /// A file as it is now.
+    ///
+    /// # Errors
+    /// It cannot be looked at.
+    pub fn of(path: &Path) -> Result<Self, StoreError> {
+        let metadata = std::fs::metadata(path).map_err(StoreError::io(path))?;
+        let modified = metadata.modified().ok();
+        let since = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        let modified_ns = since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+        let path = std::path::absolute(path).map_err(StoreError::io(path))?;
+        Ok(Self { path, bytes: metadata.len(), modified_ns })
+    }
+}
+
+/// A host of a store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostEntry {
+    /// Identity of its clock.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The directory of its tables.
+    pub directory: String,
+    /// Unix time of its clock's zero, ns.
+    pub offset_ns: i64,
+    /// Raw times of its first and its last event, ns; `None` where it has none.
+    pub range: Option<(i64, i64)>,
+    /// How many zoom levels of states there are.
+    pub levels: usize,
+    /// Its tables.
+    pub tables: Vec<TableEntry>,
+}
+
+/// A table of a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableEntry {
+    /// Its name: that of its file, without `.arrow`.
+    pub name: String,
+    /// Number of its rows.
+    pub rows: u64,
+    /// Size of its file, bytes.
+    pub bytes: u64,
+    /// CRC-32 of its file.
+    pub crc32: u32,
+}
+
+impl Manifest {
+    /// Reads that of a store.
+    ///
+    /// # Errors
+    /// There is none, or it is of another version.
+    pub fn read(store: &Path) -> Result<Self, StoreError> {
+        /// All versions say which one they are.
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        let path = store.join(FILE);
+        let text = std::fs::read(&path).map_err(StoreError::io(&path))?;
+        let manifest = |source| StoreError::Manifest { path: path.clone(), source };
+        let Versioned { version } = serde_json::from_slice(&text).map_err(manifest)?;
+        if version != VERSION {
+            return Err(StoreError::Version { path, found: version, expected: VERSION });
+        }
+        serde_json::from_slice(&text).map_err(manifest)
+    }
+
+    pub(crate) fn write(&self, store: &Path) -> Result<(), StoreError> {
+        let path = store.join(FILE);
+        let text = serde_json::to_vec_pretty(self)
+            .map_err(|source| StoreError::Manifest { path: path.clone(), source })?;
+        std::fs::write(&path, text).map_err(StoreError::io(&path))
+    }
+
+    /// Whether all that the store was made of is as it was then.
+    pub fn is_fresh(&self) -> bool {
+        self.sources.iter().all(|source| Source::of(&source.path).is_ok_and(|now| now == *source))
+    }
+}

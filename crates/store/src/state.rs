@@ -1,0 +1,103 @@
+//! What a thread does at an instant.
+
+use std::fmt;
+
+/// What a thread does. The first three are on a CPU: together they are its CPU time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum State {
+    /// Nobody knows.
+    Unknown = 0,
+    /// It runs its program.
+    UserMode = 1,
+    /// It runs in a system call; of the kernel's own threads: it runs.
+    Syscall = 2,
+    /// It is on a CPU that handles an interrupt or a softirq.
+    Interrupted = 3,
+    /// It could run and waits for a CPU.
+    WaitCpu = 4,
+    /// It waits for something.
+    Blocked = 5,
+    /// It was made and has not been woken yet.
+    WaitFork = 6,
+    /// It has ended.
+    Dead = 7,
+}
+
+impl State {
+    /// All states, by number.
+    pub const ALL: [Self; 8] = [
+        Self::Unknown,
+        Self::UserMode,
+        Self::Syscall,
+        Self::Interrupted,
+        Self::WaitCpu,
+        Self::Blocked,
+        Self::WaitFork,
+        Self::Dead,
+    ];
+
+    /// The state of a number in the column `state`.
+    pub fn of(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// What it is called in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::UserMode => "usermode",
+            Self::Syscall => "syscall",
+            Self::Interrupted => "interrupted",
+            Self::WaitCpu => "wait-cpu",
+            Self::Blocked => "blocked",
+            Self::WaitFork => "wait-fork",
+            Self::Dead => "dead",
+        }
+    }
+
+    /// Whether the thread is on a CPU.
+    pub fn is_on_cpu(self) -> bool {
+        matches!(self, Self::UserMode | Self::Syscall | Self::Interrupted)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A time in which a thread does one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateRow {
+    /// Number of the thread: its place among [`HostStore::threads`](crate::HostStore::threads).
+    pub thread: u32,
+    /// What it does. Where several states were put together to a pixel, the one that filled most of it.
+    pub state: State,
+    /// Begin, raw ns.
+    pub begin: i64,
+    /// End, raw ns.
+    pub end: i64,
+    /// The CPU that it is on.
+    pub cpu: Option<u32>,
+    /// The system call that it is in, on a CPU or off it.
+    pub syscall: Option<String>,
+    /// The file descriptor that the call is about.
+    pub fd: Option<i32>,
+    /// Who ran on the CPU that woke it, of a wait for a CPU: number of a thread.
+    pub waker: Option<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_have_their_numbers() {
+        for (number, state) in (0..).zip(State::ALL) {
+            assert_eq!((state as u8, State::of(number)), (number, Some(state)));
+        }
+        assert_eq!(State::of(8), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! Threads of a host by their final numbers.
+
+use std::collections::BTreeMap;
+
+use isochrone_kernel::{BEGIN, Keyed, ThreadId, Threads, Time};
+
+use crate::writer::Named;
+
+/// A thread of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadRow {
+    /// Its number, as all of the host sees it; `None` for idle tasks.
+    pub tid: Option<i32>,
+    /// The CPU whose idle task it is.
+    pub idle_of_cpu: Option<u32>,
+    /// Number of its process.
+    pub pid: Option<i32>,
+    /// Its last name.
+    pub comm: Option<String>,
+    /// Number of the process that made its process.
+    pub parent: Option<i32>,
+    /// Whether it is one of the kernel's own.
+    pub is_kernel: Option<bool>,
+    /// When it began, raw ns: the begin of the trace, if it was there already.
+    pub begin: Time,
+    /// When it ended, raw ns: the end of the trace, if it had not.
+    pub end: Time,
+    /// Whether its begin was seen.
+    pub is_begin_seen: bool,
+    /// Whether its end was seen.
+    pub is_end_seen: bool,
+}
+
+/// All threads of a host, and what the numbers in rows of spans mean.
+#[derive(Debug, Default)]
+pub(crate) struct Numbered {
+    pub(crate) threads: Vec<ThreadRow>,
+    /// By number in rows of spans: number of the thread, if it is known.
+    pub(crate) names: Vec<Option<u32>>,
+    /// By number of the thread: the call that it was in when the trace began, and when that returned.
+    pub(crate) first_calls: Vec<Option<(Time, String)>>,
+}
+
+impl Numbered {
+    /// Gives threads their numbers, in the order of their names. `range`: the first and the last event.
+    pub(crate) fn new(threads: &Threads, named: Keyed<ThreadId, Vec<Named>>, range: (Time, Time)) -> Self {
+        let mut all: BTreeMap<ThreadId, Vec<Named>> = named.into_sorted().into_iter().collect();
+        for (thread, _) in threads.iter() {
+            all.entry(thread).or_default();
+        }
+        let most = all.values().flatten().map(|named| named.number as usize + 1).max().unwrap_or(0);
+        let mut numbered = Self { names: vec![None; most], ..Self::default() };
+        for (thread, named) in all {
+            let number = match thread {
+                ThreadId::Running { .. } => None,
+                _ => Some(numbered.threads.len() as u32),
+            };
+            named.iter().for_each(|named| numbered.names[named.number as usize] = number);
+            if number.is_some() {
+                numbered.threads.push(row(thread, threads, range));
+                numbered.first_calls.push(call_at_begin(&named));
+            }
+        }
+        numbered
+    }
+
+    /// Whose row of threads a number in a row of spans means.
+    pub(crate) fn thread(&self, name: u32) -> Option<u32> {
+        self.names.get(name as usize).copied().flatten()
+    }
+}
+
+fn row(thread: ThreadId, threads: &Threads, (first, last): (Time, Time)) -> ThreadRow {
+    let facts = threads.get(thread).cloned().unwrap_or_default();
+    let idle_of_cpu = match thread {
+        ThreadId::Idle(cpu) => Some(cpu),
+        _ => None,
+    };
+    let born = match thread {
+        ThreadId::Thread { born, .. } if born != BEGIN => Some(born),
+        _ => None,
+    };
+    ThreadRow {
+        tid: thread.tid().filter(|_| idle_of_cpu.is_none()),
+        idle_of_cpu,
+        pid: facts.pid,
+        comm: facts.comm.as_deref().map(str::to_owned).or_else(|| Some(format!("swapper/{}", idle_of_cpu?))),
+        parent: facts.parent,
+        is_kernel: facts.is_kernel,
+        begin: born.unwrap_or(first),
+        end: facts.dead.unwrap_or(last),
+        is_begin_seen: born.is_some() && facts.was_forked,
+        is_end_seen: facts.dead.is_some(),
+    }
+}
+
+/// The call that a thread was in when the trace began: the first that is known of its calls is an exit.
+fn call_at_begin(named: &[Named]) -> Option<(Time, String)> {
+    let first = named.iter().filter_map(|named| named.first_exit.as_ref()).min()?;
+    named.iter().all(|named| first.0 < named.first_call).then(|| first.clone())
+}

@@ -1,0 +1,55 @@
+//! Stores of real traces.
+#![allow(dead_code)] // Each test crate uses a part.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use isochrone_ctf::Trace;
+use isochrone_hosts::Hosts;
+use isochrone_kernel::{Recorder, Span, ThreadId};
+use isochrone_pipeline::{Cuts, Plan, run};
+use isochrone_store::StoreWriter;
+
+/// A directory of the shared data.
+pub fn shared(part: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(part)
+}
+
+/// All traces below a directory.
+pub fn open(directory: &Path) -> Vec<Trace> {
+    let found = isochrone_ctf::find_traces(directory).unwrap();
+    found.traces.iter().map(|path| Trace::open(path).unwrap()).collect()
+}
+
+/// Builds a store of all hosts.
+pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
+    let hosts = Hosts::group(traces);
+    let mut writer = StoreWriter::create(path).unwrap();
+    let mut entries = Vec::new();
+    for host in &hosts.hosts {
+        let tables = writer.host(&host.id, &host.name, host.offset_ns).unwrap();
+        let plan = Plan::new(host, cuts);
+        let part = run(host, &plan, 2, || tables.consumer(), None).unwrap();
+        entries.push(tables.finish(part.model.finish()).unwrap());
+    }
+    writer.commit(entries, Vec::new()).unwrap();
+}
+
+/// Time on CPUs by host and number of the thread.
+pub fn slices_ns(traces: &[Trace]) -> BTreeMap<String, BTreeMap<Option<i32>, i64>> {
+    let hosts = Hosts::group(traces);
+    let times = hosts.hosts.iter().map(|host| {
+        let part = run(host, &Plan::new(host, &Cuts::Whole), 1, Recorder::default, None).unwrap();
+        let mut times: BTreeMap<Option<i32>, i64> = BTreeMap::new();
+        for span in part.model.finish().spans.0 {
+            if let Span::Slice(slice) = span
+                && let ThreadId::Thread { tid, .. } = slice.thread
+                && slice.end > slice.begin
+            {
+                *times.entry(Some(tid)).or_default() += slice.end - slice.begin;
+            }
+        }
+        (host.name.clone(), times)
+    });
+    times.collect()
+}
