@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use isochrone_analysis::{Kind, errno_of};
+use isochrone_experiment::Instant;
 
 const EXAMPLES: &str = "Examples:\n  \
     isochrone analyze cputop web/                              who used the CPUs\n  \
@@ -25,32 +26,6 @@ pub(super) fn help() -> String {
     let lines = Kind::ALL.iter().map(|kind| format!("  {:<13} {}\n", kind.name(), kind.about()));
     format!("Analyses:\n{}\n{EXAMPLES}", lines.collect::<String>())
 }
-
-/// An instant as people name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Instant {
-    /// Unix ns.
-    Unix(i128),
-    /// ns since midnight, UTC, of the day on which the traces begin, or of the day after.
-    OfDay(i128),
-}
-
-impl Instant {
-    /// Unix ns, for traces that begin at a time.
-    pub(crate) fn unix_ns(self, begin: i128) -> i128 {
-        match self {
-            Self::Unix(unix_ns) => unix_ns,
-            Self::OfDay(ns) => {
-                let that_day = begin - begin.rem_euclid(DAY_NS) + ns;
-                // Traces that run over midnight: a time long before they begin is one of the next day.
-                if begin - that_day > DAY_NS / 2 { that_day + DAY_NS } else { that_day }
-            }
-        }
-    }
-}
-
-/// A day.
-const DAY_NS: i128 = 86_400_000_000_000;
 
 /// What `isochrone analyze` can be asked.
 #[derive(Debug, Args)]
@@ -224,7 +199,7 @@ mod tests {
     fn times_of_day() {
         let check = |text, expect: Option<i128>| assert_eq!(of_day(text), expect, "{text}");
         check("00:00:01", Some(1_000_000_000));
-        check("23:59:59.999999999", Some(DAY_NS - 1));
+        check("23:59:59.999999999", Some(86_399_999_999_999));
         check("01:00:00.5", Some(3_600_500_000_000));
         check("24:00:00", None);
         check("23:59:60", None);
@@ -234,10 +209,6 @@ mod tests {
         check("01:00", None);
         check("01:00:00.1234567890", None);
         check("2026-11-20T01:00:00Z", None);
-        let begin = 3 * DAY_NS + 86_000_000_000_000;
-        assert_eq!(Instant::OfDay(86_001_000_000_000).unix_ns(begin), begin + 1_000_000_000);
-        assert_eq!(Instant::OfDay(1_000_000_000).unix_ns(begin), 4 * DAY_NS + 1_000_000_000);
-        assert_eq!(Instant::Unix(7).unix_ns(begin), 7);
     }
 
     #[test]
