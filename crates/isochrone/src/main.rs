@@ -71,6 +71,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         Command::Analyze(command) => commands::analyze::run(&command, quiet),
         Command::Dump(command) => commands::dump::run(&command, quiet),
         Command::Sync(command) => commands::sync::run(&command, quiet),
+        Command::Index(command) => commands::index::run(&command, quiet),
         Command::Convert(command) => commands::convert::run(&command, quiet),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use isochrone_sync::{InputCapture, Inputs};
+use isochrone_experiment::{Inputs, total_bytes};
 
 /// Work that is done by then needs no bar.
 const SHOW_AFTER: Duration = Duration::from_millis(500);
@@ -24,10 +24,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// Over the bytes of all packets of the traces and of all captures.
     pub(crate) fn over_bytes(inputs: &Inputs, what: &'static str, quiet: bool) -> Self {
-        let packets = inputs.traces.iter().flat_map(|i| i.trace.streams()).flat_map(|s| &s.packets);
-        let traced: u64 = packets.map(|p| p.total_bits / 8).sum();
-        let captured: u64 = inputs.captures.iter().map(InputCapture::file_bytes).sum();
-        Self::over(traced.saturating_add(captured), what, quiet)
+        Self::over(total_bytes(inputs), what, quiet)
     }
 
     /// Over so many bytes.

@@ -2,7 +2,7 @@
 //!
 //! The way through this crate: a [`Plan`] says where to cut the time of a [`Host`](isochrone_hosts::Host), which reads the
 //! events of a piece in the order of time, losses among them. [`fn@run`] maps pieces on several cores and merges neighbours as they are ready ([`Assembly`]), and
-//! [`map_merge`] does so with anything else that can be merged; [`mod@store`] keeps what a piece was mapped to on disk, so that pieces can be mapped in separate processes.
+//! [`map_merge`] does so with anything else that can be merged, [`map_merge_all`] with many hosts at once; [`mod@store`] keeps what a piece was mapped to on disk, so that pieces can be mapped in separate processes.
 //!
 //! The law of this crate: the events and losses of the pieces of any plan, one piece after the other, are those of the whole,
 //! in the same order. What a trace lacks (losses, missing chunks, packets that cannot be decoded) is told once.
@@ -10,6 +10,7 @@
 mod assembly;
 mod border;
 mod plan;
+mod pool;
 mod run;
 mod spans;
 pub mod store;
@@ -17,5 +18,6 @@ pub mod store;
 pub use assembly::{Assembly, Part, Refusal};
 pub use border::{Border, Piece};
 pub use plan::{Cuts, Plan, Step};
-pub use run::{Mapper, map_merge, map_piece};
+pub use pool::in_order;
+pub use run::{Job, Mapper, map_merge, map_merge_all, map_piece};
 pub use spans::{ToSpans, run};

@@ -71,7 +71,19 @@ impl Plan {
 
     /// A plan that keeps so many threads busy.
     pub fn for_threads(host: &Host<'_>, threads: usize) -> Self {
-        Self::new(host, &if threads > 1 { Cuts::Bytes(pieces(host.bytes(), threads)) } else { Cuts::Whole })
+        Self::of_bytes(host, if threads > 1 { pieces(host.bytes(), threads) } else { 1 })
+    }
+
+    /// Plans of many hosts whose pieces are one queue for so many threads: together they have about as many pieces as one host of
+    /// their size, so that many small hosts are not cut at all.
+    pub fn for_hosts<'h, 't: 'h>(hosts: impl IntoIterator<Item = &'h Host<'t>>, threads: usize) -> Vec<Self> {
+        let hosts: Vec<&Host<'_>> = hosts.into_iter().collect();
+        let bytes: Vec<u64> = hosts.iter().map(|host| host.bytes()).collect();
+        hosts.iter().zip(shares(&bytes, threads)).map(|(host, pieces)| Self::of_bytes(host, pieces)).collect()
+    }
+
+    fn of_bytes(host: &Host<'_>, pieces: usize) -> Self {
+        Self::new(host, &if pieces > 1 { Cuts::Bytes(pieces) } else { Cuts::Whole })
     }
 
     /// The pieces that lie within a piece; `None` where there are none. What the piece cuts through is left out.
@@ -91,6 +103,23 @@ impl Plan {
 fn pieces(bytes: u64, threads: usize) -> usize {
     let most = threads.saturating_mul(PIECES_PER_THREAD);
     usize::try_from(bytes / PIECE_BYTES).unwrap_or(most).clamp(threads, most)
+}
+
+/// How many pieces each of some hosts has, whose bytes these are, so that so many threads are busy until all is done.
+fn shares(bytes: &[u64], threads: usize) -> Vec<usize> {
+    if threads < 2 {
+        return vec![1; bytes.len()];
+    }
+    let whole = bytes.iter().fold(0_u64, |sum, &bytes| sum.saturating_add(bytes));
+    let all = pieces(whole, threads);
+    // Below `all`, as no host has more bytes than all have.
+    let share = |&bytes: &u64| (bytes as u128 * all as u128).div_ceil(u128::from(whole.max(1))) as usize;
+    let mut shares: Vec<usize> = bytes.iter().map(|bytes| share(bytes).max(1)).collect();
+    // The last one is begun when others are nearly done: each of the threads gets a part of it.
+    if let Some(last) = shares.last_mut() {
+        *last = (*last).max(threads);
+    }
+    shares
 }
 
 /// Where pieces are to begin, in any order.
@@ -146,5 +175,26 @@ mod tests {
         check(20, 2, 5);
         check(1000, 2, 8);
         check(0, usize::MAX, usize::MAX);
+    }
+
+    #[test]
+    fn many_hosts_share_the_pieces() {
+        let check = |mebibytes: &[u64], threads, expect: &[usize]| {
+            let bytes: Vec<u64> = mebibytes.iter().map(|size| size << 20).collect();
+            assert_eq!(shares(&bytes, threads), expect, "{mebibytes:?} on {threads}");
+        };
+        check(&[], 4, &[]);
+        check(&[100, 100], 1, &[1, 1]);
+        // One host is cut as if it were alone.
+        check(&[8], 2, &[2]);
+        check(&[20], 2, &[5]);
+        check(&[1000], 2, &[8]);
+        // Many small ones are not cut, but for the last.
+        check(&[2, 2, 2], 2, &[1, 1, 2]);
+        check(&[0, 0, 0], 3, &[1, 1, 3]);
+        // A large one among small ones is.
+        check(&[1000, 1, 1], 2, &[8, 1, 2]);
+        check(&[1, 1000], 4, &[1, 16]);
+        check(&[u64::MAX >> 20, u64::MAX >> 20], 2, &[8, 8]);
     }
 }

@@ -1,14 +1,14 @@
-//! Pieces mapped on several cores and merged as they are ready.
+//! Pieces mapped on several cores and merged as they are ready: those of one host, or of many in one queue.
 
 use std::fmt::Display;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use isochrone_kernel::Time;
 
 use crate::assembly::{Assembly, Part, join};
 use crate::border::{Border, Piece};
 use crate::plan::{Plan, Step};
+use crate::pool::{in_order, into_inner, lock};
 use isochrone_hosts::Host;
 use isochrone_hosts::Report;
 use isochrone_hosts::{HostEvents, Progress};
@@ -35,6 +35,17 @@ pub trait Mapper: Sync {
     fn merge(&self, left: Self::Model, right: Self::Model) -> Result<Self::Model, Self::Error>;
 }
 
+/// A host that is to be mapped.
+#[derive(Debug, Clone)]
+pub struct Job<'r, 't, M> {
+    /// The host.
+    pub host: &'r Host<'t>,
+    /// Where it is cut.
+    pub plan: Plan,
+    /// What makes models of its pieces.
+    pub mapper: M,
+}
+
 /// Maps the pieces of a plan on so many threads and merges them. The result depends neither on the threads nor on the
 /// cuts.
 /// At most one piece a thread is being read; models that wait for their neighbours are as few.
@@ -48,34 +59,31 @@ pub fn map_merge<M: Mapper>(
     mapper: &M,
     progress: Option<Progress<'_>>,
 ) -> Result<Part<M::Model>, M::Error> {
-    let job = Job {
-        host,
-        steps: plan.steps(),
-        mapper,
-        progress,
-        next: AtomicUsize::new(0),
-        assembly: Mutex::new(Assembly::default()),
-        error: Mutex::new(None),
-        is_stopped: AtomicBool::new(false),
-    };
-    let threads = threads.min(plan.steps().len());
-    let pool = (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
-    match pool {
-        Some(Ok(pool)) => pool.scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|_| job.work());
-            }
-        }),
-        // Where no threads are to be had, one does it all.
-        Some(Err(_)) | None => job.work(),
-    }
-    let (error, assembly) = (into_inner(job.error), into_inner(job.assembly));
-    if let Some(error) = error {
-        return Err(error);
-    }
-    let nothing = Step { piece: Piece { from: Border::Begin, to: Border::Begin }, is_gap: false };
-    // Without pieces there is nothing; with pieces of a plan, which are one behind the other, one part is left.
-    Ok(assembly.finish().unwrap_or_else(|_| map_piece(host, nothing, mapper, None)))
+    let task = Task::new(host, plan.steps(), mapper, progress);
+    in_order(task.steps.len(), threads, |step| task.map(step));
+    task.finish()
+}
+
+/// Maps the pieces of many hosts on so many threads, and merges those of each: what [`map_merge`] gives for each job, in their
+/// order. All pieces are in one queue, host by host, so that no thread waits for the last piece of a host while another host has
+/// pieces left.
+///
+/// At most one piece a thread is being read; besides the models of hosts that are done, at most two a thread, and one more, wait for
+/// their neighbours. Where two models of a host cannot be merged, its other pieces are left out, and the other hosts are mapped all the same.
+pub fn map_merge_all<M: Mapper>(
+    jobs: &[Job<'_, '_, M>],
+    threads: usize,
+    progress: Option<Progress<'_>>,
+) -> Vec<Result<Part<M::Model>, M::Error>> {
+    let tasks: Vec<Task<'_, '_, M>> =
+        jobs.iter().map(|job| Task::new(job.host, job.plan.steps(), &job.mapper, progress)).collect();
+    let all = |(job, task): (usize, &Task<'_, '_, M>)| (0..task.steps.len()).map(move |step| (job, step));
+    let queue: Vec<(usize, usize)> = tasks.iter().enumerate().flat_map(all).collect();
+    in_order(queue.len(), threads, |place| {
+        let (job, step) = queue[place];
+        tasks[job].map(step);
+    });
+    tasks.into_iter().map(Task::finish).collect()
 }
 
 /// Maps one piece of a plan, or of none.
@@ -95,34 +103,35 @@ pub fn map_piece<M: Mapper>(
     Part { piece, model, report: events.into_report() }
 }
 
-/// What threads share.
-struct Job<'r, 't, M: Mapper> {
+/// The work on a host, which threads share.
+struct Task<'r, 't, M: Mapper> {
     host: &'r Host<'t>,
     steps: &'r [Step],
     mapper: &'r M,
     progress: Option<Progress<'r>>,
-    /// The next piece to be mapped.
-    next: AtomicUsize,
     assembly: Mutex<Assembly<M::Model>>,
+    /// Why there will be no model of the host.
     error: Mutex<Option<M::Error>>,
-    is_stopped: AtomicBool,
 }
 
-impl<M: Mapper> Job<'_, '_, M> {
-    /// Maps pieces until there are no more. They are taken in their order, so that few wait for those before them.
-    fn work(&self) {
-        while !self.is_stopped.load(Ordering::Relaxed)
-            && let Some(&step) = self.steps.get(self.next.fetch_add(1, Ordering::Relaxed))
-        {
-            let part = map_piece(self.host, step, self.mapper, self.progress);
-            if let Err(error) = self.assemble(part) {
-                self.is_stopped.store(true, Ordering::Relaxed);
-                lock(&self.error).get_or_insert(error);
-            }
+impl<'r, 't, M: Mapper> Task<'r, 't, M> {
+    fn new(host: &'r Host<'t>, steps: &'r [Step], mapper: &'r M, progress: Option<Progress<'r>>) -> Self {
+        let (assembly, error) = (Mutex::new(Assembly::default()), Mutex::new(None));
+        Self { host, steps, mapper, progress, assembly, error }
+    }
+
+    /// Maps a step and merges it with its neighbours, while others work. Steps are begun in their order, so that few wait for
+    /// those before them.
+    fn map(&self, step: usize) {
+        if lock(&self.error).is_some() {
+            return;
+        }
+        let part = map_piece(self.host, self.steps[step], self.mapper, self.progress);
+        if let Err(error) = self.assemble(part) {
+            lock(&self.error).get_or_insert(error);
         }
     }
 
-    /// Merges a part with its neighbours, while others work.
     fn assemble(&self, mut part: Part<M::Model>) -> Result<(), M::Error> {
         loop {
             let neighbours = lock(&self.assembly).place(part);
@@ -130,13 +139,15 @@ impl<M: Mapper> Job<'_, '_, M> {
             part = join(left, right, &mut |left, right| self.mapper.merge(left, right))?;
         }
     }
-}
 
-/// What a mutex holds; where somebody panicked with it, too: nothing is left half done in here.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn into_inner<T>(mutex: Mutex<T>) -> T {
-    mutex.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// The model of the host, when all its steps have been mapped.
+    fn finish(self) -> Result<Part<M::Model>, M::Error> {
+        if let Some(error) = into_inner(self.error) {
+            return Err(error);
+        }
+        let nothing = Step { piece: Piece { from: Border::Begin, to: Border::Begin }, is_gap: false };
+        // Without pieces there is nothing; with pieces of a plan, which are one after the other, one part is left.
+        let whole = into_inner(self.assembly).finish();
+        Ok(whole.unwrap_or_else(|_| map_piece(self.host, nothing, self.mapper, None)))
+    }
 }

@@ -4,7 +4,7 @@
 //! A begin that is unknown is that of one that was open before it was first seen. An end that is unknown is that of
 //! one that was not seen to be closed.
 
-use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy};
+use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{Renames, Spans, Time};
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +133,8 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::Kind;
+    use isochrone_kernel::files::{ClosedBy, FileKind, OpenedBy};
+
     use crate::testing::{check, file, thread};
     use crate::window::Window;
     use isochrone_kernel::Span;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use isochrone_analysis::{Kind, errno_of};
+use isochrone_experiment::Instant;
 
 const EXAMPLES: &str = "Examples:\n  \
     isochrone analyze cputop web/                              who used the CPUs\n  \
@@ -13,6 +14,7 @@ const EXAMPLES: &str = "Examples:\n  \
     isochrone analyze schedtop --min 1ms web/                  who waited for a CPU longest\n  \
     isochrone analyze fds --tid 842 --at 12:30:01.5 web/       what was open in thread 842 then\n  \
     isochrone analyze syscalls --errno ENOSPC --around db/     who hit a full disk, and what else ran\n  \
+    isochrone analyze states --tid 842 --begin 12:30:01 --end 12:30:02 web/   what thread 842 did in that second\n  \
     isochrone analyze cputop --format json web/ | jq '.tables[0].rows[0]'\n\n\
     Record what they need with: lttng enable-event --kernel 'sched_*,irq_*,block_rq_*' and \
     lttng enable-event --kernel --syscall --all. The contexts tid, pid and procname make threads known from the first event on, a state \
@@ -22,35 +24,10 @@ const EXAMPLES: &str = "Examples:\n  \
 
 /// The analyses there are, and examples.
 pub(super) fn help() -> String {
-    let lines = Kind::ALL.iter().map(|kind| format!("  {:<13} {}\n", kind.name(), kind.about()));
+    let kinds = Kind::ALL.iter().map(|kind| (kind.name(), kind.about()));
+    let lines = kinds.chain([(STATES, ABOUT_STATES)]).map(|(name, about)| format!("  {name:<13} {about}\n"));
     format!("Analyses:\n{}\n{EXAMPLES}", lines.collect::<String>())
 }
-
-/// An instant as people name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Instant {
-    /// Unix ns.
-    Unix(i128),
-    /// ns since midnight, UTC, of the day on which the traces begin, or of the day after.
-    OfDay(i128),
-}
-
-impl Instant {
-    /// Unix ns, for traces that begin at a time.
-    pub(crate) fn unix_ns(self, begin: i128) -> i128 {
-        match self {
-            Self::Unix(unix_ns) => unix_ns,
-            Self::OfDay(ns) => {
-                let that_day = begin - begin.rem_euclid(DAY_NS) + ns;
-                // Traces that run over midnight: a time long before they begin is one of the next day.
-                if begin - that_day > DAY_NS / 2 { that_day + DAY_NS } else { that_day }
-            }
-        }
-    }
-}
-
-/// A day.
-const DAY_NS: i128 = 86_400_000_000_000;
 
 /// What `isochrone analyze` can be asked.
 #[derive(Debug, Args)]
@@ -123,6 +100,12 @@ pub(crate) struct Analyze {
     /// Distributions in rows of equal width, not of growing width (irqfreq, schedfreq)
     #[arg(long)]
     pub(crate) linear: bool,
+    /// At most about so many rows of each thread: those that share a pixel of the window become one (states)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pixels: Option<u32>,
+    /// The store to use, which `isochrone index -o` made (states) [default: in the cache, made if it is missing or stale]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
     /// What to print: tables for people, comma-separated values, or JSON; the latter two have all columns
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
@@ -137,9 +120,21 @@ pub(crate) struct Analyze {
     pub(crate) chunks: Option<std::num::NonZeroUsize>,
 }
 
-/// The names of some analyses.
+/// What is to be computed.
 #[derive(Debug, Clone)]
-pub(crate) struct Names(pub(crate) Vec<Kind>);
+pub(crate) enum Names {
+    /// These analyses, in one pass.
+    Kinds(Vec<Kind>),
+    /// What threads did, from a store.
+    States,
+}
+
+/// The name of the table of states, which is read from a store.
+const STATES: &str = "states";
+
+/// What it tells.
+const ABOUT_STATES: &str =
+    "What each thread did from when to when; from a store, which is made if there is none";
 
 /// How tables are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -176,13 +171,19 @@ fn of_day(text: &str) -> Option<i128> {
 
 /// Names of analyses with commas between them.
 fn names(text: &str) -> Result<Names, String> {
+    if text.trim() == STATES {
+        return Ok(Names::States);
+    }
+    if text.split(',').any(|name| name.trim() == STATES) {
+        return Err(format!("`{STATES}` is read from a store and stands alone"));
+    }
     let kind = |name: &str| {
         Kind::of(name.trim()).ok_or_else(|| {
-            let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+            let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).chain([STATES]).collect();
             format!("no analysis is called `{name}`; there are {}", known.join(", "))
         })
     };
-    text.split(',').map(kind).collect::<Result<_, _>>().map(Names)
+    text.split(',').map(kind).collect::<Result<_, _>>().map(Names::Kinds)
 }
 
 /// A duration in ns.
@@ -224,7 +225,7 @@ mod tests {
     fn times_of_day() {
         let check = |text, expect: Option<i128>| assert_eq!(of_day(text), expect, "{text}");
         check("00:00:01", Some(1_000_000_000));
-        check("23:59:59.999999999", Some(DAY_NS - 1));
+        check("23:59:59.999999999", Some(86_399_999_999_999));
         check("01:00:00.5", Some(3_600_500_000_000));
         check("24:00:00", None);
         check("23:59:60", None);
@@ -234,10 +235,6 @@ mod tests {
         check("01:00", None);
         check("01:00:00.1234567890", None);
         check("2026-11-20T01:00:00Z", None);
-        let begin = 3 * DAY_NS + 86_000_000_000_000;
-        assert_eq!(Instant::OfDay(86_001_000_000_000).unix_ns(begin), begin + 1_000_000_000);
-        assert_eq!(Instant::OfDay(1_000_000_000).unix_ns(begin), 4 * DAY_NS + 1_000_000_000);
-        assert_eq!(Instant::Unix(7).unix_ns(begin), 7);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
 use isochrone_sync::ClockChoice;
 use isochrone_sync::capture::Taken;
 
-pub(crate) use analyze::{Analyze, TableFormat};
+pub(crate) use analyze::{Analyze, Names, TableFormat};
 
 /// A clock that is farther off stands still.
 const MAX_RATE_PRIOR_PPM: u32 = 999_999;
@@ -79,6 +79,13 @@ pub(crate) enum Command {
     /// Answer questions about one host or many: CPU time, system calls, interrupts, waits, file descriptors
     #[command(after_help = analyze::help())]
     Analyze(Box<Analyze>),
+    /// Make the store of traces: what each thread, call and CPU did, on disk, to be looked up by thread and time
+    #[command(after_help = "Examples:\n  \
+        isochrone index web/ app/ db/                  into the cache, where other commands find it\n  \
+        isochrone index -o shop.store web/ app/ db/    into a directory of its own\n\n\
+        A store is a directory of Arrow files, one for each table and host, that pyarrow, polars, DuckDB and others open. \
+        It can be deleted at any time. Commands that need one make it, and make it again when a trace has changed.")]
+    Index(Index),
     /// Turn times of one host into times of the reference or of another host, with bounds
     #[command(after_help = "Examples:\n  \
         isochrone convert --sync sync.json --from app 1795154041.823216897\n  \
@@ -87,6 +94,19 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Write everything a reader understands of one trace as canonical JSON lines (ctf-dump v1), to compare readers
     Dump(Dump),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Index {
+    /// Traces, of one host or many
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Where to make the store; what is there must be a store, and is replaced [default: in the cache]
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// How many cores to use [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
 }
 
 #[derive(Debug, Args)]

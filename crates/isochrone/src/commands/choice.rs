@@ -1,8 +1,8 @@
-//! Which hosts a command is about, and what is to be said of their clocks.
+//! What is said of the choice of hosts and of their clocks.
 
-use std::collections::BTreeSet;
 use std::fmt::Display;
 
+use isochrone_experiment::{UnknownHost, islands};
 use isochrone_sync::apply::Clock;
 
 use crate::Ending;
@@ -12,18 +12,9 @@ use crate::render::plain::{Plain, plain};
 /// Why nothing is left where corrections are asked for.
 pub(super) const OTHER_CLOCKS: &str = "the corrections are of other clocks than those of these traces";
 
-/// Checks that there are hosts of all names that are asked for.
-pub(super) fn check_hosts<'n>(asked: &[String], known: impl Iterator<Item = &'n str>) -> anyhow::Result<()> {
-    let known: BTreeSet<&str> = known.collect();
-    if let Some(host) = asked.iter().find(|host| !known.contains(host.as_str())) {
-        return Err(unknown_host(host, known));
-    }
-    Ok(())
-}
-
-/// No host has a name.
-pub(super) fn unknown_host<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> anyhow::Error {
-    let known: Vec<_> = known.into_iter().map(plain).collect();
+/// No host has a name. Names of hosts come from traces.
+pub(super) fn unknown_host(UnknownHost { name, known }: &UnknownHost) -> anyhow::Error {
+    let known: Vec<_> = known.iter().map(|name| plain(name)).collect();
     anyhow::anyhow!("no host is called `{}`; there are {}", plain(name), known.join(", "))
 }
 
@@ -35,7 +26,7 @@ pub(super) fn leave_out_unsynchronized(what: impl Display) -> Ending {
 
 /// Times of different islands cannot be compared. `consequence`: what that means for what is shown.
 pub(super) fn warn_of_islands<'c>(clocks: impl Iterator<Item = &'c Clock>, consequence: &str) {
-    let islands: BTreeSet<usize> = clocks.map(|clock| clock.entry.island).collect();
+    let islands = islands(clocks);
     if islands.len() > 1 {
         tell!("warning: the hosts fall into {} islands{consequence}", islands.len());
     }

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write};
 
-use anyhow::Context;
-use isochrone_sync::apply::{Clock, Clocks, Converted};
+use isochrone_experiment::{Conversion, ConversionError, Converted, Scale, read_clocks};
 use serde::Serialize;
 
-use super::{choice, read_clocks};
+use super::choice;
 use crate::Ending;
 use crate::arguments::{Convert, ReportFormat};
 use crate::output::{self, tell};
@@ -15,19 +14,12 @@ use crate::render::{figures, time};
 
 pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<Ending> {
     let clocks = read_clocks(&arguments.sync)?;
-    let from = find(&clocks, &arguments.from)?;
-    let to =
-        arguments.to.as_deref().map_or_else(|| find(&clocks, &from.reference), |name| find(&clocks, name))?;
-    anyhow::ensure!(
-        from.entry.island == to.entry.island,
-        "no chain of messages ties {} to {}: their times cannot be compared",
-        plain(&from.entry.host),
-        plain(&to.entry.host)
-    );
-    let rows = arguments.times.iter().map(|text| convert(arguments.raw, from, to, text));
+    let conversion = Conversion::new(&clocks, &arguments.from, arguments.to.as_deref());
+    let conversion = conversion.map_err(|error| in_words(&error))?;
+    let rows = arguments.times.iter().map(|text| Row::new(arguments.raw, conversion, text));
     let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
     if !quiet && !arguments.raw {
-        note_offsets(from);
+        note_offsets(conversion);
     }
     output::print(|stdout| {
         match arguments.format {
@@ -44,28 +36,29 @@ pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<Ending> {
 }
 
 /// A Unix time of the host means another instant in each trace that states another offset.
-fn note_offsets(from: &Clock) {
-    let (least, greatest) = offsets(from);
+fn note_offsets(conversion: Conversion<'_>) {
+    let (least, greatest) = conversion.offsets();
     if least != greatest {
         tell!(
             "note: the traces of {} state clock offsets that differ by {} ns; the bounds allow for each of them, --raw \
              does not depend on them",
-            plain(&from.entry.host),
+            plain(conversion.from()),
             i128::from(greatest) - i128::from(least)
         );
     }
 }
 
-/// Least and greatest offset that the traces of a clock state.
-fn offsets(clock: &Clock) -> (i64, i64) {
-    let own = clock.entry.clock_offset_ns;
-    let stated = clock.entry.traces.iter().map(|trace| trace.offset_ns);
-    stated.fold((own, own), |(least, greatest), offset| (least.min(offset), greatest.max(offset)))
-}
-
-fn find<'c>(clocks: &'c Clocks, name: &str) -> anyhow::Result<&'c Clock> {
-    let known = clocks.iter().map(|clock| clock.entry.host.as_str());
-    clocks.of_host(name).ok_or_else(|| choice::unknown_host(name, known))
+/// Names of hosts come from traces.
+fn in_words(error: &ConversionError) -> anyhow::Error {
+    match error {
+        ConversionError::Unknown(unknown) => choice::unknown_host(unknown),
+        ConversionError::Apart { from, to } => anyhow::anyhow!(
+            "no chain of messages ties {} to {}: their times cannot be compared",
+            plain(from),
+            plain(to)
+        ),
+        ConversionError::Beyond { .. } => anyhow::anyhow!("{}", plain(&error.to_string())),
+    }
 }
 
 /// A converted time. Raw ns where raw values were asked for, else Unix ns.
@@ -82,42 +75,25 @@ struct Row<'c> {
     proven: bool,
 }
 
-fn convert<'c>(raw: bool, from: &'c Clock, to: &'c Clock, text: &str) -> anyhow::Result<Row<'c>> {
-    let parse = if raw { time::parse_number } else { time::parse };
-    let given = parse(text).map_err(anyhow::Error::msg)?;
-    let raw_by = |offset: i64| {
-        let shift = if raw { 0 } else { i128::from(offset) };
-        i64::try_from(given - shift).ok().with_context(|| {
-            format!("`{text}` lies beyond what the clock of {} can show", plain(&from.entry.host))
-        })
-    };
-    let (least_offset, greatest_offset) = offsets(from);
-    let middle = moved(from, to, raw_by(from.entry.clock_offset_ns)?);
-    let (first, last) = (moved(from, to, raw_by(greatest_offset)?), moved(from, to, raw_by(least_offset)?));
-    let proven = from.proven && to.proven;
-    let shown = |raw_ns: i64| i128::from(raw_ns) + if raw { 0 } else { i128::from(to.entry.clock_offset_ns) };
-    let bounds = if proven { (first.bounds.0, last.bounds.1) } else { (None, None) };
-    Ok(Row {
-        from: &from.entry.host,
-        from_ns: given,
-        to: &to.entry.host,
-        to_ns: shown(middle.time),
-        bounds_ns: (bounds.0.map(shown), bounds.1.map(shown)),
-        e95_ns: middle.e95,
-        proven,
-    })
-}
-
-/// A raw time of one clock on another.
-fn moved(from: &Clock, to: &Clock, raw: i64) -> Converted {
-    if std::ptr::eq(from, to) {
-        return Converted { time: raw, bounds: (Some(raw), Some(raw)), e95: Some(0) };
+impl<'c> Row<'c> {
+    fn new(raw: bool, conversion: Conversion<'c>, text: &str) -> anyhow::Result<Self> {
+        let (given, scale) = match raw {
+            true => (time::parse_number(text), Scale::Raw),
+            false => (time::parse(text), Scale::Unix),
+        };
+        let from_ns = given.map_err(anyhow::Error::msg)?;
+        let Converted { ns, lo, hi, e95, proven } =
+            conversion.convert(from_ns, scale).map_err(|error| match error {
+                // As it was typed.
+                ConversionError::Beyond { host, .. } => {
+                    anyhow::anyhow!("`{text}` lies beyond what the clock of {} can show", plain(&host))
+                }
+                other => in_words(&other),
+            })?;
+        let (from, to) = (conversion.from(), conversion.to());
+        Ok(Self { from, from_ns, to, to_ns: ns, bounds_ns: (lo, hi), e95_ns: e95, proven })
     }
-    let instant = from.to_reference(raw);
-    if to.entry.host == to.reference { instant } else { to.from_reference(instant) }
-}
 
-impl Row<'_> {
     fn text(&self, raw: bool, out: &mut impl Write) -> io::Result<()> {
         let shown = |ns: i128| {
             if raw {

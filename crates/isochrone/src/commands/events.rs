@@ -1,49 +1,36 @@
 //! `isochrone events`: events of many traces in the order of time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use isochrone_ctf::Event;
-use isochrone_ctf::merge::Merge;
-use isochrone_hosts::{Host, Hosts};
-use isochrone_sync::Inputs;
+use isochrone_experiment::{TimedTrace, TimedTraces, check_names};
 
-use super::{choice, leave_out_captures, read_clocks};
+use super::{choice, open, time_base};
 use crate::Ending;
 use crate::arguments::Events;
 use crate::output::{self, tell};
-use crate::render::events::{Printer, Source};
+use crate::render::events::Printer;
 use crate::render::plain::plain;
 use crate::render::{complaints, figures};
 
 pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
-    let clocks = arguments.sync.as_deref().map(read_clocks).transpose()?;
-    let inputs = Inputs::open(&arguments.traces);
-    let mut ending = complaints::of_inputs(&inputs, quiet)?;
-    leave_out_captures(&inputs, quiet)?;
-    let mut sources = Vec::new();
-    for (place, input) in inputs.traces.iter().enumerate() {
-        if let Some(source) = Source::new(input, place, clocks.as_ref()) {
-            sources.push(source);
-        } else {
-            ending = ending.max(choice::leave_out_unsynchronized(input.path().display()));
-        }
+    let base = time_base(arguments.sync.as_deref())?;
+    let (opened, mut ending) = open(&arguments.traces, base, quiet)?;
+    let experiment = opened.experiment();
+    let TimedTraces { traces: mut sources, uncorrected } = experiment.traces();
+    for input in uncorrected {
+        ending = ending.max(choice::leave_out_unsynchronized(input.path().display()));
     }
     anyhow::ensure!(!sources.is_empty(), choice::OTHER_CLOCKS);
-    choice::check_hosts(&arguments.hosts, sources.iter().map(|source| source.host.as_str()))?;
+    check_names(&arguments.hosts, sources.iter().map(|source| source.host.as_str()))
+        .map_err(|error| choice::unknown_host(&error))?;
     sources.retain(|source| arguments.hosts.is_empty() || arguments.hosts.contains(&source.host));
     choice::warn_of_islands(
-        sources.iter().filter_map(|source| source.clock),
+        sources.iter().filter_map(TimedTrace::clock),
         "; the order of events of different islands is not known",
     );
 
-    let hosts = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
-    let first: HashMap<_, _> = hosts.hosts.iter().flat_map(Host::first_packets).collect();
-    let streams = sources.iter().enumerate().flat_map(|(number, source)| {
-        let (trace, place, first) = (&source.input.trace, source.place, &first);
-        let from = move |stream| first.get(&(place, stream)).copied().unwrap_or(0);
-        (0..trace.streams().len()).map(move |stream| (number, trace.events_from(stream, from(stream))))
-    });
-    let mut merge = Merge::new(streams, |source: usize, event: &Event<'_>| sources[source].unix_ns(event));
+    let mut merge = experiment.events(&sources);
     let mut outside = vec![0_u64; sources.len()];
     output::print(|stdout| {
         let mut printer = Printer::new(arguments, &sources, stdout);
@@ -55,7 +42,7 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
         }
         Ok(printer.finish()?)
     })?;
-    hosts.hosts.iter().for_each(|host| complaints::of_host(host, quiet));
+    experiment.hosts().iter().for_each(|host| complaints::of_host(&host.traced, quiet));
     if !quiet {
         note_extrapolated(&sources, &outside);
     }
@@ -64,7 +51,7 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
 }
 
 /// Corrections go on beyond what they were made from, but nothing is sure there.
-fn note_extrapolated(sources: &[Source<'_>], outside: &[u64]) {
+fn note_extrapolated(sources: &[TimedTrace<'_>], outside: &[u64]) {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for (source, &outside) in sources.iter().zip(outside) {
         *counts.entry(&source.host).or_default() += outside;

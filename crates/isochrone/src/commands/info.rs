@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use isochrone_hosts::{Host, Hosts};
-use isochrone_sync::{Inputs, capture, survey};
+use isochrone_experiment::{Inputs, Opened, Survey};
 
 use crate::Ending;
 use crate::arguments::{Info, ReportFormat};
@@ -18,10 +17,10 @@ use crate::render::info::text;
 pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
     let inputs = Inputs::open(&arguments.traces);
     let mut ending = complaints::of_inputs(&inputs, quiet)?;
-    let traces: Vec<_> = inputs.traces.iter().map(|input| &input.trace).collect();
-    let bar = Progress::over_bytes(&inputs, "reading", quiet);
-    let mut facts = survey(&traces, &|bytes| bar.add(bytes));
-    let captured = capture::survey(&inputs.captures, &|bytes| bar.add(bytes));
+    let opened = Opened::unsynchronized(inputs);
+    let (inputs, experiment) = (opened.inputs(), opened.experiment());
+    let bar = Progress::over_bytes(inputs, "reading", quiet);
+    let Survey { traces: facts, captures: captured } = experiment.survey(&|bytes| bar.add(bytes));
     bar.finish();
     for facts in &facts {
         ending = ending.max(complaints::show(facts.diagnostics(), quiet));
@@ -30,18 +29,12 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
         ending = ending.max(complaints::show(&facts.diagnostics, quiet));
         ending = ending.max(Ending::partly_if(facts.error.is_some()));
     }
-    let grouped = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
-    for ((place, stream), events) in grouped.hosts.iter().flat_map(Host::counted_before) {
-        if let Some(facts) = facts.get_mut(place).and_then(|facts| facts.streams.get_mut(stream)) {
-            facts.were_counted_before(events);
-        }
-    }
     let traces =
         inputs.traces.iter().zip(&facts).map(|(input, facts)| TraceInfo::new(input, facts)).collect();
     let captures = inputs.captures.iter().zip(&captured);
     let captures = captures.map(|(input, facts)| CaptureInfo::new(input, facts)).collect();
-    grouped.hosts.iter().for_each(|host| complaints::of_host(host, quiet));
-    let hosts = grouped.hosts.iter().map(HostInfo::new).collect();
+    experiment.hosts().iter().for_each(|host| complaints::of_host(&host.traced, quiet));
+    let hosts = experiment.hosts().iter().map(HostInfo::new).collect();
     let document = Document { traces, captures, hosts };
     output::print(|stdout| {
         match arguments.format {

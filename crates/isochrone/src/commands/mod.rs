@@ -1,16 +1,14 @@
 //! One file a command, and what several of them read.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use isochrone_sync::Inputs;
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::Artefact;
+use isochrone_experiment::{Inputs, Opened, ReadError, TimeBase};
 use isochrone_sync::capture::is_capture;
 
+use crate::Ending;
 use crate::output::tell;
+use crate::progress::Progress;
+use crate::render::complaints;
 use crate::render::plain::Plain;
 
 pub(crate) mod analyze;
@@ -18,6 +16,7 @@ mod choice;
 pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod events;
+pub(crate) mod index;
 pub(crate) mod info;
 pub(crate) mod sync;
 
@@ -46,25 +45,18 @@ fn leave_out_captures(inputs: &Inputs, quiet: bool) -> anyhow::Result<()> {
 /// Why a capture is of no use to a command.
 const NO_EVENTS: &str = "it is a capture: it holds packets for `isochrone sync`, and no events";
 
-/// The most bytes of a `sync.json` that are read: some times what a thousand hosts that all talk to each other make.
-const MAX_ARTEFACT: u64 = 256 << 20;
-
-/// Reads the text of a `sync.json`. A pipe or a device may have no end.
-fn read_artefact(path: &Path) -> anyhow::Result<String> {
-    // Opening a pipe would wait for somebody who writes.
-    anyhow::ensure!(fs::metadata(path)?.is_file(), "it is no regular file");
-    let mut text = String::new();
-    File::open(path)?.take(MAX_ARTEFACT + 1).read_to_string(&mut text)?;
-    anyhow::ensure!(
-        text.len() as u64 <= MAX_ARTEFACT,
-        "it has more than {MAX_ARTEFACT} bytes, the most that are read"
-    );
-    Ok(text)
+/// The clock that times are to be on, as an option names it. It is read before any trace is.
+fn time_base(sync: Option<&Path>) -> Result<TimeBase, ReadError> {
+    sync.map_or(Ok(TimeBase::Own), TimeBase::read)
 }
 
-/// Reads the corrections of a `sync.json`.
-fn read_clocks(path: &Path) -> anyhow::Result<Clocks> {
-    let text = read_artefact(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let artefact = Artefact::from_json(&text).with_context(|| path.display().to_string())?;
-    Clocks::new(&artefact).with_context(|| path.display().to_string())
+/// Opens what was named, says what is odd about it, and that captures are left out.
+fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Opened, Ending)> {
+    let inputs = Inputs::open(traces);
+    let ending = complaints::of_inputs(&inputs, quiet)?;
+    leave_out_captures(&inputs, quiet)?;
+    let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
+    let opened = Opened::new(inputs, base, &|bytes| bar.add(bytes))?;
+    bar.finish();
+    Ok((opened, ending))
 }

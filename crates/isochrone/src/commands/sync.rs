@@ -6,8 +6,9 @@ use std::path::Path;
 
 use isochrone_clock::Model;
 use isochrone_ctf::Diagnostic;
+use isochrone_experiment::{Inputs, Synchronized};
 use isochrone_sync::apply::Clocks;
-use isochrone_sync::{Inputs, Options, Outcome, TraceFacts, copies, synchronize, synchronize_messages};
+use isochrone_sync::{Options, Outcome, TraceFacts, copies};
 
 use crate::Ending;
 use crate::arguments::{ReportFormat, Sync};
@@ -39,9 +40,9 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
     if let Some(path) = &arguments.messages {
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let bar = Progress::over(bytes, "reading messages", quiet);
-        let outcome = synchronize_messages(path, &options, &|bytes| bar.add(bytes))?;
+        let made = Synchronized::of_messages(path, &options, &|bytes| bar.add(bytes))?;
         bar.finish();
-        return finish(arguments, &Inputs::default(), &outcome, quiet);
+        return finish(arguments, &Inputs::default(), &made, quiet);
     }
     let inputs = Inputs::open(&arguments.traces);
     let opened = complaints::of_inputs(&inputs, quiet)?;
@@ -49,22 +50,22 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
         copies::check(&inputs, directory)?;
     }
     let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
-    let outcome = synchronize(&inputs, &options, &|bytes| bar.add(bytes))?;
+    let made = Synchronized::of_inputs(&inputs, &options, &|bytes| bar.add(bytes))?;
     bar.finish();
-    Ok(opened.max(finish(arguments, &inputs, &outcome, quiet)?))
+    Ok(opened.max(finish(arguments, &inputs, &made, quiet)?))
 }
 
 /// Writes the result down and shows it. What is written does not depend on whether somebody reads the report, nor is the report
 /// lost because something cannot be written.
-fn finish(arguments: &Sync, inputs: &Inputs, outcome: &Outcome, quiet: bool) -> anyhow::Result<Ending> {
+fn finish(arguments: &Sync, inputs: &Inputs, made: &Synchronized, quiet: bool) -> anyhow::Result<Ending> {
+    let Synchronized { outcome, clocks } = made;
     show_complaints(outcome, quiet);
-    let clocks = Clocks::new(&outcome.artefact)?;
     let json = outcome.artefact.to_json()?;
-    let saved = save(arguments, inputs, outcome, (&clocks, &json), quiet);
+    let saved = save(arguments, inputs, outcome, (clocks, &json), quiet);
     let shown = output::print(|stdout| {
         match arguments.format {
             ReportFormat::Json => stdout.write_all(json.as_bytes())?,
-            ReportFormat::Text => report::print(&outcome.artefact, &clocks, stdout)?,
+            ReportFormat::Text => report::print(&outcome.artefact, clocks, stdout)?,
         }
         Ok(())
     });

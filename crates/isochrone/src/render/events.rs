@@ -6,12 +6,10 @@ use std::rc::Rc;
 
 use isochrone_ctf::json::{Floats, JsonVisitor};
 use isochrone_ctf::room::Room;
-use isochrone_ctf::schema::{ClockClass, EventClass, Schema, Scope, StreamClass};
+use isochrone_ctf::schema::{EventClass, Schema, Scope, StreamClass};
 use isochrone_ctf::text::TextVisitor;
 use isochrone_ctf::{Event, Packet, digits, json, room};
-use isochrone_hosts::clocks;
-use isochrone_sync::InputTrace;
-use isochrone_sync::apply::{Clock, Clocks};
+use isochrone_experiment::{Stamp, TimedTrace};
 
 use super::plain::plain;
 use super::time;
@@ -24,61 +22,6 @@ const FLUSH_AT: usize = 1 << 16;
 const MAX_KEPT_CONTEXT: usize = 1 << 12;
 
 const NS_PER_S: u64 = 1_000_000_000;
-
-/// A trace and the way its times are shown.
-pub(crate) struct Source<'i> {
-    pub(crate) input: &'i InputTrace,
-    /// Its place among all traces that were opened.
-    pub(crate) place: usize,
-    pub(crate) host: String,
-    pub(crate) clock: Option<&'i Clock>,
-    /// By stream: the Unix time of the zero of a clock that counts nanoseconds, where no correction is asked for. The usual
-    /// case, in which a time is a sum.
-    zeros: Vec<Option<i128>>,
-}
-
-impl<'i> Source<'i> {
-    /// `None` where corrections are asked for and there is none for this trace.
-    pub(crate) fn new(input: &'i InputTrace, place: usize, clocks: Option<&'i Clocks>) -> Option<Self> {
-        let named = clocks::hostname(&input.trace).unwrap_or_default().to_owned();
-        let Some(clocks) = clocks else {
-            let zero = |stream| {
-                input.trace.clock(stream).filter(|c| c.frequency == NS_PER_S).map(ClockClass::offset_ns)
-            };
-            let zeros = (0..input.trace.streams().len()).map(zero).collect();
-            return Some(Self { input, place, host: named, clock: None, zeros });
-        };
-        let clock = clocks.of_trace(&input.trace)?;
-        // Hosts of one name are told apart by their clocks; containers (and copies) keep their own names.
-        let host = match clock.entry.hostnames.as_slice() {
-            [only] if *only == named => clock.entry.host.clone(),
-            _ => named,
-        };
-        Some(Self { input, place, host, clock: Some(clock), zeros: Vec::new() })
-    }
-
-    fn raw_ns(&self, event: &Event<'_>) -> Option<i64> {
-        let class = self.input.trace.clock(event.stream())?;
-        i64::try_from(class.raw_ns(event.cycles()?)).ok()
-    }
-
-    /// Unix time of an event; none where it has no time.
-    #[inline]
-    pub(crate) fn unix_ns(&self, event: &Event<'_>) -> Option<i128> {
-        if let Some(Some(zero)) = self.zeros.get(event.stream()) {
-            return Some(zero + i128::from(event.cycles()?));
-        }
-        match self.clock {
-            Some(clock) => Some(clock.unix_ns(self.raw_ns(event)?)),
-            None => Some(self.input.trace.clock(event.stream())?.ns_from_origin(event.cycles()?)),
-        }
-    }
-
-    /// Whether an event lies outside the span that the corrections cover.
-    pub(crate) fn is_outside(&self, event: &Event<'_>) -> bool {
-        self.clock.is_some_and(|clock| self.raw_ns(event).is_some_and(|raw| !clock.covers(raw)))
-    }
-}
 
 /// A packet, and its context as printed.
 type ShownContext<'i> = (&'i Packet, Context);
@@ -98,7 +41,7 @@ pub(crate) struct Printer<'i, W> {
     out: Vec<u8>,
     format: EventFormat,
     times: time::Shower,
-    sources: &'i [Source<'i>],
+    sources: &'i [TimedTrace<'i>],
     last_time: Option<i128>,
     /// The packet of the last event of each stream, and its context as printed: the same for many events.
     contexts: Vec<Vec<Option<ShownContext<'i>>>>,
@@ -107,7 +50,7 @@ pub(crate) struct Printer<'i, W> {
 }
 
 impl<'i, W: Write> Printer<'i, W> {
-    pub(crate) fn new(arguments: &Events, sources: &'i [Source<'i>], writer: W) -> Self {
+    pub(crate) fn new(arguments: &Events, sources: &'i [TimedTrace<'i>], writer: W) -> Self {
         let contexts =
             sources.iter().map(|s| s.input.trace.streams().iter().map(|_| None).collect()).collect();
         Self {
@@ -245,17 +188,14 @@ impl<'i, W: Write> Printer<'i, W> {
     fn json(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) -> io::Result<()> {
         self.out.extend_from_slice(b"{\"time_ns\":");
         self.number_or_null(unix_ns);
-        let source_of = &self.sources[source];
-        if let Some((clock, raw)) = source_of.clock.zip(source_of.raw_ns(event)) {
-            let (lo, hi) = if clock.proven { clock.to_reference(raw).bounds } else { (None, None) };
-            let unix =
-                |raw: Option<i64>| raw.map(|raw| i128::from(raw) + i128::from(clock.reference_offset_ns));
+        // On a host's own clock there is nothing to be sure or unsure of.
+        if let Some(Stamp { lo, hi, island: Some(island), .. }) = self.sources[source].stamp(event) {
             self.out.extend_from_slice(b",\"bounds_ns\":[");
-            self.number_or_null(unix(lo));
+            self.number_or_null(lo);
             self.out.push(b',');
-            self.number_or_null(unix(hi));
+            self.number_or_null(hi);
             self.out.extend_from_slice(b"],\"island\":");
-            self.number_or_null(Some(clock.entry.island as i128));
+            self.number_or_null(Some(island as i128));
         }
         self.out.extend_from_slice(b",\"host\":");
         json::string(&mut self.out, self.sources[source].host.as_bytes());
@@ -322,9 +262,9 @@ fn separate(out: &mut Vec<u8>, is_first: &mut bool) {
 type Heads = Vec<Vec<Box<[u8]>>>;
 
 /// Those of all sources. The chunks of a rotated session share theirs, as they share their schema.
-fn heads(sources: &[Source<'_>]) -> Vec<Rc<Heads>> {
+fn heads(sources: &[TimedTrace<'_>]) -> Vec<Rc<Heads>> {
     let mut known = HashMap::new();
-    let of = |source: &Source<'_>| {
+    let of = |source: &TimedTrace<'_>| {
         let schema: *const Schema = source.input.trace.schema();
         let heads = known.entry((schema, source.host.clone()));
         Rc::clone(heads.or_insert_with(|| Rc::new(heads_of(source))))
@@ -332,7 +272,7 @@ fn heads(sources: &[Source<'_>]) -> Vec<Rc<Heads>> {
     sources.iter().map(of).collect()
 }
 
-fn heads_of(source: &Source<'_>) -> Heads {
+fn heads_of(source: &TimedTrace<'_>) -> Heads {
     let space = if source.host.is_empty() { "" } else { " " };
     let head = |class: &EventClass| {
         let name = class.name.as_deref().unwrap_or_default();

@@ -3,7 +3,8 @@
 
 use std::io::{self, Write};
 
-use isochrone_hosts::{Host, Lacking, State};
+use isochrone_experiment::{TimedHost, Timing};
+use isochrone_hosts::{Lacking, State};
 use serde::Serialize;
 
 use crate::render::figures::{duration, plural};
@@ -48,8 +49,9 @@ pub(crate) struct Span {
 }
 
 impl HostInfo {
-    pub(crate) fn new(host: &Host<'_>) -> Self {
-        let unix = |raw: i64| i128::from(raw) + i128::from(host.offset_ns);
+    pub(crate) fn new(TimedHost { traced: host, timing }: &TimedHost<'_>) -> Self {
+        let own = Timing::Own { offset_ns: host.offset_ns };
+        let unix = |raw: i64| timing.unwrap_or(own).unix_ns(raw);
         let span = |part: &isochrone_hosts::Covered| {
             let (state, count) = state(part.state);
             Span { begin_ns: unix(part.begin), end_ns: unix(part.end), state, count }

@@ -1,0 +1,150 @@
+//! The events of many traces in one row, each on the clock that is asked for.
+//!
+//! A trace that no clock of a host stamps has events all the same: so these are traces, and not hosts.
+
+use std::collections::HashMap;
+
+use isochrone_ctf::merge::Merge;
+use isochrone_ctf::schema::ClockClass;
+use isochrone_ctf::{Event, Trace};
+use isochrone_hosts::{Time, clocks};
+use isochrone_sync::InputTrace;
+use isochrone_sync::apply::{Clock, Clocks};
+
+use crate::experiment::Experiment;
+use crate::stamp::{Stamp, Timing};
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// A trace, and what the times of its events mean.
+#[derive(Debug)]
+pub struct TimedTrace<'o> {
+    /// The trace.
+    pub input: &'o InputTrace,
+    /// Its place among all traces that were opened.
+    pub place: usize,
+    /// The host that it names; nothing where it names none.
+    pub host: String,
+    clock: Option<&'o Clock>,
+    /// By stream: the Unix time of the zero of a clock that counts nanoseconds, where no correction is asked for. The usual
+    /// case, in which a time is a sum.
+    zeros: Vec<Option<i128>>,
+}
+
+/// The traces of an experiment.
+#[derive(Debug)]
+pub struct TimedTraces<'o> {
+    /// In the order of the inputs.
+    pub traces: Vec<TimedTrace<'o>>,
+    /// Those for whose clocks there is no correction although corrections are asked for.
+    pub uncorrected: Vec<&'o InputTrace>,
+}
+
+impl<'o> TimedTrace<'o> {
+    /// `None` where corrections are asked for and there is none for this trace.
+    fn new(input: &'o InputTrace, place: usize, clocks: Option<&'o Clocks>) -> Option<Self> {
+        let named = clocks::hostname(&input.trace).unwrap_or_default().to_owned();
+        let Some(clocks) = clocks else {
+            let zero = |stream| {
+                input.trace.clock(stream).filter(|c| c.frequency == NS_PER_S).map(ClockClass::offset_ns)
+            };
+            let zeros = (0..input.trace.streams().len()).map(zero).collect();
+            return Some(Self { input, place, host: named, clock: None, zeros });
+        };
+        let clock = clocks.of_trace(&input.trace)?;
+        // Hosts of one name are told apart by their clocks; containers (and copies) keep their own names.
+        let host = match clock.entry.hostnames.as_slice() {
+            [only] if *only == named => clock.entry.host.clone(),
+            _ => named,
+        };
+        Some(Self { input, place, host, clock: Some(clock), zeros: Vec::new() })
+    }
+
+    /// The trace itself.
+    pub fn trace(&self) -> &'o Trace {
+        &self.input.trace
+    }
+
+    /// The correction of its clock, where corrections are asked for.
+    pub fn clock(&self) -> Option<&'o Clock> {
+        self.clock
+    }
+
+    fn raw_ns(&self, event: &Event<'_>) -> Option<Time> {
+        let class = self.input.trace.clock(event.stream())?;
+        i64::try_from(class.raw_ns(event.cycles()?)).ok()
+    }
+
+    /// Unix time of an event; none where it has no time.
+    #[inline]
+    pub fn unix_ns(&self, event: &Event<'_>) -> Option<i128> {
+        if let Some(Some(zero)) = self.zeros.get(event.stream()) {
+            return Some(zero + i128::from(event.cycles()?));
+        }
+        match self.clock {
+            Some(clock) => Some(clock.unix_ns(self.raw_ns(event)?)),
+            None => Some(self.input.trace.clock(event.stream())?.ns_from_origin(event.cycles()?)),
+        }
+    }
+
+    /// Unix time of an event with all that is known of it; none where it has no time.
+    pub fn stamp(&self, event: &Event<'_>) -> Option<Stamp> {
+        match self.clock {
+            Some(clock) => Some(Timing::Common(clock).stamp(self.raw_ns(event)?)),
+            None => {
+                let unix_ns = self.unix_ns(event)?;
+                Some(Stamp { unix_ns, lo: None, hi: None, e95: None, island: None })
+            }
+        }
+    }
+
+    /// Whether an event lies outside the time that was synchronized: the correction goes on there, but nothing is sure.
+    pub fn is_outside(&self, event: &Event<'_>) -> bool {
+        self.clock.is_some_and(|clock| self.raw_ns(event).is_some_and(|raw| !clock.covers(raw)))
+    }
+}
+
+impl<'o> Experiment<'o> {
+    /// Its traces one by one, each with its clock.
+    ///
+    /// ```
+    /// use isochrone_experiment::{Inputs, Opened};
+    /// # use isochrone_testkit::{Cluster, Family};
+    /// # let directory = tempfile::tempdir()?;
+    /// # Cluster::chain(2).messages(10).seconds(1).write(directory.path(), Family::IPV4)?;
+    /// # let paths = [directory.path().to_owned()];
+    /// let opened = Opened::unsynchronized(Inputs::open(&paths));
+    /// let experiment = opened.experiment();
+    /// let traces = experiment.traces().traces;
+    /// for (trace, unix_ns, event) in experiment.events(&traces) {
+    ///     println!("{} {unix_ns:?} {:?}", traces[trace].host, event.name());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn traces(&self) -> TimedTraces<'o> {
+        let (mut traces, mut uncorrected) = (Vec::new(), Vec::new());
+        for (place, input) in self.inputs.traces.iter().enumerate() {
+            match TimedTrace::new(input, place, self.clocks) {
+                Some(trace) => traces.push(trace),
+                None => uncorrected.push(input),
+            }
+        }
+        TimedTraces { traces, uncorrected }
+    }
+
+    /// The events of some traces in the order of time, each with the place of its trace among these and its Unix time. What
+    /// snapshots of a rotated session hold twice is in it once.
+    pub fn events<'e>(
+        &self,
+        traces: &'e [TimedTrace<'o>],
+    ) -> Merge<'o, Option<i128>, impl Fn(usize, &Event<'o>) -> Option<i128> + use<'e, 'o>> {
+        let first: HashMap<(usize, usize), usize> =
+            self.hosts().iter().flat_map(|host| host.traced.first_packets()).collect();
+        let streams = traces.iter().enumerate().flat_map(|(number, timed)| {
+            let (trace, place, first) = (timed.trace(), timed.place, &first);
+            let from = move |stream| first.get(&(place, stream)).copied().unwrap_or(0);
+            (0..trace.streams().len()).map(move |stream| (number, trace.events_from(stream, from(stream))))
+        });
+        Merge::new(streams, |trace: usize, event: &Event<'o>| traces[trace].unix_ns(event))
+    }
+}

@@ -1,0 +1,254 @@
+//! What the user named, opened; the hosts in it, each with its clock; and which of them are asked for.
+
+use std::collections::BTreeSet;
+
+use isochrone_ctf::Trace;
+use isochrone_hosts::{Host, Hosts, Time};
+use isochrone_sync::apply::{Clock, Clocks};
+use isochrone_sync::{CaptureFacts, InputCapture, Inputs, Progress, TraceFacts, capture, survey};
+
+use crate::base::{BaseError, Synchronized, TimeBase};
+use crate::stamp::{Stamp, Timing};
+
+/// Open traces and captures, and the clocks that their times are to be on. An [`Experiment`] borrows from it.
+#[derive(Debug, Default)]
+pub struct Opened {
+    inputs: Inputs,
+    base: Base,
+}
+
+/// A time base that is there.
+#[derive(Debug, Default)]
+enum Base {
+    #[default]
+    Own,
+    Kept(Clocks),
+    Synchronized(Box<Synchronized>),
+}
+
+impl Opened {
+    /// Puts open traces on a time base. Where they have to be synchronized, all of them are read, and `progress` gets the bytes.
+    ///
+    /// # Errors
+    /// They cannot be synchronized at all. What costs only a part of them is in [`Self::synchronized`].
+    pub fn new(inputs: Inputs, base: TimeBase, progress: Progress<'_>) -> Result<Self, BaseError> {
+        let base = match base {
+            TimeBase::Own => Base::Own,
+            TimeBase::Kept(clocks) => Base::Kept(clocks),
+            TimeBase::Synchronize(options) => {
+                Base::Synchronized(Box::new(Synchronized::of_inputs(&inputs, &options, progress)?))
+            }
+        };
+        Ok(Self { inputs, base })
+    }
+
+    /// Open traces, every host on its own clock.
+    pub fn unsynchronized(inputs: Inputs) -> Self {
+        Self { inputs, base: Base::Own }
+    }
+
+    /// The traces and captures.
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    /// The corrections, unless all hosts stay on their own clocks.
+    pub fn clocks(&self) -> Option<&Clocks> {
+        match &self.base {
+            Base::Own => None,
+            Base::Kept(clocks) => Some(clocks),
+            Base::Synchronized(here) => Some(&here.clocks),
+        }
+    }
+
+    /// What a synchronization that was made here came to.
+    pub fn synchronized(&self) -> Option<&Synchronized> {
+        match &self.base {
+            Base::Synchronized(here) => Some(here),
+            Base::Own | Base::Kept(_) => None,
+        }
+    }
+
+    /// Its hosts. `O(n log n)` in the packets; no event is read.
+    pub fn experiment(&self) -> Experiment<'_> {
+        let clocks = self.clocks();
+        let Hosts { hosts, left_out } = Hosts::group(self.inputs.traces.iter().map(|input| &input.trace));
+        let hosts = hosts.into_iter().map(|traced| TimedHost::new(traced, clocks)).collect();
+        Experiment { inputs: &self.inputs, clocks, hosts, left_out }
+    }
+}
+
+/// All hosts that are looked at together, with their clocks.
+#[derive(Debug)]
+pub struct Experiment<'o> {
+    pub(crate) inputs: &'o Inputs,
+    pub(crate) clocks: Option<&'o Clocks>,
+    hosts: Vec<TimedHost<'o>>,
+    left_out: Vec<usize>,
+}
+
+/// A host and its clock.
+#[derive(Debug)]
+pub struct TimedHost<'o> {
+    /// Its traces, and what is missing of them.
+    pub traced: Host<'o>,
+    /// What its raw times mean. `None`: corrections are asked for, and there is none for its clock.
+    pub timing: Option<Timing<'o>>,
+}
+
+impl<'o> TimedHost<'o> {
+    fn new(traced: Host<'o>, clocks: Option<&'o Clocks>) -> Self {
+        let timing = match clocks {
+            None => Some(Timing::Own { offset_ns: traced.offset_ns }),
+            Some(clocks) => {
+                let clock = traced.traces().iter().find_map(|trace| clocks.of_trace(trace));
+                clock.map(Timing::Common)
+            }
+        };
+        Self { traced, timing }
+    }
+
+    /// What people call it: as the corrections do, which may know more hosts of its name.
+    pub fn name(&self) -> &str {
+        let clock = self.timing.and_then(Timing::clock);
+        clock.map_or(&self.traced.name, |clock| &clock.entry.host)
+    }
+
+    /// A raw time of its clock. `None` where its clock has no correction.
+    pub fn stamp(&self, raw: Time) -> Option<Stamp> {
+        self.timing.map(|timing| timing.stamp(raw))
+    }
+
+    /// The raw time of an instant, Unix ns: see [`Timing::raw`]. `None` where its clock has no correction.
+    pub fn raw(&self, unix_ns: i128) -> Option<Time> {
+        self.timing.map(|timing| timing.raw(unix_ns))
+    }
+}
+
+/// Some hosts of an experiment.
+#[derive(Debug)]
+pub struct Selection<'e, 'o> {
+    /// Those with clocks, in the order of their names.
+    pub hosts: Vec<&'e TimedHost<'o>>,
+    /// Those for whose clocks there is no correction although corrections are asked for.
+    pub uncorrected: Vec<&'e TimedHost<'o>>,
+}
+
+/// A name that no host has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no host is called `{name}`; there are {}", known.join(", "))]
+pub struct UnknownHost {
+    /// The name.
+    pub name: String,
+    /// The names that there are.
+    pub known: Vec<String>,
+}
+
+impl UnknownHost {
+    pub(crate) fn new<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Self {
+        Self { name: name.to_owned(), known: known.into_iter().map(str::to_owned).collect() }
+    }
+}
+
+/// Checks that there are hosts of all names that are asked for.
+///
+/// # Errors
+/// The first name that is none of those that are known.
+pub fn check_names<'n>(
+    asked: &[String],
+    known: impl IntoIterator<Item = &'n str>,
+) -> Result<(), UnknownHost> {
+    let known: BTreeSet<&str> = known.into_iter().collect();
+    match asked.iter().find(|name| !known.contains(name.as_str())) {
+        Some(name) => Err(UnknownHost::new(name, known)),
+        None => Ok(()),
+    }
+}
+
+/// The islands that clocks are of: times of different islands cannot be compared.
+pub fn islands<'c>(clocks: impl IntoIterator<Item = &'c Clock>) -> BTreeSet<usize> {
+    clocks.into_iter().map(|clock| clock.entry.island).collect()
+}
+
+/// What one look over all events found.
+#[derive(Debug)]
+pub struct Survey {
+    /// By trace, in the order of the inputs.
+    pub traces: Vec<TraceFacts>,
+    /// By capture, in the order of the inputs.
+    pub captures: Vec<CaptureFacts>,
+}
+
+impl<'o> Experiment<'o> {
+    /// The hosts, in the order of their names.
+    pub fn hosts(&self) -> &[TimedHost<'o>] {
+        &self.hosts
+    }
+
+    /// The traces that no usable clock stamps: they are of no host.
+    pub fn left_out(&self) -> impl Iterator<Item = &'o Trace> + '_ {
+        self.left_out.iter().map(|&place| &self.inputs.traces[place].trace)
+    }
+
+    /// The hosts of these names; all, where there are none.
+    ///
+    /// # Errors
+    /// No host has one of the names.
+    pub fn select(&self, names: &[String]) -> Result<Selection<'_, 'o>, UnknownHost> {
+        check_names(names, self.hosts.iter().map(|host| host.traced.name.as_str()))?;
+        let is_asked = |host: &&TimedHost<'_>| names.is_empty() || names.contains(&host.traced.name);
+        let (hosts, uncorrected) = self.hosts.iter().filter(is_asked).partition(|host| host.timing.is_some());
+        Ok(Selection { hosts, uncorrected })
+    }
+
+    /// Counts all events and packets without a look into them. What a chunk of a rotated session counts again of the chunk before
+    /// it is not in it.
+    pub fn survey(&self, progress: Progress<'_>) -> Survey {
+        let traces: Vec<&Trace> = self.inputs.traces.iter().map(|input| &input.trace).collect();
+        let mut traces = survey(&traces, progress);
+        let captures = capture::survey(&self.inputs.captures, progress);
+        let again = self.hosts.iter().flat_map(|host| host.traced.counted_before());
+        for ((place, stream), events) in again {
+            if let Some(facts) = traces.get_mut(place).and_then(|facts| facts.streams.get_mut(stream)) {
+                facts.were_counted_before(events);
+            }
+        }
+        Survey { traces, captures }
+    }
+}
+
+/// Bytes of all packets and captures: what progress over all of them counts to.
+pub fn total_bytes(inputs: &Inputs) -> u64 {
+    let packets = inputs.traces.iter().flat_map(|input| input.trace.streams()).flat_map(|s| &s.packets);
+    let traced: u64 = packets.map(|packet| packet.total_bits / 8).sum();
+    let captured: u64 = inputs.captures.iter().map(InputCapture::file_bytes).sum();
+    traced.saturating_add(captured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked() {
+        let check = |asked: &[&str], expect: Option<&str>| {
+            let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
+            let error = check_names(&asked, ["web", "app", "app"]).err();
+            assert_eq!(error.map(|error| error.to_string()).as_deref(), expect, "{asked:?}");
+        };
+        check(&[], None);
+        check(&["app", "web"], None);
+        check(&["web", "db", "x"], Some("no host is called `db`; there are app, web"));
+    }
+
+    #[test]
+    fn of_nothing_comes_nothing() {
+        let opened = Opened::default();
+        let experiment = opened.experiment();
+        assert!(experiment.hosts().is_empty() && experiment.left_out().next().is_none());
+        assert!(experiment.select(&[]).unwrap().hosts.is_empty());
+        assert_eq!(total_bytes(opened.inputs()), 0);
+        let sync = TimeBase::Synchronize(Box::default());
+        assert!(matches!(Opened::new(Inputs::default(), sync, &|_| ()), Err(BaseError::Sync(_))));
+    }
+}

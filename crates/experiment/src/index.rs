@@ -1,0 +1,104 @@
+//! The store of an experiment: what [`isochrone_store`] keeps of each host, made with one look over all traces.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use isochrone_hosts::{Progress, Report};
+use isochrone_kernel::Finished;
+use isochrone_pipeline::in_order;
+use isochrone_store::{HostEntry, HostWriter, Source, SpanWriter, StoreError, StoreWriter};
+use isochrone_sync::Inputs;
+
+use crate::experiment::{Experiment, TimedHost};
+use crate::model::{ModelError, ModelledHost, Spread, model};
+
+/// A store that was made.
+#[derive(Debug)]
+pub struct Indexed {
+    /// By host, in the order of the experiment's: what was read, and what was missing.
+    pub reports: Vec<Report>,
+}
+
+/// Why there is no store.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// It cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A host cannot be read.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+/// The files that traces consist of, as they are now: a store that was made of others is stale. Sorted.
+///
+/// # Errors
+/// One of them cannot be looked at.
+pub fn sources(inputs: &Inputs) -> Result<Vec<Source>, StoreError> {
+    let mut all = Vec::new();
+    for input in &inputs.traces {
+        let directory = input.trace.path();
+        for name in ["metadata"].into_iter().chain(input.trace.file_names()) {
+            all.push(Source::of(&directory.join(name))?);
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
+/// Makes the store of all hosts of an experiment at a path, where it replaces what is there when it is complete. Times in it are raw: it
+/// does not depend on corrections. `progress` gets the bytes that were read.
+///
+/// # Errors
+/// It cannot be written, or a host not be read; then nothing is left of it.
+pub fn index(
+    experiment: &Experiment<'_>,
+    path: &Path,
+    spread: Spread,
+    progress: Option<Progress<'_>>,
+) -> Result<Indexed, IndexError> {
+    // Before anything is read: a file that changes while it is makes the store stale.
+    let sources = sources(experiment.inputs)?;
+    let mut store = StoreWriter::create(path)?;
+    let hosts: Vec<&TimedHost<'_>> = experiment.hosts().iter().filter(|host| host.timing.is_some()).collect();
+    let mut writers = Vec::with_capacity(hosts.len());
+    for TimedHost { traced, .. } in &hosts {
+        writers.push(store.host(&traced.id, &traced.name, traced.offset_ns)?);
+    }
+    let consumer_of = |host: &TimedHost<'_>, _| {
+        let place = hosts.iter().position(|other| other.traced.id == host.traced.id);
+        // It is one of these.
+        let writer = &writers[place.unwrap_or_default()];
+        move || writer.consumer()
+    };
+    let models = model(&hosts, spread, false, consumer_of, progress);
+    let models: Vec<ModelledHost<'_, SpanWriter>> = models.into_iter().collect::<Result<_, _>>()?;
+    let (mut reports, mut tasks) = (Vec::new(), Vec::new());
+    for (ModelledHost { model, report, .. }, writer) in models.into_iter().zip(writers) {
+        reports.push(report);
+        tasks.push(Mutex::new(Task::Waits(Box::new((writer, model)))));
+    }
+    in_order(tasks.len(), spread.threads(), |place| {
+        let mut task = tasks[place].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Task::Waits(work) = std::mem::replace(&mut *task, Task::Begun) {
+            let (writer, model) = *work;
+            *task = Task::Done(Box::new(writer.finish(model)));
+        }
+    });
+    let mut entries = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        if let Task::Done(entry) = task.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+            entries.push((*entry)?);
+        }
+    }
+    store.commit(entries, sources)?;
+    Ok(Indexed { reports })
+}
+
+/// What is to be done for a host after it has been read.
+enum Task {
+    Waits(Box<(HostWriter, Finished<SpanWriter>)>),
+    Begun,
+    Done(Box<Result<HostEntry, StoreError>>),
+}

@@ -1,0 +1,51 @@
+//! Experiments: the traces of all hosts that are looked at together, with their clocks.
+//!
+//! The way through this crate: [`Opened`] holds what the user named and the [`TimeBase`] that was asked for: every host's own
+//! clock, a kept `sync.json`, or a synchronization of these very traces. Of it comes an [`Experiment`], whose [`TimedHost`]s know
+//! what raw times mean ([`Timing`], [`Stamp`]). [`Experiment::select`] takes some of them; [`Times`] says what a window of Unix
+//! times is on the clock of each; [`model()`] reads all of them on one pool of threads, and gives [`ModelledHost`]s, of which the
+//! tables of analyses are made ([`Question`]). [`Experiment::traces`] gives traces one by one, for those who want their events in
+//! one row; [`Experiment::survey`] counts them. [`Conversion`] needs no traces, only the corrections.
+//!
+//! Nothing is printed here: what a person should know is a value or a typed error, progress goes to a callback.
+//!
+//! ```
+//! use isochrone_experiment::{Inputs, Opened, TimeBase};
+//! # use isochrone_testkit::{Cluster, Family};
+//! # let directory = tempfile::tempdir()?;
+//! # Cluster::chain(2).messages(100).seconds(2).write(directory.path(), Family::IPV4)?;
+//! # let paths = [directory.path().to_owned()];
+//! let base = TimeBase::Synchronize(Box::default());
+//! let opened = Opened::new(Inputs::open(&paths), base, &|_bytes| ())?;
+//! let experiment = opened.experiment();
+//! let host = &experiment.hosts()[1];
+//! let (raw, _) = host.traced.extent().ok_or("no events")?;
+//! let stamp = host.stamp(raw).ok_or("no correction")?;
+//! assert!(stamp.lo.is_none_or(|lo| lo <= stamp.unix_ns) && stamp.hi.is_none_or(|hi| stamp.unix_ns <= hi));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod base;
+mod conversion;
+mod events;
+mod experiment;
+mod index;
+mod model;
+mod question;
+mod stamp;
+mod states;
+mod window;
+
+pub use base::{BaseError, MAX_ARTEFACT, ReadError, Synchronized, TimeBase, read_clocks};
+pub use conversion::{Conversion, ConversionError, Converted, Scale};
+pub use events::{TimedTrace, TimedTraces};
+pub use experiment::{
+    Experiment, Opened, Selection, Survey, TimedHost, UnknownHost, check_names, islands, total_bytes,
+};
+pub use index::{IndexError, Indexed, index, sources};
+pub use isochrone_sync::{Inputs, Progress};
+pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, model};
+pub use question::{Question, reports};
+pub use stamp::{RawStamp, Stamp, Timing};
+pub use states::{StateFilter, states};
+pub use window::{EmptyWindow, Instant, Times};

@@ -1,0 +1,167 @@
+//! Reading hosts: all pieces of all of them on one pool of threads, and what is known of each when all of it has been read.
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use isochrone_analysis::{Host, Who};
+use isochrone_hosts::{Progress, Report};
+use isochrone_kernel::{BEGIN, Facts, Finished, MergeError, Spans, ThreadId, Time};
+use isochrone_pipeline::{Cuts, Job, Part, Plan, ToSpans, map_merge_all};
+
+use crate::experiment::TimedHost;
+use crate::stamp::{Stamp, Timing};
+
+/// Each thread has pieces of its own: more than machines have cores would only make pieces that cost more to merge than to read.
+pub const MOST_THREADS: usize = 256;
+
+/// How the work is spread. No result depends on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// How many threads read, at most [`MOST_THREADS`]; as many as there are cores, unless told.
+    pub threads: Option<NonZeroUsize>,
+    /// Into how many pieces of equal time each host is cut; as many as keep the threads busy, unless told.
+    pub pieces: Option<NonZeroUsize>,
+}
+
+impl Spread {
+    pub(crate) fn threads(self) -> usize {
+        let threads = self.threads.or_else(|| thread::available_parallelism().ok());
+        threads.map_or(1, NonZeroUsize::get).min(MOST_THREADS)
+    }
+
+    fn plans(self, hosts: &[&TimedHost<'_>]) -> Vec<Plan> {
+        let traced = hosts.iter().map(|host| &host.traced);
+        match self.pieces {
+            Some(pieces) => traced.map(|host| Plan::new(host, &Cuts::Times(pieces.get()))).collect(),
+            None => Plan::for_hosts(traced, self.threads()),
+        }
+    }
+}
+
+/// A host of which everything has been read: its model, and its clock.
+#[derive(Debug)]
+pub struct ModelledHost<'o, S> {
+    name: String,
+    timing: Timing<'o>,
+    /// What was heard of its trace, and who was there.
+    pub model: Finished<S>,
+    /// What was read, and what was missing.
+    pub report: Report,
+}
+
+/// Why there is no model of a host.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ModelError {
+    /// Nobody knows how to put its times on the clock that is asked for.
+    #[error("{0}: no correction for its clock is known")]
+    Uncorrected(String),
+    /// The pieces of its trace do not become one model, which does not happen with the pieces of a plan.
+    #[error("{host}: the pieces of its trace do not fit")]
+    Merge {
+        /// The host's name.
+        host: String,
+        /// Which pieces.
+        source: MergeError,
+    },
+}
+
+/// Reads hosts, and gives what was heard of each, in their order: `make` makes for each of them what makes a consumer for each piece
+/// of its trace. A host without a [`timing`](TimedHost::timing) is not read. `lines`: system calls are to be shown as lines, which takes most
+/// of the time then. `progress` gets the bytes that were read; the sum of [`Host::bytes`](isochrone_hosts::Host::bytes) is all.
+///
+/// One pool of threads takes the pieces of all hosts from one queue, see [`isochrone_pipeline::map_merge_all`]. Results do not depend on the spread.
+///
+/// ```
+/// use isochrone_experiment::{Inputs, Opened, Spread, model};
+/// # use isochrone_testkit::{Cluster, Family};
+/// # let directory = tempfile::tempdir()?;
+/// # Cluster::chain(2).messages(10).seconds(1).write(directory.path(), Family::IPV4)?;
+/// # let paths = [directory.path().to_owned()];
+/// let opened = Opened::unsynchronized(Inputs::open(&paths));
+/// let experiment = opened.experiment();
+/// let all = experiment.select(&[])?.hosts;
+/// // A consumer that hears nothing: only the threads are of interest.
+/// for host in model(&all, Spread::default(), false, |_, _| || (), None) {
+///     let host = host?;
+///     println!("{} threads in {} events", host.model.threads.iter().count(), host.report.events);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
+    hosts: &[&TimedHost<'o>],
+    spread: Spread,
+    lines: bool,
+    make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
+    progress: Option<Progress<'_>>,
+) -> Vec<Result<ModelledHost<'o, S>, ModelError>> {
+    let timed: Vec<&TimedHost<'o>> = hosts.iter().filter(|host| host.timing.is_some()).copied().collect();
+    let timings = timed.iter().filter_map(|host| host.timing);
+    let mut jobs = Vec::with_capacity(timed.len());
+    for ((plan, host), timing) in spread.plans(&timed).into_iter().zip(&timed).zip(timings) {
+        jobs.push(Job { host: &host.traced, plan, mapper: ToSpans::new(make(host, timing)).lines(lines) });
+    }
+    let mut parts = map_merge_all(&jobs, spread.threads(), progress).into_iter();
+    let model = |host: &&TimedHost<'o>| {
+        let host_name = || host.name().to_owned();
+        let timing = host.timing.ok_or_else(|| ModelError::Uncorrected(host_name()))?;
+        // There is one for each host that has a timing, in the order of the hosts.
+        let part = parts.next().ok_or_else(|| ModelError::Uncorrected(host_name()))?;
+        let merge = |source| ModelError::Merge { host: host_name(), source };
+        let Part { model, report, .. } = part.map_err(merge)?;
+        Ok(ModelledHost { name: host_name(), timing, model: model.finish(), report })
+    };
+    hosts.iter().map(model).collect()
+}
+
+impl<'o, S> ModelledHost<'o, S> {
+    /// What its raw times mean.
+    pub fn timing(&self) -> Timing<'o> {
+        self.timing
+    }
+
+    /// A raw time of it on the clock that is asked for, with all that is known of it.
+    pub fn stamp(&self, raw: Time) -> Stamp {
+        self.timing.stamp(raw)
+    }
+}
+
+impl<S> Host for ModelledHost<'_, S> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn window(&self) -> Option<(Time, Time)> {
+        self.model.range
+    }
+
+    fn unix_ns(&self, raw: Time) -> i128 {
+        self.timing.unix_ns(raw)
+    }
+
+    fn thread(&self, thread: ThreadId) -> Option<Who<'_>> {
+        let facts = self.model.threads.get(thread)?;
+        Some(Who {
+            tid: thread.tid(),
+            pid: facts.pid,
+            leader: self.model.threads.leader(thread),
+            ppid: facts.parent,
+            comm: facts.comm.as_deref().map(Into::into),
+            is_kernel: facts.is_kernel,
+            born: born(thread, facts),
+            died: facts.dead.or(facts.exited),
+        })
+    }
+
+    fn threads(&self) -> Vec<ThreadId> {
+        let named = |thread: &ThreadId| matches!(thread, ThreadId::Thread { .. });
+        self.model.threads.iter().map(|(thread, _)| thread).filter(named).collect()
+    }
+}
+
+/// When a thread was seen to begin.
+fn born(thread: ThreadId, facts: &Facts) -> Option<Time> {
+    match thread {
+        ThreadId::Thread { born, .. } if born != BEGIN && facts.was_forked => Some(born),
+        _ => None,
+    }
+}

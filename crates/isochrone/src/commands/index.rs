@@ -1,0 +1,131 @@
+//! `isochrone index`: the store of traces, and where it is kept. Commands that read one find or make it here.
+
+use std::hash::Hasher;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use isochrone_experiment::{IndexError, Opened, Spread, index, sources};
+use isochrone_store::{Manifest, Store, StoreError};
+
+use super::analyze::{in_words, tell_missing};
+use super::open;
+use crate::Ending;
+use crate::arguments::Index;
+use crate::output;
+use crate::progress::Progress;
+use crate::render::figures;
+use crate::render::plain::{Plain, plain};
+use isochrone_experiment::TimeBase;
+
+pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<Ending> {
+    let path = match &arguments.output {
+        Some(path) => {
+            refuse_what_is_no_store(path)?;
+            path.clone()
+        }
+        None => cache(&arguments.traces)?,
+    };
+    let (opened, ending) = open(&arguments.traces, TimeBase::Own, quiet)?;
+    let spread = Spread { threads: arguments.threads, pieces: None };
+    let ending = make(&path, &opened, spread, ending, quiet)?;
+    let store = Store::open(&path)?;
+    output::print(|stdout| {
+        writeln!(stdout, "{}", Plain(path.display()))?;
+        for host in &store.manifest().hosts {
+            let rows = |name: &str| {
+                let table = host.tables.iter().find(|table| table.name == name);
+                figures::count(table.map_or(0, |table| table.rows))
+            };
+            let bytes: u64 = host.tables.iter().map(|table| table.bytes).sum();
+            writeln!(
+                stdout,
+                "  {}: {} threads, {} states, {} system calls, {:.1} MB",
+                plain(&host.name),
+                rows("threads"),
+                rows("states"),
+                rows("syscalls"),
+                bytes as f64 / 1e6
+            )?;
+        }
+        Ok(())
+    })?;
+    Ok(ending)
+}
+
+/// The store at a path that was named: it must be of these traces as they are.
+pub(super) fn kept(path: &Path, opened: &Opened) -> anyhow::Result<Store> {
+    let store = Store::open(path)?;
+    anyhow::ensure!(
+        store.manifest().sources == sources(opened.inputs())?,
+        "{}: it is not the store of these traces as they are now; `isochrone index -o` makes it",
+        Plain(path.display())
+    );
+    Ok(store)
+}
+
+/// The store of traces in the cache, made if it is missing or stale.
+pub(super) fn cached(
+    traces: &[PathBuf],
+    opened: &Opened,
+    spread: Spread,
+    ending: Ending,
+    quiet: bool,
+) -> anyhow::Result<(Store, Ending)> {
+    let path = cache(traces)?;
+    if let Ok(store) = Store::open(&path)
+        && store.manifest().sources == sources(opened.inputs())?
+    {
+        return Ok((store, ending));
+    }
+    let ending = make(&path, opened, spread, ending, quiet)?;
+    Ok((Store::open(&path)?, ending))
+}
+
+fn make(path: &Path, opened: &Opened, spread: Spread, ending: Ending, quiet: bool) -> anyhow::Result<Ending> {
+    let experiment = opened.experiment();
+    let bytes = experiment.hosts().iter().map(|host| host.traced.bytes()).sum();
+    let bar = Progress::over(bytes, "indexing", quiet);
+    let made = index(&experiment, path, spread, Some(&|bytes| bar.add(bytes)));
+    bar.finish();
+    let made = made.map_err(|error| match error {
+        IndexError::Store(error) => anyhow::Error::new(error),
+        IndexError::Model(error) => in_words(error),
+    })?;
+    let hosts = experiment.hosts().iter().filter(|host| host.timing.is_some());
+    let missing = hosts.zip(&made.reports).map(|(host, report)| tell_missing(&host.traced, report, quiet));
+    Ok(missing.fold(ending, Ending::max))
+}
+
+/// Nothing but a store is replaced.
+fn refuse_what_is_no_store(path: &Path) -> anyhow::Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let is_store = !matches!(Manifest::read(path), Err(StoreError::Io { .. } | StoreError::Manifest { .. }));
+    anyhow::ensure!(is_store, "{}: it exists and is no store", Plain(path.display()));
+    Ok(())
+}
+
+/// Where the store of traces is in the user's cache: `$XDG_CACHE_HOME/isochrone`, else `~/.cache/isochrone`, by their paths.
+fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
+    let of_user = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let home =
+        || Some(PathBuf::from(std::env::var_os("HOME").filter(|path| !path.is_empty())?).join(".cache"));
+    let directory = of_user.or_else(home).context(
+        "neither XDG_CACHE_HOME nor HOME is set; `isochrone index -o DIR` and --store DIR need none",
+    )?;
+    let mut paths: Vec<PathBuf> = Vec::with_capacity(traces.len());
+    for path in traces {
+        paths.push(path.canonicalize().with_context(|| format!("{}", Plain(path.display())))?);
+    }
+    paths.sort_unstable();
+    paths.dedup();
+    // Any two sets of paths may share a place: what is there is checked against the traces.
+    let mut hasher = rustc_hash::FxHasher::default();
+    for path in &paths {
+        hasher.write(path.as_os_str().as_encoded_bytes());
+        hasher.write_u8(0);
+    }
+    Ok(directory.join("isochrone").join(format!("{:016x}", hasher.finish())))
+}
