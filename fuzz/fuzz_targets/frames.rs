@@ -23,7 +23,7 @@ pub fn exercise(bytes: &[u8]) {
     let Some(span) = facts.span else { return };
     let middle = span.begin.midpoint(span.end);
     let span = facts.span.unwrap_or(Span { begin: 0, end: 0 });
-    let Ok(mut reader) = CaptureReader::open(&path, facts.places, (0, span), &|_| {}) else { return };
+    let Ok(mut reader) = CaptureReader::open((0, &path), facts.places, (0, span), &|_| {}) else { return };
     let mut sightings = Vec::new();
     if reader.read_until(middle, 8, &mut sightings).is_some() {
         assert_eq!(reader.read_until(i64::MAX, usize::MAX, &mut sightings), None);

@@ -14,5 +14,8 @@ fuzz_target!(|input: (&str, i64)| {
         let _ = clock.from_reference(there);
         let _ = clock.unix_ns(raw);
         let _ = clock.error_range();
+        for other in clocks.iter() {
+            let _ = clocks.related(clock, other, raw);
+        }
     }
 });

@@ -137,7 +137,7 @@ impl<'a> IslandSolver<'a> {
         let solved = |(clock, rows): (usize, &Vec<Row>)| {
             let correction = corrections[clock].clone();
             let realistic = |raw: i64| self.realistic(clock, correction.apply(raw), placement);
-            let interval = published(rows, &correction, realistic)?;
+            let interval = published(rows, |raw| correction.apply(raw), realistic)?;
             Ok(Solved { clock, interval, breaks: self.breaks[clock].clone(), correction })
         };
         self.members().zip(rows).map(solved).collect()

@@ -9,6 +9,8 @@
 //! [`LinkData`] of the same pair, nor on the orientation of these (but for messages that only a decreasing
 //! relation could touch, see [`Corridor::mirrored`]).
 
+use rayon::prelude::*;
+
 use crate::assumed::{self, Assumed};
 use crate::assumption::Assumptions;
 use crate::breaks::ClockBreak;
@@ -18,6 +20,7 @@ use crate::error::ClockError;
 use crate::interval::Interval;
 use crate::island::IslandSolver;
 use crate::link::{Link, LinkReport, Refusal};
+use crate::link_interval::rows_per_link;
 use crate::model::Model;
 use crate::paths::{Edge, Graph};
 use crate::shared::among_links;
@@ -186,12 +189,16 @@ pub(crate) fn solve_judged(
     }
     solution.assumed = assumed::of_clocks(&links, spans, assumptions, &moved);
     let island_of = island_of(&solution.islands, spans.len());
+    let most = rows_per_link(links.len());
     let report = |link: Link| {
         let together = island_of[link.a] == island_of[link.b];
         let inversions = together.then(|| link.inversions(&solution.corrections));
-        link.report(inversions, model)
+        let ends = [link.a, link.b].map(|clock| (&solution.corrections[clock], &solution.intervals[clock]));
+        let interval = if together { link.interval(spans[link.a], ends, model, most) } else { None };
+        link.report(inversions, interval, model)
     };
-    solution.links = links.into_iter().map(report).collect();
+    let reports = links.into_par_iter().map(report).collect();
+    solution.links = reports;
     Ok(solution)
 }
 

@@ -24,6 +24,7 @@
 //! | `left_out` | which of the messages that look wrong are left out |
 //! | `pieces`, `relation` | a link as pieces between breaks, each with bounds and estimate |
 //! | [`link`] | what a link is worth: accurate, incomplete, approximate, refused |
+//! | `link_interval` | the bounds of one link over time, as rows |
 //! | [`breaks`], `paths` | which clock was set; islands, references, the best paths |
 //! | `placement`, `least_squares`, `interior` | the estimate of all clocks by all links, and its repair |
 //! | `reach`, `uncertainty` | the guarantee of all clocks by all links: bounds at instants, and intervals made of them |
@@ -68,6 +69,7 @@ pub mod interval;
 pub mod joint;
 mod left_out;
 pub mod link;
+mod link_interval;
 pub mod margin;
 mod measure;
 pub mod model;
@@ -99,6 +101,7 @@ mod reach;
 mod repair;
 mod seesaw;
 mod shared;
+mod thinned;
 mod uncertainty;
 
 pub use assumed::Assumed;

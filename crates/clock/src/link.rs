@@ -10,7 +10,9 @@ use crate::bounded::Bounded;
 use crate::correction::Correction;
 use crate::corridor::{Corridor, Infeasible};
 use crate::hull::Side;
+use crate::interval::Interval;
 use crate::left_out::without;
+use crate::link_interval::LinkInterval;
 use crate::margin::MarginLine;
 use crate::model::Model;
 use crate::motion::Motion;
@@ -99,6 +101,9 @@ pub struct LinkReport {
     /// One of its clocks was set, as other links show and this one does not: it bounds what is before or behind, and ties
     /// nothing.
     pub is_severed: bool,
+    /// The bounds of b's time over the span of a, by the messages of this link alone, with a likely error of the estimate of
+    /// [`crate::Solution::corrections`]; `None` where they do not bound it from both sides all over that.
+    pub interval: Option<Interval>,
     /// Where one of the clocks was set or stopped.
     pub breaks: Vec<Break>,
     /// Messages that look wrong and were left out.
@@ -247,7 +252,12 @@ impl Link {
     }
 
     /// The report, given the number of inverted messages under the final corrections.
-    pub(crate) fn report(self, inversions: Option<usize>, model: &Model) -> LinkReport {
+    pub(crate) fn report(
+        self,
+        inversions: Option<usize>,
+        interval: Option<Interval>,
+        model: &Model,
+    ) -> LinkReport {
         let relation = self.relation.as_ref();
         let middle = self.middle();
         let bounds = |side| {
@@ -268,6 +278,7 @@ impl Link {
                 Some(moved) => moved * 0.5e6,
                 None => relation.map_or(model.wander_ppm, |r| r.wander().clock_ppm().max(model.wander_ppm)),
             },
+            interval,
             breaks: relation.map(Relation::breaks).unwrap_or_default(),
             is_severed: relation.is_some_and(|r| !r.reaches_all()),
             quality: self.quality,
@@ -275,6 +286,28 @@ impl Link {
             suspects: self.suspects,
             corridor: self.corridor,
         }
+    }
+
+    /// The bounds of this link alone over the span of a, around what all links together say of both clocks.
+    pub(crate) fn interval(
+        &self,
+        span: Span,
+        [of_a, of_b]: [(&Correction, &Interval); 2],
+        model: &Model,
+        most: usize,
+    ) -> Option<Interval> {
+        let relation = self.relation.as_ref()?;
+        let estimate = |x: i64| of_b.0.invert(of_a.0.apply(x));
+        let realistic = |x: i64| {
+            // As an interval of clocks counts it, of this link alone: what is told of one end is not told of the other.
+            let hidden = model.asymmetry * relation.margin(x);
+            let own = 2.0 * (relation.variance(x) + hidden * hidden).sqrt();
+            let own = Some(own).filter(|own| own.is_finite() && relation.is_statistical());
+            let (a, b) = (of_a.1.at(x), of_b.1.at(estimate(x)));
+            let joint = a.zip(b).map(|(a, b)| a.2 as f64 + b.2 as f64);
+            own.into_iter().chain(joint).reduce(f64::min)
+        };
+        LinkInterval::new(relation, span, most).around(&estimate, realistic)
     }
 
     /// Every message that matters as (sender, sent, receiver, received), in a fixed order.

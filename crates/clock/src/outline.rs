@@ -13,6 +13,7 @@ use crate::exact::{ceil_div, floor_div};
 use crate::interval::MAX_BOUND_NS;
 use crate::slope::Slope;
 use crate::span::Span;
+use crate::thinned::thinned;
 use crate::uncertainty::{Row, settled};
 use crate::wander::Wander;
 
@@ -72,6 +73,13 @@ impl<'l> Outline<'l> {
         earliest.reverse();
         earliest.dedup_by_key(|p| p.0);
         earliest.reverse();
+        let mut outline = Self { latest, earliest, legs };
+        outline.settle();
+        outline
+    }
+
+    /// Through what is known at some raw times directly: (raw time, time of the other clock), each by raw time.
+    pub(crate) fn through(latest: Vec<(i64, i64)>, earliest: Vec<(i64, i64)>, legs: &'l [Leg]) -> Self {
         let mut outline = Self { latest, earliest, legs };
         outline.settle();
         outline
@@ -148,6 +156,35 @@ impl<'l> Outline<'l> {
         wanted
     }
 
+    /// Raw times within `span` at which more would be known: how much there is to gain (ns), and when.
+    pub(crate) fn worth_asking(&self, span: Span) -> Vec<(i64, i64)> {
+        let mut worth = Vec::new();
+        let mut add = |gain: i64, raw: i64, between: (i64, i64)| {
+            let (lo, hi) = self.at(raw);
+            let half = (hi.saturating_sub(lo) / 2).max(0);
+            let is_any = matches!(self.gap(raw, raw + 1), Gap::Within(RateRange::ANY));
+            let share = if is_any { WORTH_OF_STEP } else { WORTH };
+            let is_wide = between.1 - between.0 > LEAST_GAP_NS;
+            if gain > WORTH_NS.max((half as f64 * share) as i64) && is_wide {
+                // At an end of the gap there is no limit to the rate: then any instant between may tell.
+                let near_end = raw <= between.0 + 1 || between.1 - 1 <= raw;
+                worth.push((gain, if near_end { between.0.midpoint(between.1) } else { raw }));
+            }
+        };
+        let is_inside = |pair: &[(i64, i64)]| pair[0].0 <= span.end && span.begin <= pair[1].0;
+        for pair in self.latest.windows(2).filter(|pair| is_inside(pair)) {
+            if let Some((raw, peak)) = self.peak(pair[0], pair[1]) {
+                add(peak.saturating_sub(chord(pair[0], pair[1], raw)), raw, (pair[0].0, pair[1].0));
+            }
+        }
+        for pair in self.earliest.windows(2).filter(|pair| is_inside(pair)) {
+            if let Some((raw, dip)) = self.dip(pair[0], pair[1]) {
+                add(chord(pair[0], pair[1], raw).saturating_sub(dip), raw, (pair[0].0, pair[1].0));
+            }
+        }
+        worth
+    }
+
     fn want(&self, wanted: &mut Vec<(i64, i64)>, gain: i64, raw: i64, at: i64, between: (i64, i64)) {
         let (lo, hi) = self.at(raw);
         // At an end of the gap there is no limit to the rate: then any instant between may tell.
@@ -183,7 +220,7 @@ impl<'l> Outline<'l> {
             let (lo, hi) = self.at(raw);
             Row { raw, lo, hi }
         };
-        thinned(&settled(times.into_iter().map(row).collect()))
+        thinned(&settled(times.into_iter().map(row).collect()), THINNED)
     }
 
     /// Where a bound bends between two of its points.
@@ -310,64 +347,6 @@ impl<'l> Outline<'l> {
 fn chord(left: (i64, i64), right: (i64, i64), raw: i64) -> i64 {
     let rise = (right.1 as i128 - left.1 as i128) * (raw - left.0) as i128;
     left.1.saturating_add(floor_div(rise, ((right.0 - left.0) as i128).max(1)) as i64)
-}
-
-/// The rows without those that the ones around them tell well enough; what they tell too little by, the ones around them are
-/// widened by.
-fn thinned(rows: &[Row]) -> Vec<Row> {
-    /// So many rows at most are left out one after the other.
-    const FARTHEST: usize = 128;
-    let Some(first) = rows.first() else { return Vec::new() };
-    let mut kept = vec![*first];
-    // By how much (lo, hi) of the rows between the last two kept lie outside of the lines between them.
-    let mut beyond: Vec<(i64, i64)> = Vec::new();
-    let mut from = 0;
-    while from + 1 < rows.len() {
-        let (mut next, mut outside) = (from + 1, (0, 0));
-        for to in (from + 2)..rows.len().min(from + FARTHEST) {
-            let Some(found) = told(&rows[from], &rows[to], &rows[from + 1..to]) else { break };
-            (next, outside) = (to, found);
-        }
-        kept.push(rows[next]);
-        beyond.push(outside);
-        from = next;
-    }
-    for (at, &(lo, hi)) in beyond.iter().enumerate() {
-        for row in &mut kept[at..=at + 1] {
-            // Both intervals at a row may want it wider.
-            let original = rows.binary_search_by_key(&row.raw, |r| r.raw).map_or(*row, |i| rows[i]);
-            row.lo = row.lo.min(limited(original.lo.saturating_sub(lo)));
-            row.hi = row.hi.max(limited(original.hi.saturating_add(hi)));
-        }
-    }
-    for i in 1..kept.len() {
-        kept[i].hi = kept[i].hi.max(kept[i - 1].hi);
-    }
-    for i in (1..kept.len()).rev() {
-        kept[i - 1].lo = kept[i - 1].lo.min(kept[i].lo);
-    }
-    kept
-}
-
-/// By how much rows lie outside of the lines between two others, at most; `None` if that, or how far they lie inside, is more than
-/// a small share of their width.
-fn told(left: &Row, right: &Row, between: &[Row]) -> Option<(i64, i64)> {
-    let line = |a: i64, b: i64, raw: i64| {
-        let rise = (b as i128 - a as i128) * (raw - left.raw) as i128;
-        a as i128 + floor_div(rise, (right.raw - left.raw) as i128)
-    };
-    let (mut lo, mut hi) = (0, 0);
-    for row in between {
-        let room = ((row.hi as i128 - row.lo as i128) as f64 / 2.0 * THINNED) as i128;
-        let above = row.hi as i128 - line(left.hi, right.hi, row.raw);
-        // The line was rounded down: a nanosecond more may be missing.
-        let below = line(left.lo, right.lo, row.raw) + 1 - row.lo as i128;
-        if above.abs() > room || below.abs() > room {
-            return None;
-        }
-        (lo, hi) = (lo.max(below), hi.max(above));
-    }
-    Some((i64::try_from(lo).ok()?, i64::try_from(hi).ok()?))
 }
 
 fn limited(time: i64) -> i64 {

@@ -5,7 +5,6 @@
 //! truth, a line but for its wander, stays below the chord but for its wander; across a break it stays between the values
 //! on either side, since no clock goes back. [`crate::joint`] makes one of these for every clock.
 
-use crate::correction::Correction;
 use crate::error::ClockError;
 use crate::exact::{ceil_div, floor_div};
 use crate::interval::{Interval, IntervalRow, MAX_BOUND_NS};
@@ -142,11 +141,11 @@ pub(crate) fn settled(mut rows: Vec<Row>) -> Vec<Row> {
 /// widened to hold it.
 pub(crate) fn published(
     rows: &[Row],
-    estimate: &Correction,
+    estimate: impl Fn(i64) -> i64,
     realistic: impl Fn(i64) -> Option<f64>,
 ) -> Result<Interval, ClockError> {
     let row = |&Row { raw, lo, hi }: &Row| {
-        let t = limited(estimate.apply(raw));
+        let t = limited(estimate(raw));
         let (lo, hi) = (lo.min(t), hi.max(t));
         let sure = hi.saturating_sub(t).max(t.saturating_sub(lo));
         let e95 = realistic(raw).map_or(sure, |error| (error.ceil() as i64).clamp(0, sure));

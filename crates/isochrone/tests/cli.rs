@@ -46,7 +46,7 @@ fn three_hosts_are_put_on_one_clock() {
     assert!(report.contains("3 hosts are on one clock, that of h2"), "{report}");
     let json = check(&["sync", "--format", "json", "--reference", "h3", &client, &app, &db], 0, &[]);
     let json: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["version"], 1);
+    assert_eq!(json["version"], 2);
     assert_eq!(json["reference"], "h3");
     // Client and database exchanged nothing.
     assert_eq!(json["links"].as_array().unwrap().len(), 2);

@@ -147,7 +147,7 @@ fn what_does_not_fit_the_disk_leaves_all_as_it_was() {
         "{}",
         text(&refused.stderr)
     );
-    assert!(text(&fs::read(root.path().join("s.json")).unwrap()).starts_with("{\n  \"version\": 1"));
+    assert!(text(&fs::read(root.path().join("s.json")).unwrap()).starts_with("{\n  \"version\": 2"));
     assert_eq!(names(&root.path().join("out")), [""; 0]);
     assert!(text(&refused.stdout).starts_with("3 hosts are on one clock"));
 

@@ -7,7 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 
-use isochrone_sync::record::{Direction, Packet, Segment, Sighting, Transport, flags};
+use isochrone_net::{Direction, Packet, Segment, Sighting, StreamPlace, Transport, flags};
 use isochrone_sync::{Source, match_sources};
 
 const HOSTS: usize = 100;
@@ -65,7 +65,8 @@ impl End {
             transport: Transport::Tcp(segment),
             ip_id: Some(n as u16),
         };
-        Some(Sighting { clock, time: raw(clock, time), direction, packet })
+        let (time, place) = (raw(clock, time), StreamPlace::of_trace(clock, 0));
+        Some(Sighting { clock, time, raw: time, place, direction, packet })
     }
 }
 
@@ -123,7 +124,7 @@ fn main() {
     let (mut messages, mut least) = (0u64, i64::MAX);
     let summary = match_sources(&mut sources, &[0; HOSTS], Vec::new(), &mut |message| {
         messages += 1;
-        least = least.min(message.received - message.sent);
+        least = least.min(message.received.time - message.sent.time);
     });
     let took = begin.elapsed();
     let lost: u64 = summary.unmatched.iter().sum();

@@ -1,11 +1,11 @@
 //! What the traces of hosts lack for synchronization, and how to record it next time: packets, and what tells who steers the
 //! clock.
 
-use crate::record::Direction;
-use crate::steering::{Lack, Verdict};
-use crate::tracer;
-use crate::traffic::{Passed, Traffic};
 use isochrone_hosts::clocks::HostClock;
+use isochrone_net::{Direction, tracer};
+
+use crate::steering::{Lack, Verdict};
+use crate::traffic::{Passed, Traffic};
 
 /// What hosts lack, and what would help.
 #[derive(Debug, Clone, PartialEq, Eq)]

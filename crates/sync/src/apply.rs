@@ -1,22 +1,36 @@
 //! Times through an artefact: from any host's clock to the reference, to another host, with bounds.
+//!
+//! Bounds of another host's time come from two places: the link between the two, whose own messages say most of their latency,
+//! and the intervals of both clocks, which hold what all links together prove.
 
 use std::collections::{HashMap, HashSet};
 
 use isochrone_clock::{Correction, Interval};
 use isochrone_ctf::Trace;
 
-use crate::artefact::{Artefact, ArtefactError, ClockEntry, LinkEntry, Quality, TRUSTED};
+use crate::artefact::{Artefact, ArtefactError, ClockEntry, LinkEntry, Method, Quality};
 use isochrone_hosts::clocks;
 
 /// The clocks of an artefact, ready to be applied.
 #[derive(Debug)]
 pub struct Clocks {
     clocks: Vec<Clock>,
+    /// By the numbers of the clocks a and b: bounds of b's raw time by a's, from the messages between them.
+    links: HashMap<(usize, usize), LinkBounds>,
+}
+
+/// The bounds of a link.
+#[derive(Debug)]
+struct LinkBounds {
+    interval: Interval,
+    proven: bool,
 }
 
 /// One clock of an artefact.
 #[derive(Debug)]
 pub struct Clock {
+    /// Its number: its place in the artefact.
+    pub number: usize,
     /// What the artefact says of it.
     pub entry: ClockEntry,
     /// Raw time to the reference's raw time.
@@ -42,12 +56,25 @@ pub struct Converted {
     pub e95: Option<i64>,
 }
 
+/// An instant of one host on another host's clock, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Related {
+    /// The estimate.
+    pub time: i64,
+    /// What the truth is not before and not after, where anything is known.
+    pub bounds: (Option<i64>, Option<i64>),
+    /// The realistic error of the estimate, where known.
+    pub e95: Option<i64>,
+    /// Whether the bounds are proven.
+    pub proven: bool,
+}
+
 impl Clocks {
     /// Takes the clocks of an artefact and checks that their numbers are such as a solver writes.
     ///
     /// # Errors
     /// Knots, rates or rows that make no monotone correction inside its bounds; names that stand for two clocks; islands
-    /// that do not hold their clocks and their reference.
+    /// that do not hold their clocks and their reference; bounds of links that go back in time.
     pub fn new(artefact: &Artefact) -> Result<Self, ArtefactError> {
         let mut names = HashSet::new();
         for entry in &artefact.clocks {
@@ -58,8 +85,71 @@ impl Clocks {
             }
         }
         let chains = chains(artefact);
-        let clocks = artefact.clocks.iter().map(|entry| Clock::new(artefact, entry, &chains));
-        Ok(Self { clocks: clocks.collect::<Result<_, _>>()? })
+        let clocks = artefact.clocks.iter().enumerate();
+        let clocks = clocks.map(|numbered| Clock::new(artefact, numbered, &chains));
+        let clocks: Vec<Clock> = clocks.collect::<Result<_, _>>()?;
+        let numbers: HashMap<&str, usize> =
+            clocks.iter().map(|clock| (clock.entry.host.as_str(), clock.number)).collect();
+        let mut links = HashMap::new();
+        for link in &artefact.links {
+            let Some(interval) = link.bounds()? else { continue };
+            let number = |host: &String| {
+                numbers.get(host.as_str()).copied().ok_or_else(|| link.error(&"no clock is of that host"))
+            };
+            let bounds = LinkBounds { interval, proven: is_sound(link) };
+            links.insert((number(&link.a)?, number(&link.b)?), bounds);
+        }
+        Ok(Self { clocks, links })
+    }
+
+    /// The clock of a number: its place in the artefact.
+    pub fn get(&self, number: usize) -> Option<&Clock> {
+        self.clocks.get(number)
+    }
+
+    /// The raw time of a clock when another one shows `raw`; `None` where no messages tie the two.
+    ///
+    /// Its bounds are those that the messages between the two prove, and those that the intervals of the two clocks on their
+    /// reference leave: both hold, so the tighter one counts at either side. Where only one of them is proven, the other is left
+    /// out; where neither is, `proven` says so. The latency of a message has these bounds at the instant it left, less the time
+    /// at which it arrived. `O(log rows)` times the bits of a time.
+    ///
+    /// Why this holds between rows, too, is in `docs/sync-json.md`.
+    pub fn related(&self, from: &Clock, to: &Clock, raw: i64) -> Option<Related> {
+        if from.entry.island != to.entry.island {
+            return None;
+        }
+        if from.number == to.number {
+            let bounds = (Some(raw), Some(raw));
+            return Some(Related { time: raw, bounds, e95: Some(0), proven: true });
+        }
+        let instant = from.to_reference(raw);
+        let joint = if to.entry.host == to.reference { instant } else { to.from_reference(instant) };
+        let joint = Related {
+            time: joint.time,
+            bounds: joint.bounds,
+            e95: joint.e95,
+            proven: from.proven && to.proven,
+        };
+        let Some(own) = self.of_link(from.number, to.number, raw) else { return Some(joint) };
+        Some(match (own.proven, joint.proven) {
+            (true, false) => Related { time: joint.time, ..own },
+            (false, true) => joint,
+            _ => joint.and(&own),
+        })
+    }
+
+    /// What the messages between two clocks alone prove; without an estimate. `None` where they do not bound it.
+    fn of_link(&self, from: usize, to: usize, raw: i64) -> Option<Related> {
+        let related = |bounds, e95, proven| Related { time: raw, bounds, e95, proven };
+        if let Some(LinkBounds { interval, proven }) = self.links.get(&(from, to)) {
+            let (lo, hi, e95) = interval.at(raw)?;
+            return Some(related((Some(lo), Some(hi)), Some(e95), *proven));
+        }
+        let LinkBounds { interval, proven } = self.links.get(&(to, from))?;
+        let bounds = (first_not_before(interval, raw), last_not_after(interval, raw));
+        let near = bounds.0.or(bounds.1)?;
+        Some(related(bounds, interval.at(near).map(|(_, _, e95)| e95), *proven))
     }
 
     /// All clocks, in the order of the artefact.
@@ -101,7 +191,7 @@ impl Clocks {
 impl Clock {
     fn new(
         artefact: &Artefact,
-        entry: &ClockEntry,
+        (number, entry): (usize, &ClockEntry),
         chains: &HashMap<&str, usize>,
     ) -> Result<Self, ArtefactError> {
         let missing = || ArtefactError::Island(entry.island);
@@ -112,6 +202,7 @@ impl Clock {
         }
         let chain = |host: &str| chains.get(host).copied();
         let clock = Self {
+            number,
             correction: entry.correction()?,
             interval: entry.uncertainty()?,
             proven: entry.host == reference.host
@@ -160,44 +251,71 @@ impl Clock {
         let (lo, hi) = instant.bounds;
         Converted {
             time,
-            bounds: (lo.and_then(|lo| self.first_not_before(lo)), hi.and_then(|hi| self.last_not_behind(hi))),
+            bounds: (
+                lo.and_then(|lo| first_not_before(&self.interval, lo)),
+                hi.and_then(|hi| last_not_after(&self.interval, hi)),
+            ),
             e95: instant.e95.zip(own).map(|(a, b)| a.saturating_add(b)),
         }
     }
 
-    /// The first raw time of the traced span that may be at `reference` or later, if the span begins before.
-    fn first_not_before(&self, reference: i64) -> Option<i64> {
-        let (begin, end) = self.span()?;
-        let reaches = |raw: i64| self.interval.at(raw).is_some_and(|(_, hi, _)| hi >= reference);
-        (!reaches(begin) && reaches(end)).then(|| partition(begin, end, reaches))
-    }
-
-    /// The last raw time of the traced span that may be at `reference` or earlier, if the span ends behind.
-    fn last_not_behind(&self, reference: i64) -> Option<i64> {
-        let (begin, end) = self.span()?;
-        let passes = |raw: i64| self.interval.at(raw).is_some_and(|(lo, _, _)| lo > reference);
-        (!passes(begin) && passes(end)).then(|| partition(begin, end, passes) - 1)
-    }
-
     /// Whether a raw time of this clock lies within the traced span, where bounds are known.
     pub fn covers(&self, raw: i64) -> bool {
-        self.span().is_some_and(|(begin, end)| (begin..=end).contains(&raw))
+        span(&self.interval).is_some_and(|(begin, end)| (begin..=end).contains(&raw))
     }
+}
 
-    fn span(&self) -> Option<(i64, i64)> {
-        let rows = self.interval.rows();
-        Some((rows.first()?.raw, rows.last()?.raw))
+impl Related {
+    /// The tighter of two that hold both. Should they exclude each other, one of them is wrong: then either may be right.
+    fn and(&self, other: &Self) -> Self {
+        fn both(a: Option<i64>, b: Option<i64>, pick: fn(i64, i64) -> i64) -> Option<i64> {
+            a.zip(b).map(|(a, b)| pick(a, b)).or(a).or(b)
+        }
+        let (a, b) = (self.bounds, other.bounds);
+        let tighter = (both(a.0, b.0, i64::max), both(a.1, b.1, i64::min));
+        let is_empty = tighter.0.zip(tighter.1).is_some_and(|(lo, hi)| lo > hi);
+        let wider = (a.0.zip(b.0).map(|(a, b)| a.min(b)), a.1.zip(b.1).map(|(a, b)| a.max(b)));
+        Self {
+            bounds: if is_empty { wider } else { tighter },
+            e95: both(self.e95, other.e95, i64::min),
+            proven: self.proven && !is_empty,
+            ..*self
+        }
     }
+}
+
+/// The first time within the rows at which a bounded time may be `at` or later, if the rows begin before.
+fn first_not_before(interval: &Interval, at: i64) -> Option<i64> {
+    let (begin, end) = span(interval)?;
+    let reaches = |raw: i64| interval.at(raw).is_some_and(|(_, hi, _)| hi >= at);
+    (!reaches(begin) && reaches(end)).then(|| partition(begin, end, reaches))
+}
+
+/// The last time within the rows at which a bounded time may be `at` or earlier, if the rows end after that.
+fn last_not_after(interval: &Interval, at: i64) -> Option<i64> {
+    let (begin, end) = span(interval)?;
+    let passes = |raw: i64| interval.at(raw).is_some_and(|(lo, _, _)| lo > at);
+    (!passes(begin) && passes(end)).then(|| partition(begin, end, passes) - 1)
+}
+
+/// From the first to the last row.
+fn span(interval: &Interval) -> Option<(i64, i64)> {
+    let rows = interval.rows();
+    Some((rows.first()?.raw, rows.last()?.raw))
+}
+
+/// Whether nothing contradicts what the messages of a link prove.
+fn is_sound(link: &LinkEntry) -> bool {
+    matches!(link.quality, Quality::Accurate | Quality::Incomplete)
 }
 
 /// Which hosts chains of links without contradictions tie together: those of the same number. Hosts without such links have none.
 /// Linear in the links.
 fn chains(artefact: &Artefact) -> HashMap<&str, usize> {
-    let sound = |link: &&LinkEntry| matches!(link.quality, Quality::Accurate | Quality::Incomplete);
     // Messages that all go one way tie nothing.
-    let ties = |link: &&LinkEntry| link.min_rtt_ns.is_some() || link.method == TRUSTED;
+    let ties = |link: &&LinkEntry| link.min_rtt_ns.is_some() || link.method == Method::Trusted;
     let mut neighbours: HashMap<&str, Vec<&str>> = HashMap::new();
-    for link in artefact.links.iter().filter(sound).filter(ties) {
+    for link in artefact.links.iter().filter(|link| is_sound(link)).filter(ties) {
         neighbours.entry(&link.a).or_default().push(&link.b);
         neighbours.entry(&link.b).or_default().push(&link.a);
     }

@@ -3,19 +3,16 @@
 use std::collections::HashMap;
 
 use isochrone_clock::suspect::Reason;
-use isochrone_clock::{BreakKind, ClockBreak, LinkQuality, LinkReport, Side, Solution, Suspect};
+use isochrone_clock::{BreakKind, ClockBreak, Interval, LinkQuality, LinkReport, Side, Solution, Suspect};
 
 use crate::artefact::{
-    Artefact, AssumptionEntry, BreakEntry, ClockEntry, Formula, IslandEntry, LinkEntry, MessageCounts, Model,
-    Quality, SuspectEntry, TRUSTED, TraceEntry, VERSION,
+    self, Artefact, AssumptionEntry, BreakEntry, ClockEntry, IslandEntry, LinkEntry, MessageCounts, Method,
+    Model, Quality, Row, SuspectEntry, TraceEntry, VERSION,
 };
 use crate::input::Inputs;
 use crate::links::Links;
 use crate::options::Options;
 use isochrone_hosts::clocks::{self, HostClock};
-
-/// How the point inside the corridors is chosen: see `docs/SYNC.md`.
-const METHOD: &str = "default";
 
 /// Puts everything but refusals into its place in the artefact.
 pub(crate) fn assemble(
@@ -87,10 +84,9 @@ fn clock_entry(
         clock_offset_ns: clock.offset_ns,
         traces: traces.chain(captures).collect(),
         knots: correction.knots().to_vec(),
-        rate_before: correction.rate_before().to_string(),
-        rate_after: correction.rate_after().to_string(),
-        formula: Formula::of(correction),
-        interval: solution.intervals[index].rows().iter().map(|r| (r.raw, r.lo, r.hi, r.e95)).collect(),
+        rate_before: correction.rate_before(),
+        rate_after: correction.rate_after(),
+        interval: rows(&solution.intervals[index]),
         breaks: solution.breaks[index].iter().map(break_entry).collect(),
         assumptions: Vec::new(),
     }
@@ -110,8 +106,9 @@ fn link_entries(clocks: &[HostClock], solution: &Solution, links: &Links) -> Vec
             }
             let mut entry = link_entry(&clocks[a], &clocks[b], report, counts);
             if let Some(found) = trusted {
-                (entry.method, entry.quality) = (TRUSTED.to_owned(), Quality::Accurate);
+                (entry.method, entry.quality) = (Method::Trusted, Quality::Accurate);
                 entry.inversions = found.messages;
+                entry.interval = links.trust().shifts(a, b, &solution.intervals[a]);
             }
             entry.quality = held_against(entry.inversions, entry.quality);
             entries.push(entry);
@@ -130,13 +127,14 @@ fn link_entry(
         a: a.host.clone(),
         b: b.host.clone(),
         quality: Quality::Absent,
-        method: METHOD.to_owned(),
+        method: Method::Default,
         messages,
         inversions: 0,
         rate_ppm: (None, None),
         offset_at_middle_ns: (None, None),
         min_rtt_ns: None,
         wander_ppm: 0.0,
+        interval: Vec::new(),
     };
     let Some(report) = report else { return entry };
     entry.inversions = report.inversions.unwrap_or(0) as u64;
@@ -158,7 +156,12 @@ fn link_entry(
     entry.min_rtt_ns = report.min_rtt_ns;
     // As it was given: the mathematics counts in parts per trillion.
     entry.wander_ppm = (report.wander_ppm * 1e6).round() / 1e6;
+    entry.interval = report.interval.as_ref().map(rows).unwrap_or_default();
     entry
+}
+
+fn rows(interval: &Interval) -> Vec<Row> {
+    interval.rows().iter().map(|row| (row.raw, row.lo, row.hi, row.e95)).collect()
 }
 
 /// Whatever a solution thinks of a link: nothing is proven where a message arrives before it was sent.
@@ -199,10 +202,9 @@ fn break_entry(found: &ClockBreak) -> BreakEntry {
         raw_ns: found.raw.begin.midpoint(found.raw.end),
         raw_range_ns: (found.raw.begin, found.raw.end),
         kind: match found.kind {
-            BreakKind::Step => "step",
-            BreakKind::Slew => "slew",
-        }
-        .to_owned(),
+            BreakKind::Step => artefact::BreakKind::Step,
+            BreakKind::Slew => artefact::BreakKind::Slew,
+        },
         size_ppm: found.size_ppm,
         size_ns: found.size_ns,
     }

@@ -6,15 +6,16 @@ use isochrone_clock::Span;
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Diagnostic, Event, Loss, Packet, StreamEvents, Trace};
 use isochrone_hosts::Host;
+use isochrone_net::tracer;
+use isochrone_net::tracer::pending::{Joiner, Stamp};
+use isochrone_net::{Direction, Sighting, StreamPlace};
 use rayon::prelude::*;
 
 use crate::Progress;
 use crate::facts::{StreamFacts, Tally, TraceFacts};
-use crate::record::{Direction, Sighting};
+use crate::network_look::{NetworkLook, times};
 use crate::rounds::Source;
 use crate::steering::{SteeringWatch, StreamEvidence};
-use crate::tracer::pending::{Half, Joiner};
-use crate::tracer::{self, Extractor, Seen};
 use crate::traffic::Traffic;
 
 /// What all traces gave.
@@ -28,10 +29,12 @@ pub struct Extraction {
     pub sightings: Vec<Sighting>,
 }
 
-/// Reads traces to their ends, several streams at a time; each comes with the index of its clock. Linear in the events;
+/// Reads traces to their ends, several streams at a time; each comes with the index of its clock. Streams are placed by the
+/// numbers of the traces in the list. Linear in the events;
 /// memory is proportional to the sightings ([`crate::match_sources`] reads without keeping them).
 pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction {
-    let mut sources = sources(traces, &|_, _| 0, true, progress);
+    let traces = numbered(traces);
+    let mut sources = sources(&traces, &|_, _| 0, true, progress);
     let read = |source: &mut TraceSource<'_>| {
         let mut out = Vec::new();
         source.read_until(i64::MAX, usize::MAX, &mut out);
@@ -47,6 +50,7 @@ pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction
 /// on their number.
 pub fn survey(traces: &[&Trace], progress: Progress<'_>) -> Vec<TraceFacts> {
     let traces: Vec<_> = traces.iter().map(|trace| (*trace, 0)).collect();
+    let traces = numbered(&traces);
     let mut sources = sources(&traces, &|_, _| 0, false, progress);
     sources.par_iter_mut().for_each(|source| {
         source.read_until(i64::MAX, usize::MAX, &mut Vec::new());
@@ -54,10 +58,26 @@ pub fn survey(traces: &[&Trace], progress: Progress<'_>) -> Vec<TraceFacts> {
     told(sources, traces.len()).facts
 }
 
-/// Sources for the streams of some traces, by trace and stream. Each trace comes with the index of its clock; `first`: by trace
+/// A trace to be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stamped<'t> {
+    pub(crate) trace: &'t Trace,
+    /// Number of the trace among the inputs.
+    pub(crate) number: usize,
+    /// Index of the clock that stamps it.
+    pub(crate) clock: usize,
+}
+
+/// Traces by their numbers in a list.
+fn numbered<'t>(traces: &[(&'t Trace, usize)]) -> Vec<Stamped<'t>> {
+    let stamped = |(number, &(trace, clock)): (usize, &(&'t Trace, usize))| Stamped { trace, number, clock };
+    traces.iter().enumerate().map(stamped).collect()
+}
+
+/// Sources for the streams of some traces, by trace and stream. `first`: by trace
 /// and stream, the packet where reading begins; `look`: whether the packets of the network are looked into.
 pub(crate) fn sources<'t>(
-    traces: &[(&'t Trace, usize)],
+    traces: &[Stamped<'t>],
     first: &(dyn Fn(usize, usize) -> usize + Sync),
     look: bool,
     progress: Progress<'t>,
@@ -70,15 +90,14 @@ pub(crate) fn sources<'t>(
         streams.extend((!whole.is_empty()).then_some(whole));
     };
     let mut parts: Vec<(usize, Vec<usize>)> = Vec::new();
-    for (index, (trace, _)) in traces.iter().enumerate() {
+    for (index, Stamped { trace, .. }) in traces.iter().enumerate() {
         let mut streams = Vec::new();
         together(trace, &mut streams);
         parts.extend(streams.into_iter().map(|streams| (index, streams)));
     }
     let open = |(index, streams): &(usize, Vec<usize>)| {
-        let (trace, clock) = traces[*index];
         let open = |&stream: &usize| {
-            StreamSource::new((trace, stream, first(*index, stream)), clock, look, progress)
+            StreamSource::new(traces[*index], (stream, first(*index, stream)), look, progress)
         };
         TraceSource { index: *index, streams: streams.iter().map(open).collect(), joiner: Joiner::default() }
     };
@@ -158,7 +177,10 @@ impl Source for TraceSource<'_> {
         }
         let (clock, direction) = (self.clock(), Direction::Received);
         let received = self.joiner.before(next.unwrap_or(i64::MAX));
-        out.extend(received.into_iter().map(|(time, packet)| Sighting { clock, time, direction, packet }));
+        out.extend(received.into_iter().map(|(stamp, packet)| {
+            let Stamp { time, raw, place } = stamp;
+            Sighting { clock, time, raw, place, direction, packet }
+        }));
         next
     }
 }
@@ -225,13 +247,14 @@ pub(crate) struct StreamSource<'t> {
 
 impl<'t> StreamSource<'t> {
     fn new(
-        (trace, stream, first): (&'t Trace, usize, usize),
-        clock: usize,
+        Stamped { trace, number, clock }: Stamped<'t>,
+        (stream, first): (usize, usize),
         look: bool,
         progress: Progress<'t>,
     ) -> Self {
         let (plan, stamps) = (trace.stream_plan(stream), trace.clock(stream));
-        let looked = look.then(|| NetworkLook::new(trace, stream));
+        let place = StreamPlace::of_trace(number, stream);
+        let looked = look.then(|| NetworkLook::new(trace, stream, clock, place));
         let watch = look.then(|| SteeringWatch::new(plan, stamps)).flatten();
         let role = |class: usize| match (&looked, &watch) {
             (Some(look), _) if look.extractors[class].is_some() => Role::Packet,
@@ -295,8 +318,8 @@ impl<'t> StreamSource<'t> {
                         let direction = extractor.direction();
                         let seen = extractor.seen(&event);
                         let stamp = self.stamps.zip(cycles);
-                        let time = stamp.and_then(|(stamps, cycles)| time(stamps, cycles, direction));
-                        look.keep(seen, direction, time.map(|time| (self.clock, time)), out);
+                        let times = stamp.and_then(|(stamps, cycles)| times(stamps, cycles, direction));
+                        look.keep(seen, direction, times, out);
                     }
                 }
                 (Role::None | Role::Steering | Role::Packet, ..) => {}
@@ -367,72 +390,4 @@ impl<'t> StreamSource<'t> {
         }
         self.next.map(|event| self.time(&event))
     }
-}
-
-/// Takes packets of the network out of the events of one stream.
-struct NetworkLook {
-    /// By event class.
-    extractors: Vec<Option<Box<dyn Extractor>>>,
-    traffic: Traffic,
-    /// Parts of what two events tell of an arrival, since they were last taken.
-    halves: Vec<(i64, Half)>,
-    /// Whether there can be any.
-    has_halves: bool,
-}
-
-impl NetworkLook {
-    fn new(trace: &Trace, stream: usize) -> Self {
-        let plan = trace.stream_plan(stream);
-        let extractors: Vec<_> = plan.events.iter().map(|class| tracer::extractor(plan, class)).collect();
-        let mut traffic = Traffic::default();
-        for (class, extractor) in plan.events.iter().zip(&extractors) {
-            match (extractor, class.name.as_deref().and_then(tracer::direction_of)) {
-                (Some(extractor), _) => traffic.of_mut(extractor.direction()).declared = true,
-                (None, Some(direction)) => traffic.of_mut(direction).headerless = true,
-                (None, None) => {}
-            }
-        }
-        Self { extractors, traffic, halves: Vec::new(), has_halves: tracer::has_halves(plan) }
-    }
-
-    /// Apart, so that the loop over all events stays small.
-    #[inline(never)]
-    fn keep(
-        &mut self,
-        seen: Seen,
-        direction: Direction,
-        stamp: Option<(usize, i64)>,
-        out: &mut Vec<Sighting>,
-    ) {
-        let passed = self.traffic.of_mut(direction);
-        match seen {
-            Seen::Packet(packet) => {
-                passed.packets += 1;
-                if let Some((clock, time)) = stamp {
-                    out.push(Sighting { clock, time, direction, packet });
-                }
-            }
-            Seen::Half(half) => {
-                match &half {
-                    Half::Pending { .. } => {}
-                    Half::Completes { packet: Some(_), .. } => passed.packets += 1,
-                    Half::Completes { packet: None, .. } => passed.other += 1,
-                }
-                self.halves.extend(stamp.map(|(_, time)| (time, half)));
-            }
-            Seen::OtherProtocol => passed.other += 1,
-            Seen::NoHeader => passed.bare += 1,
-            Seen::Loopback => {}
-        }
-    }
-}
-
-/// The instant that proves least: a departure is not before its stamp, an arrival not behind the latest time that its
-/// stamp can mean.
-fn time(stamps: &ClockClass, cycles: u64, direction: Direction) -> Option<i64> {
-    let raw = match direction {
-        Direction::Sent => stamps.raw_ns(cycles),
-        Direction::Received => stamps.latest_raw_ns(cycles),
-    };
-    i64::try_from(raw).ok()
 }

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use crate::capture::InputCapture;
 use crate::capture::find::find_captures;
+use crate::refused::{Refused, RefusedKind};
 
 /// The traces and captures to work on, and what could not be used.
 #[derive(Debug, Default)]
@@ -32,17 +33,6 @@ pub struct InputTrace {
     pub inner: PathBuf,
     /// The trace.
     pub trace: Trace,
-}
-
-/// Something that was not used, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// `trace`, `link`, `host` or `list`.
-    pub what: &'static str,
-    /// Its name.
-    pub name: String,
-    /// The reason, without the name; it may have several lines.
-    pub why: String,
 }
 
 impl InputTrace {
@@ -121,7 +111,11 @@ impl Inputs {
     }
 
     fn refuse(&mut self, path: &Path, why: &str) {
-        self.refused.push(Refused { what: "trace", name: path.display().to_string(), why: why.to_owned() });
+        self.refused.push(Refused {
+            what: RefusedKind::Trace,
+            name: path.display().to_string(),
+            why: why.to_owned(),
+        });
     }
 
     /// Errors of a trace's metadata are the trace's.

@@ -1,7 +1,8 @@
 //! Which trace events are messages between hosts, and what the messages say of the hosts' clocks.
 //!
-//! The way through this crate: [`Inputs`] finds and opens traces; [`isochrone_hosts::clocks`] says which clock stamps them; [`tracer`]
-//! turns events into [`record::Sighting`]s of packets, [`mod@capture`] does so with captures; [`rounds`] reads all sources side by side; [`matching`] pairs
+//! The way through this crate: [`Inputs`] finds and opens traces; [`isochrone_hosts::clocks`] says which clock stamps them;
+//! [`isochrone_net`] turns events and frames into packets, and the sources of this crate them into
+//! [`Sighting`](isochrone_net::Sighting)s (`extract` those of traces, [`mod@capture`] those of captures); [`rounds`] reads all sources side by side; [`matching`] pairs
 //! sightings to messages; `steering` says by the traces what is assumed of each clock; [`synchronize()`] hands the messages to `isochrone-clock` and puts the answer into an [`artefact::Artefact`], the `sync.json`. [`apply`] reads
 //! events and times through an artefact, [`copies`] writes synchronized copies of traces, [`output`] files. [`survey`] tells what traces
 //! hold without a look into their events. [`text_messages`] reads lists of messages, for which nothing has to be matched.
@@ -14,31 +15,36 @@ pub mod artefact;
 mod assemble;
 pub mod capture;
 pub mod copies;
+mod error;
 mod extract;
 mod facts;
 mod input;
 mod links;
 pub mod matching;
+mod network_look;
 mod notes;
 mod options;
 pub mod output;
-pub mod record;
+mod refused;
 pub mod rounds;
+mod shifted;
 mod steering;
 mod synchronize;
 pub mod text_messages;
-pub mod tracer;
 pub mod traffic;
 mod trusted;
+mod useless;
 
 pub use capture::{CaptureFacts, InputCapture};
+pub use error::SyncError;
 pub use extract::{Extraction, extract, survey};
 pub use facts::{StreamFacts, Tally, TraceFacts};
-pub use input::{InputTrace, Inputs, Refused};
+pub use input::{InputTrace, Inputs};
 pub use options::Options;
+pub use refused::{Refused, RefusedKind};
 pub use rounds::{Source, match_sources};
 pub use steering::{ClockChoice, Lack, Untraced};
-pub use synchronize::{Outcome, SyncError, synchronize, synchronize_messages};
+pub use synchronize::{Outcome, synchronize, synchronize_messages, synchronize_with};
 
 /// Told how many bytes of the traces have been read since the last call; called from several threads.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);

@@ -10,8 +10,8 @@ use isochrone_clock::{
 use isochrone_clock::window::{MAX_WINDOWS, windows_per_link};
 
 use crate::artefact::MessageCounts;
-use crate::input::Refused;
 use crate::matching::{Message, Summary};
+use crate::refused::{Refused, RefusedKind};
 use crate::trusted::{HostLink, Trust};
 use isochrone_hosts::clocks::HostClock;
 
@@ -167,7 +167,7 @@ pub(crate) fn refused(clocks: &[HostClock], trust: &Trust, solution: &Solution) 
             reason += &contradicting(contradiction, a, b);
             reason += ": one of the two clocks was set, slewed or stopped while it was traced, or packets were mistaken";
         }
-        Some(Refused { what: "link", name: format!("{a} – {b}"), why: reason })
+        Some(Refused { what: RefusedKind::Link, name: format!("{a} – {b}"), why: reason })
     };
     solution.links.iter().filter_map(refuse).collect()
 }

@@ -5,8 +5,8 @@
 
 use rayon::prelude::*;
 
-use crate::matching::{Matcher, Message, Summary, Traced};
-use crate::record::Sighting;
+use crate::matching::{Matcher, MessageSink, Summary, Traced};
+use isochrone_net::Sighting;
 
 /// Something that records packets: a stream of a trace, a capture.
 pub trait Source: Send {
@@ -26,20 +26,20 @@ pub trait Source: Send {
 /// How long the first round is that all sources read together. Each later one is twice as long as the one before, or half
 /// as long where that one held too much.
 const FIRST_ROUND_NS: i64 = 1_000_000_000;
-/// Sightings of a round at most, 104 bytes each: 26 MiB.
+/// Sightings of a round at most, 112 bytes each: 28 MiB.
 const ROUND: usize = 1 << 18;
 /// Each source may give so many in a round, however many sources there are: else one would read for ever.
 const LEAST: usize = 256;
 
 /// Reads all sources to their ends and matches what they hold. `unix_offsets`: by clock, Unix time less raw time. `losses`: by
 /// clock, raw times between which records are known to be missing. The
-/// messages come in an order of their own, which depends on the rounds; what they are does not. Memory does not grow
+/// messages go to `sink` in an order of their own, which depends on the rounds; what they are does not. Memory does not grow
 /// with the length of the sources.
 pub fn match_sources(
     sources: &mut [&mut dyn Source],
     unix_offsets: &[i64],
     losses: Vec<Vec<(i64, i64)>>,
-    emit: &mut dyn FnMut(Message),
+    sink: MessageSink<'_>,
 ) -> Summary {
     let mut matcher = Matcher::new(&traced(sources, unix_offsets, losses));
     let mut next: Vec<Option<i64>> = sources.iter().map(|source| Some(source.span()?.0)).collect();
@@ -72,7 +72,7 @@ pub fn match_sources(
         for source in sources.iter_mut() {
             matcher.lose(source.clock(), &source.take_broken());
         }
-        matcher.round(sightings.into_iter().flatten(), &read, emit);
+        matcher.round(sightings.into_iter().flatten(), &read, sink);
         ahead = match total {
             _ if stuck => i64::MAX,
             total if stopped || total > ROUND / 2 => (ahead / 2).max(1),
@@ -81,7 +81,7 @@ pub fn match_sources(
         };
         limits = matcher.limits(&read, ahead);
     }
-    matcher.finish(emit)
+    matcher.finish(sink)
 }
 
 /// By clock: the raw time up to which all its sources have been read.

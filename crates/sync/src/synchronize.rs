@@ -4,28 +4,32 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::Path;
 
-use isochrone_clock::{ClockError, Network, Span, solve};
+use isochrone_clock::{Network, Span, solve};
 use isochrone_ctf::{Diagnostic, Trace};
 use isochrone_hosts::Host;
+use isochrone_net::Direction;
 
 use crate::Progress;
 use crate::advice::{self, Advice};
+use crate::apply::Clocks;
 use crate::artefact::Artefact;
 use crate::assemble::assemble;
 use crate::capture::{self, CaptureFacts};
-use crate::extract::{losses, sources, told};
+use crate::error::{SyncError, find_host};
+use crate::extract::{Stamped, losses, sources, told};
 use crate::facts::TraceFacts;
-use crate::input::{Inputs, Refused};
+use crate::input::Inputs;
 use crate::links::{self, Links};
-use crate::matching::{Message, Summary};
+use crate::matching::{Message, MessageSink, Summary};
 use crate::notes;
 use crate::options::Options;
-use crate::record::Direction;
+use crate::refused::{Refused, RefusedKind};
 use crate::rounds::{Source, match_sources};
 use crate::steering::{Choices, Origin, StreamEvidence, Verdict};
 use crate::text_messages::{Fault, Line, TextError, TextMessages};
 use crate::traffic::Traffic;
 use crate::trusted::Trust;
+use crate::useless::{eventless, unclocked};
 use isochrone_hosts::clocks::{self, HostClock};
 
 /// Progress over a list of messages is told in pieces of so many bytes.
@@ -36,6 +40,11 @@ const TELL_AFTER: u64 = 1 << 20;
 pub struct Outcome {
     /// The result.
     pub artefact: Artefact,
+    /// Its clocks and links, ready to be applied.
+    pub clocks: Clocks,
+    /// By the number of a clock in messages ([`crate::matching::End::clock`]): its number in `clocks` and in the artefact;
+    /// nothing for clocks without events. Empty where a list of messages was read.
+    pub numbers: Vec<Option<usize>>,
     /// What each trace gave, by input trace; traces without a clock gave nothing.
     pub facts: Vec<TraceFacts>,
     /// What each capture gave, by input capture.
@@ -52,53 +61,27 @@ pub struct Outcome {
     pub partial: bool,
 }
 
-/// Why nothing could be synchronized.
-#[derive(Debug, thiserror::Error)]
-pub enum SyncError {
-    /// No trace with a clock and events.
-    #[error("no trace holds events with times{}", listed(refused))]
-    NothingToDo {
-        /// Why each of them is of no use.
-        refused: Vec<Refused>,
-    },
-    /// The reference, or a host whose clock is to be trusted, is not there.
-    #[error("no host is called `{name}`; there are {known}")]
-    UnknownHost {
-        /// The name given.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
-    /// Hosts that are trusted to share a clock say that its zero lies centuries apart.
-    #[error("the clock of {0} cannot be shared: its offset is too far from those of the others")]
-    TrustedApart(String),
-    /// The rate of a clock is declared to change by calls alone, and there are none.
-    #[error(
-        "--clock {0}=calls: the traces of {0} show neither calls of clock_adjtime and adjtimex nor a daemon that makes them"
-    )]
-    NoCalls(String),
-    /// Something is said of a capture that is not there.
-    #[error("no capture is called `{0}`: its name is that of the file without the extension")]
-    UnknownCapture(String),
-    /// A list of messages that cannot be read.
-    #[error(transparent)]
-    Messages(#[from] TextError),
-    /// Times beyond what can be computed with.
-    #[error(transparent)]
-    Clock(#[from] ClockError),
-}
-
-fn listed(refused: &[Refused]) -> String {
-    let lines: Vec<String> =
-        refused.iter().map(|Refused { name, why, .. }| format!("\n  {name}: {why}")).collect();
-    lines.concat()
-}
-
-/// Reads all traces and captures, matches their packets, and puts their clocks on one.
+/// Reads all traces and captures, matches their packets, and puts their clocks on one. Of the messages nothing is kept;
+/// [`synchronize_with`] gives them to a sink.
 ///
 /// # Errors
 /// There is nothing to work on, or the reference is unknown. Everything that costs only a part comes back as a value.
 pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -> Result<Outcome, SyncError> {
+    synchronize_with(inputs, options, progress, &mut |_| {})
+}
+
+/// As [`synchronize`], with every message given to `sink` as it is found, in an order that has no meaning: also those that turn
+/// out to be suspect in the end ([`Artefact::suspects`]). Clocks have the numbers that [`Outcome::numbers`] translates; traces
+/// and captures have theirs among the inputs.
+///
+/// # Errors
+/// As there.
+pub fn synchronize_with(
+    inputs: &Inputs,
+    options: &Options,
+    progress: Progress<'_>,
+    sink: MessageSink<'_>,
+) -> Result<Outcome, SyncError> {
     if let Some((name, _)) =
         options.taken.iter().find(|(name, _)| inputs.captures.iter().all(|capture| capture.host() != *name))
     {
@@ -111,7 +94,7 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let trust = Trust::new(&stamped, &options.trusted)?;
     let choices = Choices::new(&stamped, &options.clocks)?;
     let Reading { facts, traffic, mut steering, captures, messages, packets, lacking } =
-        read(inputs, &stamped, Links::new(trust, &choices.declared_free()), options, progress);
+        read(inputs, &stamped, Links::new(trust, &choices.declared_free()), options, (progress, sink));
     refused.extend(capture::refused(&inputs.captures, &captures));
 
     let (mut clocks, mut spans, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
@@ -144,7 +127,8 @@ pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -
     let read = facts.iter().flat_map(TraceFacts::diagnostics).chain(of_captures);
     let damaged = opened.chain(read).any(Diagnostic::is_loss);
     let partial = damaged || is_partial(&artefact);
-    Ok(Outcome { artefact, facts, captures, packets, advice, refused, notes, partial })
+    let clocks = Clocks::new(&artefact)?;
+    Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, advice, refused, notes, partial })
 }
 
 /// Reads a list of messages and puts the clocks of its hosts on one. Each host `N` is a clock that is called `N`, counts
@@ -205,7 +189,7 @@ pub fn synchronize_messages(
             }
             None => {
                 let why = "no message is from it or for it".to_owned();
-                evidence.refused.push(Refused { what: "host", name: clock.host, why });
+                evidence.refused.push(Refused { what: RefusedKind::Host, name: clock.host, why });
             }
         }
     }
@@ -216,7 +200,7 @@ pub fn synchronize_messages(
     if let Some(TextError { line, why, .. }) = first_beyond {
         let line = line.unwrap_or_default();
         let why = format!("{beyond} messages are left out for their times, the first in line {line}: {why}");
-        evidence.refused.push(Refused { what: "list", name: path.display().to_string(), why });
+        evidence.refused.push(Refused { what: RefusedKind::List, name: path.display().to_string(), why });
     }
     evidence.links = links.finish(&evidence.packets, &numbers);
     let Settled { mut artefact, packets, refused, notes, .. } =
@@ -224,7 +208,8 @@ pub fn synchronize_messages(
     artefact.refused = refused.iter().map(Into::into).collect();
     let partial = is_partial(&artefact);
     let (facts, captures, advice) = (Vec::new(), Vec::new(), Vec::new());
-    Ok(Outcome { artefact, facts, captures, packets, advice, refused, notes, partial })
+    let (clocks, numbers) = (Clocks::new(&artefact)?, Vec::new());
+    Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, advice, refused, notes, partial })
 }
 
 /// Whether something was not used, or not all hosts are on one clock.
@@ -253,7 +238,7 @@ struct Evidence {
     lacking: Vec<String>,
 }
 
-/// What is known behind that.
+/// What is known after that.
 struct Settled {
     /// All but what was refused.
     artefact: Artefact,
@@ -269,7 +254,8 @@ fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Sett
     if clocks.is_empty() {
         return Err(SyncError::NothingToDo { refused });
     }
-    let reference = find_reference(&clocks, options.reference.as_deref())?;
+    let asked = options.reference.as_deref();
+    let reference = asked.map(|name| find_host(&clocks, name)).transpose()?;
     let corridors = links.corridors();
     let trust = links.trust();
     let shared = trust.verdicts(&clocks, verdicts);
@@ -289,24 +275,6 @@ fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Sett
     notes.extend(notes::contradicted(&clocks, &assumptions));
     let artefact = assemble(inputs, &clocks, &solution, (&links, assumptions), reference, options);
     Ok(Settled { artefact, clocks, packets, refused, notes })
-}
-
-/// Traces that no clock stamps, or none that can be used.
-fn unclocked(inputs: &Inputs, clocks: &[HostClock]) -> Vec<Refused> {
-    let without = inputs
-        .traces
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| !clocks.iter().any(|c| c.traces.contains(index)));
-    without
-        .map(|(_, input)| {
-            let why = match input.trace.schema().single_clock() {
-                Some(clock) => format!("the offset of its clock `{}` does not fit 64 bits of ns", clock.name),
-                None => "no clock stamps its events, or more than one does".to_owned(),
-            };
-            Refused { what: "trace", name: input.path().display().to_string(), why }
-        })
-        .collect()
 }
 
 /// What one pass over all traces gives.
@@ -331,13 +299,15 @@ fn read(
     clocks: &[HostClock],
     mut messages: Links,
     options: &Options,
-    progress: Progress<'_>,
+    (progress, sink): (Progress<'_>, MessageSink<'_>),
 ) -> Reading {
     let mut order = Vec::new();
     for (number, clock) in clocks.iter().enumerate() {
         order.extend(clock.traces.iter().map(|&trace| (trace, number)));
     }
-    let traces: Vec<_> = order.iter().map(|&(trace, clock)| (&inputs.traces[trace].trace, clock)).collect();
+    let stamped =
+        |&(number, clock): &(usize, usize)| Stamped { trace: &inputs.traces[number].trace, number, clock };
+    let traces: Vec<Stamped<'_>> = order.iter().map(stamped).collect();
     let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
     let all: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
     let hosts: Vec<Host<'_>> = clocks.iter().map(|clock| Host::new(clock, &all)).collect();
@@ -355,7 +325,10 @@ fn read(
     let streams_too = streams.iter_mut().map(|s| s as &mut dyn Source);
     let mut sources: Vec<&mut dyn Source> =
         streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn Source)).collect();
-    let packets = match_sources(&mut sources, &offsets, losses, &mut |message| messages.add(message));
+    let packets = match_sources(&mut sources, &offsets, losses, &mut |matched| {
+        messages.add(matched.message());
+        sink(matched);
+    });
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
     let mut traffic = vec![Traffic::default(); inputs.traces.len()];
     let mut steering = vec![Vec::new(); inputs.traces.len()];
@@ -374,7 +347,7 @@ fn read(
 const LOOK_AHEAD: (usize, i64) = (64, 10_000_000_000);
 
 /// By clock: IP addresses that packets were sent from, as the begin of its traces shows.
-fn sent_from(traces: &[(&Trace, usize)], clocks: usize) -> Vec<HashSet<IpAddr>> {
+fn sent_from(traces: &[Stamped<'_>], clocks: usize) -> Vec<HashSet<IpAddr>> {
     let mut addresses = vec![HashSet::new(); clocks];
     for mut source in sources(traces, &|_, _| 0, true, &|_| {}) {
         let Some((begin, _)) = source.span() else { continue };
@@ -398,30 +371,4 @@ fn span(inputs: &Inputs, clock: &HostClock, facts: &[TraceFacts], captures: &[Ca
     let traced = of(TraceFacts::first).min().zip(of(TraceFacts::last).max());
     let traced = traced.map(|(begin, end)| Span { begin, end });
     captured.chain(traced).reduce(|a, b| Span { begin: a.begin.min(b.begin), end: a.end.max(b.end) })
-}
-
-/// The traces of a clock without a usable time.
-fn eventless(inputs: &Inputs, clock: &HostClock, facts: &[TraceFacts]) -> Vec<Refused> {
-    let refuse = |&trace: &usize| {
-        let why = match facts[trace].events() {
-            0 => "it holds no events".to_owned(),
-            events => format!("none of its {events} events has a time that fits 64 bits of ns"),
-        };
-        Refused { what: "trace", name: inputs.traces[trace].path().display().to_string(), why }
-    };
-    clock.traces.iter().map(refuse).collect()
-}
-
-fn find_reference(clocks: &[HostClock], name: Option<&str>) -> Result<Option<usize>, SyncError> {
-    name.map(|name| find_host(clocks, name)).transpose()
-}
-
-/// The clock that a user means.
-pub(crate) fn find_host(clocks: &[HostClock], name: &str) -> Result<usize, SyncError> {
-    let names =
-        clocks.iter().map(|clock| (clock.host.as_str(), clock.id.as_str(), clock.hostnames.as_slice()));
-    clocks::find(names, name).ok_or_else(|| SyncError::UnknownHost {
-        name: name.to_owned(),
-        known: clocks.iter().map(|clock| clock.host.as_str()).collect::<Vec<_>>().join(", "),
-    })
 }

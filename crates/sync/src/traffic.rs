@@ -1,10 +1,9 @@
 //! What traces show of the network: packets that leave and arrive, and how much of each a tracer recorded.
 
 use isochrone_ctf::Trace;
+use isochrone_net::{Direction, tracer};
 
 use crate::facts::TraceFacts;
-use crate::record::Direction;
-use crate::tracer;
 
 /// What a trace shows of packets, by direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

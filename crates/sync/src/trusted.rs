@@ -8,13 +8,15 @@
 use std::collections::BTreeMap;
 
 use isochrone_clock::{
-    Assumed, ClockBreak, Correction, Interval, IntervalRow, Island, LinkQuality, LinkReport, Point, Side,
-    Solution, Span, Suspect,
+    Assumed, ClockBreak, Correction, Interval, Island, LinkQuality, LinkReport, Point, Side, Solution, Span,
+    Suspect,
 };
 
+use crate::artefact::Row;
+use crate::error::{SyncError, find_host};
 use crate::matching::Message;
+use crate::shifted::{inverse, shifted_correction, shifted_interval, shifted_link, span_shifted};
 use crate::steering::Verdict;
-use crate::synchronize::{SyncError, find_host};
 use isochrone_hosts::clocks::HostClock;
 
 /// Which clocks are one.
@@ -106,6 +108,14 @@ impl Trust {
     pub(crate) fn between(&self, a: usize, b: usize) -> Option<Contradicted> {
         let one = self.members[a].group == self.members[b].group;
         one.then(|| self.inside.get(&(a, b)).copied().unwrap_or_default())
+    }
+
+    /// The raw time of one clock by that of another of its group, at the ends of what `span` covers.
+    pub(crate) fn shifts(&self, from: usize, to: usize, span: &Interval) -> Vec<Row> {
+        let by = self.members[from].shift.saturating_sub(self.members[to].shift);
+        let ends = span.rows().first().into_iter().chain(span.rows().get(1..).and_then(<[_]>::last));
+        let row = |raw: i64| Some((raw, raw.checked_add(by)?, raw.checked_add(by)?, 0));
+        ends.map_while(|end| row(end.raw)).collect()
     }
 
     /// Pairs of clocks whose messages contradict the trust.
@@ -266,6 +276,11 @@ impl Trust {
             rate_ppm = (rate_ppm.1.map(inverse), rate_ppm.0.map(inverse));
             offset = (offset.1.map(i64::saturating_neg), offset.0.map(i64::saturating_neg));
         }
+        let interval = match (&report.interval, turned) {
+            (Some(interval), true) => inverse(interval),
+            (interval, _) => interval.clone(),
+        };
+        let interval = interval.and_then(|interval| shifted_link(&interval, from.shift, to.shift));
         let by = from.shift.saturating_sub(to.shift);
         let offset = (offset.0.and_then(|lo| lo.checked_add(by)), offset.1.and_then(|hi| hi.checked_add(by)));
         // Where the trust is wrong, so is all that was concluded of the group.
@@ -284,6 +299,7 @@ impl Trust {
             rate_ppm,
             offset_at_middle_ns: offset,
             inversions,
+            interval,
             suspects: ours.iter().filter_map(in_own_times).collect(),
             ..report.clone()
         })
@@ -296,43 +312,4 @@ pub(crate) struct HostLink<'l> {
     pub(crate) b: usize,
     /// Those of a side that matter, by the times and the order of the groups.
     pub(crate) points: &'l dyn Fn(Side) -> Vec<Point>,
-}
-
-fn span_shifted(span: Span, by: i64) -> Span {
-    Span { begin: span.begin.saturating_add(by), end: span.end.saturating_add(by) }
-}
-
-/// From own raw time (`own_shift` less than the group's) to the reference's (`to_shift` less than its group's).
-fn shifted_correction(of_group: &Correction, own_shift: i64, to_shift: i64) -> Correction {
-    let shift = |&(x, y): &(i64, i64)| (x.saturating_sub(own_shift), y.saturating_sub(to_shift));
-    let knots = of_group.knots().iter().map(shift).collect();
-    // Only times out of range are refused, and those have not come so far.
-    Correction::new(knots, of_group.rate_before(), of_group.rate_after()).unwrap_or_else(|_| of_group.clone())
-}
-
-/// The rows of the group within the clock's own span, and one at each of its ends.
-fn shifted_interval(
-    of_group: &Interval,
-    own_shift: i64,
-    to_shift: i64,
-    span: Span,
-    correction: &Correction,
-) -> Interval {
-    let end = |raw: i64| {
-        let (lo, hi, e95) = of_group.at(raw.saturating_add(own_shift))?;
-        let (lo, hi) = (lo.saturating_sub(to_shift), hi.saturating_sub(to_shift));
-        // Between two rows of the group the correction may lie a rounding outside of them.
-        let estimate = correction.apply(raw);
-        Some(IntervalRow { raw, lo: lo.min(estimate), hi: hi.max(estimate), e95 })
-    };
-    let inner = of_group.rows().iter().map(|r| IntervalRow {
-        raw: r.raw.saturating_sub(own_shift),
-        lo: r.lo.saturating_sub(to_shift),
-        hi: r.hi.saturating_sub(to_shift),
-        e95: r.e95,
-    });
-    let inner = inner.filter(|r| span.begin < r.raw && r.raw < span.end);
-    let last = end(span.end).filter(|_| span.begin < span.end);
-    let rows = end(span.begin).into_iter().chain(inner).chain(last).collect();
-    Interval::new(rows).unwrap_or_else(|_| of_group.clone())
 }

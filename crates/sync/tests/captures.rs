@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use etherparse::PacketBuilder;
 use isochrone_clock::Span;
+use isochrone_net::{Direction, Packet, Sighting, Transport};
 use isochrone_sync::Source;
 use isochrone_sync::artefact::Quality;
 use isochrone_sync::capture::{CaptureReader, Places, survey};
-use isochrone_sync::record::{Direction, Packet, Sighting, Transport};
 use isochrone_sync::{InputCapture, Inputs, Options, SyncError, extract, synchronize};
 use tempfile::TempDir;
 
@@ -54,7 +54,7 @@ fn places(path: &Path) -> Places {
 
 fn reader(path: &Path, places: &Places, clock: usize) -> CaptureReader<'static> {
     let span = survey(&[capture(path)], &|_| {})[0].span.unwrap_or(Span { begin: 0, end: 0 });
-    CaptureReader::open(path, places.clone(), (clock, span), &|_| {}).unwrap()
+    CaptureReader::open((0, path), places.clone(), (clock, span), &|_| {}).unwrap()
 }
 
 /// All sightings of a file.

@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)] // A test may panic.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 
 use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::{Artefact, Quality};
+use isochrone_sync::artefact::{Artefact, BreakKind, Quality};
 use isochrone_sync::{Inputs, Options, Outcome, synchronize};
 use isochrone_testkit::{Cluster, Family, SimClock};
 
@@ -18,6 +20,7 @@ fn run(root: &Path, cluster: &Cluster) -> Outcome {
 
 /// Checks the corrections of all clocks against the truth, over the whole interval.
 fn check_truth(cluster: &Cluster, artefact: &Artefact) {
+    common::check_pairs(cluster, artefact);
     let number = |name: &str| cluster.hosts.iter().position(|host| host.name == name).unwrap();
     for clock in Clocks::new(artefact).unwrap().iter() {
         let truth = cluster.truth(number(&clock.entry.host), number(&clock.reference)).unwrap();
@@ -101,7 +104,7 @@ fn a_clock_that_was_set_has_a_break() {
     let (stepped, other): (Vec<_>, Vec<_>) =
         artefact.clocks.iter().partition(|c| c.host != artefact.reference);
     let [found] = &stepped[0].breaks[..] else { panic!("{:?}", stepped[0].breaks) };
-    assert!(found.kind == "step" && (found.size_ns.abs() - 20_000_000).abs() < 100_000, "{found:?}");
+    assert!(found.kind == BreakKind::Step && (found.size_ns.abs() - 20_000_000).abs() < 100_000, "{found:?}");
     assert!(other[0].breaks.is_empty());
 }
 

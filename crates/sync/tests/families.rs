@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 use isochrone_ctf::Trace;
-use isochrone_sync::record::{Datagram, Direction, Echo, Packet, Segment, Sighting, Transport, flags};
+use isochrone_net::{Datagram, Direction, Echo, Origin, Packet, Segment, Transport, flags};
 use isochrone_sync::{Extraction, extract};
 use isochrone_testkit::{
     self as testkit, ByteOrder, Cluster, EventHeader, Family, IpVersion, NetLayout, Protocol, SimPacket,
@@ -85,11 +85,16 @@ fn recorded(
 }
 
 /// All that a host's trace should tell, in the order of time.
-fn expected(cluster: &Cluster, simulation: &Simulation, host: usize, family: Family) -> Vec<Sighting> {
+fn expected(
+    cluster: &Cluster,
+    simulation: &Simulation,
+    host: usize,
+    family: Family,
+) -> Vec<(usize, i64, Direction, Packet)> {
     let mut all = Vec::new();
     let mut add = |packet: &SimPacket, segment, time, direction| {
         let packet = recorded(cluster, packet, segment, host, direction, family);
-        all.extend(packet.map(|packet| Sighting { clock: host, time, direction, packet }));
+        all.extend(packet.map(|packet| (host, time, direction, packet)));
     };
     for packet in simulation.sent(host) {
         add(packet, packet.segment, packet.sent_raw, Direction::Sent);
@@ -99,7 +104,7 @@ fn expected(cluster: &Cluster, simulation: &Simulation, host: usize, family: Fam
             add(packet, arrival.segment, arrival.received_raw, Direction::Received);
         }
     }
-    all.sort_by(|a, b| (a.time, a.direction, &a.packet).cmp(&(b.time, b.direction, &b.packet)));
+    all.sort();
     all
 }
 
@@ -107,8 +112,12 @@ fn expected(cluster: &Cluster, simulation: &Simulation, host: usize, family: Fam
 fn check(cluster: &Cluster, family: Family) {
     let simulation = cluster.simulate().unwrap();
     for host in 0..cluster.hosts.len() {
-        let mut found = extraction(cluster, &simulation, host, family).sightings;
-        found.sort_by(|a, b| (a.time, a.direction, &a.packet).cmp(&(b.time, b.direction, &b.packet)));
+        let sightings = extraction(cluster, &simulation, host, family).sightings;
+        // Clocks that count ns leave no doubt of the instant.
+        assert!(sightings.iter().all(|s| s.raw == s.time && s.place.origin == Origin::Trace(0)));
+        let mut found: Vec<_> =
+            sightings.into_iter().map(|s| (s.clock, s.time, s.direction, s.packet)).collect();
+        found.sort();
         let expect = expected(cluster, &simulation, host, family);
         assert_eq!(found.len(), expect.len(), "{family:?}, host {host}");
         for (found, expect) in found.iter().zip(&expect) {

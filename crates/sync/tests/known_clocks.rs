@@ -85,6 +85,8 @@ fn the_truth_is_inside() {
         let outcome = synchronized(&hosts, None);
         assert!(!outcome.partial, "{name}: {:?}", outcome.artefact.refused);
         let clocks = Clocks::new(&outcome.artefact).unwrap();
+        let compared = hold_pairs(name, &clocks, &truths);
+        assert!(compared > 0, "{name}: no two hosts are compared");
         for (clock, judged) in judge(&clocks, &truths) {
             let link = straight.then(|| direct_half_width(clock, &hosts)).flatten();
             print_line(name, clock, &judged, link);
@@ -176,6 +178,29 @@ fn against(clock: &Clock, own: &Truth, reference: &Truth) -> Judged {
     }
     assert!(judged.samples > 0, "{}", own.host);
     judged
+}
+
+/// Every two hosts against the truth, either way: how many samples were compared.
+fn hold_pairs(name: &str, clocks: &Clocks, truths: &[Truth]) -> usize {
+    let of = |host: &str| truths.iter().find(|truth| truth.host == host).unwrap();
+    let mut compared = 0;
+    for from in clocks.iter() {
+        for to in clocks.iter().filter(|to| to.number != from.number) {
+            let (own, other) = (of(&from.entry.host), of(&to.entry.host));
+            let slack = own.uncertainty + other.uncertainty;
+            for &(raw, common) in own.samples.iter().filter(|&&(raw, _)| from.covers(raw)) {
+                let Some(truth) = shown(other, common) else { continue };
+                let related = clocks.related(from, to, raw).unwrap();
+                assert!(related.proven, "{name}: {} to {}", own.host, other.host);
+                let (lo, hi) = related.bounds;
+                let is_inside = lo.is_none_or(|lo| lo as f64 - slack <= truth as f64)
+                    && hi.is_none_or(|hi| truth as f64 <= hi as f64 + slack);
+                assert!(is_inside, "{name}: {} to {} at {raw}: {truth} {related:?}", own.host, other.host);
+                compared += 1;
+            }
+        }
+    }
+    compared
 }
 
 /// What a clock shows at a common instant; `None` outside of its samples, and where it does not run between two of them.

@@ -64,8 +64,7 @@ fn hosts_without_messages_are_named() {
     let outcome = synchronize("4\n1 3 10 20\n3 1 30 40\n", None).unwrap();
     let hosts: Vec<_> = outcome.artefact.clocks.iter().map(|clock| clock.host.as_str()).collect();
     assert_eq!(hosts, ["1", "3"]);
-    let refused: Vec<_> =
-        outcome.artefact.refused.iter().map(|r| (r.what.as_str(), r.name.as_str())).collect();
+    let refused: Vec<_> = outcome.artefact.refused.iter().map(|r| (r.what.name(), r.name.as_str())).collect();
     assert_eq!(refused, [("host", "0"), ("host", "2")]);
     assert_eq!(outcome.artefact.links[0].messages.a_to_b, 1);
     assert!(outcome.partial);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 use isochrone_ctf::Trace;
-use isochrone_sync::record::{Direction, Sighting, Transport};
+use isochrone_net::{Direction, Sighting, Transport};
 use isochrone_sync::traffic::Passed;
 use isochrone_sync::{Extraction, extract};
 use isochrone_testkit::{Cluster, Family, FieldValue, LttngTrace};

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use isochrone_clock::{LinkQuality, Network, SlopeRange, Wander, solve};
 use isochrone_testkit::{Behaviour, Cluster, SimClock};
-use networks::truth::{Moment, moments, spans};
+use networks::truth::{Moment, OfLinks, moments, of_links, spans};
 use networks::{alarms, from_environment, in_parallel, network};
 
 /// The default model: rates stay within 0.1 ppm of a constant.
@@ -41,6 +41,8 @@ struct Found {
     misplaced: usize,
     /// … and the error is within the realistic one.
     realistic: usize,
+    /// The bounds that links have by themselves.
+    links: OfLinks,
     /// Messages of accurate links that the corrections invert.
     inversions: usize,
     /// What is reported.
@@ -74,12 +76,16 @@ impl Found {
         let shown = 3;
         let some = |list: &[String]| list[..list.len().min(shown)].join(", ");
         format!(
-            "seed {}, {:?}: outside at {} of {} ({}), {} estimates misplaced, {} inversions, reported {} ({})",
+            "seed {}, {:?}: outside at {} of {} ({}), of links at {} of {} ({}), {} estimates misplaced, {} inversions, \
+             reported {} ({})",
             self.seed,
             self.behaviour,
             self.outside.len(),
             self.instants,
             some(&self.outside),
+            self.links.outside.len(),
+            self.links.instants,
+            some(&self.links.outside),
             self.misplaced,
             self.inversions,
             self.alarms.len(),
@@ -109,6 +115,7 @@ fn held(seed: u64) -> Found {
     for moment in moments(&solution, &clocks, cluster.seconds, INSTANTS) {
         hold(&mut found, &moment);
     }
+    found.links = of_links(&solution, &clocks);
     let accurate = solution.links.iter().filter(|l| l.quality == LinkQuality::Accurate);
     found.inversions = accurate.filter_map(|l| l.inversions).sum();
     found
@@ -136,19 +143,23 @@ fn print_table(all: &[Found]) {
     for found in all {
         kinds.entry((!found.obeys(), found.kind())).or_default().push(found);
     }
-    println!("{:17} clusters  inside  proved  reported    e95  half width  error (geometric means, ns)", "");
+    println!(
+        "{:17} clusters  inside  proved  reported    e95  half width  of links  error (geometric means, ns)",
+        ""
+    );
     for ((_, kind), of) in &kinds {
         let count = |holds: &dyn Fn(&Found) -> bool| of.iter().filter(|f| holds(f)).count();
         let sum = |part: &dyn Fn(&Found) -> f64| of.iter().map(|f| part(f)).sum::<f64>();
         let instants = sum(&|f| f.instants as f64);
         println!(
-            "{kind:17} {:8}  {:6}  {:6}  {:8}  {:.3} {:11.0}  {:5.0}",
+            "{kind:17} {:8}  {:6}  {:6}  {:8}  {:.3} {:11.0}  {:8.0}  {:5.0}",
             of.len(),
             count(&|f| f.outside.is_empty()),
             count(&|f| f.is_proved),
             count(&|f| !f.alarms.is_empty()),
             sum(&|f| f.realistic as f64) / instants,
             (sum(&|f| f.half_widths) / instants).exp(),
+            (sum(&|f| f.links.half_widths) / sum(&|f| f.links.instants as f64)).exp(),
             (sum(&|f| f.errors) / instants).exp(),
         );
     }
@@ -179,6 +190,8 @@ fn truth_is_inside_and_what_breaks_the_model_is_reported() {
     print_table(&all);
     let (good, bad): (Vec<&Found>, Vec<&Found>) = all.iter().partition(|f| f.obeys());
     at_most(0, "of the obeying, truth outside", &good, |f| !f.outside.is_empty());
+    at_most(0, "of the obeying, truth outside of a link's bounds", &good, |f| !f.links.outside.is_empty());
+    assert!(good.iter().all(|f| f.links.instants > 0), "links have bounds");
     at_most(0, "of the obeying, estimate outside", &good, |f| f.misplaced > 0);
     at_most(0, "of the obeying, unsuspected, inversions", &good, |f| f.inversions > 0 && f.alarms.is_empty());
     // A clock of fourfold rate is beyond the prior, and that is reported.

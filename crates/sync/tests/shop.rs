@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use isochrone_net::Direction;
 use isochrone_sync::artefact::Artefact;
-use isochrone_sync::record::Direction;
 use isochrone_sync::traffic::packet_events;
 use isochrone_sync::{Inputs, Options, Outcome, extract, survey, synchronize};
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use isochrone_clock::{Assumed, Assumptions, Network, Regime, Solution, Span, Steering, solve};
 use isochrone_testkit::{Daemon, Exchange, Rule, Rules, SteeredCluster, SteeredHost};
 use networks::refuted::is_refuted;
-use networks::truth::{Moment, moments, spans};
+use networks::truth::{Moment, OfLinks, moments, of_links, spans};
 use networks::{Message, alarms, from_environment, in_parallel, network};
 
 /// The default model: rates that nobody steers stay within 0.1 ppm of a constant.
@@ -49,6 +49,8 @@ struct Found {
     /// Instants at which the truth is outside, and how far it is at worst, ns.
     outside: Vec<String>,
     worst: i64,
+    /// The bounds that links have by themselves.
+    of_links: OfLinks,
     /// Instants at which the error is within the realistic one.
     realistic: usize,
     /// At each instant: half widths against the least possible; errors and realistic errors against half widths.
@@ -96,13 +98,16 @@ impl Found {
     fn note(&self, shown: usize) -> String {
         let some = |list: &[String]| list[..list.len().min(shown)].join(", ");
         format!(
-            "{}{}{}: outside at {} of {} ({}), contradicted {} ({}), reported {} ({}), {} suspects",
+            "{}{}{}: outside at {} of {} ({}), of links at {} of {} ({}), contradicted {} ({}), reported {} ({}), {} suspects",
             self.name,
             if self.is_refuted { ", refuted" } else { "" },
             if self.is_apart { ", apart" } else { "" },
             self.outside.len(),
             self.instants,
             some(&self.outside),
+            self.of_links.outside.len(),
+            self.of_links.instants,
+            some(&self.of_links.outside),
             self.contradicted.len(),
             some(&self.contradicted),
             self.alarms.len(),
@@ -159,6 +164,7 @@ fn held(name: String, kind: (&'static str, &'static str), cluster: &SteeredClust
         instants: 0,
         outside: Vec::new(),
         worst: 0,
+        of_links: of_links(&solution, &cluster.clocks()),
         realistic: 0,
         widths: Vec::new(),
         errors: Vec::new(),
@@ -279,6 +285,9 @@ fn complaints(name: &str, all: &[Found]) -> Vec<String> {
     let found = [
         at_most(0, &format!("{name}, true, refuted by this test"), kept(), |f| f.is_refuted),
         at_most(permille, &format!("{name}, true, truth outside"), kept(), |f| !f.is_inside()),
+        at_most(permille, &format!("{name}, true, truth outside of a link's bounds"), kept(), |f| {
+            !f.of_links.outside.is_empty()
+        }),
         at_most(0, &format!("{name}, honest messages left out"), all.iter(), |f| f.suspects > 0),
         at_most(0, &format!("{name}, not true, refuted but not reported"), broken(), |f| {
             f.is_refuted && !f.is_reported()

@@ -1,10 +1,12 @@
 //! Hosts that share a clock: one for the mathematics, several in the artefact.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
+mod common;
+
 use std::path::PathBuf;
 
 use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::{Artefact, LinkEntry, Quality, TRUSTED};
+use isochrone_sync::artefact::{Artefact, BreakKind, LinkEntry, Method, Quality};
 use isochrone_sync::{Inputs, Options, Outcome, synchronize, synchronize_messages};
 use isochrone_testkit::{Cluster, Family, SimClock};
 use tempfile::TempDir;
@@ -38,6 +40,7 @@ fn shared_clock() -> Cluster {
 /// The truth lies inside everywhere; the widest bounds, ns.
 fn check_truth(cluster: &Cluster, artefact: &Artefact) -> i64 {
     let number = |name: &str| cluster.hosts.iter().position(|host| host.name == name).unwrap();
+    common::check_pairs(cluster, artefact);
     let mut widest = 0;
     for clock in Clocks::new(artefact).unwrap().iter() {
         assert!(clock.proven, "{}", clock.entry.host);
@@ -75,8 +78,8 @@ fn hosts_of_one_clock_profit_from_each_other() {
         assert!(widths[1] < widths[0], "{reference:?}: {widths:?}");
         let trusted = link(&together, "h0", "h2");
         assert_eq!(
-            (trusted.quality, trusted.method.as_str(), trusted.inversions),
-            (Quality::Accurate, TRUSTED, 0)
+            (trusted.quality, trusted.method, trusted.inversions),
+            (Quality::Accurate, Method::Trusted, 0)
         );
         for (a, b) in [("h0", "h1"), ("h1", "h2")] {
             let (link, alone) = (link(&together, a, b), link(&alone, a, b));
@@ -122,7 +125,7 @@ fn breaks_are_those_of_all_hosts_of_a_clock() {
     for (host, offset) in [("h0", 4_000), ("h2", 17_000)] {
         let entry = outcome.artefact.clocks.iter().find(|clock| clock.host == host).unwrap();
         let [step] = &entry.breaks[..] else { panic!("{host}: {:?}", entry.breaks) };
-        assert_eq!(step.kind, "step");
+        assert_eq!(step.kind, BreakKind::Step);
         let (begin, end) = step.raw_range_ns;
         assert!(begin < (offset + 16) * S && (offset + 16) * S < end, "{host}: {begin} … {end}");
         assert!((step.size_ns - 2_000_000_000).abs() < 1_000_000, "{host}: {}", step.size_ns);
@@ -140,7 +143,7 @@ fn messages_contradict_a_wrong_trust() {
         .clock(2, SimClock::new(99 * S, 0).unix_error(500_000));
     let outcome = run(&cluster, &[&["h0", "h2"]], None);
     let trusted = link(&outcome.artefact, "h0", "h2");
-    assert_eq!((trusted.quality, trusted.method.as_str()), (Quality::Approximate, TRUSTED));
+    assert_eq!((trusted.quality, trusted.method), (Quality::Approximate, Method::Trusted));
     assert!(trusted.inversions > 50, "{}", trusted.inversions);
     let told = format!("h0 – h2: {} messages contradict the trust in their common clock", trusted.inversions);
     assert!(outcome.notes.iter().any(|note| note.starts_with(&told)), "{:?}", outcome.notes);

@@ -6,9 +6,7 @@ use std::path::Path;
 
 use isochrone_clock::Model;
 use isochrone_ctf::Diagnostic;
-use isochrone_experiment::{Inputs, Synchronized};
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::{Options, Outcome, TraceFacts, copies};
+use isochrone_sync::{Inputs, Options, Outcome, TraceFacts, copies, synchronize, synchronize_messages};
 
 use crate::Ending;
 use crate::arguments::{ReportFormat, Sync};
@@ -40,9 +38,9 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
     if let Some(path) = &arguments.messages {
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let bar = Progress::over(bytes, "reading messages", quiet);
-        let made = Synchronized::of_messages(path, &options, &|bytes| bar.add(bytes))?;
+        let outcome = synchronize_messages(path, &options, &|bytes| bar.add(bytes))?;
         bar.finish();
-        return finish(arguments, &Inputs::default(), &made, quiet);
+        return finish(arguments, &Inputs::default(), &outcome, quiet);
     }
     let inputs = Inputs::open(&arguments.traces);
     let opened = complaints::of_inputs(&inputs, quiet)?;
@@ -50,22 +48,21 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
         copies::check(&inputs, directory)?;
     }
     let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
-    let made = Synchronized::of_inputs(&inputs, &options, &|bytes| bar.add(bytes))?;
+    let outcome = synchronize(&inputs, &options, &|bytes| bar.add(bytes))?;
     bar.finish();
-    Ok(opened.max(finish(arguments, &inputs, &made, quiet)?))
+    Ok(opened.max(finish(arguments, &inputs, &outcome, quiet)?))
 }
 
 /// Writes the result down and shows it. What is written does not depend on whether somebody reads the report, nor is the report
 /// lost because something cannot be written.
-fn finish(arguments: &Sync, inputs: &Inputs, made: &Synchronized, quiet: bool) -> anyhow::Result<Ending> {
-    let Synchronized { outcome, clocks } = made;
+fn finish(arguments: &Sync, inputs: &Inputs, outcome: &Outcome, quiet: bool) -> anyhow::Result<Ending> {
     show_complaints(outcome, quiet);
     let json = outcome.artefact.to_json()?;
-    let saved = save(arguments, inputs, outcome, (clocks, &json), quiet);
+    let saved = save(arguments, inputs, outcome, &json, quiet);
     let shown = output::print(|stdout| {
         match arguments.format {
             ReportFormat::Json => stdout.write_all(json.as_bytes())?,
-            ReportFormat::Text => report::print(&outcome.artefact, clocks, stdout)?,
+            ReportFormat::Text => report::print(&outcome.artefact, &outcome.clocks, stdout)?,
         }
         Ok(())
     });
@@ -79,14 +76,14 @@ fn save(
     arguments: &Sync,
     inputs: &Inputs,
     outcome: &Outcome,
-    (clocks, json): (&Clocks, &str),
+    json: &str,
     quiet: bool,
 ) -> anyhow::Result<Ending> {
     if let Some(path) = &arguments.output {
         isochrone_sync::output::write(path, json.as_bytes())?;
     }
     match &arguments.write {
-        Some(directory) => write_copies(inputs, outcome, clocks, directory, quiet),
+        Some(directory) => write_copies(inputs, outcome, directory, quiet),
         None => Ok(Ending::Done),
     }
 }
@@ -119,19 +116,13 @@ fn show_complaints(outcome: &Outcome, quiet: bool) {
     }
 }
 
-fn write_copies(
-    inputs: &Inputs,
-    outcome: &Outcome,
-    clocks: &Clocks,
-    directory: &Path,
-    quiet: bool,
-) -> anyhow::Result<Ending> {
+fn write_copies(inputs: &Inputs, outcome: &Outcome, directory: &Path, quiet: bool) -> anyhow::Result<Ending> {
     if !quiet {
         for capture in &inputs.captures {
             tell!("note: {}: no copy of a capture is written", Plain(capture.path.display()));
         }
     }
-    let copied = copies::write(inputs, clocks, directory)?;
+    let copied = copies::write(inputs, &outcome.clocks, directory)?;
     // What could not be decoded has been told when the traces were read.
     let told = outcome.facts.iter().flat_map(TraceFacts::diagnostics);
     let told: HashSet<String> = told.map(Diagnostic::to_string).collect();

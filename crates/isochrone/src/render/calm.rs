@@ -2,6 +2,7 @@
 //! stretch would hide what all other times are worth. Part of [`super::report`].
 
 use isochrone_sync::apply::{Clock, Clocks};
+use isochrone_sync::artefact::BreakKind;
 
 /// Errors of a clock over its traced span, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl Errors {
         let of_island = clocks.iter().filter(|other| other.entry.island == clock.entry.island);
         let steps: Vec<(i64, i64)> = of_island
             .flat_map(|other| {
-                let steps = other.entry.breaks.iter().filter(|found| found.kind == "step");
+                let steps = other.entry.breaks.iter().filter(|found| found.kind == BreakKind::Step);
                 let at = |raw| other.correction.apply(raw);
                 steps.map(move |step| (at(step.raw_range_ns.0), at(step.raw_range_ns.1)))
             })

@@ -2,7 +2,7 @@
 
 use isochrone_ctf::Diagnostic;
 use isochrone_hosts::Host;
-use isochrone_sync::{Inputs, Refused};
+use isochrone_sync::{Inputs, Refused, RefusedKind};
 
 use super::plain::{Plain, PlainLines, plain};
 use crate::Ending;
@@ -51,7 +51,10 @@ pub(crate) fn of_host(host: &Host<'_>, quiet: bool) {
 /// Shows what was not used, and why.
 pub(crate) fn show_refused(refused: &[Refused], word: &str) {
     for Refused { what, name, why } in refused {
-        let what = if *what == "trace" { String::new() } else { format!("{what} ") };
+        let what = match what {
+            RefusedKind::Trace => String::new(),
+            other => format!("{} ", other.name()),
+        };
         tell!("{word}: {what}{}: {}", Plain(name), PlainLines(why));
     }
 }

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::{Artefact, BreakEntry, SuspectEntry};
+use isochrone_sync::artefact::{Artefact, BreakEntry, BreakKind, SuspectEntry};
 
 use super::calm::Errors;
 use super::plain::plain;
@@ -25,7 +25,7 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
         writeln!(out, "\nClocks that were set, stopped or slewed:")?;
         for clock in clocks.iter() {
             let (steps, slews): (Vec<&BreakEntry>, Vec<&BreakEntry>) =
-                clock.entry.breaks.iter().partition(|found| found.kind == "step");
+                clock.entry.breaks.iter().partition(|found| found.kind == BreakKind::Step);
             for step in steps.iter().take(MAX_STEPS) {
                 writeln!(out, " {}", step_of(clock, step))?;
             }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::{Artefact, ClockEntry, IslandEntry, LinkEntry, Quality, TRUSTED};
+use isochrone_sync::artefact::{Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Method, Quality};
 
 use super::calm::Errors;
 use super::plain::plain;
@@ -94,7 +94,7 @@ fn condition(artefact: &Artefact) -> String {
 
 /// Whether two hosts saw nothing of each other, not even packets that could not be paired.
 fn is_absent(link: &LinkEntry) -> bool {
-    link.quality == Quality::Absent && link.messages.ambiguous == 0 && link.method != TRUSTED
+    link.quality == Quality::Absent && link.messages.ambiguous == 0 && link.method != Method::Trusted
 }
 
 /// How good it is, in plain words.
@@ -205,7 +205,7 @@ fn clocks_table(clocks: &Clocks) -> Table<'static> {
 
 /// The line, or the first of several, its offset to three places: enough for ns.
 fn formula(entry: &ClockEntry) -> String {
-    let (slope, offset_ns) = (&entry.formula.slope, &entry.formula.offset_ns);
+    let Formula { slope, offset_ns } = entry.formula();
     let (sign, size) = offset_ns.strip_prefix('-').map_or(('+', offset_ns.as_str()), |size| ('−', size));
     let shown = size.find('.').and_then(|point| size.get(..point + 4)).unwrap_or(size);
     let more = match entry.knots.len() {
@@ -269,7 +269,7 @@ fn besides(link: &LinkEntry) -> String {
 
 fn quality(link: &LinkEntry) -> &'static str {
     match link.quality {
-        Quality::Accurate if link.method == TRUSTED => "trusted",
+        Quality::Accurate if link.method == Method::Trusted => "trusted",
         Quality::Accurate => "accurate",
         Quality::Approximate => "approximate",
         Quality::Incomplete => "incomplete",

@@ -19,7 +19,7 @@ use isochrone_ctf::{Diagnostic, Severity};
 use rayon::prelude::*;
 
 use crate::Progress;
-use crate::input::Refused;
+use crate::refused::{Refused, RefusedKind};
 use isochrone_hosts::clocks::{HostClock, tell_apart};
 use place::Observer;
 pub use place::{Place, Places, Taken};
@@ -162,7 +162,7 @@ pub(crate) fn readers<'p>(
     for (capture, clock) in order {
         let Some(span) = facts[capture].span else { continue };
         let path = &captures[capture].path;
-        match CaptureReader::open(path, facts[capture].places.clone(), (clock, span), progress) {
+        match CaptureReader::open((capture, path), facts[capture].places.clone(), (clock, span), progress) {
             Ok(reader) => readers.push(reader),
             Err(error) => facts[capture].error = Some(error.reason().to_string()),
         }
@@ -181,7 +181,7 @@ pub(crate) fn refused<'i>(
             (None, 0) => "it holds no packets with times".to_owned(),
             (None, _) => return None,
         };
-        Some(Refused { what: "trace", name: capture.path.display().to_string(), why })
+        Some(Refused { what: RefusedKind::Trace, name: capture.path.display().to_string(), why })
     })
 }
 

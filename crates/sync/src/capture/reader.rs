@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use isochrone_capture::{Capture, Content, Frame, IpPacket};
+use isochrone_capture::{Capture, Frame};
 use isochrone_clock::Span;
+use isochrone_net::{Direction, Seen, Sighting, StreamPlace, captured};
 
 use super::Places;
 use crate::Progress;
-use crate::record::{Datagram, Direction, Echo, Packet, Segment, Sighting, Transport, flags};
 use crate::rounds::Source;
 use crate::traffic::Traffic;
 
@@ -20,6 +20,8 @@ const TELL_AFTER: u64 = 1 << 20;
 pub struct CaptureReader<'p> {
     capture: Capture<BufReader<File>>,
     places: Places,
+    /// Its number among the captures.
+    number: usize,
     clock: usize,
     span: Span,
     progress: Progress<'p>,
@@ -31,12 +33,12 @@ pub struct CaptureReader<'p> {
 
 impl<'p> CaptureReader<'p> {
     /// Opens a capture of which is known from which side it looks at packets, and what time it spans. Its sightings get the
-    /// number `clock`.
+    /// number `clock`, and the `number` of the capture among the inputs.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn open(
-        path: &Path,
+        (number, path): (usize, &Path),
         places: Places,
         (clock, span): (usize, Span),
         progress: Progress<'p>,
@@ -45,6 +47,7 @@ impl<'p> CaptureReader<'p> {
         Ok(Self {
             capture,
             places,
+            number,
             clock,
             span,
             progress,
@@ -68,24 +71,21 @@ impl<'p> CaptureReader<'p> {
         for (direction, _) in directions.into_iter().filter(|(_, passed)| *passed) {
             let passed = self.traffic.of_mut(direction);
             passed.declared = true;
-            let Content::Ip(found) = &frame.content else {
-                passed.other += u64::from(frame.content == Content::Other);
-                passed.bare += u64::from(frame.content == Content::Cut);
-                continue;
-            };
-            match packet(found) {
+            match captured::seen(frame) {
                 Seen::Packet(packet) => {
                     passed.packets += 1;
                     let stamp = frame.stamp;
+                    let place = StreamPlace::of_capture(self.number, frame.interface);
                     let time = match direction {
                         Direction::Sent => stamp.earliest_ns,
                         Direction::Received => stamp.latest_ns,
                     };
-                    out.push(Sighting { clock: self.clock, time, direction, packet });
+                    let (clock, raw) = (self.clock, stamp.earliest_ns);
+                    out.push(Sighting { clock, time, raw, place, direction, packet });
                 }
-                Seen::Other => passed.other += 1,
-                Seen::Cut => passed.bare += 1,
-                Seen::Loopback => {}
+                Seen::OtherProtocol => passed.other += 1,
+                Seen::NoHeader => passed.bare += 1,
+                Seen::Loopback | Seen::Half(_) => {}
             }
         }
     }
@@ -122,40 +122,4 @@ pub(super) fn tell(told: &mut u64, position: u64, progress: Progress<'_>) {
         progress(position - *told);
         *told = position;
     }
-}
-
-enum Seen {
-    Packet(Packet),
-    Other,
-    Cut,
-    Loopback,
-}
-
-/// A packet as it is compared.
-fn packet(found: &IpPacket) -> Seen {
-    use isochrone_capture::Transport as Captured;
-    // A tunnel or a loopback device without a link layer.
-    if found.source == found.destination || found.source.is_loopback() {
-        return Seen::Loopback;
-    }
-    let transport = match found.transport {
-        Captured::Tcp { ports, seq, ack, flags, payload: Some(payload) } => Transport::Tcp(Segment {
-            ports: Some(ports),
-            seq,
-            ack,
-            flags,
-            known_flags: flags::ALL,
-            payload: Some(payload),
-        }),
-        Captured::Udp { ports, length, data } => {
-            Transport::Udp(Datagram { ports: Some(ports), length: Some(length), data })
-        }
-        Captured::Echo { reply, identifier, sequence } => {
-            Transport::Echo(Echo { reply, identifier, sequence })
-        }
-        Captured::Other => return Seen::Other,
-        Captured::Tcp { payload: None, .. } | Captured::Cut => return Seen::Cut,
-    };
-    let addresses = Some((found.source, found.destination));
-    Seen::Packet(Packet { addresses, transport, ip_id: found.id })
 }

@@ -5,12 +5,14 @@
 //! holds left last, so its departure is the tightest. Where that is not known, the identifications tell: those of the parts
 //! of a segment run on from its own.
 
+use isochrone_net::known;
+
 use super::horizon::median;
 use super::judge::Verdicts;
 use super::kept::{Kept, bit};
-use super::{Message, windows_before};
+use super::windows_before;
 
-/// Segments that wait for others with their bytes: 2¹⁹ take 24 MiB.
+/// Segments that wait for others with their bytes: 2¹⁹ take 32 MiB.
 pub(super) const MAX_WAITING: usize = 1 << 19;
 /// By how much the clocks' rough relation may be wrong: an arrival is not paired with departures that are later by more.
 const SLACK_NS: i64 = 1_000_000_000;
@@ -32,8 +34,8 @@ impl Waiting {
 
     /// Pairs the arrivals that nothing can be added for. `horizon` is the common time up to which all was read.
     pub(super) fn judge(&mut self, verdicts: &mut Verdicts<'_>, horizon: i64) {
-        let flow = |kept: &Kept| (kept.addresses, kept.ports);
-        let order = |kept: &Kept| (flow(kept), kept.clock, kept.bits & bit::SENT, kept.time, kept.seq());
+        let flow = |kept: &Kept| (kept.key.addresses, kept.key.ports);
+        let order = |kept: &Kept| (flow(kept), kept.clock, kept.bits & bit::SENT, kept.time, kept.key.seq());
         self.segments.sort_by_key(order);
         // An arrival waits a window longer than it was kept for its equal, a departure yet another one.
         let is_full = self.segments.len() > MAX_WAITING;
@@ -109,9 +111,7 @@ fn judge_flow(segments: &mut [Kept], verdicts: &mut Verdicts<'_>, until: i64) {
                 if arrival.has(bit::AMBIGUOUS) {
                     pair.ambiguous = pair.ambiguous.saturating_sub(1);
                 }
-                let (sent, received) = (segments[found].time, arrival.time);
-                verdicts.alignment.learn((from.clock, sent), (to, received));
-                (verdicts.emit)(Message { sender: from.clock, sent, receiver: to, received });
+                verdicts.message(&segments[found], &arrival);
             }
         }
     }
@@ -131,7 +131,7 @@ impl Departures {
         let mut fresh: Vec<(usize, i64)> = Vec::new();
         for place in all.clone().filter(|&place| segments[place].has(bit::FRESH_BYTES)) {
             let position = fresh.last().map_or(0, |&(last, position)| {
-                let step = segments[place].seq().wrapping_sub(segments[last].seq());
+                let step = segments[place].key.seq().wrapping_sub(segments[last].key.seq());
                 position + i64::from(step.cast_signed())
             });
             fresh.push((place, position));
@@ -143,13 +143,14 @@ impl Departures {
     fn cover(&self, segments: &[Kept], arrival: &Kept, latest: i64, origin: bool) -> Option<usize> {
         let known = self.fresh.partition_point(|&(place, _)| segments[place].time <= latest);
         if let Some((&(near, base), fresh)) = self.fresh[..known].split_last().filter(|_| origin) {
-            let begin = base + i64::from(arrival.seq().wrapping_sub(segments[near].seq()).cast_signed());
+            let begin =
+                base + i64::from(arrival.key.seq().wrapping_sub(segments[near].key.seq()).cast_signed());
             let all = &self.fresh[..=fresh.len()];
             let holding = |byte: i64| {
                 let (place, position) = all[all.partition_point(|&(_, at)| at <= byte).checked_sub(1)?];
-                (byte - position < i64::from(segments[place].size)).then_some(place)
+                (byte - position < i64::from(segments[place].key.size)).then_some(place)
             };
-            let end = begin + i64::from(arrival.size);
+            let end = begin + i64::from(arrival.key.size);
             if let Some(place) = holding(end - 1).or_else(|| holding(begin)) {
                 return Some(place);
             }
@@ -162,13 +163,13 @@ impl Departures {
 
 /// Whether an arrival is a part of a departure by its bytes and its identification.
 fn is_part(whole: &Kept, part: &Kept) -> bool {
-    let offset = part.seq().wrapping_sub(whole.seq());
-    let further = part.ip_id.wrapping_sub(whole.ip_id).cast_signed();
+    let offset = part.key.seq().wrapping_sub(whole.key.seq());
+    let further = part.key.ip_id.wrapping_sub(whole.key.ip_id).cast_signed();
     let runs_on = match offset {
         0 => further == 0,
         _ => further > 0 && i32::from(further) <= offset.cast_signed() / SMALLEST_PART,
     };
-    whole.has_unique_id() && part.has(bit::ID) && offset < whole.size && runs_on
+    whole.has_unique_id() && part.key.knows(known::ID) && offset < whole.key.size && runs_on
 }
 
 #[cfg(test)]
@@ -176,7 +177,7 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::matching::tests::{MS, S, Seen, check, clocks, matched, settled, tcp};
-    use crate::record::{Sighting, flags};
+    use isochrone_net::{Sighting, flags};
 
     /// A segment of three parts from host 0, its parts at host 1.
     fn super_segment(first: u32, id: Option<u16>) -> Vec<Seen> {
@@ -216,6 +217,7 @@ mod tests {
                 let mut again = super_segment(first, id);
                 for seen in &mut again {
                     seen.0.time += 300 * MS;
+                    seen.0.raw = seen.0.time;
                 }
                 again
             };

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::kept::{Kept, bit};
-use crate::record::flags;
+use isochrone_net::{flags, known, protocol};
 
 /// A connection that was under way when tracing began is trusted after so long: repairing a loss takes a few round trips.
 const SETTLED_NS: i64 = 1_000_000_000;
@@ -68,7 +68,7 @@ impl Flows {
     /// Marks a departure by what is known of the copies of it that may have left before. Departures of a host come in
     /// the order of time.
     pub(super) fn depart(&mut self, kept: &mut Kept) {
-        if kept.protocol != crate::record::protocol::TCP || !kept.has(bit::ADDRESSES | bit::PORTS) {
+        if kept.key.protocol != protocol::TCP || !kept.key.knows(known::ADDRESSES | known::PORTS) {
             return;
         }
         let clock = kept.clock as usize;
@@ -76,17 +76,17 @@ impl Flows {
         let losses = ends.partition_point(|&end| end < kept.time);
         let losing = begins.partition_point(|&begin| begin <= kept.time) > losses;
         self.latest[clock] = self.latest[clock].max(kept.time);
-        let (seq, time) = (kept.seq(), kept.time);
-        let opens = kept.flags & flags::SYN != 0;
+        let (seq, time) = (kept.key.seq(), kept.time);
+        let opens = kept.key.flags & flags::SYN != 0;
         let end = seq
-            .wrapping_add(kept.size)
+            .wrapping_add(kept.key.size)
             .wrapping_add(u32::from(opens))
-            .wrapping_add(u32::from(kept.flags & flags::FIN != 0));
+            .wrapping_add(u32::from(kept.key.flags & flags::FIN != 0));
         let bare = end == seq;
-        let acknowledges = kept.flags & flags::ACK != 0;
-        let ack = acknowledges.then_some(kept.ack());
+        let acknowledges = kept.key.flags & flags::ACK != 0;
+        let ack = acknowledges.then_some(kept.key.ack());
         let start = Flow { end, ack, losses, bare, opened: opens, first: time, last: time };
-        let key = (kept.clock, kept.addresses, kept.ports);
+        let key = (kept.clock, kept.key.addresses, kept.key.ports);
         let flow = match self.by_key.entry(key) {
             std::collections::hash_map::Entry::Vacant(vacant) => {
                 vacant.insert(start);

@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
+use isochrone_net::{known, protocol};
+
 use super::alignment::Alignment;
 use super::kept::{Kept, bit};
-use super::{Message, Summary};
-use crate::record::protocol;
+use super::{Matched, MessageSink, Summary};
 
 /// One packet passes all devices of a host within this time: kernels take microseconds, machines that are emulated or
 /// starved of their processor some thousand times as long.
@@ -20,7 +21,7 @@ const MAX_COMPARED: usize = 128;
 
 /// Where verdicts go.
 pub(super) struct Verdicts<'m> {
-    pub(super) emit: &'m mut dyn FnMut(Message),
+    pub(super) sink: MessageSink<'m>,
     pub(super) summary: &'m mut Summary,
     pub(super) alignment: &'m mut Alignment,
 }
@@ -34,6 +35,13 @@ struct Host {
 }
 
 impl Verdicts<'_> {
+    /// Gives out a message, and learns from it how its clocks stand to each other.
+    pub(super) fn message(&mut self, sent: &Kept, received: &Kept) {
+        let of = |kept: &Kept| (kept.clock as usize, kept.time);
+        self.alignment.learn(of(sent), of(received));
+        (self.sink)(&Matched { sent: sent.end(), received: received.end() });
+    }
+
     /// Judges all sightings of one loosest key that can belong together, in the order of [`Kept::compare`], and marks those
     /// that are answered.
     pub(super) fn judge(&mut self, sightings: &mut [Kept]) {
@@ -71,7 +79,7 @@ impl Verdicts<'_> {
         for a in 0..sightings.len() {
             for b in 0..a {
                 let opposite = (sightings[a].bits ^ sightings[b].bits) & bit::SENT != 0;
-                if opposite && parts[a] != parts[b] && sightings[a].agrees(&sightings[b]) {
+                if opposite && parts[a] != parts[b] && sightings[a].key.agrees(&sightings[b].key) {
                     let (keep, drop) = (parts[a].min(parts[b]), parts[a].max(parts[b]));
                     parts.iter_mut().filter(|part| **part == drop).for_each(|part| *part = keep);
                 }
@@ -109,8 +117,7 @@ impl Verdicts<'_> {
                 let left_over = match certain {
                     Some((sent, received)) => {
                         pair.messages += 1;
-                        self.alignment.learn((from, sent), (to, received));
-                        (self.emit)(Message { sender: from, sent, receiver: to, received });
+                        self.message(&sent, &received);
                         x.sent.len().min(y.received.len()) - 1
                     }
                     None => x.sent.len().min(y.received.len()),
@@ -128,33 +135,33 @@ impl Verdicts<'_> {
     }
 
     /// A departure from `x` that cannot have been later than the one that the arrival at `y` is of.
-    fn certain(&self, seen: &[Kept], x: &Host, y: &Host) -> Option<(i64, i64)> {
+    fn certain(&self, seen: &[Kept], x: &Host, y: &Host) -> Option<(Kept, Kept)> {
         let (sent, received) = (&seen[x.sent.clone()], &seen[y.received.clone()]);
         let (first, arrival) = (&sent[0], &received[0]);
-        let is_tcp = first.protocol == protocol::TCP;
+        let is_tcp = first.key.protocol == protocol::TCP;
         let is_origin = x.received.is_empty();
         let at_once =
             |side: &[Kept]| side[side.len() - 1].time.saturating_sub(side[0].time) <= SAME_PACKET_NS;
-        let one_id = sent.iter().chain(received).all(|k| k.has_unique_id() && k.ip_id == first.ip_id);
+        let one_id = sent.iter().chain(received).all(|k| k.has_unique_id() && k.key.ip_id == first.key.ip_id);
         if one_id {
             if at_once(sent) && (is_tcp || at_once(received)) {
                 // Two devices on top of each other: the lower one is nearer to the wire. With more, or a packet for many,
                 // they may lie side by side.
                 let stacked = sent.len() == 2 && is_origin && !first.has(bit::GROUP);
-                return Some((sent[usize::from(stacked)].time, arrival.time));
+                return Some((sent[usize::from(stacked)], *arrival));
             }
-            return (is_tcp && is_origin && first.has(bit::FRESH)).then_some((first.time, arrival.time));
+            return (is_tcp && is_origin && first.has(bit::FRESH)).then_some((*first, *arrival));
         }
         let crowded = first.has(bit::CROWDED) || arrival.has(bit::CROWDED);
         let alone = sent.len() == 1 && received.len() == 1 && !crowded;
-        let certain = match first.protocol {
+        let certain = match first.key.protocol {
             protocol::TCP if alone => !first.has(bit::DOUBTFUL),
             protocol::TCP => is_origin && first.has(bit::FRESH),
             protocol::UDP => alone && self.is_under_way(x.clock, arrival),
             // An echo counts itself.
             _ => alone,
         };
-        certain.then_some((first.time, arrival.time))
+        certain.then_some((*first, *arrival))
     }
 
     /// Whether the sender had been traced for some time when a packet arrived.
@@ -171,17 +178,19 @@ impl Verdicts<'_> {
         let (Some(a), Some(b), None) = (open.next(), open.next(), open.next()) else { return };
         let (sent, received) = if a.has(bit::SENT) { (a, b) } else { (b, a) };
         let opposite = sent.has(bit::SENT) && !received.has(bit::SENT) && sent.clock != received.clock;
-        let known = bit::ADDRESSES | bit::PORTS | bit::SIZE;
+        let known = known::ADDRESSES | known::PORTS | known::SIZE;
         // Two numbers of 32 bits tell a segment from all others; a SYN has only one.
-        let is_unlike_others = sent.protocol == protocol::TCP && sent.ack() != 0;
+        let is_unlike_others = sent.key.protocol == protocol::TCP && sent.key.ack() != 0;
         let certain = (sent.has_unique_id() && received.has_unique_id()) || !sent.has(bit::DOUBTFUL);
-        let agree = sent.has(known) && received.has(known) && sent.agrees_but_for_places(received);
+        let agree = sent.key.knows(known)
+            && received.key.knows(known)
+            && sent.key.agrees_but_for_places(&received.key);
         if opposite && is_unlike_others && certain && agree {
             let (from, to) = (sent.clock as usize, received.clock as usize);
             let pair = self.summary.pair(from, to);
             pair.messages += 1;
             pair.translated += 1;
-            (self.emit)(Message { sender: from, sent: sent.time, receiver: to, received: received.time });
+            (self.sink)(&Matched { sent: sent.end(), received: received.end() });
             sent.bits |= bit::ANSWERED;
             received.bits |= bit::ANSWERED;
         }

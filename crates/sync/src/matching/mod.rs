@@ -5,7 +5,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `kept` | a sighting in 48 bytes; when two of them can be the same packet |
+//! | `kept` | a sighting in 64 bytes |
 //! | `flows` | what has left on each connection: whether a departure can be a repetition |
 //! | `alignment` | roughly how the clocks stand to each other |
 //! | `horizon` | when the sightings of a packet are complete |
@@ -32,12 +32,12 @@ use horizon::Horizon;
 use judge::Verdicts;
 use kept::{Kept, Mixed, bit};
 
-use crate::record::Sighting;
+use isochrone_net::{Direction, PacketKey, Sighting, StreamPlace};
 
 /// How long after a packet another copy of it, or its arrival, may be seen. Connections give up on a packet later, but after
 /// such a time repeat it only every minute or so; identifications of datagrams wrap earlier on busy hosts.
 pub(crate) const WINDOW_NS: i64 = 20_000_000_000;
-/// Sightings kept at most, 48 bytes each: 96 MiB. Reached where clocks are not tied to each other, so that nobody can
+/// Sightings kept at most, 64 bytes each: 128 MiB. Reached where clocks are not tied to each other, so that nobody can
 /// tell what may still be answered, and by traffic of a hundred thousand packets a second.
 const MAX_KEPT: usize = 1 << 21;
 /// A key that comes again and again (datagrams of one length, without identification) is not kept longer than so many
@@ -55,6 +55,49 @@ pub struct Message {
     pub receiver: usize,
     /// When it arrived.
     pub received: i64,
+}
+
+/// A message with the records at its ends.
+///
+/// What it proves are the times of [`End::time`]; [`End::raw`] and [`End::place`] lead back to the events. Of a packet that left
+/// several times the departure is one that is surely not later than that of the copy that arrived, not always that copy's own.
+/// The two keys need not be equal: tracers of different families record different parts, segments are cut up on their way, and
+/// translators change addresses and ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Matched {
+    /// Its departure.
+    pub sent: End,
+    /// Its arrival.
+    pub received: End,
+}
+
+/// One end of a message: the record of a packet as it left or arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct End {
+    /// Clock of the host.
+    pub clock: usize,
+    /// The raw time that counts in a proof, ns: of an arrival the latest that the stamp can mean.
+    pub time: i64,
+    /// Raw time of the event, ns: the one that a reader of its stream finds.
+    pub raw: i64,
+    /// The stream that holds the event.
+    pub place: StreamPlace,
+    /// Sent at the one end, received at the other.
+    pub direction: Direction,
+    /// What the packet is known by there.
+    pub key: PacketKey,
+}
+
+/// Where messages go as they are found. Nothing is kept of them unless it is here. What goes wrong there (a full disk, say) is
+/// to be remembered there, and asked for afterwards.
+pub type MessageSink<'s> = &'s mut dyn FnMut(&Matched);
+
+impl Matched {
+    /// What it says of the two clocks.
+    pub fn message(&self) -> Message {
+        let Self { sent, received } = self;
+        Message { sender: sent.clock, sent: sent.time, receiver: received.clock, received: received.time }
+    }
 }
 
 /// What is known of a clock before anything is read.
@@ -171,14 +214,14 @@ impl Matcher {
         &mut self,
         sightings: impl IntoIterator<Item = Sighting>,
         read: &[i64],
-        emit: &mut dyn FnMut(Message),
+        sink: MessageSink<'_>,
     ) {
         self.early.extend(sightings.into_iter().map(|sighting| Kept::new(&sighting)));
         self.take_in(read);
         self.tie();
-        self.give_out(read, false, emit);
+        self.give_out(read, false, sink);
         if self.kept.len() > self.most_kept {
-            self.give_out(read, true, emit);
+            self.give_out(read, true, sink);
         }
         if self.kept.len() > self.most_kept {
             self.give_up();
@@ -195,9 +238,9 @@ impl Matcher {
     }
 
     /// Judges what is left.
-    pub fn finish(mut self, emit: &mut dyn FnMut(Message)) -> Summary {
+    pub fn finish(mut self, sink: MessageSink<'_>) -> Summary {
         let end = vec![i64::MAX; self.summary.unmatched.len()];
-        self.round([], &end, emit);
+        self.round([], &end, sink);
         self.summary
     }
 
@@ -205,9 +248,12 @@ impl Matcher {
     fn take_in(&mut self, read: &[i64]) {
         let mixed = self.mixed;
         let mut ready: Vec<Kept> = self.early.extract_if(.., |k| k.time <= read[k.clock as usize]).collect();
-        ready.sort_unstable_by(|a, b| (a.clock, a.time).cmp(&(b.clock, b.time)).then(a.compare(b, mixed)));
+        ready.sort_unstable_by(|a, b| {
+            let by_time = (a.clock, a.time).cmp(&(b.clock, b.time));
+            by_time.then_with(|| a.compare(b, mixed)).then_with(|| a.compare_places(b))
+        });
         // One sighting in two overlapping traces of a host is one.
-        ready.dedup();
+        ready.dedup_by(|later, first| later.is_again(first));
         for kept in &mut ready {
             self.mixed.note(kept);
             if kept.has(bit::SENT) {
@@ -231,11 +277,11 @@ impl Matcher {
             let (sent, received) = if a.has(bit::SENT) { (a, b) } else { (b, a) };
             let (from, to) = (sent.clock as usize, received.clock as usize);
             let apart = self.alignment.island(from) != self.alignment.island(to);
-            if apart && sent.has(bit::SENT) && !received.has(bit::SENT) && sent.agrees(received) {
+            if apart && sent.has(bit::SENT) && !received.has(bit::SENT) && sent.key.agrees(&received.key) {
                 self.alignment.learn((from, sent.time), (to, received.time));
             }
         };
-        for same in self.kept.chunk_by(|a, b| a.key(mixed) == b.key(mixed)) {
+        for same in self.kept.chunk_by(|a, b| a.loosest(mixed) == b.loosest(mixed)) {
             match same {
                 [_] => {}
                 [a, b] => pair(a, b),
@@ -253,14 +299,14 @@ impl Matcher {
     }
 
     /// Judges all that nothing can be added to, or where there is too much of it the older half, and forgets it.
-    fn give_out(&mut self, read: &[i64], crowded: bool, emit: &mut dyn FnMut(Message)) {
+    fn give_out(&mut self, read: &[i64], crowded: bool, sink: MessageSink<'_>) {
         let mut horizon = Horizon::new(&self.alignment, read, self.kept.len() < self.most_kept / PATIENCE);
         if crowded {
             horizon = horizon.crowded(&self.alignment, &self.kept);
         }
         let (mixed, waiting) = (self.mixed, &mut self.waiting);
-        let mut verdicts = Verdicts { emit, summary: &mut self.summary, alignment: &mut self.alignment };
-        for same in self.kept.chunk_by_mut(|a, b| a.key(mixed) == b.key(mixed)) {
+        let mut verdicts = Verdicts { sink, summary: &mut self.summary, alignment: &mut self.alignment };
+        for same in self.kept.chunk_by_mut(|a, b| a.loosest(mixed) == b.loosest(mixed)) {
             judge_key(same, &horizon, &mut verdicts, mixed);
         }
         self.kept.retain(|kept| {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 
 use super::{Matcher, Message, Summary, Traced};
-use crate::record::{Datagram, Direction, Echo, Packet, Segment, Sighting, Transport, flags};
+use isochrone_net::{Datagram, Direction, Echo, Packet, Segment, Sighting, StreamPlace, Transport, flags};
 
 /// A second.
 pub(super) const S: i64 = 1_000_000_000;
@@ -44,7 +44,8 @@ fn echo(clock: usize, way: char, time: i64, sequence: u16) -> Seen {
 fn seen(clock: usize, way: char, time: i64, transport: Transport) -> Seen {
     let direction = if way == '>' { Direction::Sent } else { Direction::Received };
     let addresses = Some((IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])));
-    Seen(Sighting { clock, time, direction, packet: Packet { addresses, transport, ip_id: None } })
+    let packet = Packet { addresses, transport, ip_id: None };
+    Seen(Sighting { clock, time, raw: time, place: StreamPlace::of_trace(clock, 0), direction, packet })
 }
 
 impl Seen {
@@ -129,13 +130,13 @@ pub(super) fn matched(clocks: &[Traced], sightings: &[Sighting], round: i64) -> 
     let mut until = 0;
     while from < last {
         let due = sightings.iter().filter(|s| (from..until).contains(&s.time)).cloned();
-        matcher.round(due, &vec![until - 1; clocks.len()], &mut |message| messages.push(message));
+        matcher.round(due, &vec![until - 1; clocks.len()], &mut |found| messages.push(found.message()));
         from = until;
         until = until.saturating_add(round);
     }
     let rest = sightings.iter().filter(|s| s.time >= from).cloned();
-    matcher.round(rest, &vec![until; clocks.len()], &mut |message| messages.push(message));
-    let summary = matcher.finish(&mut |message| messages.push(message));
+    matcher.round(rest, &vec![until; clocks.len()], &mut |found| messages.push(found.message()));
+    let summary = matcher.finish(&mut |found| messages.push(found.message()));
     messages.sort_unstable();
     assert_eq!(summary.messages(), messages.len() as u64);
     (messages, summary)

@@ -7,7 +7,7 @@ use isochrone_clock::{STEERED_PPM, Span, Steering};
 use super::decide::{Origin, decide, declared_changes};
 use super::evidence::StreamEvidence;
 use super::verdict::Verdict;
-use crate::synchronize::{SyncError, find_host};
+use crate::error::{SyncError, find_host};
 use isochrone_hosts::clocks::HostClock;
 
 /// The greatest rate that can be named, ppm: that of a slew by `chronyd` at its start, and some more.

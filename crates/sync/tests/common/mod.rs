@@ -8,9 +8,12 @@ use std::process::{Command, Stdio};
 
 use isochrone_ctf::Trace;
 use isochrone_hosts::clocks;
+use isochrone_net::Sighting;
+use isochrone_sync::apply::Clocks;
+use isochrone_sync::artefact::Artefact;
 use isochrone_sync::matching::{Message, Summary};
-use isochrone_sync::record::Sighting;
 use isochrone_sync::{Inputs, Source, extract, match_sources};
+use isochrone_testkit::Cluster;
 
 /// Where this part of the public data lies. Tests that need it are ignored where it is absent, as `build.rs` finds.
 pub fn shared(part: &str) -> PathBuf {
@@ -59,7 +62,7 @@ pub fn messages(sightings: &[Sighting], unix_offsets: &[i64]) -> (Vec<Message>, 
         listed.iter_mut().map(|source| source as &mut dyn Source).collect();
     let mut messages = Vec::new();
     let summary =
-        match_sources(&mut sources, unix_offsets, Vec::new(), &mut |message| messages.push(message));
+        match_sources(&mut sources, unix_offsets, Vec::new(), &mut |found| messages.push(found.message()));
     messages.sort_unstable();
     (messages, summary)
 }
@@ -97,4 +100,35 @@ pub fn plain(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     zstd::Decoder::new(std::fs::File::open(path).unwrap()).unwrap().read_to_end(&mut bytes).unwrap();
     bytes
+}
+
+/// The bounds between every two hosts hold the truth, either way, and so do the rows of their link, and the instants between.
+pub fn check_pairs(cluster: &Cluster, artefact: &Artefact) {
+    let number = |name: &str| cluster.hosts.iter().position(|host| host.name == name).unwrap();
+    let clocks = Clocks::new(artefact).unwrap();
+    for from in clocks.iter() {
+        for to in clocks.iter().filter(|to| to.number != from.number && to.entry.island == from.entry.island)
+        {
+            let (a, b) = (from.entry.host.as_str(), to.entry.host.as_str());
+            let truth = cluster.truth(number(a), number(b)).unwrap();
+            let rows = from.interval.rows();
+            let (begin, end) = (rows[0].raw, rows[rows.len() - 1].raw);
+            let links = artefact.links.iter().filter(|link| (link.a.as_str(), link.b.as_str()) == (a, b));
+            let of_link = links.flat_map(|link| &link.interval).map(|row| row.0).filter(|raw| *raw <= end);
+            let mut known = 0;
+            for raw in (0..=50).map(|step| begin + (end - begin) / 50 * step).chain(of_link) {
+                let related = clocks.related(from, to, raw).unwrap();
+                let (lo, hi) = related.bounds;
+                let (lo, hi) = (lo.unwrap_or(i64::MIN / 2), hi.unwrap_or(i64::MAX / 2));
+                let true_raw = truth(raw);
+                // The simulated clocks are rounded down to whole ns, twice on the way.
+                assert!(
+                    lo - 2 <= true_raw && true_raw <= hi + 2,
+                    "{a} to {b} at {raw}: {true_raw} {related:?}"
+                );
+                known += usize::from(hi - lo < 1_000_000_000);
+            }
+            assert!(known > 25, "{a} to {b}: bounds are known at {known} instants");
+        }
+    }
 }

@@ -71,3 +71,53 @@ pub fn moments(solution: &Solution, clocks: &[&SimClock], seconds: u64, instants
     }
     found
 }
+
+/// What was found of the bounds of links.
+#[derive(Debug, Default)]
+pub struct OfLinks {
+    /// Instants at which bounds were held against the truth.
+    pub instants: usize,
+    /// Those at which the truth is outside.
+    pub outside: Vec<String>,
+    /// Sum of the logarithms of half widths, ns.
+    pub half_widths: f64,
+}
+
+/// Holds the bounds of every link against the truth, at all rows and at some instants between each two.
+pub fn of_links(solution: &Solution, clocks: &[&SimClock]) -> OfLinks {
+    /// Instants between two rows.
+    const BETWEEN: i64 = 3;
+    let mut found = OfLinks::default();
+    for link in &solution.links {
+        let Some(interval) = &link.interval else { continue };
+        let (a, b) = (clocks[link.a], clocks[link.b]);
+        let rows = interval.rows();
+        let inner = rows.windows(2).flat_map(|pair| {
+            let gap = pair[1].raw - pair[0].raw;
+            (1..=BETWEEN).map(move |part| pair[0].raw + gap / (BETWEEN + 1) * part)
+        });
+        for raw in rows.iter().map(|row| row.raw).chain(inner) {
+            let at = a.true_ns(raw);
+            // A host that stands still stamps nothing.
+            if a.awake(at) != at || b.awake(at) != at {
+                continue;
+            }
+            let truth = b.raw(at);
+            // Both are rounded down, and a nanosecond of a slow clock is several of a fast one.
+            let rounding =
+                2 + (b.raw(at + 1000) - b.raw(at - 1000)) / (a.raw(at + 1000) - a.raw(at - 1000)).max(1);
+            let Some((lo, hi, _)) = interval.at(raw) else {
+                found.outside.push(format!("link {}-{} at {raw}: nothing is known", link.a, link.b));
+                continue;
+            };
+            found.instants += 1;
+            found.half_widths += (((hi - lo) / 2).max(1) as f64).ln();
+            let beyond = (lo - truth).max(truth - hi);
+            if beyond > rounding {
+                let (a, b, width) = (link.a, link.b, hi - lo);
+                found.outside.push(format!("link {a}-{b} at {raw}: {beyond} ns of {width}"));
+            }
+        }
+    }
+    found
+}

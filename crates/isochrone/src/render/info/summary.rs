@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use isochrone_ctf::schema::{ClockClass, EnvironmentValue};
 use isochrone_ctf::{Loss, Lost, Trace};
 use isochrone_hosts::clocks;
-use isochrone_sync::record::Direction;
+use isochrone_net::Direction;
 use isochrone_sync::traffic::packet_events;
 use isochrone_sync::{InputTrace, StreamFacts, Tally, TraceFacts};
 use serde::{Serialize, Serializer};

@@ -6,11 +6,23 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::record::Packet;
+use crate::packet::Packet;
+use crate::sighting::StreamPlace;
 
 /// A buffer is forgotten after so many later receptions: those that wait between device and transport at one time are far
 /// fewer, and packets whose headers no event tells would else wait for ever.
 const CAPACITY: usize = 65_536;
+
+/// When an event was recorded, and where it is found again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// The latest raw time that its stamp can mean, ns.
+    pub time: i64,
+    /// Its raw time, ns.
+    pub raw: i64,
+    /// Its stream.
+    pub place: StreamPlace,
+}
 
 /// What one event tells of such a reception.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +45,7 @@ pub enum Half {
 #[derive(Debug)]
 pub struct Receptions {
     /// By the address of the buffer: when it came, and the how many-th it was.
-    waiting: HashMap<u64, (i64, u64)>,
+    waiting: HashMap<u64, (Stamp, u64)>,
     /// The latest receptions: number and buffer.
     latest: VecDeque<(u64, u64)>,
     count: u64,
@@ -53,21 +65,21 @@ impl Receptions {
 
     /// A packet has come in a buffer. If one is waiting in that buffer, it was never completed, and is forgotten: the kernel
     /// uses its buffers again. `O(1)`.
-    pub fn received(&mut self, skb: u64, time: i64) {
+    pub fn received(&mut self, skb: u64, stamp: Stamp) {
         if self.latest.len() >= self.capacity
             && let Some((number, oldest)) = self.latest.pop_front()
             && self.waiting.get(&oldest).is_some_and(|&(_, known)| known == number)
         {
             self.waiting.remove(&oldest);
         }
-        self.waiting.insert(skb, (time, self.count));
+        self.waiting.insert(skb, (stamp, self.count));
         self.latest.push_back((self.count, skb));
         self.count += 1;
     }
 
     /// The headers of the packet in a buffer are known: when it came. `None` where nothing waits in the buffer. `O(1)`.
-    pub fn completed(&mut self, skb: u64) -> Option<i64> {
-        self.waiting.remove(&skb).map(|(time, _)| time)
+    pub fn completed(&mut self, skb: u64) -> Option<Stamp> {
+        self.waiting.remove(&skb).map(|(stamp, _)| stamp)
     }
 }
 
@@ -75,29 +87,29 @@ impl Receptions {
 #[derive(Debug, Default)]
 pub struct Joiner {
     receptions: Receptions,
-    /// What was told of later times than have been joined, with its raw time in ns.
-    waiting: Vec<(i64, Half)>,
+    /// What was recorded at later times than have been joined.
+    waiting: Vec<(Stamp, Half)>,
     lost: u64,
 }
 
 impl Joiner {
     /// Adds what a stream tells, in its order. Streams are added in the same order for every stretch of time.
-    pub fn add(&mut self, halves: impl IntoIterator<Item = (i64, Half)>) {
+    pub fn add(&mut self, halves: impl IntoIterator<Item = (Stamp, Half)>) {
         self.waiting.extend(halves);
     }
 
-    /// Joins what happened before a raw time, up to which all streams have been added: raw time of reception and packet, in
+    /// Joins what happened before a raw time, up to which all streams have been added: stamp of reception and packet, in
     /// the order of completion. `O(n log n)` in what waits.
-    pub fn before(&mut self, time: i64) -> Vec<(i64, Packet)> {
+    pub fn before(&mut self, time: i64) -> Vec<(Stamp, Packet)> {
         // Stable: what one CPU recorded at one time stays in its order.
-        self.waiting.sort_by_key(|&(time, _)| time);
-        let ready = self.waiting.partition_point(|&(at, _)| at < time);
+        self.waiting.sort_by_key(|(stamp, _)| stamp.time);
+        let ready = self.waiting.partition_point(|(stamp, _)| stamp.time < time);
         let mut received = Vec::new();
-        for (time, half) in self.waiting.drain(..ready) {
+        for (stamp, half) in self.waiting.drain(..ready) {
             match half {
-                Half::Pending { skb } => self.receptions.received(skb, time),
+                Half::Pending { skb } => self.receptions.received(skb, stamp),
                 Half::Completes { skb, packet } => match (self.receptions.completed(skb), packet) {
-                    (Some(time), Some(packet)) => received.push((time, packet)),
+                    (Some(stamp), Some(packet)) => received.push((stamp, packet)),
                     (None, Some(_)) => self.lost += 1,
                     (_, None) => {}
                 },
@@ -115,20 +127,24 @@ impl Joiner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Segment, Transport};
+    use crate::packet::{Segment, Transport};
 
     fn packet(seq: u32) -> Packet {
         let segment = Segment { ports: None, seq, ack: 0, flags: 0, known_flags: 0, payload: None };
         Packet { addresses: None, transport: Transport::Tcp(segment), ip_id: None }
     }
 
+    fn stamp(time: i64) -> Stamp {
+        Stamp { time, raw: time - 1, place: StreamPlace::of_trace(0, time as usize) }
+    }
+
     /// Halves as `(time, buffer, sequence number)`: none for a packet that comes, 0 for one that is not matched.
     fn check(halves: &[(i64, u64, Option<u32>)], received: &[(i64, u32)], lost: u64) {
         let half = |&(time, skb, seq): &(i64, u64, Option<u32>)| match seq {
-            None => (time, Half::Pending { skb }),
-            Some(seq) => (time, Half::Completes { skb, packet: (seq > 0).then(|| packet(seq)) }),
+            None => (stamp(time), Half::Pending { skb }),
+            Some(seq) => (stamp(time), Half::Completes { skb, packet: (seq > 0).then(|| packet(seq)) }),
         };
-        let expect: Vec<_> = received.iter().map(|&(time, seq)| (time, packet(seq))).collect();
+        let expect: Vec<_> = received.iter().map(|&(time, seq)| (stamp(time), packet(seq))).collect();
         let mut at_once = Joiner::default();
         at_once.add(halves.iter().map(half));
         assert_eq!((at_once.before(i64::MAX), at_once.lost()), (expect.clone(), lost));
@@ -168,9 +184,10 @@ mod tests {
     fn the_oldest_is_forgotten() {
         let mut receptions = Receptions::with_capacity(3);
         for skb in [1, 2, 1, 3, 4] {
-            receptions.received(skb, skb as i64 * 10);
+            receptions.received(skb, stamp(skb as i64 * 10));
         }
         assert_eq!(receptions.waiting.len(), 3);
-        assert_eq!([1, 2, 3, 4].map(|skb| receptions.completed(skb)), [Some(10), None, Some(30), Some(40)]);
+        let completed = [1, 2, 3, 4].map(|skb| receptions.completed(skb).map(|stamp| stamp.time));
+        assert_eq!(completed, [Some(10), None, Some(30), Some(40)]);
     }
 }

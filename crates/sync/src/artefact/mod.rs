@@ -1,23 +1,30 @@
-//! The synchronization artefact, `sync.json` version 1: written and read here and nowhere else.
+//! The synchronization artefact, `sync.json` version 2: its values here, its text in `file`; written and read there and nowhere
+//! else.
 //!
 //! All times are integers in ns. *Raw* is a clock's own value without any offset; Unix time on the common clock is the
 //! reference's raw time plus the reference's `clock_offset_ns`. `docs/sync-json.md` describes every field for other tools.
 
-use isochrone_clock::{Correction, Interval, IntervalRow, Rate};
+mod file;
+
+use isochrone_clock::Rate;
 use serde::{Deserialize, Serialize};
 
-use crate::input::Refused;
+use crate::refused::{Refused, RefusedKind};
+pub use file::{ArtefactError, Formula};
 
-/// The version written, and the only one read.
-pub const VERSION: u32 = 1;
+/// The version written.
+pub const VERSION: u32 = 2;
+/// The oldest version read. Version 1 has no [`LinkEntry::interval`].
+pub const OLDEST_VERSION: u32 = 1;
 
-/// The method of a link between hosts that are trusted to share a clock.
-pub const TRUSTED: &str = "trusted";
+/// A row of an interval: raw ns of a clock, and for that instant the lowest, the highest time of another one and the likely
+/// error of the estimate, ns.
+pub type Row = (i64, i64, i64, i64);
 
 /// A whole `sync.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Artefact {
-    /// [`VERSION`].
+    /// [`VERSION`], or that of the file that was read.
     pub version: u32,
     /// Reference host of the largest island, or of the island of the reference that was asked for.
     pub reference: String,
@@ -59,8 +66,8 @@ pub struct IslandEntry {
     pub hosts: Vec<String>,
 }
 
-/// One clock.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// One clock. In the file, its rates are decimals and there is a [`Formula`] after them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ClockEntry {
     /// Clock uuid, else host name.
     pub id: String,
@@ -76,14 +83,14 @@ pub struct ClockEntry {
     pub traces: Vec<TraceEntry>,
     /// `[raw, reference raw]`; linear between.
     pub knots: Vec<(i64, i64)>,
-    /// Rate before the first knot, as a decimal.
-    pub rate_before: String,
-    /// Rate behind the last knot, as a decimal.
-    pub rate_after: String,
-    /// The correction as one line (of its first segment), for people.
-    pub formula: Formula,
-    /// `[raw, lo, hi, e95]`; linear between.
-    pub interval: Vec<(i64, i64, i64, i64)>,
+    /// Rate before the first knot.
+    #[serde(deserialize_with = "file::rate")]
+    pub rate_before: Rate,
+    /// Rate after the last knot.
+    #[serde(deserialize_with = "file::rate")]
+    pub rate_after: Rate,
+    /// Bounds of the reference's raw time; linear between.
+    pub interval: Vec<Row>,
     /// Where the clock was set or slewed.
     pub breaks: Vec<BreakEntry>,
     /// What is assumed of the clock, and why: by time, over its span. Empty in files of versions that assumed the same of all.
@@ -120,15 +127,6 @@ pub struct TraceEntry {
     pub offset_ns: i64,
 }
 
-/// reference raw = slope · raw + offset.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Formula {
-    /// A decimal.
-    pub slope: String,
-    /// A decimal, ns.
-    pub offset_ns: String,
-}
-
 /// A clock that was set or slewed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BreakEntry {
@@ -137,12 +135,32 @@ pub struct BreakEntry {
     /// Not before and not after these times of the clock.
     #[serde(default)]
     pub raw_range_ns: (i64, i64),
-    /// `slew` or `step`.
-    pub kind: String,
+    /// What happened to it.
+    pub kind: BreakKind,
     /// Change of rate.
     pub size_ppm: f64,
     /// Size of a step.
     pub size_ns: i64,
+}
+
+/// What happened to a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BreakKind {
+    /// Its rate changed.
+    Slew,
+    /// It was set or stopped.
+    Step,
+}
+
+/// How the estimate of a link was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// By its messages: see `docs/SYNC.md`.
+    Default,
+    /// There is nothing to choose: the two hosts are trusted to share a clock.
+    Trusted,
 }
 
 /// A pair of clocks.
@@ -154,8 +172,8 @@ pub struct LinkEntry {
     pub b: String,
     /// What the link is worth.
     pub quality: Quality,
-    /// How the point inside the corridor was chosen; [`TRUSTED`] where there is nothing to choose.
-    pub method: String,
+    /// How the point inside the corridor was chosen.
+    pub method: Method,
     /// Counts.
     pub messages: MessageCounts,
     /// Messages received before they were sent, by the corrections.
@@ -170,6 +188,10 @@ pub struct LinkEntry {
     /// messages show that it does.
     #[serde(default)]
     pub wander_ppm: f64,
+    /// Bounds of b's raw time by a's, from the messages of this link alone; linear between, outside of the rows nothing is
+    /// known. Empty where the messages do not bound it from both sides, and in files of version 1.
+    #[serde(default)]
+    pub interval: Vec<Row>,
 }
 
 /// What a link is worth.
@@ -226,8 +248,8 @@ pub struct SuspectEntry {
 /// Something that was not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedEntry {
-    /// `link`, `trace`, `host` or `list`.
-    pub what: String,
+    /// What it is.
+    pub what: RefusedKind,
     /// Its name.
     pub name: String,
     /// The reason.
@@ -236,136 +258,6 @@ pub struct RefusedEntry {
 
 impl From<&Refused> for RefusedEntry {
     fn from(refused: &Refused) -> Self {
-        Self { what: refused.what.to_owned(), name: refused.name.clone(), why: refused.why.clone() }
-    }
-}
-
-/// Why a `sync.json` cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ArtefactError {
-    /// Not JSON, or not of this shape.
-    #[error("not a sync.json")]
-    Syntax(#[from] serde_json::Error),
-    /// Written by another version.
-    #[error("version {0} is not known; version {VERSION} is")]
-    Version(u32),
-    /// A clock whose numbers make no correction.
-    #[error("the clock of {host}: {why}")]
-    Clock {
-        /// Its host.
-        host: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// An island without its reference, or without the clocks that claim to be in it.
-    #[error("island {0} does not hold its own clocks and their reference")]
-    Island(usize),
-    /// Two clocks of one name.
-    #[error("two clocks are called {0}")]
-    Twice(String),
-}
-
-impl Artefact {
-    /// Reads an artefact. What comes back is not validated beyond its shape: [`crate::apply::Clocks::new`] does that.
-    ///
-    /// # Errors
-    /// The text is no JSON of this shape, or of another version.
-    pub fn from_json(text: &str) -> Result<Self, ArtefactError> {
-        #[derive(Deserialize)]
-        struct Versioned {
-            version: u32,
-        }
-        let Versioned { version } = serde_json::from_str(text)?;
-        if version != VERSION {
-            return Err(ArtefactError::Version(version));
-        }
-        Ok(serde_json::from_str(text)?)
-    }
-
-    /// Writes it: one line for each clock, link and row of numbers, so that people can read it too.
-    ///
-    /// # Errors
-    /// None in practice: all keys are strings.
-    pub fn to_json(&self) -> Result<String, ArtefactError> {
-        fn lines<T: Serialize>(items: &[T]) -> Result<String, serde_json::Error> {
-            let items: Result<Vec<String>, _> = items.iter().map(serde_json::to_string).collect();
-            let items = items?;
-            Ok(if items.is_empty() {
-                "[]".to_owned()
-            } else {
-                format!("[\n    {}\n  ]", items.join(",\n    "))
-            })
-        }
-        Ok(format!(
-            "{{\n  \"version\": {},\n  \"reference\": {},\n  \"model\": {},\n  \"islands\": {},\n  \"clocks\": {},\n  \
-             \"links\": {},\n  \"suspects\": {},\n  \"refused\": {},\n  \"contradictions\": {}\n}}\n",
-            self.version,
-            serde_json::to_string(&self.reference)?,
-            serde_json::to_string(&self.model)?,
-            lines(&self.islands)?,
-            lines(&self.clocks)?,
-            lines(&self.links)?,
-            lines(&self.suspects)?,
-            lines(&self.refused)?,
-            lines(&self.contradictions)?,
-        ))
-    }
-}
-
-impl ClockEntry {
-    /// The correction that the entry states.
-    pub(crate) fn correction(&self) -> Result<Correction, ArtefactError> {
-        let rate = |text: &str| text.parse::<Rate>().map_err(|error| self.error(&error));
-        let (before, after) = (rate(&self.rate_before)?, rate(&self.rate_after)?);
-        Correction::new(self.knots.clone(), before, after).map_err(|error| self.error(&error))
-    }
-
-    /// The interval that the entry states.
-    pub(crate) fn uncertainty(&self) -> Result<Interval, ArtefactError> {
-        let rows = self.interval.iter().map(|&(raw, lo, hi, e95)| IntervalRow { raw, lo, hi, e95 });
-        Interval::new(rows.collect()).map_err(|error| self.error(&error))
-    }
-
-    pub(crate) fn error(&self, why: &dyn std::fmt::Display) -> ArtefactError {
-        ArtefactError::Clock { host: self.host.clone(), why: why.to_string() }
-    }
-}
-
-impl Formula {
-    /// The line through the first knot with a correction's first rate.
-    pub fn of(correction: &Correction) -> Self {
-        /// Units of a rate's numerator in 1.
-        const SCALE: i128 = 1_000_000_000_000_000;
-        let (raw, reference) = correction.knots().first().copied().unwrap_or_default();
-        let slope = correction.rate_before();
-        // |raw| < 2⁶¹ and rates below 1000: far inside 128 bits.
-        let offset = i128::from(reference) * SCALE - i128::from(raw).saturating_mul(slope.units());
-        let sign = if offset < 0 { "-" } else { "" };
-        let (whole, part) =
-            (offset.unsigned_abs() / SCALE.unsigned_abs(), offset.unsigned_abs() % SCALE.unsigned_abs());
-        Self { slope: slope.to_string(), offset_ns: format!("{sign}{whole}.{part:015}") }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn formulas_are_exact() {
-        let check = |knots: &[(i64, i64)], slope: &str, offset: &str| {
-            let formula = Formula::of(&Correction::through(knots.to_vec()).unwrap());
-            assert_eq!((formula.slope.as_str(), formula.offset_ns.as_str()), (slope, offset));
-        };
-        check(&[(0, 5), (1000, 1005)], "1.000000000000000", "5.000000000000000");
-        check(&[(1000, 10), (3000, 4010)], "2.000000000000000", "-1990.000000000000000");
-        check(&[(0, 0), (3, 1)], "0.333333333333333", "0.000000000000000");
-    }
-
-    #[test]
-    fn other_versions_are_named() {
-        let error = Artefact::from_json("{\"version\": 2, \"future\": true}").unwrap_err();
-        assert_eq!(error.to_string(), "version 2 is not known; version 1 is");
-        assert!(Artefact::from_json("[]").is_err());
+        Self { what: refused.what, name: refused.name.clone(), why: refused.why.clone() }
     }
 }

@@ -6,9 +6,9 @@ use isochrone_ctf::plan::Name;
 use isochrone_ctf::schema::{IntegerClass, Scope};
 use isochrone_ctf::{Event, Text, Visitor};
 
-use super::Seen;
 use super::shapes::{Header, MAX_DEPTH, Number, Part, Shapes};
-use crate::record::{Datagram, Echo, Packet, Segment, Transport, flags};
+use crate::packet::{Datagram, Echo, Packet, Segment, Transport, flags};
+use crate::seen::Seen;
 
 /// Packets on this device never leave the host.
 const LOOPBACK: &[u8] = b"lo";
@@ -202,7 +202,7 @@ impl Found {
         if self.network.is_none() && self.transport.is_none() && self.source.bits == 0 {
             return Seen::NoHeader;
         }
-        // Behind an offset lies no transport header, only what looks like one.
+        // After an offset there is no transport header, only what looks like one.
         if self.numbers.get(Number::Fragment).is_some_and(|word| word & FRAGMENT_OFFSET != 0) {
             return Seen::OtherProtocol;
         }
@@ -229,7 +229,7 @@ impl Found {
         })
     }
 
-    /// Bytes behind the TCP header. Packets of more than 64 KiB say a length of zero: theirs is not known.
+    /// Bytes after the TCP header. Packets of more than 64 KiB say a length of zero: theirs is not known.
     fn payload(&self) -> Option<u32> {
         let (length, ip_words) = match self.numbers.get(Number::PayloadLength) {
             Some(length) => (length, 0),

@@ -4,8 +4,9 @@
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 use isochrone_ctf::{Event, FieldRef};
 
-use super::{Extractor, Seen};
-use crate::record::{Direction, Packet, Segment, Transport, flags as bits};
+use super::Extractor;
+use crate::packet::{Direction, Packet, Segment, Transport, flags as bits};
+use crate::seen::Seen;
 
 /// A segment leaves the host's network stack.
 pub(super) const OUT: &str = "inet_sock_local_out";

@@ -9,8 +9,9 @@ use isochrone_ctf::Event;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
 use super::shapes::{Number, Part, Shapes};
-use super::{Extractor, Seen, headers};
-use crate::record::Direction;
+use super::{Extractor, headers};
+use crate::packet::Direction;
+use crate::seen::Seen;
 
 /// A packet is handed to a device for sending.
 pub(super) const QUEUE: &str = "net_dev_queue";

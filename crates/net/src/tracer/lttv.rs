@@ -10,9 +10,10 @@ use isochrone_ctf::plan::{EventPlan, NodeKind, StreamPlan};
 use isochrone_ctf::schema::ByteOrder;
 use isochrone_ctf::{Event, FieldRef};
 
+use super::Extractor;
 use super::pending::Half;
-use super::{Extractor, Seen};
-use crate::record::{Datagram, Direction, Packet, Segment, Transport, flags, protocol};
+use crate::packet::{Datagram, Direction, Packet, Segment, Transport, flags, protocol};
+use crate::seen::Seen;
 
 /// A packet is handed to a device for sending.
 const TRANSMIT: &str = "dev_xmit_extended";
@@ -137,8 +138,8 @@ struct TcpFields {
 }
 
 impl TcpFields {
-    /// Bytes behind the IPv4 header.
-    fn behind_network(&self, event: &Event<'_>) -> Option<u64> {
+    /// Bytes after the IPv4 header.
+    fn after_network(&self, event: &Event<'_>) -> Option<u64> {
         let ihl = event.unsigned(&self.ihl)?;
         event.unsigned(&self.total_length)?.checked_sub(ihl.saturating_mul(4))
     }
@@ -149,7 +150,7 @@ impl TcpFields {
             set |= if event.unsigned(field)? == 0 { 0 } else { *bit };
         }
         let header = event.unsigned(&self.data_offset)?.saturating_mul(4);
-        let payload = self.behind_network(event).and_then(|bytes| bytes.checked_sub(header));
+        let payload = self.after_network(event).and_then(|bytes| bytes.checked_sub(header));
         Some(Segment {
             ports: Some((event.unsigned(&self.source)? as u16, event.unsigned(&self.destination)? as u16)),
             seq: event.unsigned(&self.seq)? as u32,
@@ -178,7 +179,7 @@ impl Transmission {
         let transport = match event.unsigned(&self.transport)? as u8 {
             protocol::TCP => Transport::Tcp(self.tcp.segment(event)?),
             protocol::UDP => {
-                let length = self.tcp.behind_network(event).and_then(|bytes| u16::try_from(bytes).ok());
+                let length = self.tcp.after_network(event).and_then(|bytes| u16::try_from(bytes).ok());
                 Transport::Udp(Datagram { ports: None, length, data: None })
             }
             _ => return None,
@@ -279,7 +280,7 @@ impl Extractor for UdpReception {
     }
 }
 
-/// The first bytes of the payload: the field is memory read as a number of the host. What lies behind a payload shorter
+/// The first bytes of the payload: the field is memory read as a number of the host. What follows a payload shorter
 /// than eight bytes is not a part of it. The probe writes zero where the payload is not in the buffer: then it is unknown.
 fn first_bytes(word: u64, order: ByteOrder, length: u16) -> Option<u64> {
     let bytes = match order {

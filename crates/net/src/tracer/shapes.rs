@@ -41,7 +41,7 @@ pub(super) enum Number {
     Ihl,
     /// Bytes of an IPv4 packet.
     TotalLength,
-    /// Bytes behind the IPv6 header.
+    /// Bytes after the IPv6 header.
     PayloadLength,
     /// Identification of IPv4.
     Id,
@@ -58,7 +58,7 @@ pub(super) enum Number {
     DatagramLength,
     /// Type of an ICMP message.
     Kind,
-    /// The word behind type, code and sum of an ICMP message.
+    /// The word after type, code and sum of an ICMP message.
     Rest,
 }
 

@@ -1,4 +1,4 @@
-//! Tracer families: which events tell of packets, and how. One file a family.
+//! Tracer families: which events record packets, and how. One file a family.
 
 mod headers;
 mod lttng_addons;
@@ -11,33 +11,19 @@ mod shapes;
 use isochrone_ctf::Event;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
-use crate::record::{Direction, Packet};
-use pending::Half;
-
-/// What an event tells of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
-    /// A packet that can be told from all others.
-    Packet(Packet),
-    /// A part of what two events tell of an arrival: [`pending::Joiner`] makes packets of them.
-    Half(Half),
-    /// A packet of a protocol that is not matched, a broadcast, or a later fragment of a packet.
-    OtherProtocol,
-    /// A packet without its headers.
-    NoHeader,
-    /// A packet that never leaves the host.
-    Loopback,
-}
+use crate::packet::Direction;
+use crate::seen::Seen;
 
 /// Reads packets out of the events of one class.
 pub trait Extractor: Send + Sync {
-    /// What an event tells of.
+    /// What an event of the class records. Linear in its fields.
     fn seen(&self, event: &Event<'_>) -> Seen;
     /// Which way the packets of this event class pass.
     fn direction(&self) -> Direction;
 }
 
-/// The extractor for an event class, if it is one that tells of packets and holds their headers.
+/// The extractor for an event class, if it is one that records packets with their headers. Linear in the fields of the class:
+/// made once a class, not once an event.
 pub fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dyn Extractor>> {
     let families =
         [lttng_net::extractor, lttng_experimental::extractor, lttng_addons::extractor, lttv::extractor];

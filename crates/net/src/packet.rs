@@ -1,9 +1,11 @@
 //! A packet as one host (or a switch) saw it, normalized so that records of different tracers can be compared.
 //!
-//! [`crate::tracer`] and captures make these; [`crate::matching`] compares them. What a tracer does not record is `None`,
-//! and is left out of the comparison.
+//! [`crate::tracer`] and [`crate::captured`] make these; by its [`crate::PacketKey`] one is compared with others. What a tracer
+//! does not record is `None`, and is left out of the comparison.
 
 use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
 
 /// Protocol numbers of the internet protocol.
 pub mod protocol {
@@ -34,7 +36,7 @@ pub mod flags {
 }
 
 /// What identifies a packet on its way.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Packet {
     /// Source and destination.
     pub addresses: Option<(IpAddr, IpAddr)>,
@@ -44,8 +46,20 @@ pub struct Packet {
     pub ip_id: Option<u16>,
 }
 
-/// The part of a packet behind its network header.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+impl Packet {
+    /// Whether it may be for more than one host: a multicast, or what may be a broadcast. `O(1)`.
+    pub fn is_for_many(&self) -> bool {
+        match self.addresses {
+            // Which addresses of a network mean all its hosts is not in the packet: those that may are taken for it.
+            Some((_, IpAddr::V4(address))) => address.is_multicast() || address.octets()[3] == 255,
+            Some((_, IpAddr::V6(address))) => address.is_multicast(),
+            None => false,
+        }
+    }
+}
+
+/// The part of a packet after its network header.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Transport {
     /// A TCP segment.
     Tcp(Segment),
@@ -56,7 +70,7 @@ pub enum Transport {
 }
 
 /// A TCP segment.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Segment {
     /// Source and destination port.
     pub ports: Option<(u16, u16)>,
@@ -68,23 +82,23 @@ pub struct Segment {
     pub flags: u8,
     /// The flags that the tracer records.
     pub known_flags: u8,
-    /// Bytes behind the TCP header: up to 64 KiB where segmentation is left to the device.
+    /// Bytes after the TCP header: up to 64 KiB where segmentation is left to the device.
     pub payload: Option<u32>,
 }
 
 /// A UDP datagram.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Datagram {
     /// Source and destination port.
     pub ports: Option<(u16, u16)>,
     /// Length of header and payload, bytes.
     pub length: Option<u16>,
-    /// The first eight bytes of the payload as a big-endian number, zeros behind a shorter one.
+    /// The first eight bytes of the payload as a big-endian number, zeros after a shorter one.
     pub data: Option<u64>,
 }
 
 /// An ICMP echo request or reply.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Echo {
     /// Whether it is a reply.
     pub reply: bool,
@@ -95,23 +109,10 @@ pub struct Echo {
 }
 
 /// Which way a packet passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Direction {
     /// It left the host.
     Sent,
     /// It arrived at the host.
     Received,
-}
-
-/// A packet seen at a host. A switch that records what passes sees every packet twice: as received and as sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
-    /// Index of the host's clock.
-    pub clock: usize,
-    /// Raw time there, ns. For a reception the latest instant that the stamp can mean, for a departure the earliest.
-    pub time: i64,
-    /// Which way.
-    pub direction: Direction,
-    /// Which packet.
-    pub packet: Packet,
 }
