@@ -1,0 +1,203 @@
+//! Stores and what is read from them: `isochrone index` and `isochrone analyze states`.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use isochrone_testkit::LttngTrace;
+use serde_json::Value;
+
+use common::shared;
+
+/// Runs the binary with a cache of its own.
+fn isochrone(cache: &Path, arguments: &[&str], paths: &[&Path]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+    command.env("XDG_CACHE_HOME", cache).args(arguments).args(paths).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The rows of a table, as JSON.
+fn rows(cache: &Path, arguments: &[&str], paths: &[&Path]) -> Vec<Vec<Value>> {
+    let output = isochrone(cache, &[&["analyze"], arguments, &["--format", "json"]].concat(), paths);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let line: Value =
+        serde_json::from_slice(output.stdout.split(|&byte| byte == b'\n').next().unwrap()).unwrap();
+    let rows = line["tables"][0]["rows"].as_array().unwrap();
+    rows.iter().map(|row| row.as_array().unwrap().clone()).collect()
+}
+
+/// A small trace of one CPU: thread 9 runs every other millisecond.
+fn small(directory: &Path, events: u64) {
+    let mut trace = LttngTrace::kernel("h1");
+    for at in 0..events {
+        let (prev, next, state) = if at % 2 == 0 { (0, 9, 0) } else { (9, 0, 1) };
+        let fields = [
+            ("prev_comm", "a".into()),
+            ("prev_tid", prev.into()),
+            ("prev_prio", 20.into()),
+            ("prev_state", state.into()),
+            ("next_comm", "a".into()),
+            ("next_tid", next.into()),
+            ("next_prio", 20.into()),
+        ];
+        trace.event(0, (1000 + at) * 1_000_000, "sched_switch", &fields);
+    }
+    trace.write(directory).unwrap();
+}
+
+/// Times on CPUs by host and thread, from the table of states: rows must follow each other without holes.
+fn on_cpu(rows: &[Vec<Value>]) -> BTreeMap<(String, i64), i64> {
+    let (mut times, mut ends) = (BTreeMap::new(), BTreeMap::<(String, i64), i64>::new());
+    for row in rows {
+        let thread = (row[0].as_str().unwrap().to_owned(), row[2].as_i64().unwrap());
+        let (begin, end) = (row[5].as_i64().unwrap(), row[6].as_i64().unwrap());
+        let last = ends.insert(thread.clone(), end);
+        assert!(begin < end && last.is_none_or(|last| last == begin), "{row:?} after {last:?}");
+        if ["usermode", "syscall", "interrupted"].contains(&row[4].as_str().unwrap()) {
+            *times.entry(thread).or_default() += end - begin;
+        }
+    }
+    times
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn states_sum_to_cputop() {
+    let cache = tempfile::tempdir().unwrap();
+    for part in ["vm/chain3", "vm/web2", "vm/rot2"] {
+        let path = shared().join("data").join(part);
+        let states = on_cpu(&rows(cache.path(), &["states"], &[&path]));
+        let top = rows(cache.path(), &["cputop", "--table", "processes"], &[&path]);
+        let mut expect: BTreeMap<(String, i64), i64> = BTreeMap::new();
+        for row in top.iter().filter(|row| row[2].as_i64() > Some(0) && row[4].as_i64() > Some(0)) {
+            let thread = (row[0].as_str().unwrap().to_owned(), row[2].as_i64().unwrap());
+            *expect.entry(thread).or_default() += row[4].as_i64().unwrap();
+        }
+        assert!(expect.len() > 20);
+        assert_eq!(states, expect, "{part}");
+    }
+}
+
+#[test]
+fn a_store_is_made_once_and_again_when_a_trace_changes() {
+    let root = tempfile::tempdir().unwrap();
+    let (cache, trace) = (root.path().join("cache"), root.path().join("trace"));
+    small(&trace, 20);
+    let states = || rows(&cache, &["states", "--tid", "9"], &[&trace]);
+    let stores = || -> Vec<PathBuf> {
+        let all = fs::read_dir(cache.join("isochrone")).unwrap();
+        all.map(|entry| entry.unwrap().path()).collect()
+    };
+    let first = states();
+    assert_eq!(first.len(), 20);
+    let [store] = &stores()[..] else { panic!("{:?}", stores()) };
+    let made = fs::metadata(store.join("store.json")).unwrap().modified().unwrap();
+    assert_eq!(states(), first);
+    assert_eq!(fs::metadata(store.join("store.json")).unwrap().modified().unwrap(), made, "made again");
+    // The trace has changed.
+    fs::remove_dir_all(&trace).unwrap();
+    small(&trace, 31);
+    assert_eq!(states().len(), 31);
+    // The store is damaged, or of another version.
+    let host = store.join("0-h1/states.arrow");
+    let bytes = fs::read(&host).unwrap();
+    fs::write(&host, &bytes[..bytes.len() / 2]).unwrap();
+    assert_eq!(states().len(), 31);
+    fs::write(store.join("store.json"), r#"{"version": 0}"#).unwrap();
+    assert_eq!(states().len(), 31);
+    assert_eq!(stores().len(), 1);
+}
+
+#[test]
+fn stores_of_their_own() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    let (cache, trace, other, store) = (path("cache"), path("trace"), path("other"), path("a.store"));
+    small(&trace, 20);
+    small(&other, 30);
+    let store_text = store.to_str().unwrap();
+    let output = isochrone(&cache, &["index", "-o", store_text], &[&trace]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("h1: 2 threads, 20 states"), "{}", text(&output.stdout));
+    assert!(!cache.exists());
+    assert_eq!(rows(&cache, &["states", "--tid", "9", "--store", store_text], &[&trace]).len(), 20);
+    // Of other traces, none at all, and what is no store stays.
+    let output = isochrone(&cache, &["analyze", "states", "--store", store_text], &[&other]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("not the store of these traces as they are now"));
+    let output = isochrone(&cache, &["analyze", "states", "--store", "no.store"], &[&trace]);
+    assert_eq!(output.status.code(), Some(2));
+    let metadata = fs::read(trace.join("metadata")).unwrap();
+    let output = isochrone(&cache, &["index", "-o", trace.to_str().unwrap()], &[&trace]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("it exists and is no store"));
+    assert_eq!(fs::read(trace.join("metadata")).unwrap(), metadata);
+}
+
+#[test]
+fn options_that_states_do_not_use_are_errors() {
+    let root = tempfile::tempdir().unwrap();
+    small(root.path(), 4);
+    let output = isochrone(root.path(), &["analyze", "states", "--min", "1ms", "--cpu", "0"], &[root.path()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("`states` does not use --cpu, --min"), "{}", text(&output.stderr));
+    let output = isochrone(root.path(), &["analyze", "states,cputop"], &[root.path()]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn pixels_are_at_most_as_many_rows() {
+    let root = tempfile::tempdir().unwrap();
+    let (cache, trace) = (root.path().join("cache"), root.path().join("trace"));
+    small(&trace, 2000);
+    let of = |pixels: &str| rows(&cache, &["states", "--tid", "9", "--pixels", pixels], &[&trace]).len();
+    assert!(of("10") <= 20, "{}", of("10"));
+    assert_eq!(of("100000"), 2000);
+}
+
+/// Killed at any instant, `index` leaves the store that was there, a complete new one, or none.
+#[test]
+fn a_store_is_there_as_a_whole_or_not_at_all() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    let (cache, trace, store) = (path("cache"), path("trace"), path("a.store"));
+    small(&trace, 60_000);
+    let states = |store: &Path| {
+        let store = store.to_str().unwrap();
+        rows(&cache, &["states", "--tid", "9", "--store", store, "--pixels", "50"], &[&trace])
+    };
+    let index = |store: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+        command.args(["index", "-o"]).arg(store).arg(&trace).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let whole = path("whole.store");
+    let begun = std::time::Instant::now();
+    assert!(index(&whole).wait().unwrap().success());
+    let took = begun.elapsed();
+    let expect = states(&whole);
+    let mut complete = 0;
+    for turn in 0..50 {
+        let mut child = index(&store);
+        std::thread::sleep(took * turn / 45 + Duration::from_micros(u64::from(turn) * 37 % 200));
+        let _ = child.kill();
+        child.wait().unwrap();
+        if store.exists() {
+            complete += 1;
+            assert_eq!(states(&store), expect, "turn {turn}");
+        }
+    }
+    assert!(complete > 0);
+    // What killed ones left beside it is no store, and is not taken for one.
+    assert!(fs::read_dir(root.path()).unwrap().all(|entry| {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        ["cache", "trace", "a.store", "whole.store"].contains(&name.as_str()) || name.starts_with(".a.store.")
+    }));
+}
