@@ -5,7 +5,7 @@ use std::thread;
 
 use isochrone_analysis::{Host, Who};
 use isochrone_hosts::{Progress, Report};
-use isochrone_kernel::{BEGIN, Facts, Finished, MergeError, Spans, ThreadId, Time};
+use isochrone_kernel::{BEGIN, Chunk, Facts, Finished, MergeError, Spans, ThreadId, Time};
 use isochrone_pipeline::{Cuts, Job, Part, Plan, ToSpans, map_merge_all};
 
 use crate::experiment::TimedHost;
@@ -100,15 +100,17 @@ pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     for ((plan, host), timing) in spread.plans(&timed).into_iter().zip(&timed).zip(timings) {
         jobs.push(Job { host: &host.traced, plan, mapper: ToSpans::new(make(host, timing)).lines(lines) });
     }
-    let mut parts = map_merge_all(&jobs, spread.threads(), progress).into_iter();
+    // A finished model is much smaller: it is made as soon as its host is whole.
+    let finish = |_, Part { model, report, .. }: Part<Chunk<S>>| (model.finish(), report);
+    let mut parts = map_merge_all(&jobs, spread.threads(), finish, progress).into_iter();
     let model = |host: &&TimedHost<'o>| {
         let host_name = || host.name().to_owned();
         let timing = host.timing.ok_or_else(|| ModelError::Uncorrected(host_name()))?;
         // There is one for each host that has a timing, in the order of the hosts.
         let part = parts.next().ok_or_else(|| ModelError::Uncorrected(host_name()))?;
         let merge = |source| ModelError::Merge { host: host_name(), source };
-        let Part { model, report, .. } = part.map_err(merge)?;
-        Ok(ModelledHost { name: host_name(), timing, model: model.finish(), report })
+        let (model, report) = part.map_err(merge)?;
+        Ok(ModelledHost { name: host_name(), timing, model, report })
     };
     hosts.iter().map(model).collect()
 }

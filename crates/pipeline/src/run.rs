@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use isochrone_kernel::Time;
 
@@ -60,30 +61,41 @@ pub fn map_merge<M: Mapper>(
     progress: Option<Progress<'_>>,
 ) -> Result<Part<M::Model>, M::Error> {
     let task = Task::new(host, plan.steps(), mapper, progress);
-    in_order(task.steps.len(), threads, |step| task.map(step));
+    in_order(task.steps.len(), threads, |step| {
+        task.map(step);
+    });
     task.finish()
 }
 
-/// Maps the pieces of many hosts on so many threads, and merges those of each: what [`map_merge`] gives for each job, in their
-/// order. All pieces are in one queue, host by host, so that no thread waits for the last piece of a host while another host has
-/// pieces left.
+/// Maps the pieces of many hosts on so many threads, and merges those of each: what `done` makes of the model that [`map_merge`]
+/// gives for each job, in their order. All pieces are in one queue, host by host, so that no thread waits for the last piece of a host
+/// while another host has pieces left. `done` is called as soon as a host is whole, with the number of its job, while others are read.
 ///
-/// At most one piece a thread is being read; besides the models of hosts that are done, at most two a thread, and one more, wait for
-/// their neighbours. Where two models of a host cannot be merged, its other pieces are left out, and the other hosts are mapped all the same.
-pub fn map_merge_all<M: Mapper>(
+/// At most one piece a thread is being read; besides what is made of hosts that are done, at most two models a thread, and one more,
+/// wait for their neighbours. Where two models of a host cannot be merged, its other pieces are left out, and the other hosts are mapped
+/// all the same.
+pub fn map_merge_all<M: Mapper, R: Send>(
     jobs: &[Job<'_, '_, M>],
     threads: usize,
+    done: impl Fn(usize, Part<M::Model>) -> R + Sync,
     progress: Option<Progress<'_>>,
-) -> Vec<Result<Part<M::Model>, M::Error>> {
+) -> Vec<Result<R, M::Error>> {
     let tasks: Vec<Task<'_, '_, M>> =
         jobs.iter().map(|job| Task::new(job.host, job.plan.steps(), &job.mapper, progress)).collect();
     let all = |(job, task): (usize, &Task<'_, '_, M>)| (0..task.steps.len()).map(move |step| (job, step));
     let queue: Vec<(usize, usize)> = tasks.iter().enumerate().flat_map(all).collect();
+    let finish = |job: usize| tasks[job].finish().map(|part| done(job, part));
+    let results: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
     in_order(queue.len(), threads, |place| {
         let (job, step) = queue[place];
-        tasks[job].map(step);
+        if tasks[job].map(step) {
+            let result = finish(job);
+            *lock(&results[job]) = Some(result);
+        }
     });
-    tasks.into_iter().map(Task::finish).collect()
+    // A plan without steps has no last one.
+    let results = results.into_iter().enumerate();
+    results.map(|(job, result)| into_inner(result).unwrap_or_else(|| finish(job))).collect()
 }
 
 /// Maps one piece of a plan, or of none.
@@ -109,6 +121,8 @@ struct Task<'r, 't, M: Mapper> {
     steps: &'r [Step],
     mapper: &'r M,
     progress: Option<Progress<'r>>,
+    /// Steps that are still to be mapped or merged.
+    left: AtomicUsize,
     assembly: Mutex<Assembly<M::Model>>,
     /// Why there will be no model of the host.
     error: Mutex<Option<M::Error>>,
@@ -117,19 +131,21 @@ struct Task<'r, 't, M: Mapper> {
 impl<'r, 't, M: Mapper> Task<'r, 't, M> {
     fn new(host: &'r Host<'t>, steps: &'r [Step], mapper: &'r M, progress: Option<Progress<'r>>) -> Self {
         let (assembly, error) = (Mutex::new(Assembly::default()), Mutex::new(None));
-        Self { host, steps, mapper, progress, assembly, error }
+        let left = AtomicUsize::new(steps.len());
+        Self { host, steps, mapper, progress, left, assembly, error }
     }
 
     /// Maps a step and merges it with its neighbours, while others work. Steps are begun in their order, so that few wait for
-    /// those before them.
-    fn map(&self, step: usize) {
-        if lock(&self.error).is_some() {
-            return;
+    /// those before them. Says whether it was the last one: then the host is whole.
+    fn map(&self, step: usize) -> bool {
+        if lock(&self.error).is_none() {
+            let part = map_piece(self.host, self.steps[step], self.mapper, self.progress);
+            if let Err(error) = self.assemble(part) {
+                lock(&self.error).get_or_insert(error);
+            }
         }
-        let part = map_piece(self.host, self.steps[step], self.mapper, self.progress);
-        if let Err(error) = self.assemble(part) {
-            lock(&self.error).get_or_insert(error);
-        }
+        // What others have assembled is seen through the mutex; the order makes it seen before this number.
+        self.left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     fn assemble(&self, mut part: Part<M::Model>) -> Result<(), M::Error> {
@@ -140,14 +156,14 @@ impl<'r, 't, M: Mapper> Task<'r, 't, M> {
         }
     }
 
-    /// The model of the host, when all its steps have been mapped.
-    fn finish(self) -> Result<Part<M::Model>, M::Error> {
-        if let Some(error) = into_inner(self.error) {
+    /// The model of the host, once, when all its steps have been mapped.
+    fn finish(&self) -> Result<Part<M::Model>, M::Error> {
+        let whole = std::mem::take(&mut *lock(&self.assembly)).finish();
+        if let Some(error) = lock(&self.error).take() {
             return Err(error);
         }
         let nothing = Step { piece: Piece { from: Border::Begin, to: Border::Begin }, is_gap: false };
         // Without pieces there is nothing; with pieces of a plan, which are one after the other, one part is left.
-        let whole = into_inner(self.assembly).finish();
         Ok(whole.unwrap_or_else(|_| map_piece(self.host, nothing, self.mapper, None)))
     }
 }

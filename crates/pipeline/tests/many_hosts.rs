@@ -33,7 +33,7 @@ fn each_host_is_as_it_is_alone() {
     let check = |plans: Vec<Plan>, threads: usize| {
         let job = |(host, plan)| Job { host, plan, mapper: Keep };
         let jobs: Vec<_> = hosts.iter().zip(plans).map(job).collect();
-        let together = map_merge_all(&jobs, threads, None);
+        let together = map_merge_all(&jobs, threads, |_, part| part, None);
         assert_eq!(together.len(), alone.len());
         for ((together, alone), host) in together.into_iter().zip(&alone).zip(&hosts) {
             assert_eq!(together.unwrap(), *alone, "{} on {threads} threads", host.name);
@@ -43,7 +43,7 @@ fn each_host_is_as_it_is_alone() {
         check(Plan::for_hosts(&hosts, threads), threads);
         check(hosts.iter().map(|host| Plan::new(host, &Cuts::Packets(7))).collect(), threads);
     }
-    assert!(map_merge_all::<Keep>(&[], 4, None).is_empty());
+    assert!(map_merge_all::<Keep, _>(&[], 4, |_, part| part, None).is_empty());
 }
 
 /// Counts the models that there are at a time; does not merge those of one host.
@@ -97,7 +97,7 @@ fn few_models_wait() {
         let jobs: Vec<_> = hosts.iter().map(job).collect();
         let pieces: usize = jobs.iter().map(|job| job.plan.steps().len()).sum();
         assert!(pieces > 200, "{pieces}");
-        let models = map_merge_all(&jobs, threads, None);
+        let models = map_merge_all(&jobs, threads, |_, part| part, None);
         assert_eq!(now.load(Ordering::SeqCst), models.len());
         // Two in the hands of each thread, two a thread and one that wait, one of each host that is done.
         let most = most.load(Ordering::SeqCst);
@@ -117,7 +117,8 @@ fn what_fails_fails_alone() {
             Job { host, plan: Plan::new(host, &Cuts::Times(5)), mapper }
         };
         let jobs: Vec<_> = hosts.iter().enumerate().map(job).collect();
-        let done: Vec<bool> = map_merge_all(&jobs, threads, None).iter().map(Result::is_ok).collect();
+        let done: Vec<bool> =
+            map_merge_all(&jobs, threads, |_, part| part, None).iter().map(Result::is_ok).collect();
         let expect: Vec<bool> = (0..hosts.len()).map(|number| number != 4).collect();
         assert_eq!(done, expect, "{threads} threads");
     }
