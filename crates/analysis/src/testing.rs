@@ -188,7 +188,9 @@ pub(crate) fn pieced(kind: Kind, pieces: &[Vec<Span>], options: &Options, when: 
         there.add(thread(2), nickname);
         back.add(nickname, thread(2));
         let mut piece = piece.clone();
-        piece.iter_mut().for_each(|span| span.rename(&there));
+        for span in &mut piece {
+            span.rename(&there);
+        }
         let mut heard = hear(kind, &piece, options, when);
         heard.rename(&back);
         // By way of a file.

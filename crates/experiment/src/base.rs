@@ -6,9 +6,9 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use isochrone_sync::Options;
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::{Artefact, ArtefactError};
-use isochrone_sync::{Inputs, Options, Outcome, Progress, SyncError, synchronize, synchronize_messages};
 
 /// The most bytes of a `sync.json` that are read: some times what a thousand hosts that all talk to each other make.
 pub const MAX_ARTEFACT: u64 = 256 << 20;
@@ -86,49 +86,6 @@ pub fn read_clocks(path: &Path) -> Result<Clocks, ReadError> {
     let wrong = |source| ReadError::Artefact { path: path.to_owned(), source };
     let artefact = Artefact::from_json(&text).map_err(wrong)?;
     Clocks::new(&artefact).map_err(wrong)
-}
-
-/// Why there are no common clocks.
-#[derive(Debug, thiserror::Error)]
-pub enum BaseError {
-    /// Nothing could be synchronized.
-    #[error(transparent)]
-    Sync(#[from] SyncError),
-    /// The result contradicts itself.
-    #[error(transparent)]
-    Artefact(#[from] ArtefactError),
-}
-
-/// A synchronization that was made here.
-#[derive(Debug)]
-pub struct Synchronized {
-    /// The artefact, and what is to be said beside it.
-    pub outcome: Outcome,
-    /// The clocks of the artefact, ready to be applied.
-    pub clocks: Clocks,
-}
-
-impl Synchronized {
-    /// Of traces and captures: their packets are matched.
-    ///
-    /// # Errors
-    /// There is nothing to work on, or an option names what is not there.
-    pub fn of_inputs(inputs: &Inputs, options: &Options, progress: Progress<'_>) -> Result<Self, BaseError> {
-        Self::new(synchronize(inputs, options, progress)?)
-    }
-
-    /// Of a list of messages, for which nothing has to be matched.
-    ///
-    /// # Errors
-    /// The list cannot be read, there is no message in it, or an option names what is not there.
-    pub fn of_messages(path: &Path, options: &Options, progress: Progress<'_>) -> Result<Self, BaseError> {
-        Self::new(synchronize_messages(path, options, progress)?)
-    }
-
-    fn new(outcome: Outcome) -> Result<Self, BaseError> {
-        let clocks = Clocks::new(&outcome.artefact)?;
-        Ok(Self { outcome, clocks })
-    }
 }
 
 #[cfg(test)]

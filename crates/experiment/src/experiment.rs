@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 use isochrone_ctf::Trace;
 use isochrone_hosts::{Host, Hosts, Time};
 use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::{CaptureFacts, InputCapture, Inputs, Progress, TraceFacts, capture, survey};
+use isochrone_sync::{
+    CaptureFacts, InputCapture, Inputs, Outcome, Progress, SyncError, TraceFacts, capture, survey,
+    synchronize,
+};
 
-use crate::base::{BaseError, Synchronized, TimeBase};
+use crate::base::TimeBase;
 use crate::stamp::{Stamp, Timing};
 
 /// Open traces and captures, and the clocks that their times are to be on. An [`Experiment`] borrows from it.
@@ -23,7 +26,7 @@ enum Base {
     #[default]
     Own,
     Kept(Clocks),
-    Synchronized(Box<Synchronized>),
+    Synchronized(Box<Outcome>),
 }
 
 impl Opened {
@@ -31,12 +34,12 @@ impl Opened {
     ///
     /// # Errors
     /// They cannot be synchronized at all. What costs only a part of them is in [`Self::synchronized`].
-    pub fn new(inputs: Inputs, base: TimeBase, progress: Progress<'_>) -> Result<Self, BaseError> {
+    pub fn new(inputs: Inputs, base: TimeBase, progress: Progress<'_>) -> Result<Self, SyncError> {
         let base = match base {
             TimeBase::Own => Base::Own,
             TimeBase::Kept(clocks) => Base::Kept(clocks),
             TimeBase::Synchronize(options) => {
-                Base::Synchronized(Box::new(Synchronized::of_inputs(&inputs, &options, progress)?))
+                Base::Synchronized(Box::new(synchronize(&inputs, &options, progress)?))
             }
         };
         Ok(Self { inputs, base })
@@ -62,7 +65,7 @@ impl Opened {
     }
 
     /// What a synchronization that was made here came to.
-    pub fn synchronized(&self) -> Option<&Synchronized> {
+    pub fn synchronized(&self) -> Option<&Outcome> {
         match &self.base {
             Base::Synchronized(here) => Some(here),
             Base::Own | Base::Kept(_) => None,
@@ -249,6 +252,6 @@ mod tests {
         assert!(experiment.select(&[]).unwrap().hosts.is_empty());
         assert_eq!(total_bytes(opened.inputs()), 0);
         let sync = TimeBase::Synchronize(Box::default());
-        assert!(matches!(Opened::new(Inputs::default(), sync, &|_| ()), Err(BaseError::Sync(_))));
+        assert!(matches!(Opened::new(Inputs::default(), sync, &|_| ()), Err(SyncError::NothingToDo { .. })));
     }
 }

@@ -36,7 +36,7 @@ mod stamp;
 mod states;
 mod window;
 
-pub use base::{BaseError, MAX_ARTEFACT, ReadError, Synchronized, TimeBase, read_clocks};
+pub use base::{MAX_ARTEFACT, ReadError, TimeBase, read_clocks};
 pub use conversion::{Conversion, ConversionError, Converted, Scale};
 pub use events::{TimedTrace, TimedTraces};
 pub use experiment::{

@@ -127,7 +127,7 @@ fn saturated(unix_ns: i128, offset_ns: i64) -> Time {
 #[cfg(test)]
 mod tests {
     use isochrone_clock::{Correction, Interval, IntervalRow, Rate};
-    use isochrone_sync::artefact::{ClockEntry, Formula};
+    use isochrone_sync::artefact::ClockEntry;
     use proptest::prelude::*;
 
     use super::*;
@@ -136,7 +136,6 @@ mod tests {
     fn clock(proven: bool) -> Clock {
         let row = |raw, lo, hi, e95| IntervalRow { raw, lo, hi, e95 };
         let correction = Correction::new(vec![(0, 0), (1000, 500)], Rate::ONE, Rate::ONE).unwrap();
-        let formula = Formula::of(&correction);
         let entry = ClockEntry {
             id: "id".to_owned(),
             host: "b".to_owned(),
@@ -145,15 +144,22 @@ mod tests {
             clock_offset_ns: 7,
             traces: Vec::new(),
             knots: correction.knots().to_vec(),
-            rate_before: Rate::ONE.to_string(),
-            rate_after: Rate::ONE.to_string(),
-            formula,
+            rate_before: Rate::ONE,
+            rate_after: Rate::ONE,
             interval: Vec::new(),
             breaks: Vec::new(),
             assumptions: Vec::new(),
         };
         let interval = Interval::new(vec![row(0, -5, 5, 2), row(1000, 490, 513, 3)]).unwrap();
-        Clock { entry, correction, interval, proven, reference_offset_ns: 50, reference: "a".to_owned() }
+        Clock {
+            number: 0,
+            entry,
+            correction,
+            interval,
+            proven,
+            reference_offset_ns: 50,
+            reference: "a".to_owned(),
+        }
     }
 
     #[test]

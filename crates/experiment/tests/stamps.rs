@@ -112,7 +112,7 @@ fn the_bundled_example() {
     // Kept and read again, it is the same.
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("sync.json");
-    std::fs::write(&file, opened.synchronized().unwrap().outcome.artefact.to_json().unwrap()).unwrap();
+    std::fs::write(&file, opened.synchronized().unwrap().artefact.to_json().unwrap()).unwrap();
     let kept = Opened::new(Inputs::open(&paths), TimeBase::read(&file).unwrap(), &|_| ()).unwrap();
     let kept = kept.experiment();
     for (kept, made) in kept.hosts().iter().zip(experiment.hosts()) {
@@ -140,14 +140,14 @@ fn hosts_of_other_clocks_have_no_stamps() {
     strangers.write(&other, Family::IPV4).unwrap();
     let file = directory.path().join("sync.json");
     let made = synchronized(std::slice::from_ref(&known), None);
-    std::fs::write(&file, made.synchronized().unwrap().outcome.artefact.to_json().unwrap()).unwrap();
+    std::fs::write(&file, made.synchronized().unwrap().artefact.to_json().unwrap()).unwrap();
     let counts = |path: &Path| {
         let base = TimeBase::Kept(read_clocks(&file).unwrap());
         let opened = Opened::new(Inputs::open(&[path.to_owned()]), base, &|_| ()).unwrap();
         let experiment: Experiment<'_> = opened.experiment();
         let selected = experiment.select(&[]).unwrap();
         assert!(selected.uncorrected.iter().all(|host| host.stamp(0).is_none() && host.raw(0).is_none()));
-        let unread = model(&selected.uncorrected, Spread::default(), false, |_| || (), None);
+        let unread = model(&selected.uncorrected, Spread::default(), false, |_, _| || (), None);
         assert_eq!(unread.len(), selected.uncorrected.len());
         assert!(unread.iter().all(|host| matches!(host, Err(ModelError::Uncorrected(_)))));
         let traces = experiment.traces();

@@ -1,4 +1,5 @@
 //! Stores and what is read from them: `isochrone index` and `isochrone analyze states`.
+#![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
 

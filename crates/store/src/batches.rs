@@ -70,9 +70,9 @@ impl BatchFile {
     }
 
     pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        self.writer.write(&batch.batch).map_err(StoreError::arrow(&self.path))?;
+        self.writer.write(&batch.rows).map_err(StoreError::arrow(&self.path))?;
         self.times.push((batch.begin, batch.end));
-        self.rows += batch.batch.num_rows() as u64;
+        self.rows += batch.rows.num_rows() as u64;
         Ok(())
     }
 

@@ -230,7 +230,9 @@ fn to_pixels(rows: &[StateRow], origin: i64, pixel: i64) -> Vec<StateRow> {
         });
         let here = &rows[at..at + here.count()];
         let mut filled = [0_i64; State::ALL.len()];
-        here.iter().for_each(|row| filled[row.state as usize] += row.end - row.begin);
+        for row in here {
+            filled[row.state as usize] += row.end - row.begin;
+        }
         let state =
             State::ALL.into_iter().max_by_key(|&state| filled[state as usize]).unwrap_or(State::Unknown);
         let like = here.iter().filter(|row| row.state == state).max_by_key(|row| row.end - row.begin);

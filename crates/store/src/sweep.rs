@@ -56,13 +56,28 @@ struct Thread {
     /// The last row, which may go on.
     last: Option<Row>,
     cpu: Option<u32>,
-    waits: Option<Option<u32>>,
+    waits: Option<Wait>,
     off: Option<u8>,
     call: Option<Call>,
-    is_new: bool,
-    is_dead: bool,
-    is_over: bool,
+    life: Life,
     is_kernel: bool,
+}
+
+/// A wait for a CPU.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    waker: Option<u32>,
+}
+
+/// How far a thread has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    /// It was made and has not been woken.
+    New,
+    Alive,
+    Dead,
+    /// Its number is that of another one.
+    Over,
 }
 
 /// What ends.
@@ -89,6 +104,15 @@ enum End {
     Number {
         thread: u32,
     },
+}
+
+impl Thread {
+    /// It is no longer new.
+    fn wake(&mut self) {
+        if self.life == Life::New {
+            self.life = Life::Alive;
+        }
+    }
 }
 
 /// A CPU in the sweep.
@@ -140,9 +164,7 @@ impl<'n> Sweep<'n> {
                 waits: None,
                 off: None,
                 call: None,
-                is_new: false,
-                is_dead: false,
-                is_over: false,
+                life: Life::Alive,
                 is_kernel: row.is_kernel == Some(true),
             };
             if let Some((at, name)) = &numbered.first_calls[number as usize] {
@@ -190,7 +212,8 @@ impl<'n> Sweep<'n> {
                 self.cpus.entry(cpu).or_default().thread = thread;
                 let Some(thread) = thread else { return };
                 self.change(thread, at, rows, |it| {
-                    (it.cpu, it.is_new) = (Some(cpu), false);
+                    it.cpu = Some(cpu);
+                    it.wake();
                 });
                 self.ends.push(Reverse((end, End::Slice { thread, cpu })));
             }
@@ -202,7 +225,10 @@ impl<'n> Sweep<'n> {
             Input::Latency { thread, waker, end } => {
                 let Some(thread) = thread_of(thread) else { return };
                 let waker = waker.and_then(thread_of);
-                self.change(thread, at, rows, |it| (it.waits, it.is_new) = (Some(waker), false));
+                self.change(thread, at, rows, |it| {
+                    it.waits = Some(Wait { waker });
+                    it.wake();
+                });
                 self.ends.push(Reverse((end, End::Latency { thread })));
             }
             Input::Call { thread, name, fd, end } => {
@@ -224,11 +250,11 @@ impl<'n> Sweep<'n> {
             }
             Input::Forked { thread } => {
                 let Some(thread) = thread_of(thread) else { return };
-                self.change(thread, at, rows, |it| it.is_new = true);
+                self.change(thread, at, rows, |it| it.life = Life::New);
             }
             Input::Died { thread } => {
                 let Some(thread) = thread_of(thread) else { return };
-                self.change(thread, at, rows, |it| (it.is_dead, it.call) = (true, None));
+                self.change(thread, at, rows, |it| (it.life, it.call) = (Life::Dead, None));
             }
         }
     }
@@ -268,7 +294,7 @@ impl<'n> Sweep<'n> {
                 self.change(thread, at, rows, |_| ());
                 if let Some(Some(it)) = self.threads.get_mut(thread as usize) {
                     close(thread, it, at, rows);
-                    it.is_over = true;
+                    it.life = Life::Over;
                 }
             }
         }
@@ -279,7 +305,7 @@ impl<'n> Sweep<'n> {
         let Some(Some(thread)) = self.threads.get_mut(number as usize) else { return };
         change(thread);
         let now = composed(thread, &self.cpus);
-        if now != thread.now && !thread.is_over {
+        if now != thread.now && thread.life != Life::Over {
             settle(number, thread, at, rows);
             thread.now = now;
         }
@@ -290,7 +316,7 @@ impl<'n> Sweep<'n> {
         let end = self.range.1;
         self.end_until(end, rows);
         for (number, thread) in (0..).zip(&mut self.threads) {
-            if let Some(thread) = thread.as_mut().filter(|thread| !thread.is_over) {
+            if let Some(thread) = thread.as_mut().filter(|thread| thread.life != Life::Over) {
                 close(number, thread, end, rows);
             }
         }
@@ -302,7 +328,7 @@ fn composed(thread: &Thread, cpus: &FxHashMap<u32, Cpu>) -> Doing {
     let call = thread.call.map(|call| call.name);
     let fd = thread.call.and_then(|call| call.fd);
     let doing = Doing { call, fd, ..NOTHING };
-    if thread.is_dead {
+    if thread.life == Life::Dead {
         return Doing { state: State::Dead, ..NOTHING };
     }
     if let Some(cpu) = thread.cpu {
@@ -314,13 +340,13 @@ fn composed(thread: &Thread, cpus: &FxHashMap<u32, Cpu>) -> Doing {
         };
         return Doing { state, cpu: Some(cpu), ..doing };
     }
-    if let Some(waker) = thread.waits {
-        return Doing { state: State::WaitCpu, waker, ..doing };
+    if let Some(wait) = thread.waits {
+        return Doing { state: State::WaitCpu, waker: wait.waker, ..doing };
     }
     match thread.off {
         Some(why) if why == number_of(Why::Preempted) => Doing { state: State::WaitCpu, ..doing },
         Some(_) => Doing { state: State::Blocked, ..doing },
-        None if thread.is_new => Doing { state: State::WaitFork, ..NOTHING },
+        None if thread.life == Life::New => Doing { state: State::WaitFork, ..NOTHING },
         // In a call, perhaps, but neither on a CPU nor off it.
         None => NOTHING,
     }

@@ -240,7 +240,7 @@ pub(crate) struct Rows {
 /// A batch, and the times that it covers: the first begin, the last end.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    pub(crate) batch: RecordBatch,
+    pub(crate) rows: RecordBatch,
     pub(crate) begin: i64,
     pub(crate) end: i64,
 }
@@ -285,6 +285,6 @@ impl Rows {
         order.sort_by_key(|&row| (number(row), begin_of(row)));
         let arrays = self.columns.iter_mut().map(|column| column.take(&order)).collect();
         self.len = 0;
-        Ok(Batch { batch: RecordBatch::try_new(self.schema.clone(), arrays)?, begin, end })
+        Ok(Batch { rows: RecordBatch::try_new(self.schema.clone(), arrays)?, begin, end })
     }
 }

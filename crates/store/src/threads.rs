@@ -55,7 +55,9 @@ impl Numbered {
                 ThreadId::Running { .. } => None,
                 _ => Some(numbered.threads.len() as u32),
             };
-            named.iter().for_each(|named| numbered.names[named.number as usize] = number);
+            for name in &named {
+                numbered.names[name.number as usize] = number;
+            }
             if number.is_some() {
                 numbered.threads.push(row(thread, threads, range));
                 numbered.first_calls.push(call_at_begin(&named));

@@ -162,7 +162,7 @@ impl Spans for SpanWriter {
 
     fn half_syscall(&mut self, it: &HalfSyscall<'_>) {
         let is_begin = it.half == Half::Begin;
-        let name = it.name.map(|name| name.as_str());
+        let name = it.name.map(isochrone_kernel::Name::as_str);
         let named = self.named(it.thread);
         if is_begin {
             named.first_call = named.first_call.min(it.at);
@@ -264,12 +264,12 @@ impl Spans for SpanWriter {
     /// Rows stay as they are: only what their numbers mean changes.
     fn rename(&mut self, renames: &Renames) {
         if !renames.is_empty() {
-            self.threads.rekey(|thread| renames.of(*thread), |all, more| all.extend(more));
+            self.threads.rekey(|thread| renames.of(*thread), Extend::extend);
         }
     }
 
     fn absorb(&mut self, right: Self) {
-        self.threads.absorb(right.threads, |all, more| all.extend(more));
+        self.threads.absorb(right.threads, Extend::extend);
         for (table, mut rows) in right.tables.into_iter().enumerate() {
             let own = &mut self.tables[table];
             own.append(&mut rows);

@@ -1,4 +1,5 @@
 //! A store is opened by another Arrow library, which finds the same rows. Needs Python's `pyarrow`.
+#![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
 

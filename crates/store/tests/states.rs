@@ -1,4 +1,5 @@
 //! States of threads: they tile the threads' lives, their time on CPUs is that of the slices, and they do not depend on pieces or threads.
+#![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
 
@@ -18,7 +19,9 @@ fn all(host: &HostStore) -> Vec<StateRow> {
 fn check_tiles(host: &HostStore, rows: &[StateRow]) {
     let range = host.entry().range.unwrap();
     let mut by_thread: BTreeMap<u32, Vec<&StateRow>> = BTreeMap::new();
-    rows.iter().for_each(|row| by_thread.entry(row.thread).or_default().push(row));
+    for row in rows {
+        by_thread.entry(row.thread).or_default().push(row);
+    }
     for (number, thread) in (0..).zip(host.threads()).filter(|(_, thread)| thread.tid.is_some()) {
         let begin = thread.begin.max(range.0);
         let Some(rows) = by_thread.get(&number) else {

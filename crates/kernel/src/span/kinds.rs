@@ -195,7 +195,7 @@ macro_rules! alike {
 
             fn rename(&mut self, $renames: &Renames) {
                 let $it = self;
-                $rename;
+                $rename
             }
         }
     )*};
@@ -204,8 +204,8 @@ macro_rules! alike {
 alike! {
     Slice: it, renames => renames.change(&mut it.thread);
     Unknown: it, renames => renames.change_some(&mut it.thread);
-    Irq: _it, _renames => ();
-    Softirq: _it, _renames => ();
+    Irq: _it, _renames => {};
+    Softirq: _it, _renames => {};
     Latency: it, renames => {
         renames.change(&mut it.thread);
         renames.change_some(&mut it.waker);
