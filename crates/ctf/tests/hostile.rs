@@ -72,7 +72,7 @@ fn broken_packets_fill_no_memory() {
 #[test]
 fn tiny_packets_fill_no_memory() {
     let text = metadata("stream { packet.context := struct { u8 packet_size; }; }; event { name = x; };");
-    let free = 1 << 18;
+    let free = 1 << 17;
     let check = |files: &[(&str, &[u8])], packets: &[usize], expect: &[&str]| {
         let directory = write(&text, files);
         let trace = Trace::open(directory.path()).unwrap();

@@ -126,7 +126,7 @@ fn what_nobody_would_read_is_not_written() {
         let error = metadata(&schema).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}");
     };
-    check(Schema::empty((2, 0), ByteOrder::Little), "longer than the 67108864 bytes that are read");
+    check(Schema::empty((2, 0), ByteOrder::Little), "longer than the 12582912 bytes that are read");
     let mut long = Schema::empty((1, 8), ByteOrder::Little);
     long.environment
         .insert("a".to_owned(), isochrone_ctf::schema::EnvironmentValue::Text("x".repeat(65 << 20)));

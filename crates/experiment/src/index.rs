@@ -1,13 +1,18 @@
 //! The store of an experiment: what [`isochrone_store`] keeps of each host, made with one look over all traces.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 
 use isochrone_hosts::{Progress, Report};
 use isochrone_kernel::Finished;
+use isochrone_net::Origin;
 use isochrone_pipeline::in_order;
-use isochrone_store::{HostEntry, HostWriter, Source, SpanWriter, StoreError, StoreWriter};
-use isochrone_sync::Inputs;
+use isochrone_store::{
+    HostEntry, HostWriter, Message, MessageEnd, Source, SpanWriter, StoreError, StoreWriter, TableEntry,
+};
+use isochrone_sync::matching::{End, Matched};
+use isochrone_sync::{Inputs, Options, SyncError, synchronize_with};
 
 use crate::experiment::{Experiment, TimedHost};
 use crate::model::{ModelError, ModelledHost, Spread, model};
@@ -28,6 +33,9 @@ pub enum IndexError {
     /// A host cannot be read.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// Packets cannot be matched.
+    #[error(transparent)]
+    Sync(#[from] SyncError),
 }
 
 /// The files that traces consist of, as they are now: a store that was made of others is stale. Sorted.
@@ -92,8 +100,41 @@ pub fn index(
             entries.push((*entry)?);
         }
     }
-    store.commit(entries, sources)?;
+    let messages = write_messages(experiment, &hosts, &store)?;
+    store.commit(entries, Some(messages), sources)?;
     Ok(Indexed { reports })
+}
+
+/// Matches the packets of all hosts, and writes the messages. Hosts have the numbers of their order here.
+fn write_messages(
+    experiment: &Experiment<'_>,
+    hosts: &[&TimedHost<'_>],
+    store: &StoreWriter,
+) -> Result<TableEntry, IndexError> {
+    let mut writer = store.messages()?;
+    // By place of the trace and number of the stream: host and CPU.
+    let mut places: HashMap<(usize, usize), (u32, Option<u32>)> = HashMap::new();
+    for (number, host) in (0..).zip(hosts) {
+        for source in host.traced.sources() {
+            let trace = host.traced.places[source.trace_number];
+            places.insert((trace, source.stream), (number, source.cpu));
+        }
+    }
+    let end = |end: &End| {
+        let Origin::Trace(trace) = end.place.origin else { return None };
+        let &(host, cpu) = places.get(&(trace as usize, end.place.stream as usize))?;
+        Some(MessageEnd { host, at: end.raw, cpu })
+    };
+    let sink = &mut |message: &Matched| {
+        if let (Some(sent), Some(received)) = (end(&message.sent), end(&message.received)) {
+            writer.push(&Message { sent, received });
+        }
+    };
+    match synchronize_with(experiment.inputs, &Options::default(), &|_| (), sink) {
+        // One host, or hosts that have nothing to do with each other, have no messages.
+        Ok(_) | Err(SyncError::NothingToDo { .. }) => Ok(writer.finish()?),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What is to be done for a host after it has been read.

@@ -35,6 +35,7 @@ impl HostWriter {
     /// In a new directory. `id`: identity of the host's clock; `offset_ns`: Unix time of the clock's zero.
     pub(crate) fn create(
         store: &Path,
+        number: u32,
         directory: String,
         id: &str,
         name: &str,
@@ -45,7 +46,8 @@ impl HostWriter {
         let files = OF_SPANS.iter().map(|layout| BatchFile::create(&path, layout));
         let shared = Arc::new(Shared::new(files.collect::<Result<_, _>>()?));
         let (id, name) = (id.to_owned(), name.to_owned());
-        let entry = HostEntry { id, name, directory, offset_ns, range: None, levels: 0, tables: Vec::new() };
+        let (range, levels, tables) = (None, 0, Vec::new());
+        let entry = HostEntry { number, id, name, directory, offset_ns, range, levels, tables };
         Ok(Self { path, entry, shared })
     }
 

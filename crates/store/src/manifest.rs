@@ -21,6 +21,8 @@ pub struct Manifest {
     pub sources: Vec<Source>,
     /// The hosts, by name.
     pub hosts: Vec<HostEntry>,
+    /// The table of messages between hosts, if they were looked for.
+    pub messages: Option<TableEntry>,
 }
 
 /// A file that a store was made of.
@@ -52,6 +54,8 @@ impl Source {
 /// A host of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostEntry {
+    /// Its number in the table of messages.
+    pub number: u32,
     /// Identity of its clock.
     pub id: String,
     /// Its name.

@@ -10,7 +10,9 @@ use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
 use crate::batches::Batches;
 use crate::error::StoreError;
 use crate::host_writer::HostWriter;
-use crate::manifest::{HostEntry, Manifest, Source, VERSION};
+use crate::manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
+use crate::messages::{self, Message, MessagesWriter};
+use crate::packets::{Packets, Runner};
 use crate::state::StateRow;
 use crate::states::States;
 use crate::tables::THREADS;
@@ -23,7 +25,7 @@ pub struct StoreWriter {
     partial: PathBuf,
     /// Where it will be.
     path: PathBuf,
-    hosts: usize,
+    hosts: u32,
     is_committed: bool,
 }
 
@@ -54,18 +56,32 @@ impl StoreWriter {
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
             .collect();
-        let directory = format!("{}-{plain}", self.hosts);
+        let number = self.hosts;
         self.hosts += 1;
-        HostWriter::create(&self.partial, directory, id, name, offset_ns)
+        HostWriter::create(&self.partial, number, format!("{number}-{plain}"), id, name, offset_ns)
     }
 
-    /// Puts the store into its place. `sources`: the files that it was made of.
+    /// Begins the table of messages between hosts.
+    ///
+    /// # Errors
+    /// Its file cannot be made.
+    pub fn messages(&self) -> Result<MessagesWriter, StoreError> {
+        MessagesWriter::create(&self.partial)
+    }
+
+    /// Puts the store into its place. `messages`: the table of messages, if they were looked for; `sources`: the files that it was
+    /// made of.
     ///
     /// # Errors
     /// The manifest cannot be written, or the directory not be renamed.
-    pub fn commit(mut self, mut hosts: Vec<HostEntry>, sources: Vec<Source>) -> Result<(), StoreError> {
+    pub fn commit(
+        mut self,
+        mut hosts: Vec<HostEntry>,
+        messages: Option<TableEntry>,
+        sources: Vec<Source>,
+    ) -> Result<(), StoreError> {
         hosts.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
-        Manifest { version: VERSION, sources, hosts }.write(&self.partial)?;
+        Manifest { version: VERSION, sources, hosts, messages }.write(&self.partial)?;
         // A directory cannot be renamed over one that is not empty: the old store goes aside first. Between the two steps there is none.
         let old = self.partial.with_extension("old");
         if self.path.exists() {
@@ -135,11 +151,27 @@ impl Store {
         Ok(())
     }
 
-    fn files(&self) -> impl Iterator<Item = (PathBuf, &crate::manifest::TableEntry)> {
-        self.manifest.hosts.iter().flat_map(|host| {
+    fn files(&self) -> impl Iterator<Item = (PathBuf, &TableEntry)> {
+        let of_hosts = self.manifest.hosts.iter().flat_map(|host| {
             let directory = self.path.join(&host.directory);
-            host.tables.iter().map(move |table| (directory.join(format!("{}.arrow", table.name)), table))
-        })
+            host.tables.iter().map(move |table| (directory.clone(), table))
+        });
+        let of_all = self.manifest.messages.iter().map(|table| (self.path.clone(), table));
+        of_hosts
+            .chain(of_all)
+            .map(|(directory, table)| (directory.join(format!("{}.arrow", table.name)), table))
+    }
+
+    /// Gives all messages between hosts away, none where they were not looked for. Batches are in the order of the times at which
+    /// their first messages were sent, each on its own clock.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn messages(&self, to: impl FnMut(Message)) -> Result<(), StoreError> {
+        if self.manifest.messages.is_none() {
+            return Ok(());
+        }
+        messages::read(&self.path, to)
     }
 
     /// What it holds and of what it was made.
@@ -156,6 +188,7 @@ impl Store {
         Ok(HostStore {
             threads: threads(&directory)?,
             states: States::open(&directory, entry.levels)?,
+            packets: Packets::open(&directory)?,
             entry: entry.clone(),
         })
     }
@@ -167,6 +200,7 @@ pub struct HostStore {
     entry: HostEntry,
     threads: Vec<ThreadRow>,
     states: States,
+    packets: Packets,
 }
 
 impl HostStore {
@@ -187,6 +221,22 @@ impl HostStore {
     /// The table cannot be read.
     pub fn states(&self, threads: &[u32], window: (i64, i64)) -> Result<Vec<StateRow>, StoreError> {
         self.states.rows(threads, window)
+    }
+
+    /// What a thread does at an instant of raw time; `None` where it does not live.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn state_at(&self, thread: u32, raw: i64) -> Result<Option<StateRow>, StoreError> {
+        Ok(self.states.rows(&[thread], (raw, raw.saturating_add(1)))?.pop())
+    }
+
+    /// Who ran on a CPU when a packet was sent or received there; `None` where there is no event of a packet at that instant.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn runner_at_packet(&self, at: i64, cpu: u32, is_sent: bool) -> Result<Option<Runner>, StoreError> {
+        self.packets.thread(at, cpu, is_sent)
     }
 
     /// As [`Self::states`], of each thread about as many rows as there are pixels at most: where several states share a pixel,

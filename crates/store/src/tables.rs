@@ -92,6 +92,14 @@ tables! {
     }
 }
 
+tables! {
+    /// Messages between hosts, by their numbers: raw times on the clocks of both, and the CPUs whose streams have the events.
+    MESSAGES "messages" by 1, 1 {
+        sent_host: U32, sent_at: I64, sent_cpu: U32 or null, received_host: U32, received_at: I64,
+        received_cpu: U32 or null,
+    }
+}
+
 /// The columns of the zoom levels of `states`: the state that filled most of the time, and how much of it.
 macro_rules! levels {
     ($($name:literal,)*) => {

@@ -11,6 +11,7 @@ use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
     BlockRequest, Half, HalfSyscall, Irq, Keyed, Latency, Migration, NetPacket, Off, Pages, Phase, Renames,
     Slice, Softirq, Spans, Syscall, ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, Why,
+    span_kinds,
 };
 
 use crate::batches::BatchFile;
@@ -143,7 +144,8 @@ pub(crate) fn number_of(why: Why) -> u8 {
     }
 }
 
-impl Spans for SpanWriter {
+/// A row for each kind of span: a kind that has none would call itself, which the compiler refuses.
+impl SpanWriter {
     fn slice(&mut self, it: &Slice) {
         let thread = self.thread(it.thread);
         row!(self, SLICES, [it.cpu, thread, it.priority, it.begin, it.end]);
@@ -260,22 +262,34 @@ impl Spans for SpanWriter {
             ]
         );
     }
+}
 
-    /// Rows stay as they are: only what their numbers mean changes.
-    fn rename(&mut self, renames: &Renames) {
-        if !renames.is_empty() {
-            self.threads.rekey(|thread| renames.of(*thread), Extend::extend);
-        }
-    }
+macro_rules! write_rows {
+    ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Kept:ty;)*) => {
+        impl Spans for SpanWriter {
+            $(fn $method(&mut self, it: &$Type) {
+                Self::$method(self, it);
+            })*
 
-    fn absorb(&mut self, right: Self) {
-        self.threads.absorb(right.threads, Extend::extend);
-        for (table, mut rows) in right.tables.into_iter().enumerate() {
-            let own = &mut self.tables[table];
-            own.append(&mut rows);
-            if own.len() >= BATCH_ROWS {
-                self.shared.write(table, own);
+            /// Rows stay as they are: only what their numbers mean changes.
+            fn rename(&mut self, renames: &Renames) {
+                if !renames.is_empty() {
+                    self.threads.rekey(|thread| renames.of(*thread), Extend::extend);
+                }
+            }
+
+            fn absorb(&mut self, right: Self) {
+                self.threads.absorb(right.threads, Extend::extend);
+                for (table, mut rows) in right.tables.into_iter().enumerate() {
+                    let own = &mut self.tables[table];
+                    own.append(&mut rows);
+                    if own.len() >= BATCH_ROWS {
+                        self.shared.write(table, own);
+                    }
+                }
             }
         }
-    }
+    };
 }
+
+span_kinds!(write_rows);

@@ -91,6 +91,7 @@ fn make(path: &Path, opened: &Opened, spread: Spread, ending: Ending, quiet: boo
     let made = made.map_err(|error| match error {
         IndexError::Store(error) => anyhow::Error::new(error),
         IndexError::Model(error) => in_words(error),
+        IndexError::Sync(error) => anyhow::Error::new(error),
     })?;
     let hosts = experiment.hosts().iter().filter(|host| host.timing.is_some());
     let missing = hosts.zip(&made.reports).map(|(host, report)| tell_missing(&host.traced, report, quiet));

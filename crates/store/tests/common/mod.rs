@@ -32,7 +32,7 @@ pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
         let part = run(host, &plan, 2, || tables.consumer(), None).unwrap();
         entries.push(tables.finish(part.model.finish()).unwrap());
     }
-    writer.commit(entries, Vec::new()).unwrap();
+    writer.commit(entries, None, Vec::new()).unwrap();
 }
 
 /// Time on CPUs by host and number of the thread.
