@@ -100,7 +100,7 @@ fn tiny_packets_fill_no_memory() {
     };
     check(&[("s", &tiny)], &[most], &[&lost(most, free + 10_000 - most, &why(most, 1))]);
     // The files of a trace count together.
-    let (a, b) = tiny.split_at(200_000);
+    let (a, b) = tiny.split_at(100_000);
     let left = b.len() - (most - a.len());
     let second = lost(most - a.len(), left, &why(most, 1));
     check(&[("a", a), ("b", b)], &[a.len(), most - a.len()], &[&second]);
