@@ -74,6 +74,9 @@ fn messages_have_senders() {
     }
 }
 
+/// Times of the reference and raw times of a host, ns.
+type Samples = Vec<(f64, f64)>;
+
 /// The threads that sent the data of the requests of chain3 are those that were found by hand.
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
@@ -83,7 +86,7 @@ fn data_of_requests_were_sent_by_their_threads() {
     let (reference, truth) = (read(shared("refs/chain3.json")), read(shared("chain3/truth.json")));
     let base = reference["common_clock_base_ref_ns"].as_f64().unwrap();
     // By name: number, and samples of its clock: reference, raw.
-    let clocks: HashMap<&str, (u32, Vec<(f64, f64)>)> = hosts
+    let clocks: HashMap<&str, (u32, Samples)> = hosts
         .values()
         .map(|host| {
             let name = host.entry().name.as_str();
@@ -92,7 +95,7 @@ fn data_of_requests_were_sent_by_their_threads() {
                 let at = |place: usize| run[place].as_f64().unwrap();
                 (at(0).midpoint(at(2)), at(1))
             };
-            let mut samples: Vec<(f64, f64)> = runs.iter().map(sample).collect();
+            let mut samples: Samples = runs.iter().map(sample).collect();
             samples.sort_by(|a, b| a.0.total_cmp(&b.0));
             (name, (host.entry().number, samples))
         })

@@ -41,7 +41,7 @@ pub struct PacketKey {
     pub ports: (u16, u16),
     /// Bytes of payload (TCP), or with the header (UDP).
     pub size: u32,
-    /// A digest of source and destination ([`digest`]).
+    /// A digest of source and destination.
     pub addresses: u64,
     /// IPv4 identification.
     pub ip_id: u16,

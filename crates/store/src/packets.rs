@@ -42,8 +42,8 @@ impl Packets {
             let threads = batch.column(2).as_primitive::<UInt32Type>();
             let sent = batch.column(5).as_boolean();
             let first = times.partition_point(|&time| time < at);
-            let here = (first..times.len()).take_while(|&row| times[row] == at);
-            let found = here.filter(|&row| cpus.value(row) == cpu && sent.value(row) == is_sent).next();
+            let mut here = (first..times.len()).take_while(|&row| times[row] == at);
+            let found = here.find(|&row| cpus.value(row) == cpu && sent.value(row) == is_sent);
             if let Some(row) = found {
                 let thread = self.names.get(threads.value(row) as usize).copied().flatten();
                 return Ok(Some(Runner { thread }));

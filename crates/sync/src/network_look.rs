@@ -1,5 +1,5 @@
 //! Packets of the network in the events of one stream: which event classes record them, what became of each, and at which
-//! instants it counts. [`crate::extract`] reads the events.
+//! instants it counts. [`mod@crate::extract`] reads the events.
 
 use isochrone_ctf::Trace;
 use isochrone_ctf::schema::ClockClass;

@@ -17,8 +17,8 @@ use crate::{
     Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 
-/// Calls a macro with the list of all kinds of spans. An entry: what it says, the method of [`Spans`](crate::Spans) that consumes
-/// it, the variant of [`Span`](crate::Span) that keeps it, the type that is passed by reference, the type that is kept.
+/// Calls a macro with the list of all kinds of spans. An entry: what it says, the method of [`Spans`] that consumes
+/// it, the variant of [`Span`] that keeps it, the type that is passed by reference, the type that is kept.
 ///
 /// ```
 /// use isochrone_kernel::{Spans, span_kinds};
