@@ -85,17 +85,24 @@ pub struct TableEntry {
     pub crc32: u32,
 }
 
+/// All versions say which one they are.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
 impl Manifest {
+    /// The version of a store, whatever that is; `None` where a path is none, as far as can be told.
+    pub fn version_at(store: &Path) -> Option<u32> {
+        let text = std::fs::read(store.join(FILE)).ok()?;
+        serde_json::from_slice::<Versioned>(&text).ok().map(|versioned| versioned.version)
+    }
+
     /// Reads that of a store.
     ///
     /// # Errors
     /// There is none, or it is of another version.
     pub fn read(store: &Path) -> Result<Self, StoreError> {
-        /// All versions say which one they are.
-        #[derive(Deserialize)]
-        struct Versioned {
-            version: u32,
-        }
         let path = store.join(FILE);
         let text = std::fs::read(&path).map_err(StoreError::io(&path))?;
         let manifest = |source| StoreError::Manifest { path: path.clone(), source };

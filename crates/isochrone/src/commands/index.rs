@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use isochrone_experiment::{IndexError, Opened, Spread, index, sources};
-use isochrone_store::{Manifest, Store, StoreError};
+use isochrone_store::{Manifest, Store};
 
 use super::analyze::{in_words, tell_missing};
 use super::open;
@@ -100,11 +100,8 @@ fn make(path: &Path, opened: &Opened, spread: Spread, ending: Ending, quiet: boo
 
 /// Nothing but a store is replaced.
 fn refuse_what_is_no_store(path: &Path) -> anyhow::Result<()> {
-    if !path.exists() {
-        return Ok(());
-    }
-    let is_store = !matches!(Manifest::read(path), Err(StoreError::Io { .. } | StoreError::Manifest { .. }));
-    anyhow::ensure!(is_store, "{}: it exists and is no store", Plain(path.display()));
+    let is_free = !path.exists() || Manifest::version_at(path).is_some();
+    anyhow::ensure!(is_free, "{}: it exists and is no store", Plain(path.display()));
     Ok(())
 }
 
