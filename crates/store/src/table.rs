@@ -8,6 +8,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt32Array,
     UInt64Array,
 };
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 /// What a column holds.
@@ -104,122 +105,152 @@ where
     }
 }
 
-/// The cells of a column so far. Nulls are kept beside the values.
+/// The cells of a column so far.
 #[derive(Debug)]
-enum Cells {
-    Bool(Vec<Option<bool>>),
-    U8(Vec<Option<u8>>),
-    U32(Vec<Option<u32>>),
-    U64(Vec<Option<u64>>),
-    I32(Vec<Option<i32>>),
-    I64(Vec<Option<i64>>),
-    /// All texts one after the other, and where each ends; `None`: null.
-    Text(String, Vec<Option<u32>>),
+struct Cells {
+    values: Values,
+    /// Whether each has a value; of columns without nulls nothing is kept.
+    valid: Option<Vec<bool>>,
+}
+
+/// The values; of a null, a zero.
+#[derive(Debug)]
+enum Values {
+    Bool(Vec<bool>),
+    U8(Vec<u8>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    /// All texts one after the other, and where each ends.
+    Text(String, Vec<u32>),
+}
+
+/// Does the same to the list of each kind; texts are left to the caller.
+macro_rules! each {
+    ($values:expr, $all:ident => $do:expr, $text:pat => $other:expr) => {
+        match $values {
+            Values::Bool($all) => $do,
+            Values::U8($all) => $do,
+            Values::U32($all) => $do,
+            Values::U64($all) => $do,
+            Values::I32($all) => $do,
+            Values::I64($all) => $do,
+            $text => $other,
+        }
+    };
 }
 
 impl Cells {
-    fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Bool => Self::Bool(Vec::new()),
-            Kind::U8 => Self::U8(Vec::new()),
-            Kind::U32 => Self::U32(Vec::new()),
-            Kind::U64 => Self::U64(Vec::new()),
-            Kind::I32 => Self::I32(Vec::new()),
-            Kind::I64 => Self::I64(Vec::new()),
-            Kind::Text => Self::Text(String::new(), Vec::new()),
-        }
+    fn new(column: &Column) -> Self {
+        let values = match column.kind {
+            Kind::Bool => Values::Bool(Vec::new()),
+            Kind::U8 => Values::U8(Vec::new()),
+            Kind::U32 => Values::U32(Vec::new()),
+            Kind::U64 => Values::U64(Vec::new()),
+            Kind::I32 => Values::I32(Vec::new()),
+            Kind::I64 => Values::I64(Vec::new()),
+            Kind::Text => Values::Text(String::new(), Vec::new()),
+        };
+        Self { values, valid: column.nullable.then(Vec::new) }
     }
 
     #[inline]
     fn push(&mut self, cell: Cell<'_>) {
-        match (self, cell) {
-            (Self::Bool(all), Cell::Bool(value)) => all.push(Some(value)),
-            (Self::U8(all), Cell::U8(value)) => all.push(Some(value)),
-            (Self::U32(all), Cell::U32(value)) => all.push(Some(value)),
-            (Self::U64(all), Cell::U64(value)) => all.push(Some(value)),
-            (Self::I32(all), Cell::I32(value)) => all.push(Some(value)),
-            (Self::I64(all), Cell::I64(value)) => all.push(Some(value)),
-            (Self::Text(text, ends), Cell::Text(value)) => {
+        let mut is_valid = true;
+        match (&mut self.values, cell) {
+            (Values::Bool(all), Cell::Bool(value)) => all.push(value),
+            (Values::U8(all), Cell::U8(value)) => all.push(value),
+            (Values::U32(all), Cell::U32(value)) => all.push(value),
+            (Values::U64(all), Cell::U64(value)) => all.push(value),
+            (Values::I32(all), Cell::I32(value)) => all.push(value),
+            (Values::I64(all), Cell::I64(value)) => all.push(value),
+            (Values::Text(text, ends), Cell::Text(value)) => {
                 text.push_str(value);
-                ends.push(Some(text.len() as u32));
+                ends.push(text.len() as u32);
             }
-            (all, cell) => {
+            (values, cell) => {
                 debug_assert!(matches!(cell, Cell::Null), "{cell:?} in another column");
-                all.push_null();
+                is_valid = false;
+                each!(values, all => all.push(Default::default()), Values::Text(text, ends) => ends.push(text.len() as u32));
             }
         }
-    }
-
-    fn push_null(&mut self) {
-        match self {
-            Self::Bool(all) => all.push(None),
-            Self::U8(all) => all.push(None),
-            Self::U32(all) => all.push(None),
-            Self::U64(all) => all.push(None),
-            Self::I32(all) => all.push(None),
-            Self::I64(all) => all.push(None),
-            Self::Text(_, ends) => ends.push(None),
+        if let Some(valid) = &mut self.valid {
+            valid.push(is_valid);
+        } else {
+            debug_assert!(is_valid, "a null in a column without nulls");
         }
     }
 
     /// Adds all cells of another column of the same kind.
     fn append(&mut self, other: &mut Self) {
-        match (self, other) {
-            (Self::Bool(all), Self::Bool(more)) => all.append(more),
-            (Self::U8(all), Self::U8(more)) => all.append(more),
-            (Self::U32(all), Self::U32(more)) => all.append(more),
-            (Self::U64(all), Self::U64(more)) => all.append(more),
-            (Self::I32(all), Self::I32(more)) => all.append(more),
-            (Self::I64(all), Self::I64(more)) => all.append(more),
-            (Self::Text(text, ends), Self::Text(more, more_ends)) => {
+        match (&mut self.values, &mut other.values) {
+            (Values::Bool(all), Values::Bool(more)) => all.append(more),
+            (Values::U8(all), Values::U8(more)) => all.append(more),
+            (Values::U32(all), Values::U32(more)) => all.append(more),
+            (Values::U64(all), Values::U64(more)) => all.append(more),
+            (Values::I32(all), Values::I32(more)) => all.append(more),
+            (Values::I64(all), Values::I64(more)) => all.append(more),
+            (Values::Text(text, ends), Values::Text(more, more_ends)) => {
                 let before = text.len() as u32;
                 text.push_str(more);
-                ends.extend(more_ends.drain(..).map(|end| end.map(|end| end + before)));
+                more.clear();
+                ends.extend(more_ends.drain(..).map(|end| end + before));
             }
             _ => debug_assert!(false, "another table"),
+        }
+        if let (Some(valid), Some(more)) = (&mut self.valid, &mut other.valid) {
+            valid.append(more);
         }
     }
 
     fn time(&self, row: usize) -> i64 {
-        match self {
-            Self::I64(all) => all[row].unwrap_or_default(),
+        match &self.values {
+            Values::I64(all) => all[row],
             _ => 0,
         }
     }
 
     fn number(&self, row: usize) -> u32 {
-        match self {
-            Self::U32(all) => all[row].unwrap_or_default(),
+        match &self.values {
+            Values::U32(all) => all[row],
             _ => 0,
         }
     }
 
     /// The array of the cells in an order of rows, and none left.
     fn take(&mut self, order: &[u32]) -> ArrayRef {
-        macro_rules! take {
-            ($all:ident, $Array:ty) => {{
-                let array: $Array = order.iter().map(|&row| $all[row as usize]).collect();
+        let nulls = self.valid.as_mut().map(|valid| {
+            let nulls: NullBuffer = order.iter().map(|&row| valid[row as usize]).collect();
+            valid.clear();
+            nulls
+        });
+        macro_rules! numbers {
+            ($all:ident, $Array:ident) => {{
+                let sorted: Vec<_> = order.iter().map(|&row| $all[row as usize]).collect();
                 $all.clear();
-                Arc::new(array)
+                Arc::new($Array::new(sorted.into(), nulls))
             }};
         }
-        match self {
-            Self::Bool(all) => take!(all, BooleanArray),
-            Self::U8(all) => take!(all, UInt8Array),
-            Self::U32(all) => take!(all, UInt32Array),
-            Self::U64(all) => take!(all, UInt64Array),
-            Self::I32(all) => take!(all, Int32Array),
-            Self::I64(all) => take!(all, Int64Array),
-            Self::Text(text, ends) => {
-                let mut begin = 0;
-                let texts: Vec<Option<&str>> = ends
-                    .iter()
-                    .map(|end| {
-                        let end = (*end)? as usize;
-                        Some(&text[std::mem::replace(&mut begin, end)..end])
-                    })
-                    .collect();
-                let array: StringArray = order.iter().map(|&row| texts[row as usize]).collect();
+        match &mut self.values {
+            Values::Bool(all) => {
+                let sorted: BooleanBuffer = order.iter().map(|&row| all[row as usize]).collect();
+                all.clear();
+                Arc::new(BooleanArray::new(sorted, nulls))
+            }
+            Values::U8(all) => numbers!(all, UInt8Array),
+            Values::U32(all) => numbers!(all, UInt32Array),
+            Values::U64(all) => numbers!(all, UInt64Array),
+            Values::I32(all) => numbers!(all, Int32Array),
+            Values::I64(all) => numbers!(all, Int64Array),
+            Values::Text(text, ends) => {
+                let begin = |row: usize| row.checked_sub(1).map_or(0, |before| ends[before]) as usize;
+                let is_valid = |place: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(place));
+                let texts = order.iter().enumerate().map(|(place, &row)| {
+                    let row = row as usize;
+                    is_valid(place).then(|| &text[begin(row)..ends[row] as usize])
+                });
+                let array: StringArray = texts.collect();
                 text.clear();
                 ends.clear();
                 Arc::new(array)
@@ -247,7 +278,7 @@ pub(crate) struct Batch {
 
 impl Rows {
     pub(crate) fn new(layout: &'static Layout) -> Self {
-        let columns = layout.columns.iter().map(|column| Cells::new(column.kind)).collect();
+        let columns = layout.columns.iter().map(Cells::new).collect();
         Self { layout, schema: layout.schema(), columns, len: 0 }
     }
 
@@ -281,8 +312,11 @@ impl Rows {
         let end = rows.clone().map(end_of).max().unwrap_or_default();
         let mut order: Vec<u32> = rows.collect();
         let number = |row: u32| by.map_or(0, |column| self.columns[column].number(row as usize));
+        let key = |row: &u32| (number(*row), begin_of(*row));
         // Stable: equal times stay in the order in which they came.
-        order.sort_by_key(|&row| (number(row), begin_of(row)));
+        if !order.is_sorted_by_key(key) {
+            order.sort_by_key(key);
+        }
         let arrays = self.columns.iter_mut().map(|column| column.take(&order)).collect();
         self.len = 0;
         Ok(Batch { rows: RecordBatch::try_new(self.schema.clone(), arrays)?, begin, end })
