@@ -10,6 +10,11 @@ use crate::exact::{ceil_div, floor_div};
 /// Largest absolute bound of a row, ns: 2⁶².
 pub const MAX_BOUND_NS: i64 = 1 << 62;
 
+/// A time within what a bound can be.
+pub(crate) fn limited(time: i64) -> i64 {
+    time.clamp(-MAX_BOUND_NS, MAX_BOUND_NS)
+}
+
 /// The uncertainty at one instant of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntervalRow {

@@ -10,7 +10,7 @@
 use crate::chain::{Leg, Rule};
 use crate::envelope::RateRange;
 use crate::exact::{ceil_div, floor_div};
-use crate::interval::MAX_BOUND_NS;
+use crate::interval::{MAX_BOUND_NS, limited};
 use crate::slope::Slope;
 use crate::span::Span;
 use crate::thinned::thinned;
@@ -347,10 +347,6 @@ impl<'l> Outline<'l> {
 fn chord(left: (i64, i64), right: (i64, i64), raw: i64) -> i64 {
     let rise = (right.1 as i128 - left.1 as i128) * (raw - left.0) as i128;
     left.1.saturating_add(floor_div(rise, ((right.0 - left.0) as i128).max(1)) as i64)
-}
-
-fn limited(time: i64) -> i64 {
-    time.clamp(-MAX_BOUND_NS, MAX_BOUND_NS)
 }
 
 fn limit_128(time: i128) -> i64 {

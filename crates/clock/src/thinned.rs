@@ -2,7 +2,7 @@
 //! what says nothing new, and widen what is left by what that hides.
 
 use crate::exact::floor_div;
-use crate::interval::MAX_BOUND_NS;
+use crate::interval::limited;
 use crate::uncertainty::Row;
 
 /// The rows without those that the ones around them tell well enough; what they tell too little by, the ones around them are
@@ -61,8 +61,4 @@ fn told(left: &Row, right: &Row, between: &[Row], share: f64) -> Option<(i64, i6
         (lo, hi) = (lo.max(below), hi.max(above));
     }
     Some((i64::try_from(lo).ok()?, i64::try_from(hi).ok()?))
-}
-
-fn limited(time: i64) -> i64 {
-    time.clamp(-MAX_BOUND_NS, MAX_BOUND_NS)
 }

@@ -7,7 +7,7 @@
 
 use crate::error::ClockError;
 use crate::exact::{ceil_div, floor_div};
-use crate::interval::{Interval, IntervalRow, MAX_BOUND_NS};
+use crate::interval::{Interval, IntervalRow, MAX_BOUND_NS, limited};
 use crate::span::Span;
 use crate::wander::Wander;
 
@@ -152,8 +152,4 @@ pub(crate) fn published(
         IntervalRow { raw, lo, hi, e95 }
     };
     Interval::new(rows.iter().map(row).collect())
-}
-
-fn limited(time: i64) -> i64 {
-    time.clamp(-MAX_BOUND_NS, MAX_BOUND_NS)
 }

@@ -74,10 +74,7 @@ impl Opened {
 
     /// Its hosts. `O(n log n)` in the packets; no event is read.
     pub fn experiment(&self) -> Experiment<'_> {
-        let clocks = self.clocks();
-        let Hosts { hosts, left_out } = Hosts::group(self.inputs.traces.iter().map(|input| &input.trace));
-        let hosts = hosts.into_iter().map(|traced| TimedHost::new(traced, clocks)).collect();
-        Experiment { inputs: &self.inputs, clocks, hosts, left_out }
+        Experiment::new(&self.inputs, self.clocks())
     }
 }
 
@@ -183,6 +180,14 @@ pub struct Survey {
 }
 
 impl<'o> Experiment<'o> {
+    /// The hosts of some traces, on the clocks of corrections or, without any, each on its own. `O(n log n)` in the packets; no
+    /// event is read.
+    pub fn new(inputs: &'o Inputs, clocks: Option<&'o Clocks>) -> Self {
+        let Hosts { hosts, left_out } = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
+        let hosts = hosts.into_iter().map(|traced| TimedHost::new(traced, clocks)).collect();
+        Self { inputs, clocks, hosts, left_out }
+    }
+
     /// The hosts, in the order of their names.
     pub fn hosts(&self) -> &[TimedHost<'o>] {
         &self.hosts

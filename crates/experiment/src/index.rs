@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use isochrone_hosts::{Progress, Report};
-use isochrone_kernel::Finished;
 use isochrone_net::Origin;
 use isochrone_pipeline::in_order;
 use isochrone_store::{
-    HostEntry, HostWriter, Message, MessageEnd, Source, SpanWriter, StoreError, StoreWriter, TableEntry,
+    HostEntry, Message, MessageEnd, Source, SpanWriter, StoreError, StoreWriter, TableEntry,
 };
 use isochrone_sync::matching::{End, Matched};
 use isochrone_sync::{Inputs, Options, SyncError, synchronize_with};
@@ -55,8 +54,8 @@ pub fn sources(inputs: &Inputs) -> Result<Vec<Source>, StoreError> {
     Ok(all)
 }
 
-/// Makes the store of all hosts of an experiment at a path, where it replaces what is there when it is complete. Times in it are raw: it
-/// does not depend on corrections. `progress` gets the bytes that were read.
+/// Makes the store of all hosts of an experiment at a path, where it replaces what is there when it is complete. Times in it are raw, and
+/// all hosts have to be in it: the experiment is one on the hosts' own clocks. `progress` gets the bytes that were read.
 ///
 /// # Errors
 /// It cannot be written, or a host not be read; then nothing is left of it.
@@ -69,7 +68,7 @@ pub fn index(
     // Before anything is read: a file that changes while it is makes the store stale.
     let sources = sources(experiment.inputs)?;
     let mut store = StoreWriter::create(path)?;
-    let hosts: Vec<&TimedHost<'_>> = experiment.hosts().iter().filter(|host| host.timing.is_some()).collect();
+    let hosts: Vec<&TimedHost<'_>> = experiment.hosts().iter().collect();
     let mut writers = Vec::with_capacity(hosts.len());
     for TimedHost { traced, .. } in &hosts {
         writers.push(store.host(&traced.id, &traced.name, traced.offset_ns)?);
@@ -85,21 +84,18 @@ pub fn index(
     let (mut reports, mut tasks) = (Vec::new(), Vec::new());
     for (ModelledHost { model, report, .. }, writer) in models.into_iter().zip(writers) {
         reports.push(report);
-        tasks.push(Mutex::new(Task::Waits(Box::new((writer, model)))));
+        tasks.push((Mutex::new(Some((writer, model))), OnceLock::new()));
     }
     in_order(tasks.len(), spread.threads(), |place| {
-        let mut task = tasks[place].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Task::Waits(work) = std::mem::replace(&mut *task, Task::Begun) {
-            let (writer, model) = *work;
-            *task = Task::Done(Box::new(writer.finish(model)));
+        let (task, done) = &tasks[place];
+        let work = task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((writer, model)) = work {
+            // Each place is done once.
+            let _ = done.set(writer.finish(model));
         }
     });
-    let mut entries = Vec::with_capacity(tasks.len());
-    for task in tasks {
-        if let Task::Done(entry) = task.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-            entries.push((*entry)?);
-        }
-    }
+    let entries = tasks.into_iter().filter_map(|(_, done)| done.into_inner());
+    let entries: Vec<HostEntry> = entries.collect::<Result<_, _>>()?;
     let messages = write_messages(experiment, &hosts, &store)?;
     store.commit(entries, Some(messages), sources)?;
     Ok(Indexed { reports })
@@ -135,11 +131,4 @@ fn write_messages(
         Ok(_) | Err(SyncError::NothingToDo { .. }) => Ok(writer.finish()?),
         Err(error) => Err(error.into()),
     }
-}
-
-/// What is to be done for a host after it has been read.
-enum Task {
-    Waits(Box<(HostWriter, Finished<SpanWriter>)>),
-    Begun,
-    Done(Box<Result<HostEntry, StoreError>>),
 }

@@ -116,6 +116,36 @@ fn a_store_is_made_once_and_again_when_a_trace_changes() {
     assert_eq!(stores().len(), 1);
 }
 
+/// A store has all hosts, whatever corrections were asked for when it was made.
+#[test]
+fn a_store_does_not_depend_on_corrections() {
+    let root = tempfile::tempdir().unwrap();
+    let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
+    let sync = root.path().join("sync.json");
+    let two = [shop.join("client"), shop.join("app")];
+    let output = isochrone(
+        root.path(),
+        &["sync", "-q", "-o", sync.to_str().unwrap()],
+        &two.iter().map(PathBuf::as_path).collect::<Vec<_>>(),
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let hosts = |arguments: &[&str]| -> Vec<String> {
+        let output = isochrone(
+            root.path(),
+            &[&["analyze", "-q", "states", "--format", "csv"], arguments].concat(),
+            &[&shop],
+        );
+        let lines = text(&output.stdout);
+        let mut hosts: Vec<String> =
+            lines.lines().skip(1).filter_map(|line| Some(line.split(',').next()?.to_owned())).collect();
+        hosts.dedup();
+        // After the line that names the columns.
+        hosts.split_off(hosts.iter().position(|host| host == "host").unwrap() + 1)
+    };
+    assert_eq!(hosts(&["--sync", sync.to_str().unwrap()]), ["h1", "h2"]);
+    assert_eq!(hosts(&[]), ["h1", "h2", "h3"]);
+}
+
 #[test]
 fn stores_of_their_own() {
     let root = tempfile::tempdir().unwrap();

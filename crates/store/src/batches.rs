@@ -25,14 +25,14 @@ pub(crate) type Times = (i64, i64);
 pub(crate) struct BatchFile {
     name: &'static str,
     path: PathBuf,
-    writer: FileWriter<Checked>,
+    writer: FileWriter<Checked<BufWriter<File>>>,
     times: Vec<Times>,
     rows: u64,
 }
 
 /// Writes and adds up what is written.
-struct Checked {
-    to: BufWriter<File>,
+struct Checked<W> {
+    to: W,
     bytes: u64,
     sum: crc32fast::Hasher,
 }
@@ -43,7 +43,21 @@ impl std::fmt::Debug for BatchFile {
     }
 }
 
-impl Write for Checked {
+impl<W> Checked<W> {
+    fn new(to: W) -> Self {
+        Self { to, bytes: 0, sum: crc32fast::Hasher::new() }
+    }
+}
+
+/// The CRC-32 of a file. Linear in its size.
+pub(crate) fn sum_of(path: &Path) -> Result<u32, StoreError> {
+    let mut file = File::open(path).map_err(StoreError::io(path))?;
+    let mut checked = Checked::new(io::sink());
+    io::copy(&mut file, &mut checked).map_err(StoreError::io(path))?;
+    Ok(checked.sum.finalize())
+}
+
+impl<W: Write> Write for Checked<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.sum.update(&bytes[..written]);
@@ -60,7 +74,7 @@ impl BatchFile {
     pub(crate) fn create(directory: &Path, layout: &Layout) -> Result<Self, StoreError> {
         let path = directory.join(format!("{}.arrow", layout.name));
         let file = File::create_new(&path).map_err(StoreError::io(&path))?;
-        let to = Checked { to: BufWriter::new(file), bytes: 0, sum: crc32fast::Hasher::new() };
+        let to = Checked::new(BufWriter::new(file));
         let writer = FileWriter::try_new(to, &layout.schema()).map_err(StoreError::arrow(&path))?;
         Ok(Self { name: layout.name, path, writer, times: Vec::new(), rows: 0 })
     }

@@ -12,10 +12,7 @@ use crate::merge::{Merge, Table};
 use crate::states::StatesWriter;
 use crate::sweep::Sweep;
 use crate::table::{Cell, Layout, Rows};
-use crate::tables::{
-    HALF_SYSCALLS, IRQS, LATENCIES, OF_SPANS, OFF, SLICES, SOFTIRQS, SYSCALLS, THREAD_EVENTS, THREAD_NAMES,
-    THREADS,
-};
+use crate::tables::{OF_SPANS, THREAD_NAMES, THREADS};
 use crate::threads::Numbered;
 use crate::writer::{BATCH_ROWS, Shared, SpanWriter};
 
@@ -120,18 +117,8 @@ impl HostWriter {
     }
 
     fn write_states(&mut self, numbered: &Numbered, range: (i64, i64)) -> Result<(), StoreError> {
-        let open = |(table, layout): (Table, &Layout)| Ok((table, Batches::open(&self.path, layout)?));
-        let tables = [
-            (Table::Slices, &SLICES),
-            (Table::Off, &OFF),
-            (Table::Latencies, &LATENCIES),
-            (Table::Syscalls, &SYSCALLS),
-            (Table::HalfSyscalls, &HALF_SYSCALLS),
-            (Table::Irqs, &IRQS),
-            (Table::Softirqs, &SOFTIRQS),
-            (Table::ThreadEvents, &THREAD_EVENTS),
-        ];
-        let mut merge = Merge::new(tables.into_iter().map(open).collect::<Result<_, StoreError>>()?);
+        let open = |table: Table| Ok((table, Batches::open(&self.path, table.layout())?));
+        let mut merge = Merge::new(Table::ALL.into_iter().map(open).collect::<Result<_, StoreError>>()?);
         let mut writer = StatesWriter::create(&self.path, numbered.threads.len(), range)?;
         let mut sweep = Sweep::new(numbered, range);
         let mut done = Vec::new();

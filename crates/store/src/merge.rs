@@ -14,6 +14,8 @@ use arrow_array::{
 
 use crate::batches::Batches;
 use crate::error::StoreError;
+use crate::table::Layout;
+use crate::tables::{HALF_SYSCALLS, IRQS, LATENCIES, OFF, SLICES, SOFTIRQS, SYSCALLS, THREAD_EVENTS};
 
 /// A span as the sweep needs it. Threads are numbers of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,33 @@ pub(crate) enum Table {
     Irqs,
     Softirqs,
     ThreadEvents,
+}
+
+impl Table {
+    /// All of them.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Slices,
+        Self::Off,
+        Self::Latencies,
+        Self::Syscalls,
+        Self::HalfSyscalls,
+        Self::Irqs,
+        Self::Softirqs,
+        Self::ThreadEvents,
+    ];
+
+    pub(crate) fn layout(self) -> &'static Layout {
+        match self {
+            Self::Slices => &SLICES,
+            Self::Off => &OFF,
+            Self::Latencies => &LATENCIES,
+            Self::Syscalls => &SYSCALLS,
+            Self::HalfSyscalls => &HALF_SYSCALLS,
+            Self::Irqs => &IRQS,
+            Self::Softirqs => &SOFTIRQS,
+            Self::ThreadEvents => &THREAD_EVENTS,
+        }
+    }
 }
 
 /// A batch that has begun.
@@ -186,12 +215,7 @@ impl Merge {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let begin_column = match kind {
-            Table::Slices | Table::Off | Table::Softirqs => 3,
-            Table::Latencies | Table::Irqs => 4,
-            Table::Syscalls | Table::HalfSyscalls => 2,
-            Table::ThreadEvents => 1,
-        };
+        let (begin_column, _) = kind.layout().times.unwrap_or_default();
         let begins = batch.column(begin_column).as_primitive::<Int64Type>().clone();
         let first = begins.value(0);
         let active = Some(Active { view: View::new(*kind, &batch), begins, row: 0 });

@@ -141,11 +141,14 @@ impl States {
     ) -> Result<Vec<StateRow>, StoreError> {
         let pixel = (window.1.saturating_sub(window.0) / i64::from(pixels.max(1))).max(1);
         let level = (0..self.levels.len()).rev().find(|&level| bucket_ns(level) <= pixel);
-        let mut rows = match level {
-            Some(level) => collect(&self.levels[level], threads, window, plain)?,
+        let rows = match level {
+            Some(level) => {
+                let mut rows = collect(&self.levels[level], threads, window, plain)?;
+                cut(&mut rows, window);
+                rows
+            }
             None => self.rows(threads, window)?,
         };
-        cut(&mut rows, window);
         Ok(to_pixels(&rows, window.0, pixel))
     }
 }

@@ -7,7 +7,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
 
-use crate::batches::Batches;
+use crate::batches::{Batches, sum_of};
 use crate::error::StoreError;
 use crate::host_writer::HostWriter;
 use crate::manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
@@ -135,16 +135,7 @@ impl Store {
     /// A file is not what was written.
     pub fn verify(&self) -> Result<(), StoreError> {
         for (path, table) in self.files() {
-            let mut file = fs::File::open(&path).map_err(StoreError::io(&path))?;
-            let mut sum = crc32fast::Hasher::new();
-            let mut buffer = vec![0; 1 << 16];
-            loop {
-                match std::io::Read::read(&mut file, &mut buffer).map_err(StoreError::io(&path))? {
-                    0 => break,
-                    count => sum.update(&buffer[..count]),
-                }
-            }
-            if sum.finalize() != table.crc32 {
+            if sum_of(&path)? != table.crc32 {
                 return Err(StoreError::damaged(&path, "other bytes than were written"));
             }
         }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use isochrone_experiment::{IndexError, Opened, Spread, index, sources};
+use isochrone_experiment::{Experiment, IndexError, Opened, Spread, TimeBase, index, sources};
 use isochrone_store::{Manifest, Store};
 
 use super::analyze::{in_words, tell_missing};
@@ -16,7 +16,6 @@ use crate::output;
 use crate::progress::Progress;
 use crate::render::figures;
 use crate::render::plain::{Plain, plain};
-use isochrone_experiment::TimeBase;
 
 pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<Ending> {
     let path = match &arguments.output {
@@ -83,7 +82,8 @@ pub(super) fn cached(
 }
 
 fn make(path: &Path, opened: &Opened, spread: Spread, ending: Ending, quiet: bool) -> anyhow::Result<Ending> {
-    let experiment = opened.experiment();
+    // Whatever clocks times are to be shown on: a store has all hosts, in raw time.
+    let experiment = Experiment::new(opened.inputs(), None);
     let bytes = experiment.hosts().iter().map(|host| host.traced.bytes()).sum();
     let bar = Progress::over(bytes, "indexing", quiet);
     let made = index(&experiment, path, spread, Some(&|bytes| bar.add(bytes)));
@@ -93,8 +93,11 @@ fn make(path: &Path, opened: &Opened, spread: Spread, ending: Ending, quiet: boo
         IndexError::Model(error) => in_words(error),
         IndexError::Sync(error) => anyhow::Error::new(error),
     })?;
-    let hosts = experiment.hosts().iter().filter(|host| host.timing.is_some());
-    let missing = hosts.zip(&made.reports).map(|(host, report)| tell_missing(&host.traced, report, quiet));
+    let missing = experiment
+        .hosts()
+        .iter()
+        .zip(&made.reports)
+        .map(|(host, report)| tell_missing(&host.traced, report, quiet));
     Ok(missing.fold(ending, Ending::max))
 }
 
