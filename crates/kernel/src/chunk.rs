@@ -15,10 +15,14 @@ use crate::id::{Name, Renames, ThreadId, Time};
 use crate::interrupts::Interrupts;
 use crate::keyed::Keyed;
 use crate::lives::Lives;
+use crate::numbered::Numbered;
 use crate::span::{BlockRequest, Migration, NetPacket, Pages, Phase, Spans, ThreadChange};
 use crate::thread::{Seat, Thread};
 use crate::timeline::Timeline;
 use crate::under_way::{Dues, Held};
+
+/// Fewer CPUs than this are places in a list.
+const LOW_CPUS: usize = 64;
 
 /// Bytes of a thread's name that the kernel keeps.
 pub(crate) const COMM: usize = 15;
@@ -40,7 +44,7 @@ pub struct Chunk<S> {
     pub(crate) events_lost: u64,
     /// Pieces that are missing in between: from, to.
     pub(crate) gaps: Vec<(Time, Time)>,
-    pub(crate) cpus: Keyed<u32, Cpu>,
+    pub(crate) cpus: Numbered<u32, Cpu, LOW_CPUS>,
     /// CPUs that events of others speak of.
     pub(crate) mentioned: Vec<u32>,
     pub(crate) threads: Keyed<ThreadId, Thread>,
@@ -133,7 +137,7 @@ impl<S: Spans> Chunk<S> {
             programs_complete: Completeness::default(),
             events_lost: 0,
             gaps: Vec::new(),
-            cpus: Keyed::default(),
+            cpus: Numbered::default(),
             mentioned: Vec::new(),
             threads: Keyed::default(),
             lives: Lives::default(),

@@ -95,7 +95,7 @@ impl<S: Spans> Chunk<S> {
         let losses = complete.losses();
         let end = complete.epoch(span.1);
         if range.is_some() {
-            for (&cpu, there) in cpus.sorted() {
+            for (cpu, there) in cpus.sorted() {
                 there.timeline.finish(cpu, span, there.over, &mut spans);
                 there.interrupts.finish(cpu, &mut spans);
                 there.call.finish(&mut spans);
@@ -103,7 +103,7 @@ impl<S: Spans> Chunk<S> {
         }
         dues.sorted().into_iter().for_each(|(_, due)| due.finish(&mut spans));
         let mut missing_cpus = mentioned;
-        missing_cpus.retain(|cpu| cpus.get(cpu).is_none());
+        missing_cpus.retain(|cpu| cpus.get(*cpu).is_none());
         for &cpu in &missing_cpus {
             spans.unknown(&Unknown { cpu, thread: None, begin: span.0, end: span.1 });
         }

@@ -4,6 +4,7 @@
 //! relative to a piece's begin get their meaning from the piece before: [`Renames`] carries them.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub type Time = i64;
 pub const BEGIN: Time = Time::MIN;
 
 /// A thread of one host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ThreadId {
     /// The idle task of a CPU: all of them have the number 0.
     Idle(u32),
@@ -37,6 +38,19 @@ pub enum ThreadId {
         /// The instant: [`BEGIN`], or the end of a loss.
         since: Time,
     },
+}
+
+/// One word for each thread: tables are looked into at every event.
+impl Hash for ThreadId {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let word = |number: u32, time: Time| u64::from(number) ^ (time as u64).rotate_left(32);
+        state.write_u64(match *self {
+            Self::Idle(cpu) => word(cpu, Time::MAX),
+            Self::Thread { tid, born } => word(tid as u32, born),
+            Self::Running { cpu, since } => !word(cpu, since),
+        });
+    }
 }
 
 impl ThreadId {

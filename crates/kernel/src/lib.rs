@@ -21,6 +21,7 @@ mod interrupts;
 mod keyed;
 mod lives;
 mod merge;
+mod numbered;
 mod scheduling;
 mod span;
 mod thread;

@@ -72,8 +72,7 @@ impl<S: Spans> Chunk<S> {
             }
         }
         let mut in_left = Renames::default();
-        for &cpu in
-            right.cpus.unordered().map(|(cpu, _)| cpu).chain(self.cpus.unordered().map(|(cpu, _)| cpu))
+        for cpu in right.cpus.unordered().map(|(cpu, _)| cpu).chain(self.cpus.unordered().map(|(cpu, _)| cpu))
         {
             let current = self.current_on(cpu);
             let first = right.first_to_leave(cpu).map(|prev| in_right.of(prev));
@@ -94,13 +93,13 @@ impl<S: Spans> Chunk<S> {
 
     /// Who left a CPU first, if that is how the piece begins.
     fn first_to_leave(&self, cpu: u32) -> Option<ThreadId> {
-        self.cpus.get(&cpu)?.timeline.first_to_leave()
+        self.cpus.get(cpu)?.timeline.first_to_leave()
     }
 
     /// Calls those who ran at the begin of the piece by the names of those who left first: there is no piece before.
     pub(crate) fn settle_begin(&mut self) {
         let mut renames = Renames::default();
-        for (&cpu, there) in self.cpus.unordered() {
+        for (cpu, there) in self.cpus.unordered() {
             if let Some(prev) = there.timeline.first_to_leave() {
                 renames.add(ThreadId::Running { cpu, since: BEGIN }, prev);
             }
@@ -110,7 +109,7 @@ impl<S: Spans> Chunk<S> {
 
     /// Who runs on a CPU at the end of the piece.
     fn current_on(&self, cpu: u32) -> ThreadId {
-        match self.cpus.get(&cpu) {
+        match self.cpus.get(cpu) {
             Some(there) => there.timeline.current(cpu),
             None => self.unseen_cpu().timeline.current(cpu),
         }
@@ -153,7 +152,7 @@ impl<S: Spans> Chunk<S> {
         let (unseen_left, unseen_right) = (self.unseen_cpu(), right.unseen_cpu());
         let mut there = std::mem::take(&mut right.cpus);
         if unseen_right != Cpu::default() {
-            for (&cpu, _) in self.cpus.unordered() {
+            for (cpu, _) in self.cpus.unordered() {
                 there.or_insert_with(cpu, || unseen_right.clone());
             }
         }

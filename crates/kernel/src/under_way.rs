@@ -287,7 +287,7 @@ impl<S: Spans> Chunk<S> {
 
     /// What is known at the end of the piece.
     pub(crate) fn seam(&self) -> Seam {
-        let turns = self.cpus.unordered().map(|(&cpu, there)| (cpu, there.turn)).collect();
+        let turns = self.cpus.unordered().map(|(cpu, there)| (cpu, there.turn)).collect();
         Seam { losses: self.complete.losses(), turns, unseen: self.unseen_cpu().turn }
     }
 

@@ -129,6 +129,13 @@ mod tests {
             }
             prop_assert_eq!(Word::new(integer, Known::aligned(4)), None);
         }
+
+        /// Texts of 16 bytes have a way of their own to their end.
+        #[test]
+        fn short_texts_end_where_long_ones_do(bytes in proptest::collection::vec(prop_oneof![Just(0), Just(1), Just(0x80), any::<u8>()], 15..18)) {
+            let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+            prop_assert_eq!(Text { field: &bytes }.shown(), &bytes[..end]);
+        }
     }
 
     #[test]

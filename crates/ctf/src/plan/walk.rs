@@ -125,9 +125,24 @@ pub struct Text<'a> {
 
 impl<'a> Text<'a> {
     /// What is shown: up to the first NUL.
+    #[inline]
     pub fn shown(self) -> &'a [u8] {
-        &self.field[..memchr::memchr(0, self.field).unwrap_or(self.field.len())]
+        let end = match <&[u8; 16]>::try_from(self.field) {
+            Ok(sixteen) => first_nul(sixteen),
+            Err(_) => memchr::memchr(0, self.field).unwrap_or(self.field.len()),
+        };
+        &self.field[..end]
     }
+}
+
+/// Where the first NUL is, or 16. Names of threads have this size (`TASK_COMM_LEN`): it is worth some instructions without a call.
+#[inline]
+fn first_nul(bytes: &[u8; 16]) -> usize {
+    const ONES: u128 = u128::MAX / 0xff;
+    let text = u128::from_le_bytes(*bytes);
+    // The lowest bit that is set is in the first byte that is zero; those above it may be of a borrow.
+    let zeros = text.wrapping_sub(ONES) & !text & (ONES << 7);
+    (zeros.trailing_zeros() / 8) as usize
 }
 
 /// Decodes one field, filling slots on the way; the cursor ends behind it. Linear in the bits of the field.

@@ -7,49 +7,54 @@ use super::returned::Did;
 use super::span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use crate::id::{Name, ThreadId, Time};
 
-/// A descriptor that is open.
+/// A descriptor that is open: what each use changes, and a pointer to what is known of it otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Open {
-    /// Who opened it; nobody if that was not seen.
-    pub(super) thread: Option<ThreadId>,
     /// When it was opened, or first seen.
     pub(super) begin: Time,
     pub(super) opened_by: OpenedBy,
+    pub(super) close_on_exec: bool,
     /// How many losses there had been then.
     pub(super) losses: u64,
-    pub(super) kind: FileKind,
-    /// Empty: what the kind says.
-    pub(super) name: Name,
-    pub(super) close_on_exec: bool,
     /// The first use and whose it was.
     pub(super) first_use: Option<(Time, ThreadId)>,
     pub(super) uses: Uses,
+    pub(super) about: Box<About>,
+}
+
+/// What is known of an open descriptor, whatever is done with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct About {
+    /// Who opened it; nobody if that was not seen.
+    pub(super) thread: Option<ThreadId>,
+    pub(super) kind: FileKind,
+    /// Empty: what the kind says.
+    pub(super) name: Name,
 }
 
 impl Open {
     /// One that is there, whoever opened it.
     pub(super) fn sighted(at: Time, losses: u64) -> Self {
         Self {
-            thread: None,
             begin: at,
             opened_by: OpenedBy::Unknown,
-            losses,
-            kind: FileKind::Unknown,
-            name: Name::default(),
             close_on_exec: false,
+            losses,
             first_use: None,
             uses: Uses::default(),
+            about: Box::default(),
         }
     }
 
     /// One that was opened now.
-    pub(super) fn new(thread: ThreadId, at: Time, opened_by: OpenedBy, kind: FileKind, losses: u64) -> Self {
-        Self { thread: Some(thread), opened_by, kind, ..Self::sighted(at, losses) }
+    pub(super) fn new(thread: ThreadId, at: Time, opened_by: OpenedBy, about: About, losses: u64) -> Self {
+        let about = Box::new(About { thread: Some(thread), ..about });
+        Self { opened_by, about, ..Self::sighted(at, losses) }
     }
 
     /// Another one of the same file, as doubtful as that.
     pub(super) fn copy(&self, thread: ThreadId, at: Time, opened_by: OpenedBy) -> Self {
-        Self { name: self.name.clone(), ..Self::new(thread, at, opened_by, self.kind.clone(), self.losses) }
+        Self::new(thread, at, opened_by, About::clone(&self.about), self.losses)
     }
 
     /// It may not be the one that it seems to be: as if it was opened before all losses.
@@ -90,7 +95,7 @@ impl Open {
     /// were two files one after the other: the later one stays, and the first is returned.
     pub(super) fn unite(&mut self, other: Self) -> Option<Self> {
         if self.begin_bound() == Bound::Hard && other.begin_bound() == Bound::Hard {
-            let is_later = (other.begin, other.thread) > (self.begin, self.thread);
+            let is_later = (other.begin, other.about.thread) > (self.begin, self.about.thread);
             return Some(if is_later { std::mem::replace(self, other) } else { other });
         }
         let (first, uses) = (other.first_use, other.uses);
@@ -100,8 +105,8 @@ impl Open {
             self.uses = before.uses;
         } else if self.begin_bound() == Bound::Soft {
             self.begin = self.begin.min(other.begin);
-            self.thread = self.thread.or(other.thread);
-            self.learn(&other.name, other.kind);
+            self.about.thread = self.about.thread.or(other.about.thread);
+            self.learn(other.about.name, other.about.kind);
         }
         self.uses.add(&uses);
         self.first_use = [self.first_use, first].into_iter().flatten().min();
@@ -109,12 +114,13 @@ impl Open {
     }
 
     /// Takes a name and a kind where none was known.
-    pub(super) fn learn(&mut self, name: &Name, kind: FileKind) {
-        if self.name.is_empty() {
-            self.name.clone_from(name);
+    pub(super) fn learn(&mut self, name: Name, kind: FileKind) {
+        let about = &mut *self.about;
+        if about.name.is_empty() {
+            about.name = name;
         }
-        if self.kind == FileKind::Unknown {
-            self.kind = kind;
+        if about.kind == FileKind::Unknown {
+            about.kind = kind;
         }
     }
 
@@ -127,7 +133,9 @@ impl Open {
 
     /// What is told when it ends; `None` if nobody is known who had it. `closer`: who is named in that case.
     pub(super) fn end(self, fd: i32, process: Option<i32>, end: End) -> Option<FileSpan> {
-        let thread = self.thread.or(self.first_use.map(|first| first.1)).or(end.closer)?;
+        let begin_bound = self.begin_bound();
+        let About { thread, kind, name } = *self.about;
+        let thread = thread.or(self.first_use.map(|first| first.1)).or(end.closer)?;
         let end_bound = match end.by {
             ClosedBy::Unseen | ClosedBy::TraceEnd => Bound::Soft,
             _ => Bound::Hard,
@@ -138,10 +146,10 @@ impl Open {
             fd,
             begin: self.begin,
             end: end.at.max(self.begin),
-            begin_bound: self.begin_bound(),
+            begin_bound,
             end_bound,
-            name: if self.name.is_empty() { self.kind.default_name(fd) } else { self.name },
-            kind: self.kind,
+            name: if name.is_empty() { kind.default_name(fd) } else { name },
+            kind,
             opened_by: self.opened_by,
             closed_by: end.by,
             close_on_exec: self.close_on_exec,

@@ -1,6 +1,6 @@
 //! System calls that succeeded.
 
-use super::super::open::Open;
+use super::super::open::{About, Open};
 use super::super::returned::Returned;
 use super::super::span::{ClosedBy, FileKind, OpenedBy, Socket};
 use super::Machine;
@@ -26,18 +26,19 @@ impl Machine {
                 let kind =
                     if flags & open_flag::DIRECTORY != 0 { FileKind::Directory } else { FileKind::File };
                 let close_on_exec = flags & open_flag::CLOEXEC != 0;
-                let file = Open { name, close_on_exec, ..self.new_file(thread, at, call, kind) };
+                let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind, name) };
                 self.open(thread, ret, file, spans);
             }
             Effect::Create { call, ref what, close_on_exec } => {
                 let (kind, name) = created(what);
-                let file = Open { name, close_on_exec, ..self.new_file(thread, at, call, kind) };
+                let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind, name) };
                 self.open(thread, ret, file, spans);
             }
             Effect::Pair { call, what, close_on_exec } => {
                 if let Made::Pair(first, second) = *made {
                     for (fd, kind) in ends(what, first, second) {
-                        let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind) };
+                        let file =
+                            Open { close_on_exec, ..self.new_file(thread, at, call, kind, Name::default()) };
                         self.open(thread, fd.into(), file, spans);
                     }
                 }
@@ -50,7 +51,7 @@ impl Machine {
                 }
                 let table = self.tables.at_mut(place);
                 // It was there, whether or not anybody has seen it.
-                let file = table.files.remove(&fd).unwrap_or_else(|| Open::sighted(at, end.losses));
+                let file = table.files.remove(fd).unwrap_or_else(|| Open::sighted(at, end.losses));
                 if table.is_stray {
                     self.doubts.stray(fd, at);
                 }
@@ -92,7 +93,7 @@ impl Machine {
                 });
                 let socket = Socket { peer: peer(made), is_listening: false, other: None, ..like };
                 let kind = FileKind::Socket(socket);
-                let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind) };
+                let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind, Name::default()) };
                 self.open(thread, ret, file, spans);
             }
             Effect::Unshare { flags } => {
@@ -106,8 +107,16 @@ impl Machine {
 
     /// A descriptor that a call has just made.
     #[inline]
-    pub(super) fn new_file(&self, thread: ThreadId, at: Time, call: Opener, kind: FileKind) -> Open {
-        Open::new(thread, at, OpenedBy::Call(call), kind, self.doubts.losses_at(at))
+    pub(super) fn new_file(
+        &self,
+        thread: ThreadId,
+        at: Time,
+        call: Opener,
+        kind: FileKind,
+        name: Name,
+    ) -> Open {
+        let about = About { thread: None, kind, name };
+        Open::new(thread, at, OpenedBy::Call(call), about, self.doubts.losses_at(at))
     }
 
     /// A descriptor makes place for another one of its number.
@@ -139,10 +148,10 @@ impl Machine {
     fn socket(&mut self, thread: ThreadId, fd: i32, at: Time, change: impl FnOnce(&mut Socket)) {
         let Some(file) = self.file(thread, fd, at) else { return };
         file.touch(thread, at);
-        if file.kind == FileKind::Unknown {
-            file.kind = FileKind::Socket(Socket::default());
+        if file.about.kind == FileKind::Unknown {
+            file.about.kind = FileKind::Socket(Socket::default());
         }
-        if let FileKind::Socket(socket) = &mut file.kind {
+        if let FileKind::Socket(socket) = &mut file.about.kind {
             change(socket);
         }
     }
@@ -168,8 +177,7 @@ impl Machine {
         let table = self.tables.at_mut(place);
         if flags & RANGE_CLOEXEC != 0 {
             let all = table.files.unordered_mut();
-            all.filter(|(fd, _)| (first..=last).contains(*fd))
-                .for_each(|(_, file)| file.close_on_exec = true);
+            all.filter(|(fd, _)| (first..=last).contains(fd)).for_each(|(_, file)| file.close_on_exec = true);
             return;
         }
         if table.is_stray {
@@ -183,7 +191,7 @@ impl Machine {
         let Some(dir) = dir.filter(|_| !path.is_empty() && !path.starts_with('/')) else {
             return path.into();
         };
-        let name = self.table(thread).files.get(&dir).map_or("", |file| file.name.as_str());
+        let name = self.table(thread).files.get(dir).map_or("", |file| file.about.name.as_str());
         match name.strip_suffix('/').unwrap_or(name) {
             root if name.starts_with('/') => compact_str::format_compact!("{root}/{path}"),
             _ => compact_str::format_compact!("fd {dir} → {path}"),

@@ -72,7 +72,7 @@ impl Doubts {
 
     /// How a descriptor has ended for which another one was opened.
     pub(super) fn end_unseen(&self, next: &Open) -> End {
-        End { at: next.begin, by: ClosedBy::Unseen, closer: next.thread, losses: self.losses }
+        End { at: next.begin, by: ClosedBy::Unseen, closer: next.about.thread, losses: self.losses }
     }
 
     /// How descriptors end with the trace. A loss that begins after it hides nothing.

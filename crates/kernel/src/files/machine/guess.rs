@@ -5,6 +5,7 @@ use super::super::span::{FileKind, Socket};
 use super::Machine;
 use super::calls::{created, ends, peer};
 use crate::calls::{Made, Opener, Paired, created_by};
+use crate::id::Name;
 use crate::span::Spans;
 
 impl Machine {
@@ -25,7 +26,7 @@ impl Machine {
             Opener::Pipe | Opener::Pipe2 | Opener::Socketpair => {
                 let Made::Pair(first, second) = *made else { return };
                 for (fd, kind) in pair(call, first, second) {
-                    let file = self.new_file(thread, at, call, kind);
+                    let file = self.new_file(thread, at, call, kind, Name::default());
                     self.open(thread, fd.into(), file, spans);
                 }
                 return;
@@ -46,7 +47,7 @@ impl Machine {
         if let (Opener::Dup2 | Opener::Dup3, Ok(fd)) = (call, i32::try_from(ret)) {
             self.replace(thread, fd, at, spans);
         }
-        let file = self.new_file(thread, at, call, kind);
+        let file = self.new_file(thread, at, call, kind, Name::default());
         self.open(thread, ret, file, spans);
     }
 }

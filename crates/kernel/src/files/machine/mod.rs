@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use self::doubts::Doubts;
 use self::tables::{Table, TableKey, Tables};
 use super::op::{DumpOwner, FileOp, Tally};
-use super::open::Open;
+use super::open::{About, Open};
 use super::returned::{OneUse, Returned};
 use super::span::{FileKind, OpenedBy};
 use crate::calls::open_flag;
@@ -73,16 +73,17 @@ impl Machine {
                 }
                 let kind = FileKind::of_name(name, flags & open_flag::DIRECTORY != 0);
                 let losses = self.doubts.losses_at(at);
+                let thread = match owner {
+                    DumpOwner::Thread(thread) => Some(thread),
+                    DumpOwner::Table(_) => None,
+                };
                 let file = self.tables.at_mut(place).files.or_insert_with(fd, || Open {
                     opened_by: OpenedBy::Dump,
-                    thread: match owner {
-                        DumpOwner::Thread(thread) => Some(thread),
-                        DumpOwner::Table(_) => None,
-                    },
                     close_on_exec: flags & open_flag::CLOEXEC != 0,
+                    about: Box::new(About { thread, ..About::default() }),
                     ..Open::sighted(at, losses)
                 });
-                file.learn(name, kind);
+                file.learn(name.clone(), kind);
             }
             FileOp::LossBegins { at, to } => self.doubts.begin_loss(at, to),
             FileOp::Lost { .. } => self.doubts.end_loss(),
@@ -104,7 +105,7 @@ impl Machine {
         let OneUse { thread, at, fd, did } = one;
         let losses = self.doubts.losses_at(at);
         let table = self.table(thread);
-        if let Some(file) = table.files.get_mut(&fd) {
+        if let Some(file) = table.files.get_mut(fd) {
             file.count_one(thread, at, did);
         } else if fd >= 0 {
             let mut file = Open::sighted(at, losses);

@@ -152,7 +152,7 @@ impl Machine {
 
     /// A copy of a table that is made for a thread now.
     fn copied(&self, place: Place, thread: ThreadId, at: Time) -> Table {
-        let copies = self.tables.at(place).files.unordered().map(|(&fd, file)| {
+        let copies = self.tables.at(place).files.unordered().map(|(fd, file)| {
             let inherited = file.copy(thread, at, OpenedBy::Inherited);
             (fd, Open { close_on_exec: file.close_on_exec, ..inherited })
         });
@@ -250,7 +250,7 @@ impl Machine {
         table.dump = table.dump.or(gone.dump);
         table.is_doubtful |= gone.is_doubtful;
         for (fd, file) in gone.files.into_sorted() {
-            let Some(there) = table.files.get_mut(&fd) else {
+            let Some(there) = table.files.get_mut(fd) else {
                 table.files.insert(fd, file);
                 continue;
             };

@@ -10,6 +10,7 @@ use super::super::open::{End, Open};
 use super::doubts::Doubts;
 use crate::id::{ThreadId, Time};
 use crate::keyed::Keyed;
+use crate::numbered::Numbered;
 use crate::span::Spans;
 
 /// What a table is called: how it was made, so that the name depends on nothing else.
@@ -25,11 +26,14 @@ pub(super) enum TableKey {
     Copy(ThreadId, Time),
 }
 
+/// As many descriptors as Linux makes room for in a new table (`NR_OPEN_DEFAULT`).
+const LOW_FDS: usize = 64;
+
 /// A table of descriptors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Table {
     /// What is open, by number. Numbers may be any in bad input.
-    pub(super) files: Keyed<i32, Open>,
+    pub(super) files: Numbered<i32, Open, LOW_FDS>,
     /// Threads that sit here.
     pub(super) users: u32,
     /// The process whose it is.
@@ -202,7 +206,7 @@ impl Table {
 
     /// Closes a descriptor, if it is open.
     pub(super) fn close(&mut self, fd: i32, end: End, doubts: &Doubts, spans: &mut impl Spans) {
-        if let Some(file) = self.files.remove(&fd) {
+        if let Some(file) = self.files.remove(fd) {
             tell(file, fd, self.owner(), end, doubts, spans);
         }
     }
@@ -216,7 +220,7 @@ impl Table {
         spans: &mut impl Spans,
     ) {
         let mut fds: Vec<i32> =
-            self.files.unordered().filter(|&(&fd, file)| which(fd, file)).map(|(&fd, _)| fd).collect();
+            self.files.unordered().filter(|&(fd, file)| which(fd, file)).map(|(fd, _)| fd).collect();
         fds.sort_unstable();
         for fd in fds {
             self.close(fd, end, doubts, spans);

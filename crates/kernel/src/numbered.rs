@@ -1,0 +1,202 @@
+//! A table by number: low numbers are places in a list, all others are in a hash table.
+//!
+//! CPUs and descriptors have low numbers, so that a look is one into a list; in bad input they may be any. As [`Keyed`], it writes itself
+//! in the order of the numbers, so that equal contents are equal bytes.
+
+use std::hash::Hash;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::keyed::Keyed;
+
+/// A table by number. Numbers below `LOW` take room in a list for all below them.
+#[derive(Debug, Clone)]
+pub(crate) struct Numbered<K: Eq + Hash, V, const LOW: usize> {
+    low: Vec<Option<V>>,
+    high: Keyed<K, V>,
+}
+
+impl<K: Eq + Hash, V, const LOW: usize> Default for Numbered<K, V, LOW> {
+    fn default() -> Self {
+        Self { low: Vec::new(), high: Keyed::default() }
+    }
+}
+
+impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize> Numbered<K, V, LOW> {
+    /// Where a number is in the list, if it has a place there.
+    #[inline]
+    fn place(number: K) -> Option<usize> {
+        number.try_into().ok().filter(|&place| place < LOW)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: K) -> Option<&V> {
+        match Self::place(number) {
+            Some(place) => self.low.get(place)?.as_ref(),
+            None => self.high.get(&number),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: K) -> Option<&mut V> {
+        match Self::place(number) {
+            Some(place) => self.low.get_mut(place)?.as_mut(),
+            None => self.high.get_mut(&number),
+        }
+    }
+
+    /// The value of a number, made by a function where there is none.
+    #[inline]
+    pub(crate) fn or_insert_with(&mut self, number: K, make: impl FnOnce() -> V) -> &mut V {
+        match Self::place(number) {
+            Some(place) if place < self.low.len() => self.low[place].get_or_insert_with(make),
+            Some(place) => self.low_mut(place).get_or_insert_with(make),
+            None => self.high.or_insert_with(number, make),
+        }
+    }
+
+    /// The value of a number, made first where there is none.
+    #[inline]
+    pub(crate) fn or_default(&mut self, number: K) -> &mut V
+    where
+        V: Default,
+    {
+        self.or_insert_with(number, V::default)
+    }
+
+    /// Sets a value and returns the one before.
+    pub(crate) fn insert(&mut self, number: K, value: V) -> Option<V> {
+        match Self::place(number) {
+            Some(place) => self.low_mut(place).replace(value),
+            None => self.high.insert(number, value),
+        }
+    }
+
+    /// Takes a value out.
+    pub(crate) fn remove(&mut self, number: K) -> Option<V> {
+        match Self::place(number) {
+            Some(place) => self.low.get_mut(place)?.take(),
+            None => self.high.remove(&number),
+        }
+    }
+
+    /// All values, in no order that means anything.
+    pub(crate) fn unordered(&self) -> impl Iterator<Item = (K, &V)> {
+        let low = self.low.iter().enumerate();
+        let low = low.filter_map(|(place, value)| Some((K::try_from(place).ok()?, value.as_ref()?)));
+        low.chain(self.high.unordered().map(|(&number, value)| (number, value)))
+    }
+
+    /// All values, to be changed, in no order.
+    pub(crate) fn unordered_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
+        let low = self.low.iter_mut().enumerate();
+        let low = low.filter_map(|(place, value)| Some((K::try_from(place).ok()?, value.as_mut()?)));
+        low.chain(self.high.unordered_mut().map(|(&number, value)| (number, value)))
+    }
+
+    /// Takes all values out, in no order.
+    pub(crate) fn into_unordered(self) -> impl Iterator<Item = (K, V)> {
+        let low = self.low.into_iter().enumerate();
+        let low = low.filter_map(|(place, value)| Some((K::try_from(place).ok()?, value?)));
+        low.chain(self.high.into_unordered())
+    }
+
+    /// All values by number. `O(n log n)`.
+    pub(crate) fn sorted(&self) -> Vec<(K, &V)> {
+        let mut all: Vec<_> = self.unordered().collect();
+        all.sort_unstable_by_key(|&(number, _)| number);
+        all
+    }
+
+    /// Takes all values out, by number.
+    pub(crate) fn into_sorted(self) -> Vec<(K, V)> {
+        let mut all: Vec<_> = self.into_unordered().collect();
+        all.sort_unstable_by_key(|&(number, _)| number);
+        all
+    }
+
+    #[cold]
+    fn low_mut(&mut self, place: usize) -> &mut Option<V> {
+        if place >= self.low.len() {
+            self.low.resize_with(place + 1, || None);
+        }
+        &mut self.low[place]
+    }
+}
+
+impl<K, V, const LOW: usize> FromIterator<(K, V)> for Numbered<K, V, LOW>
+where
+    K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>,
+{
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(values: I) -> Self {
+        let mut all = Self::default();
+        for (number, value) in values {
+            all.insert(number, value);
+        }
+        all
+    }
+}
+
+impl<K, V: PartialEq, const LOW: usize> PartialEq for Numbered<K, V, LOW>
+where
+    K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>,
+{
+    fn eq(&self, other: &Self) -> bool {
+        self.sorted() == other.sorted()
+    }
+}
+
+impl<K, V: Eq, const LOW: usize> Eq for Numbered<K, V, LOW> where
+    K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>
+{
+}
+
+impl<K, V: Serialize, const LOW: usize> Serialize for Numbered<K, V, LOW>
+where
+    K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize> + Serialize,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.sorted())
+    }
+}
+
+impl<'de, K, V: DeserializeOwned, const LOW: usize> Deserialize<'de> for Numbered<K, V, LOW>
+where
+    K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize> + DeserializeOwned,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Vec::<(K, V)>::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_may_be_any() {
+        let mut table: Numbered<i32, i64, 64> = Numbered::default();
+        let numbers = [i32::MAX, 3, 63, 64, 0, -1, 65_535];
+        for number in numbers {
+            assert_eq!(table.get(number), None);
+            assert_eq!(table.insert(number, number.into()), None);
+            assert_eq!(table.get_mut(number).copied(), Some(number.into()));
+        }
+        assert_eq!(table.insert(3, 7), Some(3));
+        assert_eq!(*table.or_insert_with(3, || 8), 7);
+        assert_eq!(*table.or_default(4), 0);
+        let bytes = postcard::to_stdvec(&table).unwrap();
+        assert_eq!(postcard::from_bytes::<Numbered<i32, i64, 64>>(&bytes).unwrap(), table);
+        assert_eq!(table.remove(63), Some(63));
+        // What was there makes no difference.
+        let same: Numbered<i32, i64, 64> =
+            [(65_535, 65_535), (4, 0), (3, 7), (0, 0), (-1, -1), (i32::MAX, i32::MAX.into()), (64, 64)]
+                .into_iter()
+                .collect();
+        assert_eq!(table, same);
+        assert_eq!(postcard::to_stdvec(&table).unwrap(), postcard::to_stdvec(&same).unwrap());
+        let all: Vec<i32> = table.into_sorted().into_iter().map(|(number, _)| number).collect();
+        assert_eq!(all, [-1, 0, 3, 4, 64, 65_535, i32::MAX]);
+    }
+}
