@@ -5,7 +5,7 @@ use std::path::Path;
 use isochrone_capture::Capture;
 use isochrone_clock::Span;
 use isochrone_sync::InputCapture;
-use isochrone_sync::Source;
+use isochrone_sync::PacketSource;
 use isochrone_sync::capture::{CaptureReader, survey};
 
 pub fn exercise(bytes: &[u8]) {

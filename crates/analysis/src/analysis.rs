@@ -4,51 +4,51 @@ use isochrone_kernel::{Spans, ThreadId, Time};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::host::{Host, Who};
-use crate::instant::Instant;
+use crate::host::{HostContext, ThreadIdentity};
 use crate::options::Options;
 use crate::report::Note;
+use crate::snapshot::SnapshotBuilder;
 use crate::table::{Cell, Table};
 use crate::window::When;
 
 /// An analysis: hears spans of one host, and makes tables of what was heard of all hosts.
 ///
-/// What it hears has passed the [`crate::Gate`] already: slices and unknown times are cut to the window, and whatever
+/// What it hears has passed the [`crate::SpanFilter`] already: slices and unknown times are cut to the window, and whatever
 /// is not asked for is not heard. It keeps integers and sorts what it writes, so that equal contents are equal bytes.
 pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
     /// Whether it can tell the state of one instant, [`When::at`]. If it is asked to, it hears all spans as they are,
     /// and applies the filters itself: what was open at an instant is not known by what ends in a window.
-    const INSTANT: bool = false;
+    const AT_INSTANT: bool = false;
 
-    /// Whether it shows what threads and CPUs did at that instant. Then `Heard::instant` tells it; the analysis need not
+    /// Whether it shows what threads and CPUs did at that instant. Then `HostResult::instant` tells it; the analysis need not
     /// hear of it.
-    const PICTURE: bool = false;
+    const SNAPSHOT: bool = false;
 
     /// One that has heard nothing.
     fn new(options: &Options, when: When) -> Self;
 
     /// The tables, of all hosts in the order of their names. Names of tables and columns are part of the interface.
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table>;
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table>;
 
     /// What a reader of the tables should know.
-    fn notes(_hosts: &[Heard<'_, Self>]) -> Vec<Note> {
+    fn notes(_hosts: &[HostResult<'_, Self>]) -> Vec<Note> {
         Vec::new()
     }
 }
 
 /// What an analysis heard of a host.
-pub struct Heard<'h, A> {
+pub struct HostResult<'h, A> {
     /// The host.
-    pub host: &'h dyn Host,
+    pub host: &'h dyn HostContext,
     /// What it heard.
     pub of: &'h A,
     /// From when to when, raw ns: where the window that was asked for and the host's events overlap.
     pub window: (Time, Time),
     /// What threads and CPUs did at the instant that was asked for; `None` where none was, or no analysis shows it.
-    pub(crate) instant: Option<&'h Instant>,
+    pub(crate) instant: Option<&'h SnapshotBuilder>,
 }
 
-impl<'h, A> Heard<'h, A> {
+impl<'h, A> HostResult<'h, A> {
     /// The cell `host`.
     pub fn name(&self) -> Cell {
         Cell::text(self.host.name())
@@ -60,7 +60,7 @@ impl<'h, A> Heard<'h, A> {
     }
 
     /// Who a thread is, if the filter keeps it.
-    pub fn who(&self, thread: ThreadId, options: &Options) -> Option<Who<'h>> {
+    pub fn who(&self, thread: ThreadId, options: &Options) -> Option<ThreadIdentity<'h>> {
         options.filter.who(self.host, thread)
     }
 }

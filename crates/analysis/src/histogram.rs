@@ -111,12 +111,12 @@ impl Histogram {
     pub fn quantile(&self, part: u64, whole: u64) -> Option<(u64, u64)> {
         // The rank, counted from 1, rounded up: the smallest sample that has that part of all at or below it.
         let product = u128::from(self.count()) * u128::from(part);
-        let rank = product.checked_add(u128::from(whole.checked_sub(1)?))? / u128::from(whole);
-        let rank = rank.max(1);
+        let sort_key = product.checked_add(u128::from(whole.checked_sub(1)?))? / u128::from(whole);
+        let sort_key = sort_key.max(1);
         let mut below = 0u128;
         for (&bucket, &count) in &self.buckets {
             below += u128::from(count);
-            if below >= rank {
+            if below >= sort_key {
                 return Some((least(bucket).max(self.min), greatest(bucket).min(self.max)));
             }
         }

@@ -7,7 +7,7 @@ use isochrone_kernel::{ThreadId, Time};
 use crate::table::Cell;
 
 /// A host, as far as tables need it.
-pub trait Host {
+pub trait HostContext {
     /// Its name.
     fn name(&self) -> &str;
 
@@ -18,7 +18,7 @@ pub trait Host {
     fn unix_ns(&self, raw: Time) -> i128;
 
     /// Who a thread is.
-    fn thread(&self, thread: ThreadId) -> Option<Who<'_>>;
+    fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>>;
 
     /// All threads that are known, those that never did anything too, in their order.
     fn threads(&self) -> Vec<ThreadId>;
@@ -26,7 +26,7 @@ pub trait Host {
 
 /// A thread as people know it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Who<'h> {
+pub struct ThreadIdentity<'h> {
     /// Its number.
     pub tid: Option<i32>,
     /// The number of its process.
@@ -45,9 +45,9 @@ pub struct Who<'h> {
     pub died: Option<Time>,
 }
 
-impl<'h> Who<'h> {
+impl<'h> ThreadIdentity<'h> {
     /// Who a thread of a host is. What the host does not know, the thread's own number may tell.
-    pub fn of(host: &'h dyn Host, thread: ThreadId) -> Self {
+    pub fn of(host: &'h dyn HostContext, thread: ThreadId) -> Self {
         let mut who = host.thread(thread).unwrap_or_default();
         who.tid = who.tid.or(thread.tid());
         if let ThreadId::Idle(cpu) = thread {

@@ -25,7 +25,7 @@ const SOFTIRQS: [&str; 10] = [
 
 /// An interrupt.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Source {
+pub enum InterruptSource {
     /// One of the hardware. Several handlers may share a number.
     Hard {
         /// Its number.
@@ -37,7 +37,7 @@ pub enum Source {
     Soft(u32),
 }
 
-impl Source {
+impl InterruptSource {
     /// The interrupt of a run.
     pub fn of(irq: &Irq) -> Self {
         Self::Hard { number: irq.number, name: irq.name.clone() }
@@ -58,7 +58,7 @@ impl Source {
 }
 
 /// In a line: `IRQ 27 virtio`, `SoftIRQ 3 NET_RX_SOFTIRQ`.
-impl fmt::Display for Source {
+impl fmt::Display for InterruptSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hard { number, name } if name.is_empty() => write!(f, "IRQ {number}"),
@@ -73,7 +73,7 @@ impl fmt::Display for Source {
 
 /// Which interrupts are asked for; `None` in it: all of its sort.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Selected {
+pub(crate) struct InterruptFilter {
     hard: Option<BTreeSet<i32>>,
     soft: Option<BTreeSet<u32>>,
 }
@@ -87,7 +87,7 @@ fn set<T: Ord + Copy>(list: Option<&Vec<T>>, other: bool) -> Option<BTreeSet<T>>
     }
 }
 
-impl Selected {
+impl InterruptFilter {
     /// What the options say: a sort that is not named is left out if the other is.
     pub(crate) fn new(options: &Options) -> Self {
         let asked = &options.interrupts;
@@ -117,7 +117,7 @@ mod tests {
     fn selection() {
         let check = |hard: Option<&[i32]>, soft: Option<&[u32]>, expect: [bool; 4]| {
             let interrupts = Interrupts { hard: hard.map(<[_]>::to_vec), soft: soft.map(<[_]>::to_vec) };
-            let selected = Selected::new(&Options { interrupts, ..Options::default() });
+            let selected = InterruptFilter::new(&Options { interrupts, ..Options::default() });
             let found = [selected.hard(1), selected.hard(2), selected.soft(1), selected.soft(2)];
             assert_eq!(found, expect, "{hard:?} {soft:?}");
         };
@@ -129,11 +129,11 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(Source::Soft(9).cells()[2], Cell::text("RCU_SOFTIRQ"));
-        assert_eq!(Source::Soft(10).cells()[2], Cell::Null);
-        assert_eq!(Source::Soft(3).to_string(), "SoftIRQ 3 NET_RX_SOFTIRQ");
-        assert_eq!(Source::Soft(10).to_string(), "SoftIRQ 10");
-        assert_eq!(Source::Hard { number: 4, name: "tty".into() }.to_string(), "IRQ 4 tty");
-        assert_eq!(Source::Hard { number: 4, name: Name::default() }.cells()[2], Cell::Null);
+        assert_eq!(InterruptSource::Soft(9).cells()[2], Cell::text("RCU_SOFTIRQ"));
+        assert_eq!(InterruptSource::Soft(10).cells()[2], Cell::Null);
+        assert_eq!(InterruptSource::Soft(3).to_string(), "SoftIRQ 3 NET_RX_SOFTIRQ");
+        assert_eq!(InterruptSource::Soft(10).to_string(), "SoftIRQ 10");
+        assert_eq!(InterruptSource::Hard { number: 4, name: "tty".into() }.to_string(), "IRQ 4 tty");
+        assert_eq!(InterruptSource::Hard { number: 4, name: Name::default() }.cells()[2], Cell::Null);
     }
 }

@@ -1,8 +1,8 @@
 //! Analyses of what Linux hosts did: one file each, from spans to tables.
 //!
-//! `isochrone-kernel` says what happened as spans. [`Asked`] is the set of analyses that a pass over a trace is to
+//! `isochrone-kernel` says what happened as spans. [`AnalysisSet`] is the set of analyses that a pass over a trace is to
 //! compute, one for each host; it consumes spans ([`isochrone_kernel::Spans`]), merges and serializes. In the end
-//! [`reports`] turns those of all hosts into tables, with names of threads from a [`Host`]. To write another
+//! [`reports`] turns those of all hosts into tables, with names of threads from a [`HostContext`]. To write another
 //! analysis, copy the file of one in [`analyses`] and add a line to `registry.rs`.
 //!
 //! The law of this crate: what is heard of a whole trace equals what is heard of any pieces of it, put together in
@@ -13,41 +13,41 @@
 
 pub mod analyses;
 mod analysis;
-mod annotated;
-mod asked;
+mod analysis_set;
+#[cfg(test)]
+mod any_partition;
+mod cpu_states;
 pub mod csv;
 mod errno;
-mod gate;
+mod fd_annotation;
+mod fd_names;
 mod histogram;
 mod host;
-mod instant;
 mod interrupt;
-mod kept;
-#[cfg(test)]
-mod law;
-mod opened;
+mod latency_row;
 mod options;
 mod registry;
 mod report;
-mod running;
+mod snapshot;
+mod sorted_rows;
+mod span_filter;
 mod stats;
 mod table;
 #[cfg(test)]
 mod testing;
-mod wait;
 mod window;
 
-pub use analysis::{Analysis, Heard};
-pub use asked::{Asked, reports};
+pub use analysis::{Analysis, HostResult};
+pub use analysis_set::{AnalysisSet, reports};
 pub use errno::{errno_name, errno_of};
-pub use gate::Gate;
 pub use histogram::{Bar, Histogram};
-pub use host::{Host, Who};
-pub use interrupt::Source;
-pub use kept::{Log, Ranked, Top};
+pub use host::{HostContext, ThreadIdentity};
+pub use interrupt::InterruptSource;
 pub use options::{Calls, Filter, Interrupts, Options};
-pub use registry::{Accumulator, Kind};
+pub use registry::{Accumulator, AnalysisKind};
 pub use report::{Note, Report, VERSION};
+pub use sorted_rows::{SortKey, SortedRows, TopRows};
+pub use span_filter::SpanFilter;
 pub use stats::{Stats, duration};
 pub use table::{Cell, Column, Drawn, Shown, Table, Unit, bar};
 pub use window::{When, Window, contains};

@@ -3,7 +3,7 @@
 use isochrone_kernel::ThreadId;
 use wildmatch::WildMatch;
 
-use crate::host::{Host, Who};
+use crate::host::{HostContext, ThreadIdentity};
 
 /// All options. The defaults leave nothing out.
 #[derive(Debug, Clone)]
@@ -77,8 +77,8 @@ impl Filter {
     }
 
     /// Who a thread of a host is, if it counts: by its number or by its name, if both are asked for by both.
-    pub fn who<'h>(&self, host: &'h dyn Host, thread: ThreadId) -> Option<Who<'h>> {
-        let who = Who::of(host, thread);
+    pub fn who<'h>(&self, host: &'h dyn HostContext, thread: ThreadId) -> Option<ThreadIdentity<'h>> {
+        let who = ThreadIdentity::of(host, thread);
         let tid = self.tids.is_empty() || who.tid.is_some_and(|tid| self.tids.contains(&tid));
         let name = self.names.is_empty()
             || who.comm.as_deref().is_some_and(|comm| self.names.iter().any(|name| name.matches(comm)));

@@ -1,15 +1,15 @@
 //! The list of all analyses. A line here and a file in `analyses/` make another one.
 
-use isochrone_kernel::{Renames, Spans, span_kinds};
+use isochrone_kernel::{Spans, ThreadAliases, span_kinds};
 use serde::{Deserialize, Serialize};
 
 use crate::analyses::{
     CpuTop, Fds, IrqFreq, IrqLog, IrqStats, Processes, SchedFreq, SchedLog, SchedStats, SchedTop,
     SyscallStats, Syscalls,
 };
-use crate::analysis::{Analysis, Heard};
-use crate::asked::Asked;
-use crate::host::Host;
+use crate::analysis::{Analysis, HostResult};
+use crate::analysis_set::AnalysisSet;
+use crate::host::HostContext;
 use crate::options::Options;
 use crate::report::Note;
 use crate::table::Table;
@@ -21,11 +21,11 @@ macro_rules! registry {
     ($($Type:ident $name:literal: $about:literal,)*) => {
         /// Which analysis.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum Kind {
+        pub enum AnalysisKind {
             $(#[doc = $about] $Type,)*
         }
 
-        impl Kind {
+        impl AnalysisKind {
             /// All of them, by name.
             pub const ALL: &'static [Self] = &[$(Self::$Type,)*];
 
@@ -46,29 +46,29 @@ macro_rules! registry {
 
             /// Whether it can tell the state of one instant: then it hears all, whatever window and filters are asked
             /// for.
-            pub fn tells_instants(self) -> bool {
-                match self { $(Self::$Type => $Type::INSTANT,)* }
+            pub fn answers_instant(self) -> bool {
+                match self { $(Self::$Type => $Type::AT_INSTANT,)* }
             }
 
             /// Whether it shows what threads and CPUs did at that instant.
-            pub(crate) fn shows_picture(self) -> bool {
-                match self { $(Self::$Type => $Type::PICTURE,)* }
+            pub(crate) fn shows_snapshot(self) -> bool {
+                match self { $(Self::$Type => $Type::SNAPSHOT,)* }
             }
 
             /// Its tables and notes of what was heard of hosts.
             pub(crate) fn tables(
                 self,
-                hosts: &[(&dyn Host, &Asked)],
+                hosts: &[(&dyn HostContext, &AnalysisSet)],
                 options: &Options,
             ) -> (Vec<Table>, Vec<Note>) {
                 match self {
                     $(Self::$Type => {
                         let hosts: Vec<_> = hosts
                             .iter()
-                            .filter_map(|&(host, asked)| match asked.get(self)? {
+                            .filter_map(|&(host, set)| match set.get(self)? {
                                 Accumulator::$Type(of) => {
-                                    let (window, instant) = (asked.window(host), asked.instant());
-                                    Some(Heard { host, of, window, instant })
+                                    let (window, instant) = (set.window(host), set.instant());
+                                    Some(HostResult { host, of, window, instant })
                                 }
                                 #[allow(unreachable_patterns)] // With a list of one analysis there is no other.
                                 _ => None,
@@ -88,13 +88,13 @@ macro_rules! registry {
 
         impl Accumulator {
             /// One that has heard nothing.
-            pub fn new(kind: Kind, options: &Options, when: When) -> Self {
-                match kind { $(Kind::$Type => Self::$Type($Type::new(options, when)),)* }
+            pub fn new(kind: AnalysisKind, options: &Options, when: When) -> Self {
+                match kind { $(AnalysisKind::$Type => Self::$Type($Type::new(options, when)),)* }
             }
 
             /// Whose it is.
-            pub fn kind(&self) -> Kind {
-                match self { $(Self::$Type(_) => Kind::$Type,)* }
+            pub fn kind(&self) -> AnalysisKind {
+                match self { $(Self::$Type(_) => AnalysisKind::$Type,)* }
             }
         }
     };
@@ -142,17 +142,17 @@ macro_rules! absorb {
 }
 
 macro_rules! dispatch {
-    ($($(#[$doc:meta])* $method:ident $Variant:ident $Span:ty => $Kept:ty;)*) => {
+    ($($(#[$doc:meta])* $method:ident $Variant:ident $Span:ty => $Owned:ty;)*) => {
         impl Spans for Accumulator {
             $(fn $method(&mut self, it: &$Span) {
                 analyses!(call self.$method(it):);
             })*
 
-            fn rename(&mut self, renames: &Renames) {
-                analyses!(call self.rename(renames):);
+            fn rename(&mut self, aliases: &ThreadAliases) {
+                analyses!(call self.rename(aliases):);
             }
 
-            /// Of another kind: nothing is absorbed. [`Asked`] sees to it that there is none.
+            /// Of another kind: nothing is absorbed. [`AnalysisSet`] sees to it that there is none.
             fn absorb(&mut self, right: Self) {
                 analyses!(absorb self, right:);
             }

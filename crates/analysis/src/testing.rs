@@ -2,23 +2,23 @@
 
 use std::borrow::Cow;
 
-use isochrone_kernel::calls::{Effect, Entry, Exit, Made, Opener};
+use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput, Opener};
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use isochrone_kernel::{
-    BEGIN, Half, Irq, Latency, Migration, Name, Off, OwnedHalfSyscall, OwnedSyscall, Renames, Slice, Softirq,
-    Span, Spans, ThreadId, Time, Unknown, Why,
+    Half, Irq, Migration, Name, OffCpu, OffCpuReason, OwnedHalfSyscall, OwnedSyscall, PIECE_BEGIN,
+    SchedLatency, Slice, Softirq, Span, Spans, ThreadAliases, ThreadId, Time, Unknown,
 };
 
-use crate::asked::{Asked, reports};
-use crate::host::{Host, Who};
+use crate::analysis_set::{AnalysisSet, reports};
+use crate::host::{HostContext, ThreadIdentity};
 use crate::options::Options;
-use crate::registry::Kind;
+use crate::registry::AnalysisKind;
 use crate::table::{Cell, Table};
 use crate::window::When;
 
 /// The thread of a number.
 pub(crate) fn thread(tid: i32) -> ThreadId {
-    ThreadId::Thread { tid, born: BEGIN }
+    ThreadId::Thread { tid, born: PIECE_BEGIN }
 }
 
 /// The idle task of a CPU.
@@ -40,11 +40,11 @@ pub(crate) fn migration(thread: ThreadId, at: Time, to: u32) -> Span {
 
 /// A wait for a CPU after a wake-up by thread 1.
 pub(crate) fn latency(who: ThreadId, cpu: u32, priority: i32, begin: Time, end: Time) -> Span {
-    Span::Latency(Latency { thread: who, waker: Some(thread(1)), cpu, priority, begin, end })
+    Span::SchedLatency(SchedLatency { thread: who, waker: Some(thread(1)), cpu, priority, begin, end })
 }
 
-pub(crate) fn off(thread: ThreadId, why: Why, begin: Time, end: Time) -> Span {
-    Span::Off(Off { thread, why, begin, end, waker: None })
+pub(crate) fn off_cpu(thread: ThreadId, reason: OffCpuReason, begin: Time, end: Time) -> Span {
+    Span::OffCpu(OffCpu { thread, reason, begin, end, waker: None })
 }
 
 pub(crate) fn irq(cpu: u32, number: i32, name: &str, begin: Time, end: Time) -> Span {
@@ -58,7 +58,7 @@ pub(crate) fn softirq(cpu: u32, vector: u32, raised: Option<Time>, begin: Time, 
 /// A call that returns on CPU 0, without a line.
 pub(crate) fn call(thread: ThreadId, name: &str, begin: Time, end: Time, ret: i64) -> Span {
     let entry = Entry { name: name.into(), effect: Effect::default(), line: None };
-    let exit = Exit { name: Some(name.into()), ret, made: Made::default(), line: None };
+    let exit = Exit { name: Some(name.into()), ret, output: ExitOutput::default(), line: None };
     Span::Syscall(Box::new(OwnedSyscall { thread, cpu: 0, begin, end, entry, exit }))
 }
 
@@ -112,7 +112,7 @@ impl Simple {
     }
 }
 
-impl Host for Simple {
+impl HostContext for Simple {
     fn name(&self) -> &str {
         &self.0
     }
@@ -125,18 +125,20 @@ impl Host for Simple {
         i128::from(raw) + 1000
     }
 
-    fn thread(&self, id: ThreadId) -> Option<Who<'_>> {
-        let who = |pid, comm: &'static str, leader| Who {
+    fn thread(&self, id: ThreadId) -> Option<ThreadIdentity<'_>> {
+        let who = |pid, comm: &'static str, leader| ThreadIdentity {
             pid: Some(pid),
             leader: Some(thread(leader)),
             comm: Some(Cow::Borrowed(comm)),
             is_kernel: Some(false),
-            ..Who::default()
+            ..ThreadIdentity::default()
         };
         match id.tid()? {
-            1 => Some(Who { ppid: Some(0), ..who(1, "init", 1) }),
-            2 => Some(Who { ppid: Some(1), born: Some(10), ..who(2, "worker", 2) }),
-            3 => Some(Who { ppid: Some(1), born: Some(20), died: Some(90), ..who(2, "worker", 2) }),
+            1 => Some(ThreadIdentity { ppid: Some(0), ..who(1, "init", 1) }),
+            2 => Some(ThreadIdentity { ppid: Some(1), born: Some(10), ..who(2, "worker", 2) }),
+            3 => {
+                Some(ThreadIdentity { ppid: Some(1), born: Some(20), died: Some(90), ..who(2, "worker", 2) })
+            }
             _ => None,
         }
     }
@@ -147,18 +149,18 @@ impl Host for Simple {
 }
 
 /// What all of `spans` make.
-pub(crate) fn hear(kind: Kind, spans: &[Span], options: &Options, when: When) -> Asked {
-    let mut asked = Asked::new(&[kind], options, when);
+pub(crate) fn feed(kind: AnalysisKind, spans: &[Span], options: &Options, when: When) -> AnalysisSet {
+    let mut set = AnalysisSet::new(&[kind], options, when);
     for span in spans {
-        span.emit(&mut asked);
+        span.emit(&mut set);
     }
-    asked
+    set
 }
 
 /// The tables of one host named `h`.
-pub(crate) fn tables(asked: &Asked, options: &Options) -> Vec<Table> {
+pub(crate) fn tables(set: &AnalysisSet, options: &Options) -> Vec<Table> {
     let host = Simple::new("h");
-    reports(&[(&host, asked)], options, false).into_iter().flat_map(|report| report.tables).collect()
+    reports(&[(&host, set)], options, false).into_iter().flat_map(|report| report.tables).collect()
 }
 
 /// Tables as lines: `NAME: COLUMN …`, then the rows; `?` is what is unknown.
@@ -180,29 +182,29 @@ pub(crate) fn lines(tables: &[Table]) -> Vec<String> {
 
 /// Puts together what several consumers heard of `pieces`. In each of them thread 2 is called otherwise at first, as
 /// one that ran when the piece began is.
-pub(crate) fn pieced(kind: Kind, pieces: &[Vec<Span>], options: &Options, when: When) -> Asked {
-    let mut whole = Asked::new(&[kind], options, when);
+pub(crate) fn pieced(kind: AnalysisKind, pieces: &[Vec<Span>], options: &Options, when: When) -> AnalysisSet {
+    let mut whole = AnalysisSet::new(&[kind], options, when);
     for (index, piece) in (0..).zip(pieces) {
-        let nickname = ThreadId::Running { cpu: index, since: BEGIN };
-        let (mut there, mut back) = (Renames::default(), Renames::default());
+        let nickname = ThreadId::Unidentified { cpu: index, since: PIECE_BEGIN };
+        let (mut there, mut back) = (ThreadAliases::default(), ThreadAliases::default());
         there.add(thread(2), nickname);
         back.add(nickname, thread(2));
         let mut piece = piece.clone();
         for span in &mut piece {
             span.rename(&there);
         }
-        let mut heard = hear(kind, &piece, options, when);
-        heard.rename(&back);
+        let mut result = feed(kind, &piece, options, when);
+        result.rename(&back);
         // By way of a file.
-        let bytes = postcard::to_stdvec(&heard).unwrap();
+        let bytes = postcard::to_stdvec(&result).unwrap();
         whole.absorb(postcard::from_bytes(&bytes).unwrap());
     }
     whole
 }
 
 /// Checks the tables of one analysis of one host, and that they are the same with every span in a piece of its own.
-pub(crate) fn check(kind: Kind, spans: &[Span], options: &Options, when: When, expect: &[&str]) {
-    let whole = hear(kind, spans, options, when);
+pub(crate) fn check(kind: AnalysisKind, spans: &[Span], options: &Options, when: When, expect: &[&str]) {
+    let whole = feed(kind, spans, options, when);
     assert_eq!(lines(&tables(&whole, options)), expect, "{options:?} {when:?}");
     let pieces: Vec<Vec<Span>> = spans.iter().rev().map(|span| vec![span.clone()]).collect();
     let pieced = pieced(kind, &pieces, options, when);

@@ -9,7 +9,7 @@ use crate::complaints::Complaints;
 use crate::error::{Diagnostic, Error, Reason};
 use crate::input::Input;
 use crate::legacy::{self, Legacy};
-use crate::link::{self, Behind, Link, Mac};
+use crate::link::{self, Link, LinkPayload, Mac};
 use crate::packet::{self, Content};
 use crate::sections::{self, Interface, Passed, Raw, Sections, Step};
 use crate::stamp::Stamp;
@@ -162,11 +162,11 @@ impl<R: Read> Capture<R> {
         // Some tools write nothing, or less than they captured.
         let wire = raw.wire.max(data.len() as u32);
         let (link, content) = match link::unwrap(interface.link_type, data) {
-            Some((link, Behind::Ip(at))) => {
+            Some((link, LinkPayload::Ip(at))) => {
                 (link, packet::read(data.get(at..).unwrap_or_default(), wire.saturating_sub(at as u32)))
             }
-            Some((link, Behind::Other)) => (link, Content::Other),
-            Some((link, Behind::Cut)) => (link, Content::Cut),
+            Some((link, LinkPayload::Other)) => (link, Content::Other),
+            Some((link, LinkPayload::Cut)) => (link, Content::Cut),
             None => {
                 if foreign.len() < MAX_FOREIGN || foreign.contains_key(&interface.link_type) {
                     *foreign.entry(interface.link_type).or_default() += 1;

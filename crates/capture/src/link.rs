@@ -75,7 +75,7 @@ pub struct Link {
 
 /// What is behind the link layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Behind {
+pub(crate) enum LinkPayload {
     /// A network header of either version of IP, at this byte.
     Ip(usize),
     /// Something else.
@@ -85,7 +85,7 @@ pub(crate) enum Behind {
 }
 
 /// Unwraps a frame; `None` where the link type is not known.
-pub(crate) fn unwrap(link_type: u16, frame: &[u8]) -> Option<(Link, Behind)> {
+pub(crate) fn unwrap(link_type: u16, frame: &[u8]) -> Option<(Link, LinkPayload)> {
     Some(match link_type {
         // Family of addresses in the byte order of the capturing host, or of the network.
         0 | 108 => (Link::default(), ip_from(frame, 4)),
@@ -98,16 +98,18 @@ pub(crate) fn unwrap(link_type: u16, frame: &[u8]) -> Option<(Link, Behind)> {
 }
 
 /// IP of whatever version its first byte shows.
-fn ip_from(frame: &[u8], at: usize) -> Behind {
+fn ip_from(frame: &[u8], at: usize) -> LinkPayload {
     match frame.get(at).map(|byte| byte >> 4) {
-        Some(4 | 6) => Behind::Ip(at),
-        Some(_) => Behind::Other,
-        None => Behind::Cut,
+        Some(4 | 6) => LinkPayload::Ip(at),
+        Some(_) => LinkPayload::Other,
+        None => LinkPayload::Cut,
     }
 }
 
-fn ethernet(frame: &[u8]) -> (Link, Behind) {
-    let Ok(header) = Ethernet2HeaderSlice::from_slice(frame) else { return (Link::default(), Behind::Cut) };
+fn ethernet(frame: &[u8]) -> (Link, LinkPayload) {
+    let Ok(header) = Ethernet2HeaderSlice::from_slice(frame) else {
+        return (Link::default(), LinkPayload::Cut);
+    };
     let (source, destination) = (header.source(), header.destination());
     let link = Link {
         source: Some(Mac(source)),
@@ -116,43 +118,43 @@ fn ethernet(frame: &[u8]) -> (Link, Behind) {
         // Only the loopback device has frames without addresses.
         is_loopback: source == [0; 6] && destination == [0; 6],
     };
-    (link, behind_type(header.ether_type().0, frame, header.slice().len()))
+    (link, after_type(header.ether_type().0, frame, header.slice().len()))
 }
 
 /// What follows an ether type, at a byte, behind VLAN tags.
-fn behind_type(mut ether_type: u16, frame: &[u8], mut at: usize) -> Behind {
+fn after_type(mut ether_type: u16, frame: &[u8], mut at: usize) -> LinkPayload {
     for _ in 0..MAX_TAGS {
         if !TAGS.contains(&ether_type) {
             break;
         }
         let Ok(tag) = SingleVlanHeaderSlice::from_slice(frame.get(at..).unwrap_or_default()) else {
-            return Behind::Cut;
+            return LinkPayload::Cut;
         };
         ether_type = tag.ether_type().0;
         at += tag.slice().len();
     }
     match ether_type {
-        IPV4 | IPV6 => Behind::Ip(at),
-        _ => Behind::Other,
+        IPV4 | IPV6 => LinkPayload::Ip(at),
+        _ => LinkPayload::Other,
     }
 }
 
 /// Linux cooked capture: packet type, hardware type, length of the address, address, ether type.
-fn cooked_1(frame: &[u8]) -> (Link, Behind) {
-    let Some(head) = frame.first_chunk::<16>() else { return (Link::default(), Behind::Cut) };
+fn cooked_1(frame: &[u8]) -> (Link, LinkPayload) {
+    let Some(head) = frame.first_chunk::<16>() else { return (Link::default(), LinkPayload::Cut) };
     let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
     let link = cooked(word(0), word(2), word(4), [head[6], head[7], head[8], head[9], head[10], head[11]]);
-    (link, behind_type(word(14), frame, 16))
+    (link, after_type(word(14), frame, 16))
 }
 
 /// Its second version: ether type, two unused bytes, index of the interface, hardware type, packet type, length of the
 /// address, address.
-fn cooked_2(frame: &[u8]) -> (Link, Behind) {
-    let Some(head) = frame.first_chunk::<20>() else { return (Link::default(), Behind::Cut) };
+fn cooked_2(frame: &[u8]) -> (Link, LinkPayload) {
+    let Some(head) = frame.first_chunk::<20>() else { return (Link::default(), LinkPayload::Cut) };
     let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
     let address = [head[12], head[13], head[14], head[15], head[16], head[17]];
     let link = cooked(u16::from(head[10]), word(8), u16::from(head[11]), address);
-    (link, behind_type(word(0), frame, 20))
+    (link, after_type(word(0), frame, 20))
 }
 
 fn cooked(packet_type: u16, hardware: u16, address_length: u16, address: [u8; 6]) -> Link {

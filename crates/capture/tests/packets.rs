@@ -67,7 +67,7 @@ fn every_link_type_leads_to_the_packet() {
 }
 
 #[test]
-fn what_is_no_ip_is_told() {
+fn what_is_no_ip_is_reported() {
     let check = |link_type: u32, frame: &[u8], expect: &Content| {
         assert_eq!(&one(link_type, frame).content, expect, "{link_type} {frame:?}");
     };

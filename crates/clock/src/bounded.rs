@@ -54,7 +54,7 @@ struct Near {
     /// Index of the neighbour in the chain of the points up to this one; its own where it is the first.
     before: Vec<u32>,
     /// The same for the points from this one on.
-    behind: Vec<u32>,
+    after: Vec<u32>,
 }
 
 impl Bounded {
@@ -167,8 +167,8 @@ impl Near {
         let before = chain(side, &points);
         let turned: Vec<Point> = points.iter().rev().map(|p| Point { x: -p.x(), y: p.y() }).collect();
         let last = points.len().saturating_sub(1) as u32;
-        let behind = chain(side, &turned).into_iter().rev().map(|neighbour| last - neighbour).collect();
-        Self { side, points, before, behind }
+        let after = chain(side, &turned).into_iter().rev().map(|neighbour| last - neighbour).collect();
+        Self { side, points, before, after }
     }
 
     /// The tangent at `x` of all points, each relaxed by what the rate can wander between it and `x`.
@@ -184,7 +184,7 @@ impl Near {
         let mut hull = HalfHull::new(self.side);
         let left: Vec<Point> = self.walk(&self.before, right.checked_sub(1)).collect();
         left.into_iter().rev().for_each(|p| hull.append(relaxed(p)));
-        self.walk(&self.behind, Some(right)).for_each(|p| hull.append(relaxed(p)));
+        self.walk(&self.after, Some(right)).for_each(|p| hull.append(relaxed(p)));
         hull.extreme(x, band)
     }
 

@@ -208,13 +208,13 @@ impl Relation {
             return of(only);
         }
         let right = self.pieces.partition_point(|p| p.span(way).begin <= t);
-        let (before, behind) = (right.checked_sub(1).map(|at| &self.pieces[at]), self.pieces.get(right));
-        match (before, behind) {
+        let (before, after) = (right.checked_sub(1).map(|at| &self.pieces[at]), self.pieces.get(right));
+        match (before, after) {
             (Some(piece), Some(_)) if t <= piece.span(way).end => of(piece),
             // Between two pieces either is possible.
-            (Some(before), Some(behind)) => {
-                let (before, behind) = of(before).zip(of(behind))?;
-                Some(if side == Side::Upper { before.max(behind) } else { before.min(behind) })
+            (Some(before), Some(after)) => {
+                let (before, after) = of(before).zip(of(after))?;
+                Some(if side == Side::Upper { before.max(after) } else { before.min(after) })
             }
             (piece, other) => of(piece.or(other)?),
         }

@@ -97,7 +97,7 @@ fn what_a_stop_explains_is_not_suspect_and_what_none_does_is() {
 }
 
 #[test]
-fn few_messages_behind_several_stops_are_not_taken_for_wrong_ones() {
+fn few_messages_after_several_stops_are_not_taken_for_wrong_ones() {
     let many = (0..8).flat_map(|i| exchange(i * 1100 * MS));
     let few: [Message; 6] = [
         (true, 9_000 * MS, 100_000),

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_ctf_2_tell_their_size() {
+    fn headers_of_ctf_2_show_their_size() {
         for order in [ByteOrder::Little, ByteOrder::Big] {
             let mut size = Vec::new();
             bits::write(&mut size, 24, 32, order, 46 * 8);

@@ -118,8 +118,8 @@ pub(crate) fn pieces(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let inside = |at: usize| rest.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
         let end = (0..4).map(|back| PIECE - back).find(|&at| !inside(at)).unwrap_or(PIECE);
-        let (piece, behind) = rest.split_at(end.min(rest.len()));
-        rest = behind;
+        let (piece, after) = rest.split_at(end.min(rest.len()));
+        rest = after;
         (!piece.is_empty()).then_some(piece)
     })
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use isochrone_hosts::{Progress, Report};
+use isochrone_hosts::{Progress, ReadReport};
 use isochrone_net::Origin;
 use isochrone_pipeline::in_order;
 use isochrone_store::{
@@ -20,7 +20,7 @@ use crate::model::{ModelError, ModelledHost, Spread, model};
 #[derive(Debug)]
 pub struct Indexed {
     /// By host, in the order of the experiment's: what was read, and what was missing.
-    pub reports: Vec<Report>,
+    pub reports: Vec<ReadReport>,
 }
 
 /// Why there is no store.

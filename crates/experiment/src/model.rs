@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
-use isochrone_analysis::{Host, Who};
-use isochrone_hosts::{Progress, Report};
-use isochrone_kernel::{BEGIN, Chunk, Facts, Finished, MergeError, Spans, ThreadId, Time};
-use isochrone_pipeline::{Cuts, Job, Part, Plan, ToSpans, map_merge_all};
+use isochrone_analysis::{HostContext, ThreadIdentity};
+use isochrone_hosts::{Progress, ReadReport};
+use isochrone_kernel::{Facts, Finished, MergeError, PIECE_BEGIN, PartialState, Spans, ThreadId, Time};
+use isochrone_pipeline::{Cuts, Job, PieceModel, Plan, SpanMapper, map_merge_all};
 
 use crate::experiment::TimedHost;
 use crate::stamp::{Stamp, Timing};
@@ -46,7 +46,7 @@ pub struct ModelledHost<'o, S> {
     /// What was heard of its trace, and who was there.
     pub model: Finished<S>,
     /// What was read, and what was missing.
-    pub report: Report,
+    pub report: ReadReport,
 }
 
 /// Why there is no model of a host.
@@ -67,7 +67,7 @@ pub enum ModelError {
 
 /// Reads hosts, and gives what was heard of each, in their order: `make` makes for each of them what makes a consumer for each piece
 /// of its trace. A host without a [`timing`](TimedHost::timing) is not read. `lines`: system calls are to be shown as lines, which takes most
-/// of the time then. `progress` gets the bytes that were read; the sum of [`Host::bytes`](isochrone_hosts::Host::bytes) is all.
+/// of the time then. `progress` gets the bytes that were read; the sum of [`HostContext::bytes`](isochrone_hosts::Host::bytes) is all.
 ///
 /// One pool of threads takes the pieces of all hosts from one queue, see [`isochrone_pipeline::map_merge_all`]. Results do not depend on the spread.
 ///
@@ -98,10 +98,10 @@ pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     let timings = timed.iter().filter_map(|host| host.timing);
     let mut jobs = Vec::with_capacity(timed.len());
     for ((plan, host), timing) in spread.plans(&timed).into_iter().zip(&timed).zip(timings) {
-        jobs.push(Job { host: &host.traced, plan, mapper: ToSpans::new(make(host, timing)).lines(lines) });
+        jobs.push(Job { host: &host.traced, plan, mapper: SpanMapper::new(make(host, timing)).lines(lines) });
     }
     // A finished model is much smaller: it is made as soon as its host is whole.
-    let finish = |_, Part { model, report, .. }: Part<Chunk<S>>| (model.finish(), report);
+    let finish = |_, PieceModel { model, report, .. }: PieceModel<PartialState<S>>| (model.finish(), report);
     let mut parts = map_merge_all(&jobs, spread.threads(), finish, progress).into_iter();
     let model = |host: &&TimedHost<'o>| {
         let host_name = || host.name().to_owned();
@@ -127,7 +127,7 @@ impl<'o, S> ModelledHost<'o, S> {
     }
 }
 
-impl<S> Host for ModelledHost<'_, S> {
+impl<S> HostContext for ModelledHost<'_, S> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -140,9 +140,9 @@ impl<S> Host for ModelledHost<'_, S> {
         self.timing.unix_ns(raw)
     }
 
-    fn thread(&self, thread: ThreadId) -> Option<Who<'_>> {
+    fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>> {
         let facts = self.model.threads.get(thread)?;
-        Some(Who {
+        Some(ThreadIdentity {
             tid: thread.tid(),
             pid: facts.pid,
             leader: self.model.threads.leader(thread),
@@ -163,7 +163,7 @@ impl<S> Host for ModelledHost<'_, S> {
 /// When a thread was seen to begin.
 fn born(thread: ThreadId, facts: &Facts) -> Option<Time> {
     match thread {
-        ThreadId::Thread { born, .. } if born != BEGIN && facts.was_forked => Some(born),
+        ThreadId::Thread { born, .. } if born != PIECE_BEGIN && facts.was_forked => Some(born),
         _ => None,
     }
 }

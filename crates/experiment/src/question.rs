@@ -1,6 +1,6 @@
 //! Analyses of an experiment: which are asked for, with what options, of what time.
 
-use isochrone_analysis::{Asked, Host, Kind, Options, Report};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Options, Report};
 use isochrone_hosts::Progress;
 
 use crate::experiment::TimedHost;
@@ -12,7 +12,7 @@ use crate::window::Times;
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'q> {
     /// Which analyses.
-    pub kinds: &'q [Kind],
+    pub kinds: &'q [AnalysisKind],
     /// What they are asked.
     pub options: &'q Options,
     /// Of which time.
@@ -26,19 +26,19 @@ impl Question<'_> {
         hosts: &[&TimedHost<'o>],
         spread: Spread,
         progress: Option<Progress<'_>>,
-    ) -> Vec<Result<ModelledHost<'o, Asked>, ModelError>> {
+    ) -> Vec<Result<ModelledHost<'o, AnalysisSet>, ModelError>> {
         let make = |_: &TimedHost<'o>, timing: Timing<'o>| {
             let when = self.times.on(timing);
-            move || Asked::new(self.kinds, self.options, when)
+            move || AnalysisSet::new(self.kinds, self.options, when)
         };
-        model(hosts, spread, self.kinds.contains(&Kind::Syscalls), make, progress)
+        model(hosts, spread, self.kinds.contains(&AnalysisKind::Syscalls), make, progress)
     }
 }
 
 /// The tables of all analyses that were asked for, over all hosts.
-pub fn reports(hosts: &[ModelledHost<'_, Asked>], options: &Options) -> Vec<Report> {
+pub fn reports(hosts: &[ModelledHost<'_, AnalysisSet>], options: &Options) -> Vec<Report> {
     let is_synchronized = hosts.iter().any(|host| host.timing().clock().is_some());
-    let hosts: Vec<(&dyn Host, &Asked)> =
-        hosts.iter().map(|host| (host as &dyn Host, &host.model.spans)).collect();
+    let hosts: Vec<(&dyn HostContext, &AnalysisSet)> =
+        hosts.iter().map(|host| (host as &dyn HostContext, &host.model.spans)).collect();
     isochrone_analysis::reports(&hosts, options, is_synchronized)
 }

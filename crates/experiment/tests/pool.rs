@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use isochrone_analysis::{Filter, Host, Kind, Options};
+use isochrone_analysis::{AnalysisKind, Filter, HostContext, Options};
 use isochrone_experiment::{Experiment, Inputs, Instant, Opened, Question, Spread, Times, reports};
 use isochrone_testkit::{Generation, RandomKernel};
 
@@ -32,7 +32,7 @@ fn all_of(experiment: &Experiment<'_>, times: [Option<Instant>; 3], spread: Spre
     let progress = |bytes| {
         read.fetch_add(bytes, Ordering::Relaxed);
     };
-    let question = Question { kinds: Kind::ALL, options: &options, times };
+    let question = Question { kinds: AnalysisKind::ALL, options: &options, times };
     let answers = question.ask(&hosts, spread, Some(&progress));
     let hosts: Vec<_> = answers.into_iter().map(Result::unwrap).collect();
     assert!(read.into_inner() > 0);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use isochrone_ctf::FieldRef;
 
-use crate::source::Source;
+use crate::source::EventSource;
 
 /// So many events of each stream are looked at for CPUs that they speak of: enough that some wake-ups are among them.
 const LOOK: usize = 2_000;
@@ -24,7 +24,7 @@ const SPEAKS: [(&str, &str); 3] =
 /// tell of. `is_full`: whether each file
 /// of a stream holds packets; one that is empty may be that of a CPU that was quiet, of which others do not speak.
 pub(crate) fn cpus(
-    sources: &[Source<'_>],
+    sources: &[EventSource<'_>],
     numbers: impl IntoIterator<Item = u32>,
     is_full: bool,
 ) -> Vec<u32> {
@@ -44,7 +44,7 @@ pub(crate) fn cpus(
 }
 
 /// The CPUs that the first events of a stream speak of.
-fn spoken_of(source: &Source<'_>, known: &mut BTreeSet<u32>) {
+fn spoken_of(source: &EventSource<'_>, known: &mut BTreeSet<u32>) {
     let plan = source.trace().stream_plan(source.stream);
     let fields: Vec<Vec<FieldRef>> = plan
         .events

@@ -29,7 +29,7 @@ impl Counter {
 
 /// Parts of the head of a packet; `None` where its stream has no such field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Context {
+pub(crate) struct PacketContext {
     /// `cpu_id`.
     pub(crate) cpu: Option<u32>,
     /// Number of the packet in its stream.
@@ -38,7 +38,7 @@ pub(crate) struct Context {
     pub(crate) discarded: Option<Counter>,
 }
 
-impl Context {
+impl PacketContext {
     /// Of a packet of a stream. What cannot be decoded (the file was cut since the trace was opened) is missing.
     pub(crate) fn of(trace: &Trace, stream: usize, packet: &Packet) -> Self {
         let mut slots = trace.plan().new_slots();
@@ -55,7 +55,7 @@ impl Context {
 
 #[derive(Default)]
 struct Gather {
-    context: Context,
+    context: PacketContext,
     /// Whether the next value is that of `cpu_id`.
     is_cpu: bool,
 }

@@ -2,7 +2,7 @@
 //!
 //! [`crate::Host`] asks for them once; a pipeline makes them pieces of their own, whatever else it cuts.
 
-use crate::losses::{Lacking, Loss};
+use crate::losses::{LossKind, StreamLoss};
 use crate::window::{Time, Window};
 
 /// A time without any event, because all that was recorded then is missing.
@@ -23,7 +23,7 @@ impl Gap {
 
 /// Where a stream begins and ends, over all chunks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Edges {
+pub(crate) struct StreamEdges {
     /// Numbers of its first and its last source.
     pub(crate) first: usize,
     pub(crate) last: usize,
@@ -33,22 +33,27 @@ pub(crate) struct Edges {
 }
 
 /// Where the streams of a channel are silent while others of them, those of other CPUs, are not. `begin`: that of the host.
-pub(crate) fn uncovered(channel: &[Edges], begin: Time) -> Vec<Loss> {
+pub(crate) fn uncovered(channel: &[StreamEdges], begin: Time) -> Vec<StreamLoss> {
     let first = channel.iter().map(|edges| edges.begin).min().unwrap_or(begin);
     // A stream of which nobody knows where it ends lasts as long as the host.
     let ends: Option<Vec<Time>> = channel.iter().map(|edges| edges.end).collect();
     let last = ends.map_or(Time::MAX, |ends| ends.into_iter().max().unwrap_or(Time::MAX));
     let late = channel.iter().filter(|edges| edges.begin > first);
-    let late =
-        late.map(|edges| Loss { from: begin, to: edges.begin, source: edges.first, what: Lacking::NotBegun });
+    let late = late.map(|edges| StreamLoss {
+        from: begin,
+        to: edges.begin,
+        source: edges.first,
+        what: LossKind::NotBegun,
+    });
     let early = channel.iter().filter_map(|edges| Some((edges.last, edges.end.filter(|&end| end < last)?)));
-    let early = early.map(|(source, end)| Loss { from: end, to: Time::MAX, source, what: Lacking::Over });
+    let early =
+        early.map(|(source, end)| StreamLoss { from: end, to: Time::MAX, source, what: LossKind::Over });
     late.chain(early).collect()
 }
 
 /// What a series of streams says of its time.
 #[derive(Debug, Default)]
-pub(crate) struct Cover {
+pub(crate) struct Coverage {
     /// First and last times of its chunks.
     pub(crate) chunks: Vec<(Time, Time)>,
     /// Times between them that hold packets which are not there.
@@ -56,7 +61,7 @@ pub(crate) struct Cover {
 }
 
 /// The gaps of a host, in order: no chunk reaches into them, and all series that go on behind them have a hole there.
-pub(crate) fn gaps(series: &[Cover]) -> Vec<Gap> {
+pub(crate) fn gaps(series: &[Coverage]) -> Vec<Gap> {
     let mut chunks: Vec<(Time, Time)> = series.iter().flat_map(|cover| &cover.chunks).copied().collect();
     chunks.sort_unstable();
     let mut gaps = Vec::new();
@@ -72,12 +77,12 @@ pub(crate) fn gaps(series: &[Cover]) -> Vec<Gap> {
 }
 
 /// Whether all series that were there before a time and are there behind it miss packets in between.
-fn is_hole(series: &[Cover], from: Time, to: Time) -> bool {
+fn is_hole(series: &[Coverage], from: Time, to: Time) -> bool {
     let mut holes = 0;
     for cover in series {
         let before = cover.chunks.iter().any(|&(begin, _)| begin < from);
-        let behind = cover.chunks.iter().any(|&(_, end)| end >= to);
-        if before && behind {
+        let after = cover.chunks.iter().any(|&(_, end)| end >= to);
+        if before && after {
             if !cover.holes.iter().any(|&(begin, end)| begin < from && end >= to) {
                 return false;
             }
@@ -89,7 +94,7 @@ fn is_hole(series: &[Cover], from: Time, to: Time) -> bool {
 
 /// Takes the gaps out of losses: what is before a gap is said before it, what is behind it behind. The first part counts
 /// what is missing.
-pub(crate) fn without_gaps(losses: &[Loss], gaps: &[Gap]) -> Vec<Loss> {
+pub(crate) fn without_gaps(losses: &[StreamLoss], gaps: &[Gap]) -> Vec<StreamLoss> {
     let mut parts = Vec::with_capacity(losses.len());
     for &loss in losses {
         let mut rest = loss;
@@ -97,14 +102,14 @@ pub(crate) fn without_gaps(losses: &[Loss], gaps: &[Gap]) -> Vec<Loss> {
         let mut is_over = false;
         for gap in gaps[first..].iter().take_while(|gap| gap.from <= loss.to) {
             if rest.from < gap.from {
-                parts.push(Loss { to: gap.from - 1, ..rest });
-                rest.what = Lacking::All;
+                parts.push(StreamLoss { to: gap.from - 1, ..rest });
+                rest.what = LossKind::All;
             }
             rest.from = gap.to;
-            is_over = loss.to <= gap.to && rest.what == Lacking::All;
+            is_over = loss.to <= gap.to && rest.what == LossKind::All;
         }
         if !is_over {
-            parts.push(Loss { to: rest.to.max(rest.from), ..rest });
+            parts.push(StreamLoss { to: rest.to.max(rest.from), ..rest });
         }
     }
     parts.sort_unstable();
@@ -115,13 +120,13 @@ pub(crate) fn without_gaps(losses: &[Loss], gaps: &[Gap]) -> Vec<Loss> {
 mod tests {
     use super::*;
 
-    fn cover(chunks: &[(Time, Time)], holes: &[(Time, Time)]) -> Cover {
-        Cover { chunks: chunks.to_vec(), holes: holes.to_vec() }
+    fn cover(chunks: &[(Time, Time)], holes: &[(Time, Time)]) -> Coverage {
+        Coverage { chunks: chunks.to_vec(), holes: holes.to_vec() }
     }
 
     #[test]
     fn a_gap_is_where_all_streams_have_a_hole() {
-        let check = |series: &[Cover], expect: &[(Time, Time)]| {
+        let check = |series: &[Coverage], expect: &[(Time, Time)]| {
             let found: Vec<_> = gaps(series).iter().map(|gap| (gap.from, gap.to)).collect();
             assert_eq!(found, expect, "{series:?}");
         };
@@ -141,15 +146,15 @@ mod tests {
 
     #[test]
     fn streams_of_a_channel_are_compared() {
-        let check = |streams: &[(Time, Option<Time>)], expect: &[(Time, Time, usize, Lacking)]| {
-            let edges: Vec<Edges> = (streams.iter().enumerate())
-                .map(|(number, &(begin, end))| Edges { first: number, last: number, begin, end })
+        let check = |streams: &[(Time, Option<Time>)], expect: &[(Time, Time, usize, LossKind)]| {
+            let edges: Vec<StreamEdges> = (streams.iter().enumerate())
+                .map(|(number, &(begin, end))| StreamEdges { first: number, last: number, begin, end })
                 .collect();
             let found = uncovered(&edges, -5);
             let found: Vec<_> = found.iter().map(|l| (l.from, l.to, l.source, l.what)).collect();
             assert_eq!(found, expect, "{streams:?}");
         };
-        let (late, early) = (Lacking::NotBegun, Lacking::Over);
+        let (late, early) = (LossKind::NotBegun, LossKind::Over);
         check(&[(0, Some(9))], &[]);
         check(&[(0, Some(9)), (0, Some(9))], &[]);
         check(&[(0, Some(9)), (3, Some(9))], &[(-5, 3, 1, late)]);
@@ -159,14 +164,14 @@ mod tests {
 
     #[test]
     fn losses_stop_at_gaps() {
-        let check = |from, to, expect: &[(Time, Time, Lacking)]| {
-            let what = Lacking::Packets(3);
+        let check = |from, to, expect: &[(Time, Time, LossKind)]| {
+            let what = LossKind::Packets(3);
             let gaps = [Gap { from: 11, to: 30 }, Gap { from: 50, to: 60 }];
-            let parts = without_gaps(&[Loss { from, to, source: 0, what }], &gaps);
+            let parts = without_gaps(&[StreamLoss { from, to, source: 0, what }], &gaps);
             let parts: Vec<_> = parts.iter().map(|part| (part.from, part.to, part.what)).collect();
             assert_eq!(parts, expect, "{from} {to}");
         };
-        let (all, packets) = (Lacking::All, Lacking::Packets(3));
+        let (all, packets) = (LossKind::All, LossKind::Packets(3));
         check(1, 5, &[(1, 5, packets)]);
         check(30, 45, &[(30, 45, packets)]);
         check(10, 30, &[(10, 10, packets)]);

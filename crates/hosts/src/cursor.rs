@@ -7,14 +7,14 @@
 use crate::window::Time;
 use isochrone_ctf::{DecodeError, Diagnostic, Event, PacketEvents, Severity};
 
-use crate::losses::{Lacking, Loss};
-use crate::source::Source;
+use crate::losses::{LossKind, StreamLoss};
+use crate::source::EventSource;
 use crate::window::Window;
 
 /// A source that is being read.
 #[derive(Debug)]
 pub(crate) struct StreamCursor<'p, 't> {
-    source: &'p Source<'t>,
+    source: &'p EventSource<'t>,
     /// Number of the source.
     number: usize,
     /// What begins at this time or later is not read.
@@ -29,17 +29,17 @@ pub(crate) struct StreamCursor<'p, 't> {
     /// The next event.
     head: Option<Event<'t>>,
     /// What ended packets that were read are found to lack, to be fetched by the reader.
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<FoundLoss>,
 }
 
 /// A loss of which it is known only after the packet was read where it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) loss: Loss,
+pub(crate) struct FoundLoss {
+    pub(crate) loss: StreamLoss,
     /// The first instant at which something may be missing: after all events of the packet, as they count.
     pub(crate) at: Time,
     /// Where and why the rest of the packet cannot be decoded. `None`: the tracer discarded events after the packet's last
-    /// one; [`Source::losses`](crate::Host::losses) have that, with an earlier begin.
+    /// one; [`EventSource::losses`](crate::Host::losses) have that, with an earlier begin.
     pub(crate) broken: Option<Broken>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Broken {
 
 impl Broken {
     /// What there is to say.
-    pub(crate) fn diagnostic(&self, source: &Source<'_>) -> Option<Diagnostic> {
+    pub(crate) fn diagnostic(&self, source: &EventSource<'_>) -> Option<Diagnostic> {
         let packet = source.packet(self.packet)?;
         Some(Diagnostic {
             severity: Severity::Loss,
@@ -67,7 +67,7 @@ impl Broken {
 
 impl<'p, 't> StreamCursor<'p, 't> {
     /// Goes to the first event of a window or after it, and gives its time.
-    pub(crate) fn new(source: &'p Source<'t>, number: usize, window: Window) -> (Self, Option<Time>) {
+    pub(crate) fn new(source: &'p EventSource<'t>, number: usize, window: Window) -> (Self, Option<Time>) {
         let from = window.from;
         let mut cursor = Self {
             source,
@@ -89,7 +89,7 @@ impl<'p, 't> StreamCursor<'p, 't> {
 
     /// The source.
     #[inline]
-    pub(crate) fn source(&self) -> &'p Source<'t> {
+    pub(crate) fn source(&self) -> &'p EventSource<'t> {
         self.source
     }
 
@@ -146,8 +146,8 @@ impl<'p, 't> StreamCursor<'p, 't> {
         // What was discarded after the last event of the packet.
         if let Some(loss) = source.discarded_after(packet) {
             let from = self.now.clamp(loss.from.min(loss.to), loss.to);
-            let loss = Loss { from, source: self.number, ..loss };
-            self.found.push(Found { loss, at: self.now.saturating_add(1), broken: None });
+            let loss = StreamLoss { from, source: self.number, ..loss };
+            self.found.push(FoundLoss { loss, at: self.now.saturating_add(1), broken: None });
         }
         let Some((bit, error)) = events.error() else { return };
         let begin = source.begin_of(packet).unwrap_or(source.floor).max(source.floor);
@@ -156,8 +156,8 @@ impl<'p, 't> StreamCursor<'p, 't> {
         let from = last.min(self.latest).max(begin);
         // Not before what was handed out: else it might belong to a window that did not come to it.
         let to = source.end_of(packet).min(self.latest).max(from).max(self.now);
-        let loss = Loss { from, to, source: self.number, what: Lacking::Rest };
+        let loss = StreamLoss { from, to, source: self.number, what: LossKind::Rest };
         let at = from.max(self.now).saturating_add(1);
-        self.found.push(Found { loss, at, broken: Some(Broken { packet, bit, error }) });
+        self.found.push(FoundLoss { loss, at, broken: Some(Broken { packet, bit, error }) });
     }
 }

@@ -1,6 +1,6 @@
 //! A host: all traces of one clock, as one row of events.
 //!
-//! Which traces share a clock is known to [`crate::clocks`]. Here their streams become [`Source`]s in a fixed order, the
+//! Which traces share a clock is known to [`crate::clocks`]. Here their streams become [`EventSource`]s in a fixed order, the
 //! same stream of all chunks of a rotated session one after the other, and what they lack is found.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,10 +9,10 @@ use isochrone_ctf::{MissingFile, Trace};
 
 use crate::absent;
 use crate::clocks::{self, HostClock};
-use crate::coverage::{self, Cover, Edges, Gap};
-use crate::losses::{Extent, Lacking, Loss, LossBegin, Series, of_series};
+use crate::coverage::{self, Coverage, Gap, StreamEdges};
+use crate::losses::{Extent, LogicalStream, LossKind, StreamLoss, StreamLossBegin, of_series};
 use crate::rotation::{self, Archive};
-use crate::source::{Scale, Source};
+use crate::source::{EventSource, Scale};
 use crate::window::Time;
 
 /// The traces of one clock: the kernel's and those of user space, all chunks of rotated sessions.
@@ -29,11 +29,11 @@ pub struct Host<'t> {
     /// Places of its traces among those that were grouped.
     pub places: Vec<usize>,
     traces: Vec<&'t Trace>,
-    sources: Vec<Source<'t>>,
-    losses: Vec<Loss>,
-    uncovered: Vec<Loss>,
+    sources: Vec<EventSource<'t>>,
+    losses: Vec<StreamLoss>,
+    uncovered: Vec<StreamLoss>,
     absent_cpus: Vec<u32>,
-    begins: Vec<LossBegin>,
+    begins: Vec<StreamLossBegin>,
     gaps: Vec<Gap>,
     archives: Vec<Archive>,
     extent: Option<(Time, Time)>,
@@ -96,7 +96,7 @@ impl<'t> Host<'t> {
             ranks.push(*next);
             *next += 1;
             for (stream, info) in trace.streams().iter().enumerate() {
-                let Some(source) = Source::new(trace, number, stream, is_kernel) else { continue };
+                let Some(source) = EventSource::new(trace, number, stream, is_kernel) else { continue };
                 let key = StreamKey {
                     is_user_space: !is_kernel,
                     session: name.clone(),
@@ -180,7 +180,7 @@ impl<'t> Host<'t> {
         }
         let sessions = self.ranks_with_packets(series, ranks);
         let (mut losses, mut covers, mut discards) = (Vec::new(), Vec::new(), Vec::new());
-        let mut channels: BTreeMap<ChannelKey<'_>, Vec<Edges>> = BTreeMap::new();
+        let mut channels: BTreeMap<ChannelKey<'_>, Vec<StreamEdges>> = BTreeMap::new();
         for (key, members) in series {
             let part = |&number: &usize| {
                 let source = &self.sources[number];
@@ -189,7 +189,8 @@ impl<'t> Host<'t> {
             let parts: Vec<_> = members.iter().map(part).collect();
             let of_session = sessions.get(key.session.as_str()).copied().unwrap_or_default();
             let is_quiet = self.has_quiet_chunk(key, members);
-            let found = of_series(&Series { parts, ranks: of_session, is_quiet }, Extent { begin, end });
+            let found =
+                of_series(&LogicalStream { parts, ranks: of_session, is_quiet }, Extent { begin, end });
             let channel = (key.is_user_space, key.session.as_str(), key.class);
             if let Some(edges) = self.edges(members, &found.losses) {
                 channels.entry(channel).or_default().push(edges);
@@ -200,13 +201,13 @@ impl<'t> Host<'t> {
                 let source = &self.sources[number];
                 Some((source.begin()?, source.end().unwrap_or(end)))
             });
-            covers.push(Cover { chunks: chunks.collect(), holes: found.holes });
+            covers.push(Coverage { chunks: chunks.collect(), holes: found.holes });
         }
         // Another channel has the CPU.
         for &MissingStream { cpu, from, to } in missing {
-            let of_cpu = |source: &Source<'_>| source.is_kernel && source.cpu == Some(cpu);
+            let of_cpu = |source: &EventSource<'_>| source.is_kernel && source.cpu == Some(cpu);
             if let Some(source) = self.sources.iter().position(of_cpu) {
-                losses.push(Loss { from, to: to.max(from), source, what: Lacking::All });
+                losses.push(StreamLoss { from, to: to.max(from), source, what: LossKind::All });
             }
         }
         self.gaps = coverage::gaps(&covers);
@@ -229,32 +230,34 @@ impl<'t> Host<'t> {
     }
 
     /// Where the losses begin, as far as that is known before reading.
-    fn loss_begins(&self, begin: Time) -> Vec<LossBegin> {
+    fn loss_begins(&self, begin: Time) -> Vec<StreamLossBegin> {
         let discards = self.sources.iter().flat_map(|source| &source.discards);
         let late: BTreeSet<(usize, Time)> = discards.map(|(_, loss)| (loss.source, loss.to)).collect();
-        let is_found_late =
-            |loss: &Loss| matches!(loss.what, Lacking::Events(_)) && late.contains(&(loss.source, loss.to));
+        let is_found_late = |loss: &StreamLoss| {
+            matches!(loss.what, LossKind::Events(_)) && late.contains(&(loss.source, loss.to))
+        };
         let losses = self.losses.iter().filter(|loss| !is_found_late(loss)).chain(&self.uncovered);
-        let mut begins: Vec<LossBegin> = losses.map(|&loss| LossBegin::new(loss, begin)).collect();
+        let mut begins: Vec<StreamLossBegin> =
+            losses.map(|&loss| StreamLossBegin::new(loss, begin)).collect();
         begins.sort_unstable();
         begins
     }
 
     /// Where a series begins and ends; `None` where its packets do not say.
-    fn edges(&self, members: &[usize], losses: &[Loss]) -> Option<Edges> {
+    fn edges(&self, members: &[usize], losses: &[StreamLoss]) -> Option<StreamEdges> {
         let full = |number: &&usize| !self.sources[**number].packets.is_empty();
         let (&first, &last) = (members.iter().find(full)?, members.iter().rfind(full)?);
         let lost = |from_begin: bool| {
             let edge =
-                move |loss: &&Loss| if from_begin { loss.source == first } else { loss.source == last };
-            losses.iter().filter(edge).filter(|loss| loss.what != Lacking::Rest)
+                move |loss: &&StreamLoss| if from_begin { loss.source == first } else { loss.source == last };
+            losses.iter().filter(edge).filter(|loss| loss.what != LossKind::Rest)
         };
         let begin = self.sources[first].begin()?;
         // What is lost before the first packet or after the last one is a loss already.
         let begin = lost(true).filter(|loss| loss.to <= begin).map(|loss| loss.from).fold(begin, Time::min);
         let end = self.sources[last].end();
         let end = end.map(|end| lost(false).map(|loss| loss.to).fold(end, Time::max));
-        Some(Edges { first, last, begin, end })
+        Some(StreamEdges { first, last, begin, end })
     }
 
     /// By session: ranks of the first and the last trace that have packets which no other one has.
@@ -311,18 +314,18 @@ impl<'t> Host<'t> {
     }
 
     /// The streams of all traces, in the order that events with equal times have.
-    pub fn sources(&self) -> &[Source<'t>] {
+    pub fn sources(&self) -> &[EventSource<'t>] {
         &self.sources
     }
 
     /// What the traces say that they lack, by the times at which it is told. What a gap holds is not in it.
-    pub fn losses(&self) -> &[Loss] {
+    pub fn losses(&self) -> &[StreamLoss] {
         &self.losses
     }
 
     /// Where streams begin later or end earlier than others of their channel, in the order of time. A stream that ends early
     /// does so until [`Time::MAX`].
-    pub fn uncovered(&self) -> &[Loss] {
+    pub fn uncovered(&self) -> &[StreamLoss] {
         &self.uncovered
     }
 
@@ -343,7 +346,7 @@ impl<'t> Host<'t> {
 
     /// Where losses begin, in that order, as far as it is known before reading: after the last event of a packet LTTng may
     /// have discarded some, and packets may break.
-    pub(crate) fn begins(&self) -> &[LossBegin] {
+    pub(crate) fn begins(&self) -> &[StreamLossBegin] {
         &self.begins
     }
 
@@ -369,7 +372,7 @@ impl<'t> Host<'t> {
 
     /// Bytes of all packets.
     pub fn bytes(&self) -> u64 {
-        self.sources.iter().map(Source::bytes).sum()
+        self.sources.iter().map(EventSource::bytes).sum()
     }
 }
 
@@ -379,17 +382,18 @@ fn session_name(trace: &Trace) -> String {
 }
 
 /// First and last time of sources.
-fn extent(sources: &[Source<'_>]) -> Option<(Time, Time)> {
-    let begin = sources.iter().filter_map(Source::begin).min()?;
-    let last =
-        |source: &Source<'_>| source.end().or_else(|| source.begin_of(source.packets.end.checked_sub(1)?));
+fn extent(sources: &[EventSource<'_>]) -> Option<(Time, Time)> {
+    let begin = sources.iter().filter_map(EventSource::begin).min()?;
+    let last = |source: &EventSource<'_>| {
+        source.end().or_else(|| source.begin_of(source.packets.end.checked_sub(1)?))
+    };
     let end = sources.iter().filter_map(last).max().unwrap_or(begin);
     Some((begin, end.max(begin)))
 }
 
 /// Sources of one stream follow each other: a packet that two of them have is the first one's (snapshots of a buffer hold
 /// what the one before held).
-fn join(sources: &mut [Source<'_>], members: &[usize]) {
+fn join(sources: &mut [EventSource<'_>], members: &[usize]) {
     let mut before: Option<usize> = None;
     for &number in members {
         if let Some(last) = before {
@@ -417,7 +421,7 @@ fn join(sources: &mut [Source<'_>], members: &[usize]) {
 }
 
 /// Begin of a packet and its number in the stream, where it tells both.
-fn begin_and_number(source: &Source<'_>, packet: usize) -> Option<(Time, u64)> {
+fn begin_and_number(source: &EventSource<'_>, packet: usize) -> Option<(Time, u64)> {
     let context = source.context_of(packet)?;
     Some((source.begin_of(packet)?, context.sequence?.value))
 }

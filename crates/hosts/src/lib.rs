@@ -29,10 +29,10 @@ mod window;
 
 pub use coverage::Gap;
 pub use host::{Host, Hosts};
-pub use losses::{Lacking, Loss, LossBegin};
+pub use losses::{LossKind, StreamLoss, StreamLossBegin};
 pub use notes::{Contradiction, Note, Unrecorded};
-pub use reader::{HostEvents, Item, Place, Progress};
-pub use report::Report;
-pub use source::Source;
-pub use timeline::{Covered, State, StreamTimeline};
+pub use reader::{HostEvents, Item, ItemRef, Progress};
+pub use report::ReadReport;
+pub use source::EventSource;
+pub use timeline::{CoverageSpan, State, StreamTimeline};
 pub use window::{Time, Window};

@@ -5,13 +5,13 @@
 
 use isochrone_ctf::{Lost, Packet, Trace};
 
-use crate::context::Context;
-use crate::source::{SLACK, Source};
+use crate::context::PacketContext;
+use crate::source::{EventSource, SLACK};
 use crate::window::{Time, Window};
 
 /// A time in which events of a stream are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Loss {
+pub struct StreamLoss {
     /// First time from which nothing is missing, raw ns; not before `from`. Among events, losses have their place here.
     pub to: Time,
     /// Last time before which nothing is missing, raw ns.
@@ -19,19 +19,19 @@ pub struct Loss {
     /// Number of the stream's source in [`Host::sources`](crate::Host::sources).
     pub source: usize,
     /// What is missing.
-    pub what: Lacking,
+    pub what: LossKind,
 }
 
 /// Where a loss begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LossBegin {
+pub struct StreamLossBegin {
     /// The first instant at which events may be missing, raw ns: all events before it are there.
     pub at: Time,
     /// What begins there.
-    pub loss: Loss,
+    pub loss: StreamLoss,
 }
 
-impl LossBegin {
+impl StreamLossBegin {
     /// Whether it begins in a window: whether the last instant before it, at which nothing is missing, lies there. So it does not
     /// depend on what a window cuts off whether a loss begins in it.
     pub fn is_in(&self, window: Window) -> bool {
@@ -44,7 +44,7 @@ impl LossBegin {
     }
 
     /// Of a loss of a host that begins at `begin`, known before reading.
-    pub(crate) fn new(loss: Loss, begin: Time) -> Self {
+    pub(crate) fn new(loss: StreamLoss, begin: Time) -> Self {
         // Before all events, whatever their packets say.
         let first = begin.saturating_sub(2 * SLACK);
         let at = if loss.from <= begin { first } else { loss.from.saturating_add(1) };
@@ -54,7 +54,7 @@ impl LossBegin {
 
 /// What is missing from a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lacking {
+pub enum LossKind {
     /// So many events, which the tracer had no room for.
     Events(u64),
     /// So many packets.
@@ -69,7 +69,7 @@ pub enum Lacking {
     Over,
 }
 
-impl Lacking {
+impl LossKind {
     /// Whether something was recorded, or should have been, that is not there.
     pub fn is_loss(self) -> bool {
         !matches!(self, Self::NotBegun | Self::Over)
@@ -78,9 +78,9 @@ impl Lacking {
 
 /// A stream of a host through all chunks that have it.
 #[derive(Debug)]
-pub(crate) struct Series<'s, 't> {
+pub(crate) struct LogicalStream<'s, 't> {
     /// Number in [`Host::sources`](crate::Host::sources), rank of the chunk in the session, source; in the order of time.
-    pub(crate) parts: Vec<(usize, usize, &'s Source<'t>)>,
+    pub(crate) parts: Vec<(usize, usize, &'s EventSource<'t>)>,
     /// Ranks of the first and the last chunk of the session that hold anything.
     pub(crate) ranks: (usize, usize),
     /// Whether a chunk without packets of this stream has its file all the same.
@@ -96,20 +96,20 @@ pub(crate) struct Extent {
 
 /// The losses of one series.
 #[derive(Debug, Default)]
-pub(crate) struct SeriesLosses {
-    pub(crate) losses: Vec<Loss>,
+pub(crate) struct StreamLosses {
+    pub(crate) losses: Vec<StreamLoss>,
     /// Events that LTTng discarded: source, packet that counts them, loss. They were discarded after the last event of that
     /// packet: LTTng counts when it has no room for the packet after it, and ends the packet when there is room again.
-    pub(crate) discards: Vec<(usize, usize, Loss)>,
+    pub(crate) discards: Vec<(usize, usize, StreamLoss)>,
     /// Times between chunks that hold packets which are not there.
     pub(crate) holes: Vec<(Time, Time)>,
 }
 
-impl SeriesLosses {
+impl StreamLosses {
     /// Adds a loss that a packet of a source shows.
-    fn add(&mut self, loss: Loss, source: &Source<'_>, packet: usize) {
+    fn add(&mut self, loss: StreamLoss, source: &EventSource<'_>, packet: usize) {
         self.losses.push(loss);
-        if let Lacking::Events(_) = loss.what
+        if let LossKind::Events(_) = loss.what
             && is_of_lttng(source.trace)
         {
             self.discards.push((loss.source, packet, loss));
@@ -123,9 +123,9 @@ fn is_of_lttng(trace: &Trace) -> bool {
 }
 
 /// The losses of a series. What has no begin began with the host, what has no end lasts as long as it.
-pub(crate) fn of_series(series: &Series<'_, '_>, extent: Extent) -> SeriesLosses {
-    let mut found = SeriesLosses::default();
-    let mut before: Option<(usize, &Source<'_>, Context)> = None;
+pub(crate) fn of_series(series: &LogicalStream<'_, '_>, extent: Extent) -> StreamLosses {
+    let mut found = StreamLosses::default();
+    let mut before: Option<(usize, &EventSource<'_>, PacketContext)> = None;
     let last_part = series.parts.iter().rfind(|part| !part.2.packets.is_empty()).map(|part| part.0);
     for &(number, rank, source) in &series.parts {
         if source.packets.is_empty() {
@@ -145,10 +145,10 @@ pub(crate) fn of_series(series: &Series<'_, '_>, extent: Extent) -> SeriesLosses
             let next = source.packet(loss.before_packet + 1).and_then(Packet::begin);
             let to = loss.end.or(next).map_or(extent.end, time).max(from);
             let what = match loss.lost {
-                Lost::Events(count) => Lacking::Events(count),
-                Lost::Packets(count) => Lacking::Packets(count),
+                Lost::Events(count) => LossKind::Events(count),
+                Lost::Packets(count) => LossKind::Packets(count),
             };
-            found.add(Loss { from, to, source: number, what }, source, loss.before_packet);
+            found.add(StreamLoss { from, to, source: number, what }, source, loss.before_packet);
         }
         before = source.context_of(source.packets.end - 1).map(|context| (rank, source, context));
     }
@@ -160,45 +160,45 @@ pub(crate) fn of_series(series: &Series<'_, '_>, extent: Extent) -> SeriesLosses
         && let Some(&(number, ..)) = series.parts.last()
     {
         let from = last.end().unwrap_or(extent.end);
-        found.losses.push(Loss { from, to: extent.end.max(from), source: number, what: Lacking::All });
+        found.losses.push(StreamLoss { from, to: extent.end.max(from), source: number, what: LossKind::All });
     }
     found
 }
 
 /// Losses between the last packet of a chunk and the first of the next one.
 fn at_seam(
-    (number, rank, source): (usize, usize, &Source<'_>),
-    before: Option<(usize, &Source<'_>, Context)>,
-    series: &Series<'_, '_>,
+    (number, rank, source): (usize, usize, &EventSource<'_>),
+    before: Option<(usize, &EventSource<'_>, PacketContext)>,
+    series: &LogicalStream<'_, '_>,
     extent: Extent,
-    found: &mut SeriesLosses,
+    found: &mut StreamLosses,
 ) {
     let first = source.packets.start;
     let Some(packet) = source.packet(first) else { return };
     let Some(context) = source.context_of(first) else { return };
     let begin = source.begin_of(first).unwrap_or(extent.begin);
     let end = packet.end().map_or(begin, |end| source.scale().time(end)).max(begin);
-    let loss = |from: Time, to: Time, what| Loss { from, to: to.max(from), source: number, what };
+    let loss = |from: Time, to: Time, what| StreamLoss { from, to: to.max(from), source: number, what };
     let is_first = context.sequence.is_none_or(|number| number.value == 0);
     let Some((last_rank, last, known)) = before else {
         // A stream that does not begin with its first packet is a part of one: what was lost before is not known.
         let discarded = context.discarded.map_or(0, |count| count.value);
         if discarded > 0 && is_first {
-            found.add(loss(extent.begin, end, Lacking::Events(discarded)), source, first);
+            found.add(loss(extent.begin, end, LossKind::Events(discarded)), source, first);
         } else if rank > series.ranks.0 && !is_first && source.is_kernel && !series.is_quiet {
-            found.losses.push(loss(extent.begin, begin, Lacking::All));
+            found.losses.push(loss(extent.begin, begin, LossKind::All));
         }
         return;
     };
     let from = last.end().unwrap_or(begin);
     let events = context.discarded.zip(known.discarded).and_then(|(now, then)| now.since(then));
     if let Some(count) = events.filter(|&count| count > 0) {
-        found.add(loss(from, end, Lacking::Events(count)), source, first);
+        found.add(loss(from, end, LossKind::Events(count)), source, first);
     }
     let what = match missing_packets(known, context) {
         Some(0) => return,
-        Some(count) => Lacking::Packets(count),
-        None if rank > last_rank + 1 && source.is_kernel && !series.is_quiet => Lacking::All,
+        Some(count) => LossKind::Packets(count),
+        None if rank > last_rank + 1 && source.is_kernel && !series.is_quiet => LossKind::All,
         None => return,
     };
     let hole = loss(from, begin, what);
@@ -208,6 +208,6 @@ fn at_seam(
 
 /// How many packets are missing between two packets; `None` where their stream does not number them, or they do not follow
 /// each other.
-fn missing_packets(before: Context, after: Context) -> Option<u64> {
+fn missing_packets(before: PacketContext, after: PacketContext) -> Option<u64> {
     after.sequence?.since(before.sequence?)?.checked_sub(1)
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::host::Host;
-use crate::losses::{Lacking, Loss};
+use crate::losses::{LossKind, StreamLoss};
 use crate::window::Time;
 
 /// Streams that begin or end this much apart do so because a tracer starts and stops one CPU after the other, ns.
@@ -124,8 +124,8 @@ impl Host<'_> {
         let (mut events, mut packets) = (0_u64, 0_u64);
         for loss in self.losses() {
             match loss.what {
-                Lacking::Events(count) => events = events.saturating_add(count),
-                Lacking::Packets(count) => packets = packets.saturating_add(count),
+                LossKind::Events(count) => events = events.saturating_add(count),
+                LossKind::Packets(count) => packets = packets.saturating_add(count),
                 _ => {}
             }
         }
@@ -139,23 +139,23 @@ impl Host<'_> {
 
     /// Says that a stream of a chunk is missing altogether, if that is what a loss means. What goes on behind a gap has been
     /// told with the gap.
-    pub(crate) fn missing_stream(&self, loss: &Loss) -> Option<Note> {
-        let Loss { from, to, .. } = *loss;
-        if loss.what != Lacking::All || self.gaps().iter().any(|gap| gap.to == from) {
+    pub(crate) fn missing_stream(&self, loss: &StreamLoss) -> Option<Note> {
+        let StreamLoss { from, to, .. } = *loss;
+        if loss.what != LossKind::All || self.gaps().iter().any(|gap| gap.to == from) {
             return None;
         }
         Some(Note::MissingStream { file: self.file_of(loss)?, from, to })
     }
 
-    fn unrecorded(&self, loss: &Loss) -> Option<Unrecorded> {
+    fn unrecorded(&self, loss: &StreamLoss) -> Option<Unrecorded> {
         let (begin, end) = self.extent()?;
-        let is_begin = loss.what == Lacking::NotBegun;
+        let is_begin = loss.what == LossKind::NotBegun;
         let ns = if is_begin { loss.to - begin } else { end - loss.from };
         let cpu = self.sources().get(loss.source)?.cpu;
         (ns > ONE_AFTER_THE_OTHER).then_some(Unrecorded { file: self.file_of(loss)?, cpu, is_begin, ns })
     }
 
-    fn file_of(&self, loss: &Loss) -> Option<String> {
+    fn file_of(&self, loss: &StreamLoss) -> Option<String> {
         let source = self.sources().get(loss.source)?;
         Some(source.trace().streams()[source.stream].file.clone())
     }

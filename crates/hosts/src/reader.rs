@@ -11,11 +11,11 @@ use std::collections::BinaryHeap;
 use isochrone_ctf::Event;
 use isochrone_ctf::loser_tree::LoserTree;
 
-use crate::cursor::{Broken, Found, StreamCursor};
+use crate::cursor::{Broken, FoundLoss, StreamCursor};
 use crate::host::Host;
-use crate::losses::{Loss, LossBegin};
-use crate::report::Report;
-use crate::source::Source;
+use crate::losses::{StreamLoss, StreamLossBegin};
+use crate::report::ReadReport;
+use crate::source::EventSource;
 use crate::window::{Time, Window};
 
 /// Progress is told once in so many bytes.
@@ -35,15 +35,15 @@ pub enum Item<'t> {
     },
     /// From here on something is missing. It comes in the window that has this instant, and once more at the begin of each later
     /// one into which the loss reaches.
-    LossBegin(LossBegin),
+    LossBegin(StreamLossBegin),
     /// Something was missing until here. It comes once, in the window that has its end; never for what is no loss
-    /// ([`crate::Lacking::is_loss`]).
-    Loss(Loss),
+    /// ([`crate::LossKind::is_loss`]).
+    Loss(StreamLoss),
 }
 
 /// As [`Item`], with the event where it lies in the reader: it is eleven words.
 #[derive(Debug)]
-pub enum Place<'e, 't> {
+pub enum ItemRef<'e, 't> {
     /// An event of a source.
     Event {
         /// The time that it counts as.
@@ -51,14 +51,14 @@ pub enum Place<'e, 't> {
         /// Number of its source.
         number: usize,
         /// Its source.
-        source: &'e Source<'t>,
+        source: &'e EventSource<'t>,
         /// The event.
         event: &'e Event<'t>,
     },
     /// See [`Item::LossBegin`].
-    LossBegin(LossBegin),
+    LossBegin(StreamLossBegin),
     /// See [`Item::Loss`].
-    Loss(Loss),
+    Loss(StreamLoss),
 }
 
 /// Hears how many bytes of events were read since it was told last. Those of heads and padding of packets are not told.
@@ -73,18 +73,18 @@ pub struct HostEvents<'p, 't> {
     /// The times of the next events of the cursors.
     order: LoserTree<Time>,
     /// Losses that the host knows of, by their ends.
-    known: std::iter::Peekable<std::slice::Iter<'p, Loss>>,
+    known: std::iter::Peekable<std::slice::Iter<'p, StreamLoss>>,
     /// Where losses begin that the host knows of.
-    begins: std::iter::Peekable<std::slice::Iter<'p, LossBegin>>,
+    begins: std::iter::Peekable<std::slice::Iter<'p, StreamLossBegin>>,
     /// Losses found on the way that have begun or are about to.
-    found: BinaryHeap<Reverse<LossBegin>>,
+    found: BinaryHeap<Reverse<StreamLossBegin>>,
     /// Packets that broke on the way.
-    broken: BinaryHeap<Reverse<Late>>,
+    broken: BinaryHeap<Reverse<LateLoss>>,
     /// When the next begin or end of a loss is to be told.
     next_loss: Option<Time>,
     /// Whether the cursor of the first head has to go on.
     is_taken: bool,
-    report: Report,
+    report: ReadReport,
     progress: Option<Progress<'p>>,
     /// Bytes of events that nobody was told of.
     untold: u64,
@@ -92,15 +92,15 @@ pub struct HostEvents<'p, 't> {
 
 /// A packet that broke, in the order in which they are told.
 #[derive(Debug, PartialEq, Eq)]
-struct Late(Loss, Broken);
+struct LateLoss(StreamLoss, Broken);
 
-impl PartialOrd for Late {
+impl PartialOrd for LateLoss {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Late {
+impl Ord for LateLoss {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.cmp(&other.0)
     }
@@ -124,7 +124,7 @@ impl<'t> Host<'t> {
             broken: BinaryHeap::new(),
             next_loss: None,
             is_taken: false,
-            report: Report::default(),
+            report: ReadReport::default(),
             progress: None,
             untold: 0,
         };
@@ -162,7 +162,7 @@ impl<'p, 't> HostEvents<'p, 't> {
     }
 
     /// What has been read, at the end.
-    pub fn into_report(self) -> Report {
+    pub fn into_report(self) -> ReadReport {
         if let Some(progress) = self.progress {
             progress(self.untold);
         }
@@ -171,14 +171,14 @@ impl<'p, 't> HostEvents<'p, 't> {
 
     /// Takes over what a cursor found, as far as this window tells it.
     #[cold]
-    fn take_found(&mut self, found: &mut Vec<Found>) {
-        for Found { loss, at, broken } in found.drain(..) {
-            let begin = LossBegin { at, loss };
+    fn take_found(&mut self, found: &mut Vec<FoundLoss>) {
+        for FoundLoss { loss, at, broken } in found.drain(..) {
+            let begin = StreamLossBegin { at, loss };
             if at <= loss.to && (begin.reaches_into(self.window) || begin.is_in(self.window)) {
                 self.found.push(Reverse(begin));
             }
             if let Some(broken) = broken.filter(|_| self.window.contains(loss.to)) {
-                self.broken.push(Reverse(Late(loss, broken)));
+                self.broken.push(Reverse(LateLoss(loss, broken)));
             }
         }
         self.look_for_loss();
@@ -192,7 +192,7 @@ impl<'p, 't> HostEvents<'p, 't> {
     }
 
     /// When the next loss begins that this window tells.
-    fn next_begin(&mut self) -> Option<LossBegin> {
+    fn next_begin(&mut self) -> Option<StreamLossBegin> {
         let known = self.begins.peek().map(|&&begin| begin).filter(|begin| begin.is_in(self.window));
         let found = self.found.peek().map(|&Reverse(begin)| begin);
         known.into_iter().chain(found).min()
@@ -206,7 +206,7 @@ impl<'p, 't> HostEvents<'p, 't> {
 
     /// The next begin or end of a loss, which is there. Of both at one time the begin comes first: the instant before is its.
     #[cold]
-    fn loss(&mut self) -> Option<Place<'_, 't>> {
+    fn loss(&mut self) -> Option<ItemRef<'_, 't>> {
         let begin = self.next_begin();
         let place = match (begin, self.next_end()) {
             (Some(begin), end) if end.is_none_or(|end| begin.at <= end) => {
@@ -215,21 +215,21 @@ impl<'p, 't> HostEvents<'p, 't> {
                 } else {
                     self.begins.next();
                 }
-                Place::LossBegin(begin)
+                ItemRef::LossBegin(begin)
             }
-            _ => Place::Loss(self.loss_end()?),
+            _ => ItemRef::Loss(self.loss_end()?),
         };
         self.look_for_loss();
         Some(place)
     }
 
-    fn loss_end(&mut self) -> Option<Loss> {
+    fn loss_end(&mut self) -> Option<StreamLoss> {
         let window = self.window;
         let known = self.known.peek().copied().copied().filter(|loss| window.contains(loss.to));
         let broken = self.broken.peek().map(|Reverse(late)| late.0);
         let is_broken = broken.is_some_and(|broken| known.is_none_or(|known| broken < known));
         let loss = if is_broken {
-            let Reverse(Late(loss, broken)) = self.broken.pop()?;
+            let Reverse(LateLoss(loss, broken)) = self.broken.pop()?;
             let source = self.host.sources().get(loss.source);
             if let Some(diagnostic) = source.and_then(|source| broken.diagnostic(source)) {
                 self.report.note(&diagnostic);
@@ -262,7 +262,7 @@ impl<'p, 't> HostEvents<'p, 't> {
 
     /// The next event or loss.
     #[inline]
-    pub fn next_place(&mut self) -> Option<Place<'_, 't>> {
+    pub fn next_ref(&mut self) -> Option<ItemRef<'_, 't>> {
         if self.is_taken {
             self.go_on();
         }
@@ -282,7 +282,7 @@ impl<'p, 't> HostEvents<'p, 't> {
                 progress(std::mem::take(&mut self.untold));
             }
         }
-        Some(Place::Event { time, number: cursor.number(), source: cursor.source(), event })
+        Some(ItemRef::Event { time, number: cursor.number(), source: cursor.source(), event })
     }
 }
 
@@ -291,10 +291,10 @@ impl<'t> Iterator for HostEvents<'_, 't> {
 
     #[inline]
     fn next(&mut self) -> Option<Item<'t>> {
-        Some(match self.next_place()? {
-            Place::Event { time, number, event, .. } => Item::Event { time, source: number, event: *event },
-            Place::LossBegin(begin) => Item::LossBegin(begin),
-            Place::Loss(loss) => Item::Loss(loss),
+        Some(match self.next_ref()? {
+            ItemRef::Event { time, number, event, .. } => Item::Event { time, source: number, event: *event },
+            ItemRef::LossBegin(begin) => Item::LossBegin(begin),
+            ItemRef::Loss(loss) => Item::Loss(loss),
         })
     }
 }

@@ -3,14 +3,14 @@
 use isochrone_ctf::Diagnostic;
 use serde::{Deserialize, Serialize};
 
-use crate::losses::Lacking;
+use crate::losses::LossKind;
 
 /// So many diagnostics are kept; the others are counted.
 const MOST_DIAGNOSTICS: usize = 1000;
 
 /// What was read of some windows. The same for any windows that make up the same time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
+pub struct ReadReport {
     /// Events.
     pub events: u64,
     /// Times in which something is missing.
@@ -21,11 +21,11 @@ pub struct Report {
     pub diagnostics: Vec<String>,
 }
 
-impl Report {
+impl ReadReport {
     /// Counts a loss.
-    pub(crate) fn lose(&mut self, what: Lacking) {
+    pub(crate) fn lose(&mut self, what: LossKind) {
         self.losses += 1;
-        self.broken_packets += u64::from(what == Lacking::Rest);
+        self.broken_packets += u64::from(what == LossKind::Rest);
     }
 
     /// Notes why a packet could not be decoded.

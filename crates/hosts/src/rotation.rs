@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::window::Time;
 use isochrone_ctf::Trace;
 
-use crate::source::Source;
+use crate::source::EventSource;
 
 /// Directory of finished chunks in a session's output.
 const ARCHIVES: &str = "archives";
@@ -34,7 +34,7 @@ enum Key {
 }
 
 /// The archives of a host in the order of time. `ranks`: of each trace in its session.
-pub(crate) fn archives(traces: &[&Trace], ranks: &[usize], sources: &[Source<'_>]) -> Vec<Archive> {
+pub(crate) fn archives(traces: &[&Trace], ranks: &[usize], sources: &[EventSource<'_>]) -> Vec<Archive> {
     let mut members: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     for (number, (trace, &rank)) in traces.iter().zip(ranks).enumerate() {
         let key = directory(trace.path()).map_or(Key::Rank(rank), Key::Directory);
@@ -42,7 +42,7 @@ pub(crate) fn archives(traces: &[&Trace], ranks: &[usize], sources: &[Source<'_>
     }
     let archive = |traces: Vec<usize>| {
         let inside = sources.iter().filter(|source| traces.contains(&source.trace_number));
-        let begins: Vec<Time> = inside.filter_map(Source::begin).collect();
+        let begins: Vec<Time> = inside.filter_map(EventSource::begin).collect();
         let (begin, switched) = begins.iter().min().copied().zip(begins.iter().max().copied())?;
         Some(Archive { traces, begin, switched })
     };

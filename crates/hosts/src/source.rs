@@ -6,8 +6,8 @@ use crate::window::Time;
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Packet, Trace};
 
-use crate::context::Context;
-use crate::losses::Loss;
+use crate::context::PacketContext;
+use crate::losses::StreamLoss;
 
 /// Events of some tracers lie a few µs outside of what their packet says of itself (LTTng before 2.11 stamps the end of a
 /// packet before its last events). Packets are looked through for a cut that is nearer to them than this, ns. Events that are
@@ -16,7 +16,7 @@ pub(crate) const SLACK: Time = 100_000;
 
 /// A stream of a trace of a host.
 #[derive(Debug)]
-pub struct Source<'t> {
+pub struct EventSource<'t> {
     pub(crate) trace: &'t Trace,
     /// Number of the trace in [`Host::traces`](crate::Host::traces).
     pub trace_number: usize,
@@ -34,19 +34,19 @@ pub struct Source<'t> {
     /// Earlier times count as this one: those behind a chunk that is missing.
     pub(crate) floor: Time,
     /// Packets after whose last event the tracer discarded some, and that loss; by packet.
-    pub(crate) discards: Vec<(usize, Loss)>,
+    pub(crate) discards: Vec<(usize, StreamLoss)>,
     /// When the host ends, as all of its packets say.
     pub(crate) host_end: Time,
     scale: Scale<'t>,
     /// By packet of the trace's stream.
-    marks: Vec<Mark>,
+    marks: Vec<PacketBounds>,
     /// Bytes of all packets.
     bytes: u64,
 }
 
 /// What a search for cuts needs to know of a packet.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct PacketBounds {
     /// Latest end of this packet and of all before it, as they say.
     reach: Time,
     /// No event of this packet or of those before it counts as later.
@@ -76,13 +76,13 @@ impl<'t> Scale<'t> {
     }
 }
 
-impl<'t> Source<'t> {
+impl<'t> EventSource<'t> {
     /// A stream of a trace; `None` where no clock stamps it or it has no packets.
     pub(crate) fn new(trace: &'t Trace, trace_number: usize, stream: usize, is_kernel: bool) -> Option<Self> {
         let scale = Scale::new(trace.clock(stream)?);
         let packets = &trace.streams()[stream].packets;
-        let cpu = Context::of(trace, stream, packets.first()?).cpu;
-        let mut marks: Vec<Mark> = Vec::with_capacity(packets.len());
+        let cpu = PacketContext::of(trace, stream, packets.first()?).cpu;
+        let mut marks: Vec<PacketBounds> = Vec::with_capacity(packets.len());
         let (mut reach, mut bytes) = (Time::MIN, 0);
         for (number, packet) in packets.iter().enumerate() {
             let next = packets.get(number + 1).and_then(Packet::begin);
@@ -90,7 +90,7 @@ impl<'t> Source<'t> {
             reach = reach.max(sane_end(packet).or(next).map_or(Time::MAX, |end| scale.time(end))).max(begin);
             let latest = next.map_or(Time::MAX, |next| scale.time(next).max(reach).saturating_add(SLACK));
             let before = marks.last().map_or(Time::MIN, |mark| mark.latest);
-            marks.push(Mark { reach, latest: latest.max(before), bytes_before: bytes });
+            marks.push(PacketBounds { reach, latest: latest.max(before), bytes_before: bytes });
             bytes += packet.total_bits / 8;
         }
         let packets = 0..marks.len();
@@ -126,8 +126,8 @@ impl<'t> Source<'t> {
     }
 
     /// What the head of a packet tells.
-    pub(crate) fn context_of(&self, packet: usize) -> Option<Context> {
-        Some(Context::of(self.trace, self.stream, self.packet(packet)?))
+    pub(crate) fn context_of(&self, packet: usize) -> Option<PacketContext> {
+        Some(PacketContext::of(self.trace, self.stream, self.packet(packet)?))
     }
 
     /// When a packet begins, if it says so.
@@ -143,7 +143,7 @@ impl<'t> Source<'t> {
     }
 
     /// The loss of events that the tracer discarded after the last event of a packet.
-    pub(crate) fn discarded_after(&self, packet: usize) -> Option<Loss> {
+    pub(crate) fn discarded_after(&self, packet: usize) -> Option<StreamLoss> {
         let at = self.discards.binary_search_by_key(&packet, |&(packet, _)| packet).ok()?;
         self.discards.get(at).map(|&(_, loss)| loss)
     }

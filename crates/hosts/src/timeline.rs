@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::host::Host;
-use crate::losses::{Lacking, Loss};
+use crate::losses::{LossKind, StreamLoss};
 use crate::window::Time;
 
 /// A stream over all chunks of its session.
@@ -18,12 +18,12 @@ pub struct StreamTimeline {
     /// Whether the kernel's tracer wrote it.
     pub is_kernel: bool,
     /// The time of the host, from its begin to its end, in order and without holes.
-    pub covered: Vec<Covered>,
+    pub covered: Vec<CoverageSpan>,
 }
 
 /// A stretch of time of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Covered {
+pub struct CoverageSpan {
     /// First instant, raw ns.
     pub begin: Time,
     /// Last instant, raw ns.
@@ -37,8 +37,8 @@ pub struct Covered {
 pub enum State {
     /// All that the tracer was to record is there.
     Recorded,
-    /// Something is missing: see [`Lacking`].
-    Missing(Lacking),
+    /// Something is missing: see [`LossKind`].
+    Missing(LossKind),
 }
 
 impl Host<'_> {
@@ -46,7 +46,7 @@ impl Host<'_> {
     /// order of the sources. `O(n log n)` in sources and losses.
     pub fn timelines(&self) -> Vec<StreamTimeline> {
         let Some((begin, end)) = self.extent() else { return Vec::new() };
-        let mut missing: BTreeMap<usize, Vec<Loss>> = BTreeMap::new();
+        let mut missing: BTreeMap<usize, Vec<StreamLoss>> = BTreeMap::new();
         for loss in self.losses().iter().chain(self.uncovered()) {
             missing.entry(self.sources()[loss.source].series).or_default().push(*loss);
         }
@@ -57,8 +57,12 @@ impl Host<'_> {
                 continue;
             }
             let gaps = self.gaps().iter();
-            let gaps =
-                gaps.map(|gap| Loss { from: gap.from, to: gap.to, source: number, what: Lacking::All });
+            let gaps = gaps.map(|gap| StreamLoss {
+                from: gap.from,
+                to: gap.to,
+                source: number,
+                what: LossKind::All,
+            });
             let missing =
                 missing.remove(&source.series).unwrap_or_default().into_iter().chain(gaps).collect();
             timelines.push(StreamTimeline {
@@ -73,27 +77,27 @@ impl Host<'_> {
 }
 
 /// The time between two instants, with what is missing of it. Where losses overlap, the one that begins first is named.
-fn covered(mut missing: Vec<Loss>, begin: Time, end: Time) -> Vec<Covered> {
+fn covered(mut missing: Vec<StreamLoss>, begin: Time, end: Time) -> Vec<CoverageSpan> {
     missing.sort_unstable_by_key(|loss| (loss.from, loss.to));
     let mut covered = Vec::new();
     let mut now = begin;
     for loss in missing {
         let (from, to) = (loss.from.clamp(now, end), loss.to.min(end));
         if from > now {
-            covered.push(Covered { begin: now, end: from, state: State::Recorded });
+            covered.push(CoverageSpan { begin: now, end: from, state: State::Recorded });
         }
         if to > from {
-            covered.push(Covered { begin: from, end: to, state: State::Missing(loss.what) });
+            covered.push(CoverageSpan { begin: from, end: to, state: State::Missing(loss.what) });
         }
         now = now.max(from).max(to);
     }
     if now < end || covered.is_empty() {
-        covered.push(Covered { begin: now, end, state: State::Recorded });
+        covered.push(CoverageSpan { begin: now, end, state: State::Recorded });
     }
     // What a gap cuts through, in one.
     covered.dedup_by(|later, earlier| {
         let is_one = later.state == earlier.state
-            && matches!(later.state, State::Recorded | State::Missing(Lacking::All));
+            && matches!(later.state, State::Recorded | State::Missing(LossKind::All));
         if is_one {
             earlier.end = later.end;
         }
@@ -108,13 +112,14 @@ mod tests {
 
     #[test]
     fn time_is_told_once() {
-        let check = |losses: &[(Time, Time, Lacking)], expect: &[(Time, Time, State)]| {
-            let losses = losses.iter().map(|&(from, to, what)| Loss { from, to, source: 0, what }).collect();
+        let check = |losses: &[(Time, Time, LossKind)], expect: &[(Time, Time, State)]| {
+            let losses =
+                losses.iter().map(|&(from, to, what)| StreamLoss { from, to, source: 0, what }).collect();
             let found: Vec<_> =
                 covered(losses, 0, 100).iter().map(|part| (part.begin, part.end, part.state)).collect();
             assert_eq!(found, expect);
         };
-        let (late, packets, over) = (Lacking::NotBegun, Lacking::Packets(2), Lacking::Over);
+        let (late, packets, over) = (LossKind::NotBegun, LossKind::Packets(2), LossKind::Over);
         check(&[], &[(0, 100, State::Recorded)]);
         check(
             &[(0, 10, late), (50, 60, packets), (90, Time::MAX, over)],
@@ -127,11 +132,11 @@ mod tests {
             ],
         );
         check(
-            &[(20, 40, packets), (30, 50, Lacking::All)],
+            &[(20, 40, packets), (30, 50, LossKind::All)],
             &[
                 (0, 20, State::Recorded),
                 (20, 40, State::Missing(packets)),
-                (40, 50, State::Missing(Lacking::All)),
+                (40, 50, State::Missing(LossKind::All)),
                 (50, 100, State::Recorded),
             ],
         );

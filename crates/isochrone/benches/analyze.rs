@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use isochrone_ctf::Trace;
 use isochrone_hosts::Hosts;
-use isochrone_kernel::Chunk;
+use isochrone_kernel::PartialState;
 use isochrone_pipeline::{Plan, run};
 use isochrone_testkit::{Bulk, Generation, RandomKernel};
 use measuring::{children_cpu, rewrite, watch};
@@ -93,7 +93,7 @@ impl Input {
 }
 
 /// From a file to all spans, and nobody listens.
-fn spans(path: &Path, threads: usize) -> Chunk<()> {
+fn spans(path: &Path, threads: usize) -> PartialState<()> {
     let trace = Trace::open(path).unwrap();
     let hosts = Hosts::group([&trace]);
     let host = &hosts.hosts[0];

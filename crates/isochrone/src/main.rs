@@ -21,14 +21,14 @@ use crate::render::plain::PlainLines;
 
 /// How a command ended; the worse end of two parts is the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Ending {
+enum ExitStatus {
     /// All was done.
     Done,
     /// Done in part: something was refused.
     Partly,
 }
 
-impl Ending {
+impl ExitStatus {
     fn partly_if(lost: bool) -> Self {
         if lost { Self::Partly } else { Self::Done }
     }
@@ -44,8 +44,8 @@ fn main() -> ExitCode {
         Err(help) => show_help(&help),
     };
     match ending {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
-        Ok(Ending::Partly) => ExitCode::from(1),
+        Ok(ExitStatus::Done) => ExitCode::SUCCESS,
+        Ok(ExitStatus::Partly) => ExitCode::from(1),
         Err(error) => {
             tell!("isochrone: {}", PlainLines(format_args!("{error:#}")));
             ExitCode::from(2)
@@ -54,16 +54,16 @@ fn main() -> ExitCode {
 }
 
 /// Help and version are results that somebody asked for.
-fn show_help(help: &clap::Error) -> anyhow::Result<Ending> {
+fn show_help(help: &clap::Error) -> anyhow::Result<ExitStatus> {
     match help.print().and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).context("the help cannot be written")
         }
-        _ => Ok(Ending::Done),
+        _ => Ok(ExitStatus::Done),
     }
 }
 
-fn run(arguments: Arguments) -> anyhow::Result<Ending> {
+fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
     let quiet = arguments.quiet;
     match arguments.command {
         Command::Info(command) => commands::info::run(&command, quiet),

@@ -203,7 +203,7 @@ fn times_beyond_64_bits_are_exact() {
 }
 
 #[test]
-fn without_a_clock_the_packet_tells_where_something_is_missing() {
+fn without_a_clock_the_packet_shows_where_something_is_missing() {
     let packets = [
         Packet { sequence: 3, events: &[1, 2], ..QUIET },
         Packet { sequence: 5, discarded: 17, events: &[3], ..QUIET },

@@ -335,7 +335,7 @@ fn results_do_not_depend_on_who_reads_what() {
 }
 
 #[test]
-fn damage_is_told_to_nobody_and_the_rest_is_shown() {
+fn damage_is_reported_to_nobody_and_the_rest_is_shown() {
     let root = TempDir::new().unwrap();
     let kernel = root.path().join("app/kernel");
     fs::create_dir_all(&kernel).unwrap();

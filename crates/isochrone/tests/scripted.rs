@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod scripted {
-    mod asked;
     mod calls;
     mod cputop;
     mod edges;
@@ -11,6 +10,7 @@ mod scripted {
     mod files_made;
     mod files_shared;
     mod interrupts;
+    mod options;
     mod processes;
     mod run;
     mod sched;

@@ -160,7 +160,7 @@ fn trusted_hosts_are_shown_as_such() {
 }
 
 #[test]
-fn breaks_are_told_by_host() {
+fn breaks_are_reported_by_host() {
     let stepped = SimClock::new(50 * S, 10_000).step(40 * S, 2 * S).slew(90 * S, 30_000);
     let cluster = Cluster::star(4).seconds(150).messages(3_000).clock(1, stepped);
     let (_root, path) = traces(&cluster);

@@ -28,7 +28,7 @@ impl Border {
 
 /// Events of a CPU that the tracer recorded and could not write, or that are missing from the trace in hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Loss {
+pub struct CpuLoss {
     /// The CPU.
     pub cpu: u32,
     /// Last instant before which nothing is missing, raw ns.
@@ -41,7 +41,7 @@ pub struct Loss {
 
 /// What is missing from some instant on, of one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LossBegin {
+pub struct CpuLossBegin {
     /// The CPU.
     pub cpu: u32,
     /// The first instant at which events may be missing, raw ns. It begins in the piece that has the instant before.

@@ -3,7 +3,7 @@
 //! Whatever one CPU does not show, another one may have done: a thread that goes to sleep here may have run there, and what
 //! it called here have returned there. Two ends are therefore joined only if all CPUs were recorded between them. Instead of
 //! going through all that is open when something is lost, a piece counts its losses; an end carries the count of its time, an
-//! [`Epoch`], and two ends with different ones are not joined. Part of a `Chunk`; one for the kernel, one for programs.
+//! [`LossCount`], and two ends with different ones are not joined. Part of a `PartialState`; one for the kernel, one for programs.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,11 @@ use crate::id::Time;
 
 /// The losses before an instant, counted; of no instant while events are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Epoch(Option<u64>);
+pub(crate) struct LossCount(Option<u64>);
 
-impl Epoch {
+impl LossCount {
     /// That of the begin of a piece, or of its end if nothing is missing from it.
-    pub(crate) const FIRST: Self = Self(Some(0));
+    pub(crate) const ZERO: Self = Self(Some(0));
 
     /// Whether nothing is missing between two instants. Not even of one instant and itself that lies within a loss.
     pub(crate) fn agrees(self, other: Self) -> bool {
@@ -75,14 +75,14 @@ impl Completeness {
     }
 
     /// The epoch of an event, which is not before any that came before.
-    pub(crate) fn epoch(&self, at: Time) -> Epoch {
+    pub(crate) fn loss_count(&self, at: Time) -> LossCount {
         let is_missing = self.missing.is_some_and(|missing| missing.since <= at && at < missing.until);
-        Epoch((!is_missing).then_some(self.losses))
+        LossCount((!is_missing).then_some(self.losses))
     }
 
     /// The epoch at the end of the piece, for what is seen first in the next one.
-    pub(crate) fn last(&self) -> Epoch {
-        Epoch(self.missing.is_none().then_some(self.losses))
+    pub(crate) fn last(&self) -> LossCount {
+        LossCount(self.missing.is_none().then_some(self.losses))
     }
 
     /// The piece ends: only what is missing beyond that matters.
@@ -114,7 +114,7 @@ mod tests {
             for cut in [Time::MIN, 5, 10, 12, 15, 20, 25, 30] {
                 let borders = [Border::Begin, Border::At(cut), Border::End];
                 let mut pieces = [Completeness::default(); 2];
-                let mut seen: Vec<(usize, Epoch)> = Vec::new();
+                let mut seen: Vec<(usize, LossCount)> = Vec::new();
                 for (number, piece) in pieces.iter_mut().enumerate() {
                     let (from, to) = (borders[number].time(), borders[number + 1].time());
                     for at in (0..40).filter(|at| (from..to).contains(at)) {
@@ -128,15 +128,15 @@ mod tests {
                             }
                         }
                         if at == a || at == b {
-                            seen.push((number, piece.epoch(at)));
+                            seen.push((number, piece.loss_count(at)));
                         }
                     }
                     piece.close(borders[number + 1]);
                 }
                 // What is seen in the right piece comes after the losses of the left one.
                 let losses_before = pieces[0].losses();
-                for (_, epoch) in seen.iter_mut().filter(|(number, _)| *number == 1) {
-                    epoch.shift(losses_before);
+                for (_, loss_count) in seen.iter_mut().filter(|(number, _)| *number == 1) {
+                    loss_count.shift(losses_before);
                 }
                 let [(_, first), (_, second)] = seen[..] else { panic!("{seen:?}") };
                 assert_eq!(first.agrees(second), expect, "{losses:?} {a} {b}, cut at {cut}");

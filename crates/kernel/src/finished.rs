@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::chunk::Chunk;
-use crate::id::{BEGIN, ThreadId, Time};
+use crate::id::{PIECE_BEGIN, ThreadId, Time};
+use crate::partial_state::PartialState;
 use crate::span::{Spans, Unknown};
 use crate::thread::Facts;
 
@@ -48,7 +48,7 @@ impl Threads {
     fn inherit(&mut self, heirs: &mut [(ThreadId, ThreadId)]) {
         heirs.sort_by_key(|&(heir, _)| match heir {
             ThreadId::Thread { born, .. } => born,
-            ThreadId::Idle(_) | ThreadId::Running { .. } => BEGIN,
+            ThreadId::Idle(_) | ThreadId::Unidentified { .. } => PIECE_BEGIN,
         });
         for &(heir, was) in heirs.iter() {
             let before = self.0.get(&was).cloned();
@@ -67,13 +67,13 @@ impl Threads {
         if pid == tid {
             return Some(thread);
         }
-        let first = ThreadId::Thread { tid: pid, born: BEGIN };
+        let first = ThreadId::Thread { tid: pid, born: PIECE_BEGIN };
         let known = self.0.range(first..=ThreadId::Thread { tid: pid, born });
         Some(known.last().map_or(first, |(&leader, _)| leader))
     }
 }
 
-impl<S: Spans> Chunk<S> {
+impl<S: Spans> PartialState<S> {
     /// Ends the trace: tells of all that is open at either end of it. `O(n log n)` in what is kept.
     pub fn finish(mut self) -> Finished<S> {
         self.settle_begin();
@@ -84,16 +84,16 @@ impl<S: Spans> Chunk<S> {
             events_lost,
             gaps,
             cpus,
-            mentioned,
+            referenced_cpus,
             threads,
-            dues,
+            deferred_effects,
             files,
             mut spans,
             ..
         } = self;
         let span = range.unwrap_or_default();
         let losses = complete.losses();
-        let end = complete.epoch(span.1);
+        let end = complete.loss_count(span.1);
         if range.is_some() {
             for (cpu, there) in cpus.sorted() {
                 there.timeline.finish(cpu, span, there.over, &mut spans);
@@ -101,8 +101,8 @@ impl<S: Spans> Chunk<S> {
                 there.call.finish(&mut spans);
             }
         }
-        dues.sorted().into_iter().for_each(|(_, due)| due.finish(&mut spans));
-        let mut missing_cpus = mentioned;
+        deferred_effects.sorted().into_iter().for_each(|(_, deferred)| deferred.finish(&mut spans));
+        let mut missing_cpus = referenced_cpus;
         missing_cpus.retain(|cpu| cpus.get(*cpu).is_none());
         for &cpu in &missing_cpus {
             spans.unknown(&Unknown { cpu, thread: None, begin: span.0, end: span.1 });

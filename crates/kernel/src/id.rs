@@ -1,7 +1,7 @@
 //! Who is who: threads by their numbers and lives, and threads that are known only as whoever ran on a CPU.
 //!
 //! Everything else in this crate keys what it counts by [`ThreadId`]. When pieces of a trace are merged, names that were
-//! relative to a piece's begin get their meaning from the piece before: [`Renames`] carries them.
+//! relative to a piece's begin get their meaning from the piece before: [`ThreadAliases`] carries them.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -16,14 +16,14 @@ pub type Name = CompactString;
 pub type Time = i64;
 
 /// Stands for the begin of the piece in hand, whatever that is: what was there already has been there since.
-pub const BEGIN: Time = Time::MIN;
+pub const PIECE_BEGIN: Time = Time::MIN;
 
 /// A thread of one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ThreadId {
     /// The idle task of a CPU: all of them have the number 0.
     Idle(u32),
-    /// A thread by its number and the begin of its life, because numbers are used again. [`BEGIN`]: whoever had the number
+    /// A thread by its number and the begin of its life, because numbers are used again. [`PIECE_BEGIN`]: whoever had the number
     /// at the begin of the piece.
     Thread {
         /// Its number, as all of the host sees it (not as a namespace does).
@@ -32,10 +32,10 @@ pub enum ThreadId {
         born: Time,
     },
     /// Whoever ran on a CPU at an instant, while nothing has told yet who that is.
-    Running {
+    Unidentified {
         /// The CPU.
         cpu: u32,
-        /// The instant: [`BEGIN`], or the end of a loss.
+        /// The instant: [`PIECE_BEGIN`], or the end of a loss.
         since: Time,
     },
 }
@@ -48,7 +48,7 @@ impl Hash for ThreadId {
         state.write_u64(match *self {
             Self::Idle(cpu) => word(cpu, Time::MAX),
             Self::Thread { tid, born } => word(tid as u32, born),
-            Self::Running { cpu, since } => !word(cpu, since),
+            Self::Unidentified { cpu, since } => !word(cpu, since),
         });
     }
 }
@@ -59,7 +59,7 @@ impl ThreadId {
         match self {
             Self::Idle(_) => Some(0),
             Self::Thread { tid, .. } => Some(tid),
-            Self::Running { .. } => None,
+            Self::Unidentified { .. } => None,
         }
     }
 
@@ -71,9 +71,9 @@ impl ThreadId {
 
 /// Threads that turned out to be others. A thread that is not in the list keeps its name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Renames(BTreeMap<ThreadId, ThreadId>);
+pub struct ThreadAliases(BTreeMap<ThreadId, ThreadId>);
 
-impl Renames {
+impl ThreadAliases {
     /// Notes that `from` is `to`.
     pub fn add(&mut self, from: ThreadId, to: ThreadId) {
         if from != to {

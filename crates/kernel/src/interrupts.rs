@@ -1,6 +1,6 @@
 //! Hardware interrupts and softirqs of one CPU.
 //!
-//! Part of a `Chunk`. Handlers nest, but not one within itself: each number and each vector has a track of its own.
+//! Part of a `PartialState`. Handlers nest, but not one within itself: each number and each vector has a track of its own.
 
 use std::collections::BTreeMap;
 
@@ -148,7 +148,7 @@ struct Soft {
     begun: bool,
     /// Whether `raised` is.
     raises_known: bool,
-    open: Option<Open>,
+    open: Option<OpenSoftirq>,
     /// When it was raised first since its last run.
     raised: Option<Time>,
 }
@@ -161,7 +161,7 @@ struct Entry {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Open {
+enum OpenSoftirq {
     /// It is the first run.
     First,
     /// Another one.
@@ -176,10 +176,10 @@ impl Soft {
     fn enter(&mut self, at: Time) {
         let raised = self.raised.take();
         self.open = Some(if self.raises_known {
-            Open::Run { at, raised }
+            OpenSoftirq::Run { at, raised }
         } else {
             self.first = Some(Entry { at, raised, end: None });
-            Open::First
+            OpenSoftirq::First
         });
         self.raises_known = true;
         self.begun = true;
@@ -187,12 +187,14 @@ impl Soft {
 
     fn exit(&mut self, cpu: u32, vector: u32, end: Time, spans: &mut impl Spans) {
         match self.open.take() {
-            Some(Open::First) => {
+            Some(OpenSoftirq::First) => {
                 if let Some(first) = &mut self.first {
                     first.end = Some(end);
                 }
             }
-            Some(Open::Run { at, raised }) => spans.softirq(&Softirq { cpu, vector, raised, begin: at, end }),
+            Some(OpenSoftirq::Run { at, raised }) => {
+                spans.softirq(&Softirq { cpu, vector, raised, begin: at, end });
+            }
             None if !self.begun => {
                 self.head = Some(end);
                 self.begun = true;
@@ -212,8 +214,8 @@ impl Soft {
                 if let Some(end) = first.end {
                     spans.softirq(&Softirq { cpu, vector, raised, begin: first.at, end });
                 }
-                if right.open == Some(Open::First) {
-                    right.open = Some(Open::Run { at: first.at, raised });
+                if right.open == Some(OpenSoftirq::First) {
+                    right.open = Some(OpenSoftirq::Run { at: first.at, raised });
                 }
             } else {
                 self.first = Some(Entry { raised, ..first });

@@ -1,47 +1,47 @@
 //! Linux as LTTng shows it: kernel events become spans, and the models of pieces of a trace merge exactly.
 //!
-//! [`Decoder`] turns CTF events of all generations of the tracer into [`Happening`]s. A [`Chunk`] is made from those of one
+//! [`Decoder`] turns CTF events of all generations of the tracer into [`KernelEvent`]s. A [`PartialState`] is made from those of one
 //! piece of a host's trace; what can be said at once goes to a consumer of [`Spans`], and what depends on what was
-//! before is kept. [`Chunk::merge`] stitches a piece to the next.
+//! before is kept. [`PartialState::merge`] stitches a piece to the next.
 //!
 //! The law of this crate: the model of a whole trace equals the merged models of any partition of it, byte for byte. Nothing
 //! here reads files or prints.
 
+mod begin_end;
 mod border;
-mod brackets;
 pub mod calls;
-mod chunk;
+mod canonical_map;
 mod completeness;
 mod decode;
+mod event;
 pub mod files;
 mod finished;
-mod happening;
 mod id;
+mod in_flight;
 mod interrupts;
-mod keyed;
-mod lives;
 mod merge;
 mod numbered;
+mod partial_state;
 mod scheduling;
 mod span;
 mod thread;
+mod tid_table;
 mod timeline;
-mod under_way;
 
 #[cfg(test)]
 mod testing;
 
-pub use border::{Border, Loss, LossBegin};
-pub use chunk::Chunk;
-pub use decode::{Decoder, Known, cpu_of};
+pub use border::{Border, CpuLoss, CpuLossBegin};
+pub use canonical_map::CanonicalMap;
+pub use decode::{Decoder, EventDecoder, cpu_of};
+pub use event::{EventContext, KernelEvent, Namespace, PrevState, TaskRef};
 pub use finished::{Finished, Threads};
-pub use happening::{Happening, Left, Moment, Namespace, Party};
-pub use id::{BEGIN, Name, Renames, ThreadId, Time};
-pub use keyed::Keyed;
+pub use id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 pub use merge::MergeError;
+pub use partial_state::PartialState;
 pub use span::{
-    BlockRequest, Half, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, OwnedHalfSyscall, OwnedSyscall,
-    Pages, Phase, Recorder, Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
-    Why,
+    BlockRequest, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason, OwnedHalfSyscall,
+    OwnedSyscall, PageAllocation, Phase, Recorder, SchedLatency, Slice, Softirq, Span, Spans, Syscall,
+    ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 pub use thread::Facts;

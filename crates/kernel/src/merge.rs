@@ -6,11 +6,11 @@
 //! piece changes nothing.
 
 use crate::border::Border;
-use crate::chunk::{Chunk, Cpu, tell_phase};
-use crate::completeness::Epoch;
-use crate::id::{BEGIN, Renames, ThreadId};
+use crate::completeness::LossCount;
+use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId};
+use crate::in_flight::{CallOwner, DeferredEffect, PendingCall};
+use crate::partial_state::{Cpu, PartialState, emit_phase};
 use crate::span::Spans;
-use crate::under_way::{Due, Held, Keeper};
 
 /// Pieces that do not belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,7 @@ pub struct MergeError {
     pub begin: Border,
 }
 
-impl<S: Spans> Chunk<S> {
+impl<S: Spans> PartialState<S> {
     /// Joins the piece that follows. The result is what one pass over the events of both had made, byte for byte, whatever
     /// partition of a trace pieces are of and in whatever order neighbours are joined. `O(n log n)` in what both have kept.
     ///
@@ -37,14 +37,14 @@ impl<S: Spans> Chunk<S> {
         let mut calls = self.append_threads(&mut right);
         calls.extend(self.append_cpus(&mut right));
         self.append_calls(calls, &seam, &mut right);
-        right.requests.change(|request| request.epoch.shift(losses), |end| end.epoch.shift(losses));
+        right.requests.change(|request| request.loss_count.shift(losses), |end| end.loss_count.shift(losses));
         let programs = self.programs_complete.losses();
-        right.phases.change(|begin| begin.epoch.shift(programs), |end| end.epoch.shift(programs));
+        right.phases.change(|begin| begin.loss_count.shift(programs), |end| end.loss_count.shift(programs));
         let Self { requests, phases, spans, .. } = &mut self;
         requests.append(right.requests, |key, request, end| request.end(key, end, spans));
-        phases.append(right.phases, |key, begin, end| tell_phase(key, begin, end, spans));
+        phases.append(right.phases, |key, begin, end| emit_phase(key, begin, end, spans));
         self.files.append(right.files, &mut self.spans);
-        self.lives.append(right.lives);
+        self.tids.append(right.tids);
         self.spans.absorb(right.spans);
         self.end = right.end;
         self.range = match (self.range, right.range) {
@@ -56,30 +56,32 @@ impl<S: Spans> Chunk<S> {
         self.programs_complete.append(right.programs_complete, right.begin);
         self.events_lost = self.events_lost.saturating_add(right.events_lost);
         self.gaps.extend(right.gaps);
-        self.mentioned.extend(right.mentioned);
-        self.mentioned.sort_unstable();
-        self.mentioned.dedup();
+        self.referenced_cpus.extend(right.referenced_cpus);
+        self.referenced_cpus.sort_unstable();
+        self.referenced_cpus.dedup();
         Ok(self)
     }
 
     fn settle_names(&mut self, right: &mut Self) {
-        let mut in_right = Renames::default();
+        let mut in_right = ThreadAliases::default();
         for (&thread, known) in right.threads.unordered() {
-            if let (ThreadId::Thread { tid, born: BEGIN }, Some(first)) = (thread, known.first)
-                && let Some(name) = self.lives.name_of(tid, first)
+            if let (ThreadId::Thread { tid, born: PIECE_BEGIN }, Some(first)) = (thread, known.first)
+                && let Some(name) = self.tids.name_of(tid, first)
             {
                 in_right.add(thread, name);
             }
         }
-        let mut in_left = Renames::default();
+        let mut in_left = ThreadAliases::default();
         for cpu in right.cpus.unordered().map(|(cpu, _)| cpu).chain(self.cpus.unordered().map(|(cpu, _)| cpu))
         {
             let current = self.current_on(cpu);
             let first = right.first_to_leave(cpu).map(|prev| in_right.of(prev));
-            let begin = ThreadId::Running { cpu, since: BEGIN };
+            let begin = ThreadId::Unidentified { cpu, since: PIECE_BEGIN };
             match (current, first) {
                 // Nobody knew who ran there until somebody left.
-                (ThreadId::Running { since, .. }, Some(prev)) if since != BEGIN || self.is_first() => {
+                (ThreadId::Unidentified { since, .. }, Some(prev))
+                    if since != PIECE_BEGIN || self.is_first() =>
+                {
                     in_left.add(current, prev);
                     in_right.add(begin, prev);
                 }
@@ -98,13 +100,13 @@ impl<S: Spans> Chunk<S> {
 
     /// Calls those who ran at the begin of the piece by the names of those who left first: there is no piece before.
     pub(crate) fn settle_begin(&mut self) {
-        let mut renames = Renames::default();
+        let mut aliases = ThreadAliases::default();
         for (cpu, there) in self.cpus.unordered() {
             if let Some(prev) = there.timeline.first_to_leave() {
-                renames.add(ThreadId::Running { cpu, since: BEGIN }, prev);
+                aliases.add(ThreadId::Unidentified { cpu, since: PIECE_BEGIN }, prev);
             }
         }
-        self.rename(&renames);
+        self.rename(&aliases);
     }
 
     /// Who runs on a CPU at the end of the piece.
@@ -121,18 +123,18 @@ impl<S: Spans> Chunk<S> {
     }
 
     /// Returns the calls that the threads keep where that has changed.
-    fn append_threads(&mut self, right: &mut Self) -> Vec<(Keeper, Held)> {
+    fn append_threads(&mut self, right: &mut Self) -> Vec<(CallOwner, PendingCall)> {
         let mut calls = Vec::new();
         let (losses, seam) = (self.complete.losses(), self.complete.last());
-        let mut keep = |keeper, held: &mut Held| {
-            if *held != Held::Before {
-                calls.push((keeper, std::mem::take(held)));
+        let mut keep = |owner, pending: &mut PendingCall| {
+            if *pending != PendingCall::Inherited {
+                calls.push((owner, std::mem::take(pending)));
             }
         };
         for (thread, mut there) in std::mem::take(&mut right.threads).into_unordered() {
             there.shift(losses);
-            keep(Keeper::Named(thread), &mut there.call);
-            keep(Keeper::Off(thread), &mut there.call_off);
+            keep(CallOwner::Named(thread), &mut there.call);
+            keep(CallOwner::OffCpu(thread), &mut there.call_off);
             match self.threads.get_mut(&thread) {
                 Some(here) => {
                     here.learn(&mut there);
@@ -147,7 +149,7 @@ impl<S: Spans> Chunk<S> {
     }
 
     /// Returns the calls that the CPUs keep where that has changed.
-    fn append_cpus(&mut self, right: &mut Self) -> Vec<(Keeper, Held)> {
+    fn append_cpus(&mut self, right: &mut Self) -> Vec<(CallOwner, PendingCall)> {
         let mut calls = Vec::new();
         let (unseen_left, unseen_right) = (self.unseen_cpu(), right.unseen_cpu());
         let mut there = std::mem::take(&mut right.cpus);
@@ -160,57 +162,57 @@ impl<S: Spans> Chunk<S> {
             let here = self.cpus.or_insert_with(cpu, || unseen_left.clone());
             here.timeline.append(cpu, there.timeline, &mut self.spans);
             here.interrupts.append(cpu, there.interrupts, &mut self.spans);
-            here.turn = there.turn.or(here.turn);
+            here.task_change = there.task_change.or(here.task_change);
             here.over = here.over.into_iter().chain(there.over).min();
-            calls.push((Keeper::Cpu(cpu), there.call));
+            calls.push((CallOwner::Cpu(cpu), there.call));
         }
-        calls.retain(|(_, held)| *held != Held::Before);
+        calls.retain(|(_, pending)| *pending != PendingCall::Inherited);
         calls
     }
 
     /// Calls threads otherwise from now on.
-    fn rename(&mut self, renames: &Renames) {
-        self.tell_names();
-        if !renames.is_empty() {
-            self.rename_parts(renames);
-            self.spans.rename(renames);
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.emit_aliases();
+        if !aliases.is_empty() {
+            self.rename_parts(aliases);
+            self.spans.rename(aliases);
         }
     }
 
     /// Tells the consumer what threads are called that it knows by other names.
-    pub(crate) fn tell_names(&mut self) {
-        let untold = std::mem::take(&mut self.untold);
-        if !untold.is_empty() {
-            self.spans.rename(&untold);
+    pub(crate) fn emit_aliases(&mut self) {
+        let pending_aliases = std::mem::take(&mut self.pending_aliases);
+        if !pending_aliases.is_empty() {
+            self.spans.rename(&pending_aliases);
         }
     }
 
     /// Calls threads otherwise in all but what the consumer has heard.
-    pub(crate) fn rename_parts(&mut self, renames: &Renames) {
+    pub(crate) fn rename_parts(&mut self, aliases: &ThreadAliases) {
         for (_, cpu) in self.cpus.unordered_mut() {
-            cpu.timeline.rename(renames);
-            cpu.call.rename(renames);
+            cpu.timeline.rename(aliases);
+            cpu.call.rename(aliases);
         }
-        self.lives.rename(renames);
-        self.threads.unordered_mut().for_each(|(_, thread)| thread.rename(renames));
-        self.dues.unordered_mut().for_each(|(_, due)| due.rename(renames));
-        self.dues.rekey(|keeper| keeper.renamed(renames), Due::append);
-        self.requests.change(|request| request.thread = renames.of(request.thread), |_| {});
-        self.files.rename(renames);
+        self.tids.rename(aliases);
+        self.threads.unordered_mut().for_each(|(_, thread)| thread.rename(aliases));
+        self.deferred_effects.unordered_mut().for_each(|(_, deferred)| deferred.rename(aliases));
+        self.deferred_effects.rekey(|owner| owner.renamed(aliases), DeferredEffect::append);
+        self.requests.change(|request| request.thread = aliases.of(request.thread), |_| {});
+        self.files.rename(aliases);
         // What two threads that are one make known is told with the right names.
-        self.rekey_threads(renames);
+        self.rekey_threads(aliases);
         let Self { phases, spans, .. } = self;
         phases.rekey(
-            |(thread, name)| (renames.of(*thread), name.clone()),
+            |(thread, name)| (aliases.of(*thread), name.clone()),
             |(thread, _)| was_before(*thread),
-            |key, begin, end| tell_phase(key, begin, end, spans),
+            |key, begin, end| emit_phase(key, begin, end, spans),
         );
         self.files.settle(&mut self.spans);
     }
 
-    fn rekey_threads(&mut self, renames: &Renames) {
+    fn rekey_threads(&mut self, aliases: &ThreadAliases) {
         let moved: Vec<_> =
-            renames.iter().filter_map(|(from, to)| Some((from, to, self.threads.remove(&from)?))).collect();
+            aliases.iter().filter_map(|(from, to)| Some((from, to, self.threads.remove(&from)?))).collect();
         for (from, thread, there) in moved {
             match self.threads.get_mut(&thread) {
                 None => {
@@ -223,11 +225,11 @@ impl<S: Spans> Chunk<S> {
                     for (call, later) in
                         [(&mut known.call, later.call), (&mut known.call_off, later.call_off)]
                     {
-                        if later != Held::Before {
+                        if later != PendingCall::Inherited {
                             *call = later;
                         }
                     }
-                    known.waits.append(thread, later.waits, Epoch::FIRST, &mut self.spans);
+                    known.waits.append(thread, later.waits, LossCount::ZERO, &mut self.spans);
                 }
             }
         }
@@ -237,5 +239,5 @@ impl<S: Spans> Chunk<S> {
 /// Whether what is known of a thread by an old name was before what is known by its other name: whoever ran on a CPU had been
 /// seen there before the events that name it, but behind those before a loss.
 fn was_before(old: ThreadId) -> bool {
-    !matches!(old, ThreadId::Running { since, .. } if since != BEGIN)
+    !matches!(old, ThreadId::Unidentified { since, .. } if since != PIECE_BEGIN)
 }

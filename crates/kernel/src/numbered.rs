@@ -1,6 +1,6 @@
 //! A table by number: low numbers are places in a list, all others are in a hash table.
 //!
-//! CPUs and descriptors have low numbers, so that a look is one into a list; in bad input they may be any. As [`Keyed`], it writes itself
+//! CPUs and descriptors have low numbers, so that a look is one into a list; in bad input they may be any. As [`CanonicalMap`], it writes itself
 //! in the order of the numbers, so that equal contents are equal bytes.
 
 use std::hash::Hash;
@@ -8,18 +8,18 @@ use std::hash::Hash;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::keyed::Keyed;
+use crate::canonical_map::CanonicalMap;
 
 /// A table by number. Numbers below `LOW` take room in a list for all below them.
 #[derive(Debug, Clone)]
 pub(crate) struct Numbered<K: Eq + Hash, V, const LOW: usize> {
     low: Vec<Option<V>>,
-    high: Keyed<K, V>,
+    high: CanonicalMap<K, V>,
 }
 
 impl<K: Eq + Hash, V, const LOW: usize> Default for Numbered<K, V, LOW> {
     fn default() -> Self {
-        Self { low: Vec::new(), high: Keyed::default() }
+        Self { low: Vec::new(), high: CanonicalMap::default() }
     }
 }
 

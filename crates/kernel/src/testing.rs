@@ -1,13 +1,13 @@
 //! A consumer that writes down what it hears, for the tests of this crate.
 
-use crate::id::{Renames, ThreadId};
+use crate::id::{ThreadAliases, ThreadId};
 use crate::span::{Slice, Spans, Unknown};
 
 /// What was heard, as lines.
 #[derive(Debug, Default)]
-pub(crate) struct Heard(Vec<String>);
+pub(crate) struct SpanLines(Vec<String>);
 
-impl Heard {
+impl SpanLines {
     pub(crate) fn sorted(mut self) -> Vec<String> {
         self.0.sort();
         self.0
@@ -18,11 +18,11 @@ fn shown(thread: ThreadId) -> String {
     match thread {
         ThreadId::Idle(_) => "idle".to_owned(),
         ThreadId::Thread { tid, .. } => tid.to_string(),
-        ThreadId::Running { cpu, .. } => format!("whoever on {cpu}"),
+        ThreadId::Unidentified { cpu, .. } => format!("whoever on {cpu}"),
     }
 }
 
-impl Spans for Heard {
+impl Spans for SpanLines {
     fn slice(&mut self, it: &Slice) {
         self.0.push(format!("slice cpu {} {} {}..{}", it.cpu, shown(it.thread), it.begin, it.end));
     }
@@ -32,7 +32,7 @@ impl Spans for Heard {
         self.0.push(format!("unknown cpu {} {thread} {}..{}", it.cpu, it.begin, it.end));
     }
 
-    fn rename(&mut self, _: &Renames) {}
+    fn rename(&mut self, _: &ThreadAliases) {}
 
     fn absorb(&mut self, mut right: Self) {
         self.0.append(&mut right.0);

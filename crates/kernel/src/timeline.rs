@@ -1,10 +1,10 @@
 //! Who ran on a CPU from when to when, and when nobody knows.
 //!
-//! Only `sched_switch` counts as evidence. Part of a `Chunk`, which settles names before two timelines are joined.
+//! Only `sched_switch` counts as evidence. Part of a `PartialState`, which settles names before two timelines are joined.
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{BEGIN, Renames, ThreadId, Time};
+use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::span::{Slice, Spans, Unknown};
 
 /// The slices of one CPU in one piece: the closed ones are told at once, the first and the last wait for their neighbours.
@@ -53,9 +53,9 @@ impl Lost {
     }
 
     /// Tells of the time until somebody left the CPU, or until the trace ends.
-    fn tell(self, cpu: u32, thread: Option<ThreadId>, end: Time, spans: &mut impl Spans) {
+    fn emit(self, cpu: u32, thread: Option<ThreadId>, end: Time, spans: &mut impl Spans) {
         let Self { since, again } = self;
-        tell_unknown(cpu, since, again.min(end), spans);
+        emit_unknown(cpu, since, again.min(end), spans);
         if thread.is_some() || again < end {
             spans.unknown(&Unknown { cpu, thread, begin: again.min(end), end });
         }
@@ -72,9 +72,9 @@ impl Timeline {
     /// Who runs now: possibly only a name for whoever that is.
     pub(crate) fn current(&self, cpu: u32) -> ThreadId {
         match self.now {
-            Now::Nothing => ThreadId::Running { cpu, since: BEGIN },
+            Now::Nothing => ThreadId::Unidentified { cpu, since: PIECE_BEGIN },
             Now::Known { thread, .. } => thread,
-            Now::Unknown { to, .. } => ThreadId::Running { cpu, since: to },
+            Now::Unknown { to, .. } => ThreadId::Unidentified { cpu, since: to },
         }
     }
 
@@ -109,7 +109,7 @@ impl Timeline {
             Now::Known { since, .. } => {
                 spans.unknown(&Unknown { cpu, thread: Some(prev), begin: since, end: at });
             }
-            Now::Unknown { lost: Some(lost), .. } => lost.tell(cpu, Some(prev), at, spans),
+            Now::Unknown { lost: Some(lost), .. } => lost.emit(cpu, Some(prev), at, spans),
             Now::Unknown { lost: None, .. } => {
                 if let Some(Head::Lost { left, .. }) = &mut self.head {
                     *left = Some((at, prev));
@@ -160,12 +160,12 @@ impl Timeline {
         };
     }
 
-    pub(crate) fn rename(&mut self, renames: &Renames) {
+    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
         if let Some(Head::Switch { prev, .. } | Head::Lost { left: Some((_, prev)), .. }) = &mut self.head {
-            *prev = renames.of(*prev);
+            *prev = aliases.of(*prev);
         }
         if let Now::Known { thread, .. } = &mut self.now {
-            *thread = renames.of(*thread);
+            *thread = aliases.of(*thread);
         }
     }
 
@@ -185,23 +185,23 @@ impl Timeline {
             }
             Some(Head::Lost { lost, left }) => {
                 let since = lost.since.max(range.0);
-                tell_unknown(cpu, range.0, since, spans);
+                emit_unknown(cpu, range.0, since, spans);
                 let lost = Lost { since, again: lost.again.max(since) };
-                lost.tell(cpu, left.map(|(_, prev)| prev), left.map_or(range.1, |(at, _)| at), spans);
+                lost.emit(cpu, left.map(|(_, prev)| prev), left.map_or(range.1, |(at, _)| at), spans);
             }
-            None => tell_unknown(cpu, range.0, range.1, spans),
+            None => emit_unknown(cpu, range.0, range.1, spans),
         }
         match self.now {
             Now::Nothing | Now::Unknown { lost: None, .. } => {}
             Now::Known { thread, priority, since } => {
                 spans.slice(&Slice { cpu, thread, priority, begin: since, end: range.1.max(since) });
             }
-            Now::Unknown { lost: Some(lost), .. } => lost.tell(cpu, None, range.1, spans),
+            Now::Unknown { lost: Some(lost), .. } => lost.emit(cpu, None, range.1, spans),
         }
     }
 }
 
-fn tell_unknown(cpu: u32, begin: Time, end: Time, spans: &mut impl Spans) {
+fn emit_unknown(cpu: u32, begin: Time, end: Time, spans: &mut impl Spans) {
     if begin < end {
         spans.unknown(&Unknown { cpu, thread: None, begin, end });
     }
@@ -210,34 +210,34 @@ fn tell_unknown(cpu: u32, begin: Time, end: Time, spans: &mut impl Spans) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Heard;
+    use crate::testing::SpanLines;
 
     /// What a script tells, cut behind each of its steps: `switch 10 1>2`, `lose 20..30`.
     fn check(script: &[&str], range: (Time, Time), expect: &[&str]) {
         for cut in 0..=script.len() {
-            let mut heard = Heard::default();
+            let mut recorded = SpanLines::default();
             let mut halves = [Timeline::default(), Timeline::default()];
             for (step, text) in script.iter().enumerate() {
-                apply(&mut halves[usize::from(step >= cut)], text, &mut heard);
+                apply(&mut halves[usize::from(step >= cut)], text, &mut recorded);
             }
             let [mut left, right] = halves;
-            left.append(0, right, &mut heard);
-            left.finish(0, range, None, &mut heard);
-            assert_eq!(heard.sorted(), expect, "cut at {cut}");
+            left.append(0, right, &mut recorded);
+            left.finish(0, range, None, &mut recorded);
+            assert_eq!(recorded.sorted(), expect, "cut at {cut}");
         }
     }
 
-    fn apply(timeline: &mut Timeline, text: &str, heard: &mut Heard) {
+    fn apply(timeline: &mut Timeline, text: &str, recorded: &mut SpanLines) {
         let (what, rest) = text.split_once(' ').unwrap();
         if what == "lose" {
             let (from, to) = rest.split_once("..").unwrap();
-            timeline.lose(0, from.parse().unwrap(), to.parse().unwrap(), heard);
+            timeline.lose(0, from.parse().unwrap(), to.parse().unwrap(), recorded);
             return;
         }
         let (at, who) = rest.split_once(' ').unwrap();
         let (prev, next) = who.split_once('>').unwrap();
-        let thread = |tid: &str| ThreadId::Thread { tid: tid.parse().unwrap(), born: BEGIN };
-        timeline.switch(0, at.parse().unwrap(), thread(prev), (thread(next), None), heard);
+        let thread = |tid: &str| ThreadId::Thread { tid: tid.parse().unwrap(), born: PIECE_BEGIN };
+        timeline.switch(0, at.parse().unwrap(), thread(prev), (thread(next), None), recorded);
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_told_behind_what_was_seen_in_it() {
+    fn a_loss_is_reported_after_what_was_seen_in_it() {
         check(
             &["switch 10 1>2", "switch 15 2>3", "lose 12..18", "lose 13..19", "switch 21 4>1"],
             (10, 30),

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use isochrone_ctf::{Trace, find_traces};
 use isochrone_hosts::Hosts;
-use isochrone_kernel::{Chunk, HalfSyscall, Renames, Slice, Spans, Syscall, Unknown};
+use isochrone_kernel::{HalfSyscall, PartialState, Slice, Spans, Syscall, ThreadAliases, Unknown};
 use isochrone_pipeline::store::{self, Header};
 use isochrone_pipeline::{Border, Cuts, Piece, Plan, run};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ impl Spans for Tally {
         self.half_calls += 1;
     }
 
-    fn rename(&mut self, _: &Renames) {}
+    fn rename(&mut self, _: &ThreadAliases) {}
 
     fn absorb(&mut self, right: Self) {
         self.slices += right.slices;
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         ["merge", left, right, out] => merge(Path::new(left), Path::new(right), Path::new(out)),
         ["digest", file] => {
-            let (header, chunk) = store::read::<Chunk<Tally>>(Path::new(file))?;
+            let (header, chunk) = store::read::<PartialState<Tally>>(Path::new(file))?;
             let (events, bytes) = (header.report.events, postcard::to_stdvec(&(header, chunk))?);
             println!("{:016x} {events} events", store::checksum(&[&bytes]));
             Ok(())
@@ -97,8 +97,8 @@ fn map(directory: &Path, piece: Piece, out: &Path) -> Result<(), Box<dyn Error>>
 }
 
 fn merge(left: &Path, right: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
-    let (left, first) = store::read::<Chunk<Tally>>(left)?;
-    let (right, second) = store::read::<Chunk<Tally>>(right)?;
+    let (left, first) = store::read::<PartialState<Tally>>(left)?;
+    let (right, second) = store::read::<PartialState<Tally>>(right)?;
     let header = left.merged(right).ok_or("the pieces are no neighbours")?;
     store::write(out, &header, &first.merge(second)?)?;
     Ok(())

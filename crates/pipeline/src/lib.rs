@@ -1,23 +1,23 @@
 //! Pieces of traces, mapped apart and merged: time slices of one big trace, the archives of a rotated session.
 //!
 //! The way through this crate: a [`Plan`] says where to cut the time of a [`Host`](isochrone_hosts::Host), which reads the
-//! events of a piece in the order of time, losses among them. [`fn@run`] maps pieces on several cores and merges neighbours as they are ready ([`Assembly`]), and
+//! events of a piece in the order of time, losses among them. [`fn@run`] maps pieces on several cores and merges neighbours as they are ready ([`PieceMerger`]), and
 //! [`map_merge`] does so with anything else that can be merged, [`map_merge_all`] with many hosts at once; [`mod@store`] keeps what a piece was mapped to on disk, so that pieces can be mapped in separate processes.
 //!
 //! The law of this crate: the events and losses of the pieces of any plan, one piece after the other, are those of the whole,
 //! in the same order. What a trace lacks (losses, missing chunks, packets that cannot be decoded) is told once.
 
-mod assembly;
 mod border;
+mod piece_merger;
 mod plan;
 mod pool;
 mod run;
-mod spans;
+mod span_mapper;
 pub mod store;
 
-pub use assembly::{Assembly, Part, Refusal};
 pub use border::{Border, Piece};
+pub use piece_merger::{PieceError, PieceMerger, PieceModel};
 pub use plan::{Cuts, Plan, Step};
 pub use pool::in_order;
-pub use run::{Job, Mapper, map_merge, map_merge_all, map_piece};
-pub use spans::{ToSpans, run};
+pub use run::{Job, MapMerge, map_merge, map_merge_all, map_piece};
+pub use span_mapper::{SpanMapper, run};

@@ -6,8 +6,8 @@
 use isochrone_kernel::Time;
 
 use crate::border::{Border, Piece};
+use isochrone_hosts::EventSource;
 use isochrone_hosts::Host;
-use isochrone_hosts::Source;
 
 /// Pieces that a number asks for are never more than this.
 const MOST_PIECES: usize = 1 << 16;
@@ -142,7 +142,7 @@ fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
             inner(*pieces).map(cut).collect()
         }
         Cuts::Packets(pieces) => {
-            let mut begins: Vec<Time> = host.sources().iter().flat_map(Source::packet_begins).collect();
+            let mut begins: Vec<Time> = host.sources().iter().flat_map(EventSource::packet_begins).collect();
             begins.sort_unstable();
             begins.dedup();
             inner((*pieces).min(begins.len()))
@@ -153,7 +153,7 @@ fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
 }
 
 /// The first time before which so many bytes lie.
-fn time_of_byte(sources: &[Source<'_>], bytes: u64, begin: Time, end: Time) -> Time {
+fn time_of_byte(sources: &[EventSource<'_>], bytes: u64, begin: Time, end: Time) -> Time {
     let (mut low, mut high) = (begin, end);
     while low < high {
         let middle = low.midpoint(high);

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use isochrone_kernel::Time;
 
-use crate::assembly::{Assembly, Part, join};
 use crate::border::{Border, Piece};
+use crate::piece_merger::{PieceMerger, PieceModel, join};
 use crate::plan::{Plan, Step};
 use crate::pool::{in_order, into_inner, lock};
 use isochrone_hosts::Host;
-use isochrone_hosts::Report;
+use isochrone_hosts::ReadReport;
 use isochrone_hosts::{HostEvents, Progress};
 
 /// How events become models, and models one model.
 ///
 /// Its part of the law: the model of a whole is the merged models of any pieces of it, whatever is merged first.
-pub trait Mapper: Sync {
+pub trait MapMerge: Sync {
     /// What becomes of the events of a piece.
     type Model: Send;
     /// Why two models cannot be merged.
@@ -53,13 +53,13 @@ pub struct Job<'r, 't, M> {
 ///
 /// # Errors
 /// The mapper could not merge two models.
-pub fn map_merge<M: Mapper>(
+pub fn map_merge<M: MapMerge>(
     host: &Host<'_>,
     plan: &Plan,
     threads: usize,
     mapper: &M,
     progress: Option<Progress<'_>>,
-) -> Result<Part<M::Model>, M::Error> {
+) -> Result<PieceModel<M::Model>, M::Error> {
     let task = Task::new(host, plan.steps(), mapper, progress);
     in_order(task.steps.len(), threads, |step| {
         task.map(step);
@@ -74,10 +74,10 @@ pub fn map_merge<M: Mapper>(
 /// At most one piece a thread is being read; besides what is made of hosts that are done, at most two models a thread, and one more,
 /// wait for their neighbours. Where two models of a host cannot be merged, its other pieces are left out, and the other hosts are mapped
 /// all the same.
-pub fn map_merge_all<M: Mapper, R: Send>(
+pub fn map_merge_all<M: MapMerge, R: Send>(
     jobs: &[Job<'_, '_, M>],
     threads: usize,
-    done: impl Fn(usize, Part<M::Model>) -> R + Sync,
+    done: impl Fn(usize, PieceModel<M::Model>) -> R + Sync,
     progress: Option<Progress<'_>>,
 ) -> Vec<Result<R, M::Error>> {
     let tasks: Vec<Task<'_, '_, M>> =
@@ -99,40 +99,40 @@ pub fn map_merge_all<M: Mapper, R: Send>(
 }
 
 /// Maps one piece of a plan, or of none.
-pub fn map_piece<M: Mapper>(
+pub fn map_piece<M: MapMerge>(
     host: &Host<'_>,
     step: Step,
     mapper: &M,
     progress: Option<Progress<'_>>,
-) -> Part<M::Model> {
+) -> PieceModel<M::Model> {
     let piece = step.piece;
     if step.is_gap {
         let model = mapper.gap(host, piece.from.time(), piece.to.time());
-        return Part { piece, model, report: Report::default() };
+        return PieceModel { piece, model, report: ReadReport::default() };
     }
     let mut events = host.read(piece.window()).with_progress(progress);
     let model = mapper.map(host, piece, &mut events);
-    Part { piece, model, report: events.into_report() }
+    PieceModel { piece, model, report: events.into_report() }
 }
 
 /// The work on a host, which threads share.
-struct Task<'r, 't, M: Mapper> {
+struct Task<'r, 't, M: MapMerge> {
     host: &'r Host<'t>,
     steps: &'r [Step],
     mapper: &'r M,
     progress: Option<Progress<'r>>,
     /// Steps that are still to be mapped or merged.
     left: AtomicUsize,
-    assembly: Mutex<Assembly<M::Model>>,
+    merger: Mutex<PieceMerger<M::Model>>,
     /// Why there will be no model of the host.
     error: Mutex<Option<M::Error>>,
 }
 
-impl<'r, 't, M: Mapper> Task<'r, 't, M> {
+impl<'r, 't, M: MapMerge> Task<'r, 't, M> {
     fn new(host: &'r Host<'t>, steps: &'r [Step], mapper: &'r M, progress: Option<Progress<'r>>) -> Self {
-        let (assembly, error) = (Mutex::new(Assembly::default()), Mutex::new(None));
+        let (merger, error) = (Mutex::new(PieceMerger::default()), Mutex::new(None));
         let left = AtomicUsize::new(steps.len());
-        Self { host, steps, mapper, progress, left, assembly, error }
+        Self { host, steps, mapper, progress, left, merger, error }
     }
 
     /// Maps a step and merges it with its neighbours, while others work. Steps are begun in their order, so that few wait for
@@ -148,17 +148,17 @@ impl<'r, 't, M: Mapper> Task<'r, 't, M> {
         self.left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    fn assemble(&self, mut part: Part<M::Model>) -> Result<(), M::Error> {
+    fn assemble(&self, mut part: PieceModel<M::Model>) -> Result<(), M::Error> {
         loop {
-            let neighbours = lock(&self.assembly).place(part);
+            let neighbours = lock(&self.merger).place(part);
             let Some((left, right)) = neighbours else { return Ok(()) };
             part = join(left, right, &mut |left, right| self.mapper.merge(left, right))?;
         }
     }
 
     /// The model of the host, once, when all its steps have been mapped.
-    fn finish(&self) -> Result<Part<M::Model>, M::Error> {
-        let whole = std::mem::take(&mut *lock(&self.assembly)).finish();
+    fn finish(&self) -> Result<PieceModel<M::Model>, M::Error> {
+        let whole = std::mem::take(&mut *lock(&self.merger)).finish();
         if let Some(error) = lock(&self.error).take() {
             return Err(error);
         }

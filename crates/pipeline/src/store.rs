@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::assembly::Part;
 use crate::border::Piece;
+use crate::piece_merger::PieceModel;
 use isochrone_hosts::Host;
-use isochrone_hosts::Report;
+use isochrone_hosts::ReadReport;
 
 /// First bytes of a file.
 const MAGIC: &[u8; 8] = b"ISOPIECE";
@@ -34,7 +34,7 @@ pub struct Header {
     /// The piece.
     pub piece: Piece,
     /// What was read, and what was missing.
-    pub report: Report,
+    pub report: ReadReport,
 }
 
 /// Why a file cannot be written or read.
@@ -79,7 +79,7 @@ pub enum StoreError {
 
 impl Header {
     /// Of a part of a host.
-    pub fn new<M>(host: &Host<'_>, part: &Part<M>) -> Self {
+    pub fn new<M>(host: &Host<'_>, part: &PieceModel<M>) -> Self {
         let uuids = host.traces().iter().filter_map(|trace| Some(trace.schema().uuid?.to_string()));
         let mut traces: Vec<String> = uuids.collect();
         traces.sort_unstable();

@@ -4,10 +4,10 @@
 mod common;
 
 #[allow(dead_code)] // Each test takes what it needs.
-mod laws {
-    pub mod heard;
+mod partitions {
     pub mod hosts;
     pub mod model;
+    pub mod recorders;
 }
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,29 +21,29 @@ use isochrone_kernel::{Half, ThreadId, Time};
 use isochrone_kernel::{Span, ThreadChange};
 use isochrone_pipeline::{Border, Cuts, Plan};
 use isochrone_testkit::Random;
-use laws::hosts::{kernel, seeds};
-use laws::model::{bracket, bytes, difference, gap, map_steps, merge, times, told, whole};
+use partitions::hosts::{kernel, seeds};
+use partitions::model::{bracket, bytes, difference, gap, map_steps, merge, recorded, times, whole};
 
 /// Threads by their numbers: the begin of a life may be in what is missing.
 fn who(thread: ThreadId) -> String {
     match thread {
         ThreadId::Idle(cpu) => format!("idle {cpu}"),
         ThreadId::Thread { tid, .. } => tid.to_string(),
-        ThreadId::Running { .. } => "somebody".to_owned(),
+        ThreadId::Unidentified { .. } => "somebody".to_owned(),
     }
 }
 
 /// A span as a line that knows no lives, with the time that it needs to be known: from what it depends on to its end.
 /// `is_named`: whether to say who was running when it was told; that may be unknown until the CPU's next switch. Wakers are
 /// left out for that reason.
-fn line(told: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Option<(String, Time, Time)> {
+fn line(recorded: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Option<(String, Time, Time)> {
     let runner = |thread| if is_named { who(thread) } else { "somebody".to_owned() };
     // Since when a thread has been off the CPUs.
     let since = |thread: &str, at: Time| {
         let all = away.get(thread).map_or(&[][..], Vec::as_slice);
         all[..all.partition_point(|&left| left <= at)].last().copied().unwrap_or(Time::MIN)
     };
-    Some(match told {
+    Some(match recorded {
         Span::Slice(it) => {
             (format!("slice {} {} {}..{}", it.cpu, who(it.thread), it.begin, it.end), it.begin, it.end)
         }
@@ -61,15 +61,15 @@ fn line(told: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Optio
         }
         Span::Irq(it) => (format!("{it:?}"), it.begin, it.end),
         Span::Softirq(it) => (format!("{it:?}"), it.raised.unwrap_or(it.begin), it.end),
-        Span::Latency(it) => {
+        Span::SchedLatency(it) => {
             let thread = who(it.thread);
             let text = format!("latency {thread} {} {} {}..{}", it.cpu, it.priority, it.begin, it.end);
             let since = since(&thread, it.begin);
             (text, since, it.end)
         }
         Span::Migration(it) => (format!("migration {} {} {}", who(it.thread), it.at, it.to), it.at, it.at),
-        Span::Off(it) => {
-            let text = format!("off {} {:?} {}..{}", who(it.thread), it.why, it.begin, it.end);
+        Span::OffCpu(it) => {
+            let text = format!("off {} {:?} {}..{}", who(it.thread), it.reason, it.begin, it.end);
             (text, it.begin, it.end)
         }
         Span::BlockRequest(it) => {
@@ -97,7 +97,7 @@ fn line(told: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Optio
             );
             (text, it.at, it.at)
         }
-        Span::Pages(it) => {
+        Span::PageAllocation(it) => {
             (format!("pages {} {} {} {}", it.at, runner(it.thread), it.pages, it.is_free), it.at, it.at)
         }
         Span::Phase(it) => {
@@ -123,8 +123,8 @@ fn line(told: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Optio
 /// When each thread left its CPU.
 fn away(all: &[Span]) -> HashMap<String, Vec<Time>> {
     let mut away: HashMap<String, Vec<Time>> = HashMap::new();
-    for told in all {
-        match told {
+    for recorded in all {
+        match recorded {
             Span::Slice(it) => away.entry(who(it.thread)).or_default().push(it.end),
             Span::Unknown(it) => {
                 if let Some(thread) = it.thread {
@@ -143,8 +143,8 @@ fn away(all: &[Span]) -> HashMap<String, Vec<Time>> {
 /// Every CPU is busy, idle or unknown at any time from the first to the last event, and never two of them.
 fn check_cpus(all: &[Span], (begin, end): (Time, Time), what: &str) {
     let mut cpus: BTreeMap<u32, Vec<(Time, Time)>> = BTreeMap::new();
-    for told in all {
-        match told {
+    for recorded in all {
+        match recorded {
             Span::Slice(it) => cpus.entry(it.cpu).or_default().push((it.begin, it.end)),
             Span::Unknown(it) => cpus.entry(it.cpu).or_default().push((it.begin, it.end)),
             _ => {}
@@ -165,31 +165,32 @@ fn check_cpus(all: &[Span], (begin, end): (Time, Time), what: &str) {
 fn check_gap(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) {
     let (away_all, away_rest) = (away(all), away(rest));
     let lines = |of: &[Span], away, is_named| {
-        of.iter().filter_map(|told| line(told, away, is_named)).map(|it| it.0).collect::<HashSet<_>>()
+        of.iter().filter_map(|recorded| line(recorded, away, is_named)).map(|it| it.0).collect::<HashSet<_>>()
     };
     let left = lines(rest, &away_rest, true);
     let mut known = lines(all, &away_all, true);
     known.extend(lines(all, &away_all, false));
-    for told in all {
-        let Some((text, begin, end)) = line(told, &away_all, true) else { continue };
+    for recorded in all {
+        let Some((text, begin, end)) = line(recorded, &away_all, true) else { continue };
         if end < from || begin >= to {
-            let is_there = left.contains(&text) || left.contains(&line(told, &away_all, false).unwrap().0);
-            assert!(is_there, "{what}: without {from}..{to}: {told:?}");
+            let is_there =
+                left.contains(&text) || left.contains(&line(recorded, &away_all, false).unwrap().0);
+            assert!(is_there, "{what}: without {from}..{to}: {recorded:?}");
         }
     }
     let cut: HashSet<(u32, String, Time)> = all
         .iter()
-        .filter_map(|told| match told {
+        .filter_map(|recorded| match recorded {
             Span::Slice(it) if it.end >= from => Some((it.cpu, who(it.thread), it.begin)),
             _ => None,
         })
         .collect();
-    for told in rest {
-        let Some((text, ..)) = line(told, &away_rest, true) else { continue };
+    for recorded in rest {
+        let Some((text, ..)) = line(recorded, &away_rest, true) else { continue };
         if known.contains(&text) {
             continue;
         }
-        let is_cut = match told {
+        let is_cut = match recorded {
             Span::Slice(it) => {
                 // Who came is not who left: a thread that got another number meanwhile. It ran all the same.
                 let is_doubted = all.iter().any(
@@ -203,10 +204,10 @@ fn check_gap(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) 
             }
             _ => false,
         };
-        assert!(is_cut, "{what}: without {from}..{to} only: {told:?}");
+        assert!(is_cut, "{what}: without {from}..{to} only: {recorded:?}");
     }
-    for told in rest {
-        let Span::HalfSyscall(half) = told else { continue };
+    for recorded in rest {
+        let Span::HalfSyscall(half) = recorded else { continue };
         let is_known = all.iter().any(|other| match other {
             Span::HalfSyscall(it) => (&it.name, it.at, it.half) == (&half.name, half.at, half.half),
             Span::Syscall(it) if it.begin < to && it.end >= from => match half.half {
@@ -215,7 +216,7 @@ fn check_gap(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) 
             },
             _ => false,
         });
-        assert!(is_known, "{what}: without {from}..{to} only: {told:?}");
+        assert!(is_known, "{what}: without {from}..{to} only: {recorded:?}");
     }
 }
 
@@ -225,13 +226,13 @@ fn check_files(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str
     let opening = |it: &FileSpan| (who(it.thread), it.fd, it.begin, it.opened_by);
     let life = |it: &FileSpan| (opening(it), it.end, it.closed_by, it.name.clone());
     let is_somebody = |it: &FileSpan| it.thread.tid().is_none();
-    let told: HashSet<_> = files(rest).map(life).collect();
+    let recorded: HashSet<_> = files(rest).map(life).collect();
     // Where nobody knows until a switch, which is missing, who runs on some CPU, it is not known in whose table he does something.
     let is_all_known = !files(rest).any(is_somebody);
     // That two threads have one table, and a descriptor of one is that of the other, may be told by what is missing.
     let is_certain = |it: &FileSpan| it.end < from && it.closed_by != ClosedBy::Unseen && is_all_known;
     for it in files(all).filter(|it| is_certain(it)) {
-        assert!(told.contains(&life(it)), "{what}: without {from}..{to}: {it:?}");
+        assert!(recorded.contains(&life(it)), "{what}: without {from}..{to}: {it:?}");
     }
     let openings: HashSet<_> = files(all).map(opening).collect();
     // Who has the table of whom, and so what is inherited, may depend on what is missing. Of a call whose entry is missing is
@@ -246,14 +247,14 @@ fn check_files(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str
 }
 
 fn files(of: &[Span]) -> impl Iterator<Item = &FileSpan> {
-    of.iter().filter_map(|told| match told {
+    of.iter().filter_map(|recorded| match recorded {
         Span::File(it) => Some(&**it),
         _ => None,
     })
 }
 
 fn raised(all: &[Span], on: u32, of: u32, at: Time) -> Option<Time> {
-    all.iter().find_map(|told| match told {
+    all.iter().find_map(|recorded| match recorded {
         Span::Softirq(it) if (it.cpu, it.vector, it.begin) == (on, of, at) => it.raised,
         _ => None,
     })
@@ -284,8 +285,8 @@ fn check_host(host: &Host<'_>, random: &mut Random, what: &str) {
             panic!("{what}: without {from}..{to} of {cuts:?}: {difference}");
         }
     }
-    let (all, whole_range) = told(whole(host));
-    let (rest, range) = told(bracket(dropped(), random));
+    let (all, whole_range) = recorded(whole(host));
+    let (rest, range) = recorded(bracket(dropped(), random));
     let (Some(whole_range), Some(range)) = (whole_range, range) else { return };
     check_cpus(&all, whole_range, what);
     check_cpus(&rest, range, &format!("{what} without {from}..{to}"));
@@ -344,11 +345,11 @@ fn missing_streams() {
             let directory = tempfile::tempdir().unwrap();
             kernel.clone().missing_cpus(missing).write(directory.path()).unwrap();
             let traces = open(directory.path());
-            told(whole(&Hosts::group(&traces).hosts[0]))
+            recorded(whole(&Hosts::group(&traces).hosts[0]))
         });
         let ((all, Some(_)), (rest, Some(range))) = (of_all, of_rest) else { panic!("seed {seed}") };
         check_cpus(&rest, range, &format!("seed {seed}"));
-        let cpus = |told: &Span| match told {
+        let cpus = |recorded: &Span| match recorded {
             Span::Slice(it) => Some((it.cpu, format!("{} {}", who(it.thread), it.begin), it.end)),
             Span::Irq(it) => Some((it.cpu, format!("{it:?}"), it.end)),
             Span::Softirq(it) => Some((it.cpu, format!("{it:?}"), it.end)),
@@ -359,8 +360,8 @@ fn missing_streams() {
             all.iter().filter_map(cpus).filter(|it| there.contains(&it.0) && it.2 < range.1).collect();
         let found: HashSet<_> = rest.iter().filter_map(cpus).filter(|it| it.2 < range.1).collect();
         assert_eq!(found, expect, "seed {seed}: {kernel:?}");
-        for told in &rest {
-            if let Span::Unknown(it) = told
+        for recorded in &rest {
+            if let Span::Unknown(it) = recorded
                 && !there.contains(&it.cpu)
             {
                 assert_eq!((it.thread, it.begin, it.end), (None, range.0, range.1), "seed {seed}");

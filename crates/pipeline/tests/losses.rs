@@ -6,14 +6,14 @@ mod common;
 use std::path::Path;
 
 use common::{Raw, Said, open, same_for_all_cuts, write_raw};
-use isochrone_hosts::{Hosts, Lacking, Note, Report};
+use isochrone_hosts::{Hosts, LossKind, Note, ReadReport};
 use isochrone_testkit::LttngTrace;
 
 /// CPU, from, to, what.
-type Lost = (u32, i64, i64, Lacking);
+type Lost = (u32, i64, i64, LossKind);
 
 /// Losses, gaps, what was read, and what there is to say.
-type Lack = (Vec<Lost>, Vec<(i64, i64)>, Report, Vec<Note>);
+type Lack = (Vec<Lost>, Vec<(i64, i64)>, ReadReport, Vec<Note>);
 
 /// What the traces below a directory lack.
 fn said(directory: &Path) -> Lack {
@@ -57,15 +57,15 @@ fn losses_within_a_stream() {
     let other = || vec![packet(0, 0, &[1, 5, 20, 25, 50])];
     check(&[vec![packet(0, 0, &[10, 20]), packet(1, 0, &[30, 40])], other()], &[]);
     let discarded = vec![packet(0, 0, &[10, 20]), packet(1, 3, &[30, 40]), packet(2, 3, &[41, 45])];
-    check(&[discarded, other()], &[(0, 20, 40, Lacking::Events(3))]);
+    check(&[discarded, other()], &[(0, 20, 40, LossKind::Events(3))]);
     let skipped = vec![packet(0, 0, &[10, 20]), packet(3, 0, &[30, 40])];
-    check(&[other(), skipped], &[(1, 20, 30, Lacking::Packets(2))]);
+    check(&[other(), skipped], &[(1, 20, 30, LossKind::Packets(2))]);
     // Before the first packet: only where it is the first one.
-    check(&[vec![packet(0, 2, &[10, 20])], other()], &[(0, 1, 20, Lacking::Events(2))]);
+    check(&[vec![packet(0, 2, &[10, 20])], other()], &[(0, 1, 20, LossKind::Events(2))]);
     check(&[vec![packet(4, 2, &[10, 20])], other()], &[]);
     // At the end, and several at a time.
     let both = vec![packet(0, 0, &[10, 20]), packet(2, 1, &[50])];
-    check(&[both, other()], &[(0, 20, 50, Lacking::Events(1)), (0, 20, 50, Lacking::Packets(1))]);
+    check(&[both, other()], &[(0, 20, 50, LossKind::Events(1)), (0, 20, 50, LossKind::Packets(1))]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn packets_that_break() {
         &[vec![broken, packet(1, 0, &[40, 50]), last], vec![packet(0, 0, &[1, 30, 45, 80])]],
     );
     let (losses, _, report, _) = said(directory.path());
-    assert_eq!(losses, [(0, 20, 30, Lacking::Rest), (0, 60, 70, Lacking::Rest)]);
+    assert_eq!(losses, [(0, 20, 30, LossKind::Rest), (0, 60, 70, LossKind::Rest)]);
     assert_eq!((report.broken_packets, report.diagnostics.len()), (2, 2));
     assert!(report.diagnostics[0].contains("s_0: packet 0, byte "), "{}", report.diagnostics[0]);
 }
@@ -102,9 +102,9 @@ fn a_missing_chunk_is_a_gap() {
     // CPU 0 has the events at 1980 and 3000, CPU 1 those at 1990 and 3010.
     assert_eq!(gaps, [(1991, 3000)]);
     let expect = [
-        (0, 1980, 1990, Lacking::Packets(1)),
-        (1, 1990, 1990, Lacking::Packets(1)),
-        (1, 3000, 3010, Lacking::All),
+        (0, 1980, 1990, LossKind::Packets(1)),
+        (1, 1990, 1990, LossKind::Packets(1)),
+        (1, 3000, 3010, LossKind::All),
     ];
     assert_eq!(losses, expect);
     assert_eq!(report.events, 400);
@@ -131,9 +131,9 @@ fn a_missing_stream_is_a_loss_of_its_cpu() {
         let streams = notes.iter().filter(|note| matches!(note, Note::MissingStream { .. }));
         assert_eq!(streams.count(), missing, "{notes:?}");
     };
-    check(0, &[(1, 1000, 2010, Lacking::All)], 1);
-    check(1, &[(1, 1990, 3010, Lacking::Packets(1))], 0);
-    check(3, &[(1, 3990, 5990, Lacking::All)], 1);
+    check(0, &[(1, 1000, 2010, LossKind::All)], 1);
+    check(1, &[(1, 1990, 3010, LossKind::Packets(1))], 0);
+    check(3, &[(1, 3990, 5990, LossKind::All)], 1);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use common::{Keep, open};
 use isochrone_ctf::Trace;
 use isochrone_hosts::{Host, HostEvents, Hosts};
 use isochrone_kernel::Time;
-use isochrone_pipeline::{Cuts, Job, Mapper, Piece, Plan, map_merge_all};
+use isochrone_pipeline::{Cuts, Job, MapMerge, Piece, Plan, map_merge_all};
 use isochrone_testkit::RandomKernel;
 
 const HOSTS: u64 = 9;
@@ -61,7 +61,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-impl<'c> Mapper for Counting<'c> {
+impl<'c> MapMerge for Counting<'c> {
     type Model = Counted<'c>;
     type Error = String;
 

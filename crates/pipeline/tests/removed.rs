@@ -7,10 +7,10 @@
 mod common;
 
 #[allow(dead_code)] // Each test takes what it needs.
-mod laws {
-    pub mod heard;
+mod partitions {
     pub mod hosts;
     pub mod model;
+    pub mod recorders;
 }
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -26,8 +26,8 @@ use isochrone_kernel::files::{ClosedBy, FileSpan, OpenedBy};
 use isochrone_kernel::{ThreadId, Time};
 use isochrone_pipeline::Cuts;
 use isochrone_testkit::Random;
-use laws::hosts::kernel;
-use laws::model::{map, merge, told};
+use partitions::hosts::kernel;
+use partitions::model::{map, merge, recorded};
 
 /// What is told is far from a hole if so much time is between them.
 const FAR_NS: Time = 20_000_000;
@@ -39,7 +39,7 @@ fn tid(thread: ThreadId) -> Option<i64> {
     match thread {
         ThreadId::Idle(cpu) => Some(-1 - i64::from(cpu)),
         ThreadId::Thread { tid, .. } => Some(tid.into()),
-        ThreadId::Running { .. } => None,
+        ThreadId::Unidentified { .. } => None,
     }
 }
 
@@ -60,8 +60,8 @@ struct Deeds {
 impl Deeds {
     fn of(all: Vec<Span>) -> Self {
         let mut deeds = Self::default();
-        for told in all {
-            match told {
+        for recorded in all {
+            match recorded {
                 Span::Slice(it) => {
                     deeds.cpus.entry(it.cpu).or_default().push((it.begin, it.end, tid(it.thread)));
                     if let Some(thread) = tid(it.thread) {
@@ -77,10 +77,10 @@ impl Deeds {
                 Span::HalfSyscall(it) => {
                     deeds.calls.entry(tid(it.thread).unwrap_or_default()).or_default().push(it.at);
                 }
-                Span::Off(it) => {
+                Span::OffCpu(it) => {
                     deeds.waits.extend(tid(it.thread).map(|thread| ("off", thread, it.begin, it.end)));
                 }
-                Span::Latency(it) => {
+                Span::SchedLatency(it) => {
                     deeds.waits.extend(tid(it.thread).map(|thread| ("latency", thread, it.begin, it.end)));
                 }
                 Span::File(it) => deeds.files.push(*it),
@@ -178,7 +178,7 @@ fn deeds(directory: &Path) -> BTreeMap<String, Deeds> {
     let hosts = Hosts::group(&traces);
     // Missing chunks are pieces of their own.
     let model = |host| merge(map(host, &Cuts::Whole), &mut Random::new(1));
-    hosts.hosts.iter().map(|host| (host.name.clone(), Deeds::of(told(model(host)).0))).collect()
+    hosts.hosts.iter().map(|host| (host.name.clone(), Deeds::of(recorded(model(host)).0))).collect()
 }
 
 fn open_left(directory: &Path) -> Vec<Trace> {

@@ -1,7 +1,7 @@
 //! Mapped pieces on disk: what was written comes back, and anything else is an error.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
-use isochrone_hosts::Report;
+use isochrone_hosts::ReadReport;
 use isochrone_pipeline::store::{self, Header, StoreError};
 use isochrone_pipeline::{Border, Piece};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 type Model = (Vec<Vec<String>>, std::collections::BTreeMap<u64, i64>, u64);
 
 fn header(from: Border, to: Border) -> Header {
-    let report = Report { events: 7, ..Report::default() };
+    let report = ReadReport { events: 7, ..ReadReport::default() };
     let traces = vec!["1234".to_owned()];
     Header { host: "id".into(), name: "web".into(), traces, piece: Piece { from, to }, report }
 }

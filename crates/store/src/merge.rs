@@ -23,9 +23,9 @@ pub(crate) enum Input<'b> {
     /// On a CPU.
     Slice { thread: u32, cpu: u32, end: i64 },
     /// Off the CPUs.
-    Off { thread: u32, why: u8, end: i64 },
+    OffCpu { thread: u32, why: u8, end: i64 },
     /// Waits for a CPU.
-    Latency { thread: u32, waker: Option<u32>, end: i64 },
+    SchedLatency { thread: u32, waker: Option<u32>, end: i64 },
     /// In a call; without an end, if only its entry was seen.
     Call { thread: u32, name: &'b str, fd: Option<i32>, end: Option<i64> },
     /// A CPU handles an interrupt or a softirq.
@@ -40,7 +40,7 @@ pub(crate) enum Input<'b> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Table {
     Slices,
-    Off,
+    OffCpu,
     Latencies,
     Syscalls,
     HalfSyscalls,
@@ -53,7 +53,7 @@ impl Table {
     /// All of them.
     pub(crate) const ALL: [Self; 8] = [
         Self::Slices,
-        Self::Off,
+        Self::OffCpu,
         Self::Latencies,
         Self::Syscalls,
         Self::HalfSyscalls,
@@ -65,7 +65,7 @@ impl Table {
     pub(crate) fn layout(self) -> &'static Layout {
         match self {
             Self::Slices => &SLICES,
-            Self::Off => &OFF,
+            Self::OffCpu => &OFF,
             Self::Latencies => &LATENCIES,
             Self::Syscalls => &SYSCALLS,
             Self::HalfSyscalls => &HALF_SYSCALLS,
@@ -88,7 +88,7 @@ struct Active {
 #[derive(Debug)]
 enum View {
     Slices { thread: UInt32Array, cpu: UInt32Array, end: Int64Array },
-    Off { thread: UInt32Array, why: UInt8Array, end: Int64Array },
+    OffCpu { thread: UInt32Array, why: UInt8Array, end: Int64Array },
     Latencies { thread: UInt32Array, waker: UInt32Array, end: Int64Array },
     Syscalls { thread: UInt32Array, name: StringArray, fd: Int32Array, end: Int64Array },
     HalfSyscalls { thread: UInt32Array, is_begin: BooleanArray, name: StringArray, fd: Int32Array },
@@ -105,7 +105,7 @@ impl View {
         let texts = |place| batch.column(place).as_string::<i32>().clone();
         match table {
             Table::Slices => Self::Slices { thread: u32s(1), cpu: u32s(0), end: times(4) },
-            Table::Off => Self::Off {
+            Table::OffCpu => Self::OffCpu {
                 thread: u32s(0),
                 why: batch.column(2).as_primitive::<UInt8Type>().clone(),
                 end: times(4),
@@ -130,12 +130,12 @@ impl View {
             Self::Slices { thread, cpu, end } => {
                 Input::Slice { thread: thread.value(row), cpu: cpu.value(row), end: end.value(row) }
             }
-            Self::Off { thread, why, end } => {
-                Input::Off { thread: thread.value(row), why: why.value(row), end: end.value(row) }
+            Self::OffCpu { thread, why, end } => {
+                Input::OffCpu { thread: thread.value(row), why: why.value(row), end: end.value(row) }
             }
             Self::Latencies { thread, waker, end } => {
                 let waker = waker.is_valid(row).then(|| waker.value(row));
-                Input::Latency { thread: thread.value(row), waker, end: end.value(row) }
+                Input::SchedLatency { thread: thread.value(row), waker, end: end.value(row) }
             }
             Self::Syscalls { thread, name, fd, end } => Input::Call {
                 thread: thread.value(row),

@@ -16,7 +16,7 @@ use crate::merge::Input;
 use crate::state::State;
 use crate::threads::Numbered;
 use crate::writer::number_of;
-use isochrone_kernel::Why;
+use isochrone_kernel::OffCpuReason;
 use rustc_hash::FxHashMap;
 
 /// What a thread does, and all that belongs to it. Names of calls are numbers.
@@ -94,10 +94,10 @@ enum End {
         thread: u32,
         serial: u64,
     },
-    Latency {
+    SchedLatency {
         thread: u32,
     },
-    Off {
+    OffCpu {
         thread: u32,
     },
     /// Another thread has the number from now on.
@@ -217,19 +217,19 @@ impl<'n> Sweep<'n> {
                 });
                 self.ends.push(Reverse((end, End::Slice { thread, cpu })));
             }
-            Input::Off { thread, why, end } => {
+            Input::OffCpu { thread, why, end } => {
                 let Some(thread) = thread_of(thread) else { return };
                 self.change(thread, at, rows, |it| it.off = Some(why));
-                self.ends.push(Reverse((end, End::Off { thread })));
+                self.ends.push(Reverse((end, End::OffCpu { thread })));
             }
-            Input::Latency { thread, waker, end } => {
+            Input::SchedLatency { thread, waker, end } => {
                 let Some(thread) = thread_of(thread) else { return };
                 let waker = waker.and_then(thread_of);
                 self.change(thread, at, rows, |it| {
                     it.waits = Some(Wait { waker });
                     it.wake();
                 });
-                self.ends.push(Reverse((end, End::Latency { thread })));
+                self.ends.push(Reverse((end, End::SchedLatency { thread })));
             }
             Input::Call { thread, name, fd, end } => {
                 let Some(thread) = thread_of(thread) else { return };
@@ -288,8 +288,8 @@ impl<'n> Sweep<'n> {
             End::Call { thread, serial } => {
                 self.change(thread, at, rows, |it| it.call = it.call.filter(|call| call.serial != serial));
             }
-            End::Latency { thread } => self.change(thread, at, rows, |it| it.waits = None),
-            End::Off { thread } => self.change(thread, at, rows, |it| it.off = None),
+            End::SchedLatency { thread } => self.change(thread, at, rows, |it| it.waits = None),
+            End::OffCpu { thread } => self.change(thread, at, rows, |it| it.off = None),
             End::Number { thread } => {
                 self.change(thread, at, rows, |_| ());
                 if let Some(Some(it)) = self.threads.get_mut(thread as usize) {
@@ -344,7 +344,7 @@ fn composed(thread: &Thread, cpus: &FxHashMap<u32, Cpu>) -> Doing {
         return Doing { state: State::WaitCpu, waker: wait.waker, ..doing };
     }
     match thread.off {
-        Some(why) if why == number_of(Why::Preempted) => Doing { state: State::WaitCpu, ..doing },
+        Some(why) if why == number_of(OffCpuReason::Preempted) => Doing { state: State::WaitCpu, ..doing },
         Some(_) => Doing { state: State::Blocked, ..doing },
         None if thread.life == Life::New => Doing { state: State::WaitFork, ..NOTHING },
         // In a call, perhaps, but neither on a CPU nor off it.
@@ -451,10 +451,10 @@ mod tests {
             (22, Input::Interrupt { cpu: 1, end: 24 }),
             // Another CPU.
             (28, Input::Interrupt { cpu: 0, end: 32 }),
-            (40, Input::Off { thread: 0, why: number_of(Why::Blocked), end: 50 }),
-            (50, Input::Latency { thread: 0, waker: Some(1), end: 55 }),
+            (40, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Blocked), end: 50 }),
+            (50, Input::SchedLatency { thread: 0, waker: Some(1), end: 55 }),
             (55, Input::Slice { thread: 0, cpu: 0, end: 70 }),
-            (70, Input::Off { thread: 0, why: number_of(Why::Preempted), end: 90 }),
+            (70, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Preempted), end: 90 }),
         ];
         let expect = "0 unknown, 10 usermode on 1, 15 syscall on 1 in read, 20 interrupted on 1 in read, \
                       26 syscall on 1 in read, 40 blocked in read, 50 wait-cpu in read, 55 syscall on 0 in read, \
@@ -466,7 +466,7 @@ mod tests {
     fn threads_begin_and_end() {
         let spans = [
             (20, Input::Forked { thread: 1 }),
-            (25, Input::Latency { thread: 1, waker: Some(0), end: 30 }),
+            (25, Input::SchedLatency { thread: 1, waker: Some(0), end: 30 }),
             (30, Input::Slice { thread: 1, cpu: 0, end: 40 }),
             (40, Input::Died { thread: 1 }),
             (50, Input::Forked { thread: 2 }),
@@ -480,10 +480,10 @@ mod tests {
         let mut all = numbered();
         all.first_calls[0] = Some((30, "poll".to_owned()));
         let spans = [
-            (0, Input::Off { thread: 0, why: number_of(Why::Blocked), end: 20 }),
+            (0, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Blocked), end: 20 }),
             (20, Input::Slice { thread: 0, cpu: 0, end: 60 }),
             (50, Input::Call { thread: 0, name: "exit_group", fd: None, end: None }),
-            (60, Input::Off { thread: 0, why: number_of(Why::Uninterruptible), end: 100 }),
+            (60, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Uninterruptible), end: 100 }),
         ];
         let expect = "0 blocked in poll, 20 syscall on 0 in poll, 30 usermode on 0, 50 syscall on 0 in exit_group, \
                       60 blocked in exit_group";

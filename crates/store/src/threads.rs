@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{BEGIN, Keyed, ThreadId, Threads, Time};
+use isochrone_kernel::{CanonicalMap, PIECE_BEGIN, ThreadId, Threads, Time};
 
 use crate::writer::Named;
 
@@ -43,7 +43,11 @@ pub(crate) struct Numbered {
 
 impl Numbered {
     /// Gives threads their numbers, in the order of their names. `range`: the first and the last event.
-    pub(crate) fn new(threads: &Threads, named: Keyed<ThreadId, Vec<Named>>, range: (Time, Time)) -> Self {
+    pub(crate) fn new(
+        threads: &Threads,
+        named: CanonicalMap<ThreadId, Vec<Named>>,
+        range: (Time, Time),
+    ) -> Self {
         let mut all: BTreeMap<ThreadId, Vec<Named>> = named.into_sorted().into_iter().collect();
         for (thread, _) in threads.iter() {
             all.entry(thread).or_default();
@@ -52,7 +56,7 @@ impl Numbered {
         let mut numbered = Self { names: vec![None; most], ..Self::default() };
         for (thread, named) in all {
             let number = match thread {
-                ThreadId::Running { .. } => None,
+                ThreadId::Unidentified { .. } => None,
                 _ => Some(numbered.threads.len() as u32),
             };
             for name in &named {
@@ -79,7 +83,7 @@ fn row(thread: ThreadId, threads: &Threads, (first, last): (Time, Time)) -> Thre
         _ => None,
     };
     let born = match thread {
-        ThreadId::Thread { born, .. } if born != BEGIN => Some(born),
+        ThreadId::Thread { born, .. } if born != PIECE_BEGIN => Some(born),
         _ => None,
     };
     ThreadRow {

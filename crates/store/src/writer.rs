@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, Half, HalfSyscall, Irq, Keyed, Latency, Migration, NetPacket, Off, Pages, Phase, Renames,
-    Slice, Softirq, Spans, Syscall, ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, Why,
-    span_kinds,
+    BlockRequest, CanonicalMap, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason,
+    PageAllocation, Phase, SchedLatency, Slice, Softirq, Spans, Syscall, ThreadAliases, ThreadChange,
+    ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
 };
 
 use crate::batches::BatchFile;
@@ -75,7 +75,7 @@ pub(crate) struct Named {
 pub struct SpanWriter {
     shared: Arc<Shared>,
     tables: Vec<Rows>,
-    threads: Keyed<ThreadId, Vec<Named>>,
+    threads: CanonicalMap<ThreadId, Vec<Named>>,
 }
 
 macro_rules! row {
@@ -87,7 +87,7 @@ macro_rules! row {
 impl SpanWriter {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let tables = OF_SPANS.iter().map(|layout| Rows::new(layout)).collect();
-        Self { shared, tables, threads: Keyed::default() }
+        Self { shared, tables, threads: CanonicalMap::default() }
     }
 
     fn push<const N: usize>(&mut self, table: usize, cells: [Cell<'_>; N]) {
@@ -124,7 +124,7 @@ impl SpanWriter {
     }
 
     /// Writes what is left. Returns the numbers that stand for each thread.
-    pub(crate) fn flush(mut self) -> Keyed<ThreadId, Vec<Named>> {
+    pub(crate) fn flush(mut self) -> CanonicalMap<ThreadId, Vec<Named>> {
         for (table, rows) in self.tables.iter_mut().enumerate() {
             if rows.len() > 0 {
                 self.shared.write(table, rows);
@@ -135,12 +135,12 @@ impl SpanWriter {
 }
 
 /// The number of a reason in the column `why`.
-pub(crate) fn number_of(why: Why) -> u8 {
+pub(crate) fn number_of(why: OffCpuReason) -> u8 {
     match why {
-        Why::Preempted => 0,
-        Why::Blocked => 1,
-        Why::Uninterruptible => 2,
-        Why::Stopped => 3,
+        OffCpuReason::Preempted => 0,
+        OffCpuReason::Blocked => 1,
+        OffCpuReason::Uninterruptible => 2,
+        OffCpuReason::Stopped => 3,
     }
 }
 
@@ -184,7 +184,7 @@ impl SpanWriter {
         row!(self, SOFTIRQS, [it.cpu, it.vector, it.raised, it.begin, it.end]);
     }
 
-    fn latency(&mut self, it: &Latency) {
+    fn sched_latency(&mut self, it: &SchedLatency) {
         let (thread, waker) = (self.thread(it.thread), self.some_thread(it.waker));
         row!(self, LATENCIES, [thread, waker, it.cpu, it.priority, it.begin, it.end]);
     }
@@ -212,9 +212,9 @@ impl SpanWriter {
         row!(self, MIGRATIONS, [thread, it.at, it.to]);
     }
 
-    fn off(&mut self, it: &Off) {
+    fn off_cpu(&mut self, it: &OffCpu) {
         let (thread, waker) = (self.thread(it.thread), self.some_thread(it.waker));
-        row!(self, OFF, [thread, waker, number_of(it.why), it.begin, it.end]);
+        row!(self, OFF, [thread, waker, number_of(it.reason), it.begin, it.end]);
     }
 
     fn block_request(&mut self, it: &BlockRequest) {
@@ -227,7 +227,7 @@ impl SpanWriter {
         row!(self, PACKETS, [it.at, it.cpu, thread, it.device.as_str(), it.bytes, it.is_sent]);
     }
 
-    fn pages(&mut self, it: &Pages) {
+    fn page_allocation(&mut self, it: &PageAllocation) {
         let thread = self.thread(it.thread);
         row!(self, PAGES, [it.at, thread, it.pages, it.is_free]);
     }
@@ -265,16 +265,16 @@ impl SpanWriter {
 }
 
 macro_rules! write_rows {
-    ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Kept:ty;)*) => {
+    ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Owned:ty;)*) => {
         impl Spans for SpanWriter {
             $(fn $method(&mut self, it: &$Type) {
                 Self::$method(self, it);
             })*
 
             /// Rows stay as they are: only what their numbers mean changes.
-            fn rename(&mut self, renames: &Renames) {
-                if !renames.is_empty() {
-                    self.threads.rekey(|thread| renames.of(*thread), Extend::extend);
+            fn rename(&mut self, aliases: &ThreadAliases) {
+                if !aliases.is_empty() {
+                    self.threads.rekey(|thread| aliases.of(*thread), Extend::extend);
                 }
             }
 

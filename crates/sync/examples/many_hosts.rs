@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 
 use isochrone_net::{Direction, Packet, Segment, Sighting, StreamPlace, Transport, flags};
-use isochrone_sync::{Source, match_sources};
+use isochrone_sync::{PacketSource, match_sources};
 
 const HOSTS: usize = 100;
 const NEIGHBOURS: usize = 5;
@@ -70,7 +70,7 @@ impl End {
     }
 }
 
-impl Source for End {
+impl PacketSource for End {
     fn clock(&self) -> usize {
         self.clock
     }
@@ -118,7 +118,8 @@ fn main() {
             }
         }
     }
-    let mut sources: Vec<&mut dyn Source> = ends.iter_mut().map(|end| end as &mut dyn Source).collect();
+    let mut sources: Vec<&mut dyn PacketSource> =
+        ends.iter_mut().map(|end| end as &mut dyn PacketSource).collect();
     let before = memory("VmRSS:");
     let begin = Instant::now();
     let (mut messages, mut least) = (0u64, i64::MAX);

@@ -4,7 +4,7 @@
 use isochrone_hosts::clocks::HostClock;
 use isochrone_net::{Direction, tracer};
 
-use crate::steering::{Lack, Verdict};
+use crate::steering::{MissingEvidence, Verdict};
 use crate::traffic::{Passed, Traffic};
 
 /// What hosts lack, and what would help.
@@ -37,11 +37,11 @@ pub(crate) fn for_hosts(clocks: &[HostClock], traffic: &[Traffic], verdicts: &[V
 }
 
 /// What would tell who steers the clock.
-fn on_steering(clock: &HostClock, lack: Lack) -> Advice {
+fn on_steering(clock: &HostClock, lack: MissingEvidence) -> Advice {
     let hosts = vec![clock.host.clone()];
     let untraced = match lack {
-        Lack::Traced(untraced) => untraced,
-        Lack::Constancy => {
+        MissingEvidence::Traced(untraced) => untraced,
+        MissingEvidence::Constancy => {
             let missing = "a time daemon has the kernel change the rate of the clock at any time, which makes bounds wider; \
                            they are tighter with chronyd, whose calls can be traced, with more messages, and best while no \
                            daemon runs";

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::Progress;
 use crate::facts::{StreamFacts, Tally, TraceFacts};
 use crate::network_look::{NetworkLook, times};
-use crate::rounds::Source;
+use crate::rounds::PacketSource;
 use crate::steering::{SteeringWatch, StreamEvidence};
 use crate::traffic::Traffic;
 
@@ -41,7 +41,7 @@ pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction
         out
     };
     let sightings: Vec<Vec<Sighting>> = sources.par_iter_mut().map(read).collect();
-    let Told { facts, traffic, .. } = told(sources, traces.len());
+    let TraceReports { facts, traffic, .. } = told(sources, traces.len());
     Extraction { facts, traffic, sightings: sightings.into_iter().flatten().collect() }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn sources<'t>(
 
 /// What sources told of their traces, by trace.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct TraceReports {
     pub(crate) facts: Vec<TraceFacts>,
     pub(crate) traffic: Vec<Traffic>,
     /// What the streams show of who steers the clock.
@@ -114,7 +114,7 @@ pub(crate) struct Told {
 }
 
 /// Gathers it when all is read.
-pub(crate) fn told(sources: Vec<TraceSource<'_>>, traces: usize) -> Told {
+pub(crate) fn told(sources: Vec<TraceSource<'_>>, traces: usize) -> TraceReports {
     let mut traffic = vec![Traffic::default(); traces];
     let mut streams: Vec<Vec<(usize, StreamFacts)>> = vec![Vec::new(); traces];
     let mut steering = vec![Vec::new(); traces];
@@ -132,7 +132,7 @@ pub(crate) fn told(sources: Vec<TraceSource<'_>>, traces: usize) -> Told {
         streams.sort_by_key(|&(stream, _)| stream);
         TraceFacts { streams: streams.into_iter().map(|(_, facts)| facts).collect() }
     };
-    Told { facts: streams.into_iter().map(in_order).collect(), traffic, steering }
+    TraceReports { facts: streams.into_iter().map(in_order).collect(), traffic, steering }
 }
 
 /// One stream of a trace, or those of its streams that tell of arrivals together.
@@ -144,7 +144,7 @@ pub(crate) struct TraceSource<'t> {
     joiner: Joiner,
 }
 
-impl Source for TraceSource<'_> {
+impl PacketSource for TraceSource<'_> {
     fn clock(&self) -> usize {
         self.streams[0].clock
     }
@@ -196,7 +196,7 @@ pub(crate) fn losses(host: &Host<'_>) -> Vec<(i64, i64)> {
             plan.events.iter().any(|class| tracer::extractor(plan, class).is_some())
         })
         .collect();
-    let shown = |loss: &&isochrone_hosts::Loss| shows_packets[loss.source];
+    let shown = |loss: &&isochrone_hosts::StreamLoss| shows_packets[loss.source];
     let lost = host.losses().iter().chain(host.uncovered()).filter(shown).map(|loss| (loss.from, loss.to));
     let gaps = host.gaps().iter().map(|gap| (gap.from, gap.to));
     // What a CPU sends that has no stream, nobody ever sees.
@@ -372,7 +372,7 @@ impl<'t> StreamSource<'t> {
         StreamFacts { classes, first, last, losses: self.trace.losses(self.stream), diagnostics }
     }
 
-    /// See [`Source::span`].
+    /// See [`PacketSource::span`].
     fn span(&self) -> Option<(i64, i64)> {
         let begin = self.begin?;
         let ends = self.trace.streams()[self.stream].packets.iter().filter_map(Packet::end);
@@ -384,8 +384,8 @@ impl<'t> StreamSource<'t> {
             (i64::MAX, _) | (_, None) => self.read(u64::MAX, most, out),
             (..0, Some(_)) => {}
             (limit, Some(stamps)) => {
-                let behind = stamps.cycles(i128::from(limit) + 1);
-                self.read(behind.map_or(u64::MAX, |behind| behind.saturating_sub(1)), most, out);
+                let after = stamps.cycles(i128::from(limit) + 1);
+                self.read(after.map_or(u64::MAX, |after| after.saturating_sub(1)), most, out);
             }
         }
         self.next.map(|event| self.time(&event))

@@ -42,8 +42,8 @@ pub use facts::{StreamFacts, Tally, TraceFacts};
 pub use input::{InputTrace, Inputs};
 pub use options::Options;
 pub use refused::{Refused, RefusedKind};
-pub use rounds::{Source, match_sources};
-pub use steering::{ClockChoice, Lack, Untraced};
+pub use rounds::{PacketSource, match_sources};
+pub use steering::{ClockChoice, MissingEvidence, Untraced};
 pub use synchronize::{Outcome, synchronize, synchronize_messages, synchronize_with};
 
 /// Told how many bytes of the traces have been read since the last call; called from several threads.

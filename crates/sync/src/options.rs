@@ -2,7 +2,7 @@
 
 use isochrone_clock::Model;
 
-use crate::capture::Taken;
+use crate::capture::DeclaredVantage;
 use crate::steering::ClockChoice;
 
 /// What to do differently.
@@ -17,5 +17,5 @@ pub struct Options {
     /// What is declared of the clock of a host, or of all clocks, instead of what the traces show of who steers it.
     pub clocks: Vec<(Option<String>, ClockChoice)>,
     /// Where captures were taken, by the names of their hosts, instead of what the captures show.
-    pub taken: Vec<(String, Taken)>,
+    pub vantage: Vec<(String, DeclaredVantage)>,
 }

@@ -9,7 +9,7 @@ use crate::matching::{Matcher, MessageSink, Summary, Traced};
 use isochrone_net::Sighting;
 
 /// Something that records packets: a stream of a trace, a capture.
-pub trait Source: Send {
+pub trait PacketSource: Send {
     /// Index of the clock that stamps it.
     fn clock(&self) -> usize;
     /// Raw times of its first record and, as far as known before reading, of its last, ns. `None` where it has none.
@@ -36,7 +36,7 @@ const LEAST: usize = 256;
 /// messages go to `sink` in an order of their own, which depends on the rounds; what they are does not. Memory does not grow
 /// with the length of the sources.
 pub fn match_sources(
-    sources: &mut [&mut dyn Source],
+    sources: &mut [&mut dyn PacketSource],
     unix_offsets: &[i64],
     losses: Vec<Vec<(i64, i64)>>,
     sink: MessageSink<'_>,
@@ -85,7 +85,7 @@ pub fn match_sources(
 }
 
 /// By clock: the raw time up to which all its sources have been read.
-fn read_to(sources: &[&mut dyn Source], next: &[Option<i64>], clocks: usize) -> Vec<i64> {
+fn read_to(sources: &[&mut dyn PacketSource], next: &[Option<i64>], clocks: usize) -> Vec<i64> {
     let mut read = vec![i64::MAX; clocks];
     for (source, next) in sources.iter().zip(next) {
         if let Some(next) = next {
@@ -97,7 +97,11 @@ fn read_to(sources: &[&mut dyn Source], next: &[Option<i64>], clocks: usize) -> 
 }
 
 /// What is known of the clocks beforehand.
-fn traced(sources: &[&mut dyn Source], unix_offsets: &[i64], losses: Vec<Vec<(i64, i64)>>) -> Vec<Traced> {
+fn traced(
+    sources: &[&mut dyn PacketSource],
+    unix_offsets: &[i64],
+    losses: Vec<Vec<(i64, i64)>>,
+) -> Vec<Traced> {
     let mut clocks: Vec<Option<Traced>> = vec![None; unix_offsets.len()];
     for source in sources {
         let Some((begin, end)) = source.span() else { continue };

@@ -24,7 +24,7 @@ use crate::matching::{Message, MessageSink, Summary};
 use crate::notes;
 use crate::options::Options;
 use crate::refused::{Refused, RefusedKind};
-use crate::rounds::{Source, match_sources};
+use crate::rounds::{PacketSource, match_sources};
 use crate::steering::{Choices, Origin, StreamEvidence, Verdict};
 use crate::text_messages::{Fault, Line, TextError, TextMessages};
 use crate::traffic::Traffic;
@@ -83,7 +83,7 @@ pub fn synchronize_with(
     sink: MessageSink<'_>,
 ) -> Result<Outcome, SyncError> {
     if let Some((name, _)) =
-        options.taken.iter().find(|(name, _)| inputs.captures.iter().all(|capture| capture.host() != *name))
+        options.vantage.iter().find(|(name, _)| inputs.captures.iter().all(|capture| capture.host() != *name))
     {
         return Err(SyncError::UnknownCapture(name.clone()));
     }
@@ -315,16 +315,16 @@ fn read(
     let first: HashMap<_, _> = hosts.iter().flat_map(Host::first_packets).collect();
     let first = |at: usize, stream: usize| first.get(&(order[at].0, stream)).copied().unwrap_or(0);
     let mut streams = sources(&traces, &first, true, progress);
-    let mut captures = capture::look(&inputs.captures, &options.taken);
+    let mut captures = capture::look(&inputs.captures, &options.vantage);
     if !captures.is_empty() {
         let addresses = sent_from(&traces, clocks.len());
         let traced: Vec<_> = clocks.iter().zip(addresses).collect();
         capture::beside(&inputs.captures, &mut captures, &traced);
     }
     let mut readers = capture::readers(&inputs.captures, clocks, &mut captures, progress);
-    let streams_too = streams.iter_mut().map(|s| s as &mut dyn Source);
-    let mut sources: Vec<&mut dyn Source> =
-        streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn Source)).collect();
+    let streams_too = streams.iter_mut().map(|s| s as &mut dyn PacketSource);
+    let mut sources: Vec<&mut dyn PacketSource> =
+        streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn PacketSource)).collect();
     let packets = match_sources(&mut sources, &offsets, losses, &mut |matched| {
         messages.add(matched.message());
         sink(matched);

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_behind_an_error() {
+    fn nothing_comes_after_an_error() {
         let mut list = TextMessages::new(&b"2\n0 1 a 2\n0 1 1 2\n"[..], Path::new("x")).unwrap();
         assert!(list.next().unwrap().is_err());
         assert!(list.next().is_none());

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use etherparse::PacketBuilder;
 use isochrone_clock::Span;
 use isochrone_net::{Direction, Packet, Sighting, Transport};
-use isochrone_sync::Source;
+use isochrone_sync::PacketSource;
 use isochrone_sync::artefact::Quality;
-use isochrone_sync::capture::{CaptureReader, Places, survey};
+use isochrone_sync::capture::{CaptureReader, VantagePoints, survey};
 use isochrone_sync::{InputCapture, Inputs, Options, SyncError, extract, synchronize};
 use tempfile::TempDir;
 
@@ -48,17 +48,17 @@ fn capture(path: &Path) -> InputCapture {
     InputCapture { argument: path.to_owned(), path: path.to_owned() }
 }
 
-fn places(path: &Path) -> Places {
+fn places(path: &Path) -> VantagePoints {
     survey(&[capture(path)], &|_| {}).remove(0).places
 }
 
-fn reader(path: &Path, places: &Places, clock: usize) -> CaptureReader<'static> {
+fn reader(path: &Path, places: &VantagePoints, clock: usize) -> CaptureReader<'static> {
     let span = survey(&[capture(path)], &|_| {})[0].span.unwrap_or(Span { begin: 0, end: 0 });
     CaptureReader::open((0, path), places.clone(), (clock, span), &|_| {}).unwrap()
 }
 
 /// All sightings of a file.
-fn sightings(path: &Path, places: &Places) -> Vec<Sighting> {
+fn sightings(path: &Path, places: &VantagePoints) -> Vec<Sighting> {
     let mut found = Vec::new();
     let mut reader = reader(path, places, 0);
     assert_eq!(reader.read_until(i64::MAX, usize::MAX, &mut found), None);
@@ -133,7 +133,7 @@ fn a_stamp_means_all_instants_that_it_can() {
         pcap_record(LITTLE, seconds, micros, &segment(from, to, micros, 100, 64), 96)
     });
     let path = file(&directory, "a.pcap", &[pcap_header(LITTLE, 0xa1b2_c3d4, 1), records.concat()].concat());
-    let seen = |places: &Places| -> Vec<(Direction, i64)> {
+    let seen = |places: &VantagePoints| -> Vec<(Direction, i64)> {
         sightings(&path, places).iter().map(|s| (s.direction, s.time)).collect()
     };
     let host = places(&path);
@@ -246,8 +246,8 @@ fn captures_of_two_hosts_are_put_on_one_clock() {
     // A directory leads to both.
     let below = synchronize(&Inputs::open(&[directory.path().to_owned()]), &options, &|_| {}).unwrap();
     assert_eq!(below.artefact.to_json().unwrap(), results[0]);
-    let taken = vec![("web3".to_owned(), "way".parse().unwrap())];
-    let wrong = synchronize(&Inputs::open(&paths), &Options { taken, ..options }, &|_| {});
+    let vantage = vec![("web3".to_owned(), "way".parse().unwrap())];
+    let wrong = synchronize(&Inputs::open(&paths), &Options { vantage, ..options }, &|_| {});
     assert!(matches!(wrong, Err(SyncError::UnknownCapture(name)) if name == "web3"));
 }
 

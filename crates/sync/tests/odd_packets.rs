@@ -46,7 +46,7 @@ fn ipv4(transport: &'static str, changes: &[(&'static str, i64)]) -> Fields<'sta
 }
 
 #[test]
-fn fragments_behind_the_first_have_no_transport_header() {
+fn fragments_after_the_first_have_no_transport_header() {
     let fragment = "network_header.ipv4.frag_off";
     let check = |transport, word, packets| {
         let event = ("net_dev_queue", ipv4(transport, &[(fragment, word)]));

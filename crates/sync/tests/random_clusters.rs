@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use isochrone_clock::{LinkQuality, Network, SlopeRange, Wander, solve};
 use isochrone_testkit::{Behaviour, Cluster, SimClock};
-use networks::truth::{Moment, OfLinks, moments, of_links, spans};
+use networks::truth::{ClockSample, OfLinks, moments, of_links, spans};
 use networks::{alarms, from_environment, in_parallel, network};
 
 /// The default model: rates stay within 0.1 ppm of a constant.
@@ -122,8 +122,8 @@ fn held(seed: u64) -> Found {
 }
 
 /// Counts what a clock is at an instant.
-fn hold(found: &mut Found, moment: &Moment) {
-    let Moment { clock, reference, at, estimate, .. } = *moment;
+fn hold(found: &mut Found, moment: &ClockSample) {
+    let ClockSample { clock, reference, at, estimate, .. } = *moment;
     let Some((lo, hi, _)) = moment.interval else {
         found.outside.push(format!("clock {clock} at {at}: no interval"));
         return;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use isochrone_clock::{Assumed, Assumptions, Network, Regime, Solution, Span, Steering, solve};
 use isochrone_testkit::{Daemon, Exchange, Rule, Rules, SteeredCluster, SteeredHost};
 use networks::refuted::is_refuted;
-use networks::truth::{Moment, OfLinks, moments, of_links, spans};
+use networks::truth::{ClockSample, OfLinks, moments, of_links, spans};
 use networks::{Message, alarms, from_environment, in_parallel, network};
 
 /// The default model: rates that nobody steers stay within 0.1 ppm of a constant.
@@ -78,11 +78,11 @@ impl Found {
     }
 
     /// What is known of an instant.
-    fn hold(&mut self, moment: &Moment, ideal: i64) {
+    fn hold(&mut self, moment: &ClockSample, ideal: i64) {
         self.instants += 1;
         self.realistic += usize::from(moment.is_realistic());
         if let Some(beyond) = moment.beyond() {
-            let Moment { clock, reference, at, .. } = moment;
+            let ClockSample { clock, reference, at, .. } = moment;
             self.outside.push(format!("clock {clock} of {reference} at {at}: {beyond} ns beyond"));
             self.worst = self.worst.max(beyond);
         }

@@ -53,7 +53,7 @@ pub(crate) enum Way {
 
 /// Which of the events that tell of one packet at one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stage {
+pub(crate) enum PacketStage {
     First,
     /// It leaves through the device below, or has come to its protocol.
     Second,
@@ -65,7 +65,7 @@ pub(crate) struct Passing<'s> {
     pub(crate) at_true: i64,
     pub(crate) raw: i64,
     pub(crate) way: Way,
-    pub(crate) stage: Stage,
+    pub(crate) stage: PacketStage,
     pub(crate) packet: &'s SimPacket,
     /// Its headers as they pass.
     pub(crate) segment: Segment,
@@ -135,7 +135,7 @@ impl Cluster {
             let view = View { passing, host, ends, byte_order };
             let Some((name, fields)) = events::event(&view, family) else { continue };
             // What comes later may be done by another CPU.
-            let late = u32::from(passing.way == Way::In && passing.stage == Stage::Second);
+            let late = u32::from(passing.way == Way::In && passing.stage == PacketStage::Second);
             let cpu = (passing.packet.link as u32).wrapping_add(late) % host.cpus.max(1);
             trace.event(cpu, cycles(host, passing.raw)?, name, &fields);
         }
@@ -149,7 +149,7 @@ pub(crate) fn passing(simulation: &Simulation, host: usize) -> Vec<Passing<'_>> 
         at_true: packet.sent_true,
         raw: packet.sent_raw,
         way: Way::Out,
-        stage: Stage::First,
+        stage: PacketStage::First,
         packet,
         segment: packet.segment,
     });
@@ -158,7 +158,7 @@ pub(crate) fn passing(simulation: &Simulation, host: usize) -> Vec<Passing<'_>> 
             at_true: arrival.received_true,
             raw: arrival.received_raw,
             way: Way::In,
-            stage: Stage::First,
+            stage: PacketStage::First,
             packet,
             segment: arrival.segment,
         })
@@ -171,7 +171,7 @@ fn seconds<'s>(firsts: &[Passing<'s>], host: &SimHost, family: Family) -> Vec<Pa
     let later = firsts.iter().filter_map(|first| {
         let after = events::second_after(family, host, first)?;
         let at_true = host.clock.awake(first.at_true.saturating_add(after));
-        Some(Passing { at_true, raw: host.clock.raw(at_true), stage: Stage::Second, ..*first })
+        Some(Passing { at_true, raw: host.clock.raw(at_true), stage: PacketStage::Second, ..*first })
     });
     later.collect()
 }

@@ -104,8 +104,8 @@ impl SteeredClock {
         let mut calls = Vec::new();
         if daemon.steers_by_calls() {
             for &(at, _) in &course.rates[1..] {
-                let [before, behind] = [0, 1].map(|_| random.within(CALL_NS) as i64);
-                calls.push((clock.raw(at - before), clock.raw(at + behind)));
+                let [before, after] = [0, 1].map(|_| random.within(CALL_NS) as i64);
+                calls.push((clock.raw(at - before), clock.raw(at + after)));
             }
         }
         Self { daemon, clock, seconds, rates: course.rates, calls }

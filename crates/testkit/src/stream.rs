@@ -115,19 +115,19 @@ impl CpuLog {
                     }
                     let id = compiled.event_plan(*class).id;
                     let align = compiled.body_align(*class);
-                    let behind = |at: u64, now: u64| {
+                    let after = |at: u64, now: u64| {
                         let body_at =
                             at_multiple(geometry.event_header_end(at, now, id, *cycles), align.into());
                         body_at + body.bits()
                     };
                     if let Some(open) = &cutter.open
-                        && behind(open.at, cutter.last) > geometry.packet_bits
+                        && after(open.at, cutter.last) > geometry.packet_bits
                     {
                         cutter.close(n);
                     }
                     let now = if cutter.open.is_some() { cutter.last } else { *cycles };
                     let open = cutter.open(n, *cycles);
-                    open.at = behind(open.at, now);
+                    open.at = after(open.at, now);
                     cutter.last = *cycles;
                 }
             }
@@ -224,13 +224,13 @@ impl Geometry {
             EventHeader::Compact => (5, 27, align(32)),
             EventHeader::Large => (16, 32, align(16)),
         };
-        let behind_id = at_multiple(at, header_align) + id_bits;
+        let after_id = at_multiple(at, header_align) + id_bits;
         let low = cycles & ((1 << time_bits) - 1);
         if id < (1 << id_bits) - 1 && extend_time(now, low, time_bits) == cycles {
             let time_align = if self.header == EventHeader::Compact { 1 } else { align(32) };
-            at_multiple(behind_id, time_align) + u64::from(time_bits)
+            at_multiple(after_id, time_align) + u64::from(time_bits)
         } else {
-            at_multiple(at_multiple(behind_id, align(64)) + 32, align(64)) + 64
+            at_multiple(at_multiple(after_id, align(64)) + 32, align(64)) + 64
         }
     }
 }

@@ -126,7 +126,7 @@ fn runs(running: i32, name: &str, event: &Event<'_>) -> i32 {
 }
 
 #[test]
-fn what_is_told_could_be_true() {
+fn what_is_reported_could_be_true() {
     for seed in 0..40 {
         let kernel = RandomKernel::new(seed).cpus(1 + seed as u32 % 4).contexts(true);
         let (_directory, trace) = written(&kernel);

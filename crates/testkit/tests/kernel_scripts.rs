@@ -97,7 +97,7 @@ fn every_class_of_every_generation_decodes() {
 }
 
 #[test]
-fn the_same_words_are_told_by_every_generation() {
+fn the_same_words_are_reported_by_every_generation() {
     for generation in Generation::ALL {
         let (directory, trace) = written(&story(generation));
         open(directory.path());
@@ -137,7 +137,7 @@ fn the_same_words_are_told_by_every_generation() {
 }
 
 #[test]
-fn calls_of_old_tracers_tell_their_result_only() {
+fn calls_of_old_tracers_show_their_result_only() {
     let (_directory, trace) = written(&story(Generation::V2_5));
     let expect = "100 sched_switch, 110 sys_openat, 120 exit_syscall, 121 sys_pipe2, 122 exit_syscall, \
                   130 sched_wakeup, 130 sched_wakeup, 130 sched_migrate_task, 140 sched_process_fork, \
@@ -257,7 +257,7 @@ fn order_is_that_of_time_then_of_the_script() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let check = |act: fn(&mut KernelScript), expect: Misuse| {
         let mut script = KernelScript::new("h1", Generation::V2_13);
         act(&mut script);

@@ -92,7 +92,7 @@ fn an_event_larger_than_a_packet_gets_its_own() {
 }
 
 #[test]
-fn discarded_events_are_told_by_the_packet_that_ends_next() {
+fn discarded_events_are_reported_by_the_packet_that_ends_next() {
     let directory = tempfile::tempdir().unwrap();
     let mut host = LttngTrace::kernel("web");
     host.event(0, 10, "irq_handler_exit", &[]).end_packet(0);
@@ -191,7 +191,7 @@ fn only_the_classes_asked_for_are_declared() {
 }
 
 #[test]
-fn mistakes_are_told_when_the_trace_is_written() {
+fn mistakes_are_reported_when_the_trace_is_written() {
     let check = |make: &dyn Fn(&mut LttngTrace), expect: &str| {
         let directory = tempfile::tempdir().unwrap();
         let mut host = LttngTrace::kernel("web");

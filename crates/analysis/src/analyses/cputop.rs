@@ -7,11 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_kernel::{Keyed, Migration, Renames, Slice, Spans, ThreadId, Unknown};
+use isochrone_kernel::{CanonicalMap, Migration, Slice, Spans, ThreadAliases, ThreadId, Unknown};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
-use crate::host::Who;
+use crate::analysis::{Analysis, HostResult};
+use crate::host::ThreadIdentity;
 use crate::options::Options;
 use crate::report::Note;
 use crate::stats::duration;
@@ -21,7 +21,7 @@ use crate::window::When;
 /// CPU time of a host's threads and CPUs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct CpuTop {
-    threads: Keyed<ThreadId, Thread>,
+    threads: CanonicalMap<ThreadId, Thread>,
     cpus: BTreeMap<u32, Cpu>,
 }
 
@@ -88,8 +88,8 @@ impl Spans for CpuTop {
         self.threads.or_default(migration.thread).migrations += 1;
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        self.threads.rekey(|&thread| renames.of(thread), Thread::absorb);
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.threads.rekey(|&thread| aliases.of(thread), Thread::absorb);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -105,14 +105,14 @@ impl Analysis for CpuTop {
         Self::default()
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         vec![processes(hosts, options), cpus(hosts), total(hosts)]
     }
 
-    fn notes(hosts: &[Heard<'_, Self>]) -> Vec<Note> {
-        let notes = hosts.iter().filter_map(|heard| {
-            let unknown = heard.of.cpus.values().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.unknown));
-            let note = Note::default().text(heard.host.name()).text(": what its CPUs did in ").ns(unknown).text(
+    fn notes(hosts: &[HostResult<'_, Self>]) -> Vec<Note> {
+        let notes = hosts.iter().filter_map(|result| {
+            let unknown = result.of.cpus.values().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.unknown));
+            let note = Note::default().text(result.host.name()).text(": what its CPUs did in ").ns(unknown).text(
                 " is not known (before the first switch, or events were lost): this is neither busy nor idle time",
             );
             (unknown > 0).then_some(note)
@@ -122,13 +122,13 @@ impl Analysis for CpuTop {
 }
 
 /// What a row of the first table is about: a thread, or the first one of a process.
-fn process(thread: ThreadId, who: &Who<'_>) -> ThreadId {
+fn process(thread: ThreadId, who: &ThreadIdentity<'_>) -> ThreadId {
     who.leader
-        .or_else(|| Some(ThreadId::Thread { tid: who.pid?, born: isochrone_kernel::BEGIN }))
+        .or_else(|| Some(ThreadId::Thread { tid: who.pid?, born: isochrone_kernel::PIECE_BEGIN }))
         .unwrap_or(thread)
 }
 
-fn processes(hosts: &[Heard<'_, CpuTop>], options: &Options) -> Table {
+fn processes(hosts: &[HostResult<'_, CpuTop>], options: &Options) -> Table {
     const COLUMNS: &[(&str, Unit)] = &[
         ("host", Unit::None),
         ("pid", Unit::None),
@@ -143,31 +143,31 @@ fn processes(hosts: &[Heard<'_, CpuTop>], options: &Options) -> Table {
     let title = if options.by_process { "Per-process usage" } else { "Per-TID usage" };
     let mut table = Table::new("processes", title, COLUMNS);
     let mut rows = Vec::new();
-    for heard in hosts {
+    for result in hosts {
         let mut groups: BTreeMap<ThreadId, Thread> = BTreeMap::new();
-        for (&thread, used) in heard.of.threads.unordered().filter(|(thread, _)| !thread.is_idle()) {
-            let Some(who) = heard.who(thread, options) else { continue };
+        for (&thread, used) in result.of.threads.unordered().filter(|(thread, _)| !thread.is_idle()) {
+            let Some(who) = result.who(thread, options) else { continue };
             let group = if options.by_process { process(thread, &who) } else { thread };
             groups.entry(group).or_default().absorb(used.clone());
         }
-        rows.extend(groups.into_iter().map(|(thread, used)| (heard, thread, used)));
+        rows.extend(groups.into_iter().map(|(thread, used)| (result, thread, used)));
     }
     // Stable: those that used as much stay in the order of hosts and threads.
     rows.sort_by_key(|row| Reverse(row.2.cpu_ns));
     rows.truncate(options.limit.unwrap_or(usize::MAX));
-    for (heard, thread, used) in rows {
-        let [pid, tid, comm] = Who::of(heard.host, thread).cells();
+    for (result, thread, used) in rows {
+        let [pid, tid, comm] = ThreadIdentity::of(result.host, thread).cells();
         let pid = if options.by_process { tid.clone() } else { pid };
         let priorities: Vec<String> = used.priorities.iter().map(i32::to_string).collect();
         table.row(vec![
-            heard.name(),
+            result.name(),
             pid,
             tid,
             comm,
             used.cpu_ns.into(),
             used.unknown_ns.into(),
             used.migrations.into(),
-            percent(used.cpu_ns.into(), duration(heard.window.0, heard.window.1).into()),
+            percent(used.cpu_ns.into(), duration(result.window.0, result.window.1).into()),
             Cell::text(&priorities.join(" ")),
         ]);
     }
@@ -192,12 +192,12 @@ fn figures(cpu: &Cpu, whole: u128) -> [Cell; 4] {
     [cpu.busy.into(), cpu.idle.into(), cpu.unknown.into(), percent(cpu.busy.into(), whole)]
 }
 
-fn cpus(hosts: &[Heard<'_, CpuTop>]) -> Table {
+fn cpus(hosts: &[HostResult<'_, CpuTop>]) -> Table {
     let mut table = times_table("cpus", "Per-CPU usage", ("cpu", Unit::None));
-    for heard in hosts {
-        let whole = duration(heard.window.0, heard.window.1);
-        for (&cpu, used) in &heard.of.cpus {
-            let mut cells = vec![heard.name(), cpu.into()];
+    for result in hosts {
+        let whole = duration(result.window.0, result.window.1);
+        for (&cpu, used) in &result.of.cpus {
+            let mut cells = vec![result.name(), cpu.into()];
             cells.extend(figures(used, whole.into()));
             table.row(cells);
         }
@@ -205,14 +205,15 @@ fn cpus(hosts: &[Heard<'_, CpuTop>]) -> Table {
     table
 }
 
-fn total(hosts: &[Heard<'_, CpuTop>]) -> Table {
+fn total(hosts: &[HostResult<'_, CpuTop>]) -> Table {
     let mut table = times_table("total", "Total CPU usage", ("cpus", Unit::Count));
-    for heard in hosts {
+    for result in hosts {
         let mut all = Cpu::default();
-        heard.of.cpus.values().for_each(|cpu| all.absorb(cpu));
-        let cpus = heard.of.cpus.len() as u64;
-        let mut cells = vec![heard.name(), cpus.into()];
-        cells.extend(figures(&all, u128::from(duration(heard.window.0, heard.window.1)) * u128::from(cpus)));
+        result.of.cpus.values().for_each(|cpu| all.absorb(cpu));
+        let cpus = result.of.cpus.len() as u64;
+        let mut cells = vec![result.name(), cpus.into()];
+        cells
+            .extend(figures(&all, u128::from(duration(result.window.0, result.window.1)) * u128::from(cpus)));
         table.row(cells);
     }
     table
@@ -222,7 +223,7 @@ fn total(hosts: &[Heard<'_, CpuTop>]) -> Table {
 mod tests {
     use super::*;
     use crate::options::Filter;
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{check, idle, migration, slice, thread, unknown};
     use crate::window::Window;
     use isochrone_kernel::Span;
@@ -243,7 +244,7 @@ mod tests {
     #[test]
     fn by_thread_and_cpu() {
         check(
-            Kind::CpuTop,
+            AnalysisKind::CpuTop,
             &spans(),
             &Options::default(),
             When::default(),
@@ -264,7 +265,7 @@ mod tests {
     #[test]
     fn by_process() {
         check(
-            Kind::CpuTop,
+            AnalysisKind::CpuTop,
             &spans(),
             &Options { by_process: true, limit: Some(2), ..Options::default() },
             When::default(),
@@ -284,7 +285,7 @@ mod tests {
     #[test]
     fn of_a_window_and_a_cpu() {
         check(
-            Kind::CpuTop,
+            AnalysisKind::CpuTop,
             &spans(),
             &Options {
                 filter: Filter { cpus: vec![1], tids: vec![1, 3], ..Filter::default() },

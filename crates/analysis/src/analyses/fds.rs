@@ -5,14 +5,14 @@
 //! one that was not seen to be closed.
 
 use isochrone_kernel::files::{Bound, FileSpan};
-use isochrone_kernel::{Renames, Spans, Time};
+use isochrone_kernel::{Spans, ThreadAliases, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
-use crate::host::Who;
-use crate::kept::Log;
-use crate::opened;
+use crate::analysis::{Analysis, HostResult};
+use crate::fd_names;
+use crate::host::ThreadIdentity;
 use crate::options::Options;
+use crate::sorted_rows::SortedRows;
 use crate::table::{Cell, Shown, Table, Unit};
 use crate::window::{When, contains};
 
@@ -20,7 +20,7 @@ use crate::window::{When, contains};
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Fds {
     at: Option<Time>,
-    files: Log<FileSpan>,
+    files: SortedRows<FileSpan>,
 }
 
 impl Spans for Fds {
@@ -32,8 +32,8 @@ impl Spans for Fds {
         }
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        self.files.iter_mut().for_each(|file| file.rename(renames));
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.files.iter_mut().for_each(|file| file.rename(aliases));
     }
 
     fn absorb(&mut self, right: Self) {
@@ -42,13 +42,13 @@ impl Spans for Fds {
 }
 
 impl Analysis for Fds {
-    const INSTANT: bool = true;
+    const AT_INSTANT: bool = true;
 
     fn new(_: &Options, when: When) -> Self {
-        Self { at: when.at, files: Log::default() }
+        Self { at: when.at, files: SortedRows::default() }
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         const COLUMNS: &[(&str, Unit)] = &[
             ("host", Unit::None),
             ("pid", Unit::None),
@@ -76,42 +76,47 @@ impl Analysis for Fds {
         let mut table = Table::new("fds", "File descriptors", COLUMNS)
             .show(DETAILS, Shown::Nowhere)
             .show(&["name"], Shown::Last);
-        for heard in hosts {
-            let mut rows: Vec<_> = heard
+        for result in hosts {
+            let mut rows: Vec<_> = result
                 .of
                 .files
                 .sorted()
                 .into_iter()
                 .filter(|file| options.filter.keeps_fd(file.fd))
                 .filter_map(|file| {
-                    let who = heard.who(file.thread, options)?;
+                    let who = result.who(file.thread, options)?;
                     Some((file.process.or(who.pid), file, who))
                 })
                 .collect();
             // Stable: the rest stays in the order of the spans.
             rows.sort_by_key(|(pid, file, who)| (pid.or(who.tid), file.fd, file.begin));
             for (pid, file, who) in &rows {
-                table.row(row(*pid, file, who, heard));
+                table.row(row(*pid, file, who, result));
             }
         }
         vec![table]
     }
 }
 
-fn row(pid: Option<i32>, file: &FileSpan, who: &Who<'_>, heard: &Heard<'_, Fds>) -> Vec<Cell> {
+fn row(
+    pid: Option<i32>,
+    file: &FileSpan,
+    who: &ThreadIdentity<'_>,
+    result: &HostResult<'_, Fds>,
+) -> Vec<Cell> {
     let [_, tid, comm] = who.cells();
     let begin = (file.begin_bound == Bound::Hard).then_some(file.begin);
     let end = (file.end_bound == Bound::Hard).then_some(file.end);
     vec![
-        heard.name(),
+        result.name(),
         pid.into(),
         tid,
         comm,
         file.fd.into(),
         file.kind.label().map_or(Cell::Null, Cell::text),
-        opened::name(file).into(),
-        begin.map_or(Cell::Null, |begin| heard.time(begin)),
-        end.map_or(Cell::Null, |end| heard.time(end)),
+        fd_names::name(file).into(),
+        begin.map_or(Cell::Null, |begin| result.time(begin)),
+        end.map_or(Cell::Null, |end| result.time(end)),
         file.opened_by.label().map_or(Cell::Null, Cell::text),
         file.closed_by.label().map_or(Cell::Null, Cell::text),
         Cell::text(if file.close_on_exec { "yes" } else { "no" }),
@@ -132,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::options::Filter;
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use isochrone_kernel::files::{ClosedBy, FileKind, OpenedBy};
 
     use crate::testing::{check, file, thread};
@@ -175,7 +180,7 @@ mod tests {
         ];
         let check = |filter: Filter, when: When, expect: &[&str]| {
             let options = Options { filter, ..Options::default() };
-            check(Kind::Fds, &spans(), &options, when, &[&[HEADER], expect].concat());
+            check(AnalysisKind::Fds, &spans(), &options, when, &[&[HEADER], expect].concat());
         };
         let at = |at| When { at: Some(at), ..When::default() };
         check(Filter::default(), When::default(), &rows);

@@ -1,11 +1,11 @@
 //! `irqfreq`: how the durations of each interrupt are distributed, and of softirqs also the times from raise to run.
 
-use isochrone_kernel::{Irq, Keyed, Renames, Softirq, Spans};
+use isochrone_kernel::{CanonicalMap, Irq, Softirq, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
+use crate::analysis::{Analysis, HostResult};
 use crate::histogram::Histogram;
-use crate::interrupt::{Selected, Source};
+use crate::interrupt::{InterruptFilter, InterruptSource};
 use crate::options::Options;
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
@@ -14,9 +14,9 @@ use crate::window::When;
 /// Interrupts of a host.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct IrqFreq {
-    selected: Selected,
+    selected: InterruptFilter,
     linear: bool,
-    sources: Keyed<(Source, What), Histogram>,
+    sources: CanonicalMap<(InterruptSource, What), Histogram>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,14 +31,16 @@ impl Spans for IrqFreq {
     fn irq(&mut self, irq: &Irq) {
         if self.selected.hard(irq.number) {
             let ns = duration(irq.begin, irq.end);
-            self.sources.or_default((Source::of(irq), What::Duration)).add_to(ns, self.linear);
+            self.sources.or_default((InterruptSource::of(irq), What::Duration)).add_to(ns, self.linear);
         }
     }
 
     fn softirq(&mut self, softirq: &Softirq) {
         if self.selected.soft(softirq.vector) {
             let mut add = |what, ns| {
-                self.sources.or_default((Source::Soft(softirq.vector), what)).add_to(ns, self.linear);
+                self.sources
+                    .or_default((InterruptSource::Soft(softirq.vector), what))
+                    .add_to(ns, self.linear);
             };
             add(What::Duration, duration(softirq.begin, softirq.end));
             if let Some(raised) = softirq.raised {
@@ -47,7 +49,7 @@ impl Spans for IrqFreq {
         }
     }
 
-    fn rename(&mut self, _: &Renames) {}
+    fn rename(&mut self, _: &ThreadAliases) {}
 
     fn absorb(&mut self, right: Self) {
         self.sources.absorb(right.sources, |left, right| left.absorb(&right));
@@ -56,10 +58,14 @@ impl Spans for IrqFreq {
 
 impl Analysis for IrqFreq {
     fn new(options: &Options, _: When) -> Self {
-        Self { selected: Selected::new(options), linear: options.linear, sources: Keyed::default() }
+        Self {
+            selected: InterruptFilter::new(options),
+            linear: options.linear,
+            sources: CanonicalMap::default(),
+        }
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         const KEY: &[(&str, Unit)] = &[
             ("host", Unit::None),
             ("type", Unit::None),
@@ -69,13 +75,13 @@ impl Analysis for IrqFreq {
         ];
         let mut freq = Histogram::freq_table("freq", "Frequency distribution of interrupts", KEY);
         let mut quantiles = Histogram::quantiles_table("quantiles", "Quantiles of interrupts", KEY);
-        for heard in hosts {
-            for ((source, what), histogram) in heard.of.sources.sorted() {
+        for result in hosts {
+            for ((source, what), histogram) in result.of.sources.sorted() {
                 let what = match what {
                     What::Duration => "duration",
                     What::Raise => "raise latency",
                 };
-                let mut key = vec![heard.name()];
+                let mut key = vec![result.name()];
                 key.extend(source.cells());
                 key.push(Cell::text(what));
                 histogram.rows(&key, options.bars, &mut freq, &mut quantiles);
@@ -88,7 +94,7 @@ impl Analysis for IrqFreq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{check, irq, softirq};
 
     #[test]
@@ -100,7 +106,7 @@ mod tests {
             softirq(0, 1, Some(0), 7, 8),
         ];
         check(
-            Kind::IrqFreq,
+            AnalysisKind::IrqFreq,
             &spans,
             &Options { bars: 4, ..Options::default() },
             When::default(),

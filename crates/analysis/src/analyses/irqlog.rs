@@ -1,12 +1,12 @@
 //! `irqlog`: every run of an interrupt's handler and of a softirq.
 
-use isochrone_kernel::{Irq, Renames, Softirq, Spans, Time};
+use isochrone_kernel::{Irq, Softirq, Spans, ThreadAliases, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
-use crate::interrupt::{Selected, Source};
-use crate::kept::Log;
+use crate::analysis::{Analysis, HostResult};
+use crate::interrupt::{InterruptFilter, InterruptSource};
 use crate::options::Options;
+use crate::sorted_rows::SortedRows;
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
 use crate::window::When;
@@ -14,8 +14,8 @@ use crate::window::When;
 /// Interrupts of a host's CPUs.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct IrqLog {
-    selected: Selected,
-    runs: Log<Run>,
+    selected: InterruptFilter,
+    runs: SortedRows<Run>,
 }
 
 /// A run. The order of the fields is that of the rows.
@@ -24,7 +24,7 @@ struct Run {
     begin: Time,
     cpu: u32,
     end: Time,
-    source: Source,
+    source: InterruptSource,
     raised: Option<Time>,
 }
 
@@ -32,18 +32,18 @@ impl Spans for IrqLog {
     fn irq(&mut self, irq: &Irq) {
         if self.selected.hard(irq.number) {
             let Irq { begin, cpu, end, .. } = *irq;
-            self.runs.push(Run { begin, cpu, end, source: Source::of(irq), raised: None });
+            self.runs.push(Run { begin, cpu, end, source: InterruptSource::of(irq), raised: None });
         }
     }
 
     fn softirq(&mut self, softirq: &Softirq) {
         if self.selected.soft(softirq.vector) {
             let Softirq { begin, cpu, end, raised, vector } = *softirq;
-            self.runs.push(Run { begin, cpu, end, source: Source::Soft(vector), raised });
+            self.runs.push(Run { begin, cpu, end, source: InterruptSource::Soft(vector), raised });
         }
     }
 
-    fn rename(&mut self, _: &Renames) {}
+    fn rename(&mut self, _: &ThreadAliases) {}
 
     fn absorb(&mut self, right: Self) {
         self.runs.absorb(right.runs);
@@ -52,10 +52,10 @@ impl Spans for IrqLog {
 
 impl Analysis for IrqLog {
     fn new(options: &Options, _: When) -> Self {
-        Self { selected: Selected::new(options), runs: Log::default() }
+        Self { selected: InterruptFilter::new(options), runs: SortedRows::default() }
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], _: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], _: &Options) -> Vec<Table> {
         const COLUMNS: &[(&str, Unit)] = &[
             ("host", Unit::None),
             ("begin_ns", Unit::Time),
@@ -68,19 +68,19 @@ impl Analysis for IrqLog {
             ("raised_ns", Unit::Time),
         ];
         let mut table = Table::new("log", "Interrupts", COLUMNS);
-        for heard in hosts {
-            for run in heard.of.runs.sorted() {
+        for result in hosts {
+            for run in result.of.runs.sorted() {
                 let [sort, number, name] = run.source.cells();
                 table.row(vec![
-                    heard.name(),
-                    heard.time(run.begin),
-                    heard.time(run.end),
+                    result.name(),
+                    result.time(run.begin),
+                    result.time(run.end),
                     duration(run.begin, run.end).into(),
                     run.cpu.into(),
                     sort,
                     number,
                     name,
-                    run.raised.map_or(Cell::Null, |raised| heard.time(raised)),
+                    run.raised.map_or(Cell::Null, |raised| result.time(raised)),
                 ]);
             }
         }
@@ -92,7 +92,7 @@ impl Analysis for IrqLog {
 mod tests {
     use super::*;
     use crate::options::{Filter, Interrupts};
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{check, irq, softirq};
 
     #[test]
@@ -111,12 +111,12 @@ mod tests {
             "h 1040 1045 5 0 SoftIRQ 9 RCU_SOFTIRQ 1020",
             "h 1040 1060 20 1 SoftIRQ 1 TIMER_SOFTIRQ ?",
         ];
-        check(Kind::IrqLog, &spans, &Options::default(), When::default(), &all);
+        check(AnalysisKind::IrqLog, &spans, &Options::default(), When::default(), &all);
         let interrupts = Interrupts { hard: Some(vec![27]), soft: None };
         let options = Options { interrupts, ..Options::default() };
-        check(Kind::IrqLog, &spans, &options, When::default(), &[header, all[2]]);
+        check(AnalysisKind::IrqLog, &spans, &options, When::default(), &[header, all[2]]);
         let filter = Filter { min_ns: Some(7), max_ns: Some(19), ..Filter::default() };
         let options = Options { filter, ..Options::default() };
-        check(Kind::IrqLog, &spans, &options, When::default(), &[header, all[2]]);
+        check(AnalysisKind::IrqLog, &spans, &options, When::default(), &[header, all[2]]);
     }
 }

@@ -1,11 +1,11 @@
 //! `irqstats`: how many times each interrupt came and how long its handler ran; of softirqs also how long after they
 //! were raised.
 
-use isochrone_kernel::{Irq, Keyed, Renames, Softirq, Spans};
+use isochrone_kernel::{CanonicalMap, Irq, Softirq, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
-use crate::interrupt::{Selected, Source};
+use crate::analysis::{Analysis, HostResult};
+use crate::interrupt::{InterruptFilter, InterruptSource};
 use crate::options::Options;
 use crate::stats::{Stats, duration, stats_columns};
 use crate::table::{Table, Unit};
@@ -14,8 +14,8 @@ use crate::window::When;
 /// Interrupts of a host.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct IrqStats {
-    selected: Selected,
-    sources: Keyed<Source, Runs>,
+    selected: InterruptFilter,
+    sources: CanonicalMap<InterruptSource, Runs>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -35,13 +35,13 @@ impl Runs {
 impl Spans for IrqStats {
     fn irq(&mut self, irq: &Irq) {
         if self.selected.hard(irq.number) {
-            self.sources.or_default(Source::of(irq)).durations.add(duration(irq.begin, irq.end));
+            self.sources.or_default(InterruptSource::of(irq)).durations.add(duration(irq.begin, irq.end));
         }
     }
 
     fn softirq(&mut self, softirq: &Softirq) {
         if self.selected.soft(softirq.vector) {
-            let runs = self.sources.or_default(Source::Soft(softirq.vector));
+            let runs = self.sources.or_default(InterruptSource::Soft(softirq.vector));
             runs.durations.add(duration(softirq.begin, softirq.end));
             if let Some(raised) = softirq.raised {
                 runs.raised.add(duration(raised, softirq.begin));
@@ -49,7 +49,7 @@ impl Spans for IrqStats {
         }
     }
 
-    fn rename(&mut self, _: &Renames) {}
+    fn rename(&mut self, _: &ThreadAliases) {}
 
     fn absorb(&mut self, right: Self) {
         self.sources.absorb(right.sources, Runs::absorb);
@@ -64,22 +64,22 @@ const RAISED: [(&str, Unit); 6] = stats_columns!("raised_");
 
 impl Analysis for IrqStats {
     fn new(options: &Options, _: When) -> Self {
-        Self { selected: Selected::new(options), sources: Keyed::default() }
+        Self { selected: InterruptFilter::new(options), sources: CanonicalMap::default() }
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], _: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], _: &Options) -> Vec<Table> {
         let columns = [&SOURCE[..], &Stats::COLUMNS].concat();
         let mut hard = Table::new("hard", "Hard IRQ: duration", &columns);
         let mut soft =
             Table::new("soft", "Soft IRQ: duration and raise latency", &[&columns[..], &RAISED].concat());
-        for heard in hosts {
-            for (source, runs) in heard.of.sources.sorted() {
+        for result in hosts {
+            for (source, runs) in result.of.sources.sorted() {
                 let [_, number, name] = source.cells();
-                let mut cells = vec![heard.name(), number, name];
+                let mut cells = vec![result.name(), number, name];
                 cells.extend(runs.durations.cells());
                 match source {
-                    Source::Hard { .. } => hard.row(cells),
-                    Source::Soft(_) => {
+                    InterruptSource::Hard { .. } => hard.row(cells),
+                    InterruptSource::Soft(_) => {
                         cells.extend(runs.raised.cells());
                         soft.row(cells);
                     }
@@ -93,7 +93,7 @@ impl Analysis for IrqStats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{check, irq, softirq};
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
             softirq(1, 1, Some(11), 17, 18),
         ];
         check(
-            Kind::IrqStats,
+            AnalysisKind::IrqStats,
             &spans,
             &Options::default(),
             When::default(),

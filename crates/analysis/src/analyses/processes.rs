@@ -5,22 +5,22 @@
 
 use std::collections::BTreeSet;
 
-use isochrone_kernel::{HalfSyscall, Keyed, Renames, Slice, Spans, Syscall, ThreadId, Time};
+use isochrone_kernel::{CanonicalMap, HalfSyscall, Slice, Spans, Syscall, ThreadAliases, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
-use crate::host::Who;
-use crate::instant::Picture;
+use crate::analysis::{Analysis, HostResult};
+use crate::cpu_states::{self, call_cells, interrupt_cell, time};
+use crate::host::ThreadIdentity;
 use crate::options::Options;
-use crate::running::{self, call_cells, interrupt_cell, time};
+use crate::snapshot::Snapshot;
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
 use crate::window::When;
 
-/// What a host's threads used in a window. What they did at an instant is not kept here: `Heard::instant` tells it.
+/// What a host's threads used in a window. What they did at an instant is not kept here: `HostResult::instant` tells it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Processes {
-    threads: Keyed<ThreadId, Used>,
+    threads: CanonicalMap<ThreadId, Used>,
     /// Whether no instant is asked for.
     is_of_window: bool,
 }
@@ -72,8 +72,8 @@ impl Spans for Processes {
         }
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        self.threads.rekey(|&thread| renames.of(thread), Used::absorb);
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.threads.rekey(|&thread| aliases.of(thread), Used::absorb);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -82,21 +82,21 @@ impl Spans for Processes {
 }
 
 impl Analysis for Processes {
-    const INSTANT: bool = true;
-    const PICTURE: bool = true;
+    const AT_INSTANT: bool = true;
+    const SNAPSHOT: bool = true;
 
     fn new(_: &Options, when: When) -> Self {
-        Self { threads: Keyed::default(), is_of_window: when.at.is_none() }
+        Self { threads: CanonicalMap::default(), is_of_window: when.at.is_none() }
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
-        if hosts.iter().any(|heard| heard.instant.is_some()) {
-            let (mut states, mut running) = (states_table(), running::table());
-            for heard in hosts {
-                let Some(instant) = heard.instant else { continue };
-                let picture = instant.picture();
-                states_rows(heard, instant.at(), &picture, options, &mut states);
-                running::rows(heard, instant.at(), &picture, options, &mut running);
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
+        if hosts.iter().any(|result| result.instant.is_some()) {
+            let (mut states, mut running) = (states_table(), cpu_states::table());
+            for result in hosts {
+                let Some(instant) = result.instant else { continue };
+                let snapshot = instant.snapshot();
+                states_rows(result, instant.at(), &snapshot, options, &mut states);
+                cpu_states::rows(result, instant.at(), &snapshot, options, &mut running);
             }
             vec![states, running]
         } else {
@@ -106,11 +106,11 @@ impl Analysis for Processes {
 }
 
 /// All threads of a host that are known in any way, and no idle tasks.
-fn everybody(heard: &Heard<'_, Processes>, more: impl Iterator<Item = ThreadId>) -> BTreeSet<ThreadId> {
-    heard.host.threads().into_iter().chain(more).filter(|thread| !thread.is_idle()).collect()
+fn everybody(result: &HostResult<'_, Processes>, more: impl Iterator<Item = ThreadId>) -> BTreeSet<ThreadId> {
+    result.host.threads().into_iter().chain(more).filter(|thread| !thread.is_idle()).collect()
 }
 
-fn processes(hosts: &[Heard<'_, Processes>], options: &Options) -> Table {
+fn processes(hosts: &[HostResult<'_, Processes>], options: &Options) -> Table {
     const COLUMNS: &[(&str, Unit)] = &[
         ("host", Unit::None),
         ("pid", Unit::None),
@@ -126,23 +126,23 @@ fn processes(hosts: &[Heard<'_, Processes>], options: &Options) -> Table {
         ("syscalls", Unit::Count),
     ];
     let mut table = Table::new("processes", "Threads", COLUMNS);
-    for heard in hosts {
-        let (from, to) = heard.window;
-        for thread in everybody(heard, heard.of.threads.unordered().map(|(&thread, _)| thread)) {
-            let Some(who) = heard.who(thread, options) else { continue };
+    for result in hosts {
+        let (from, to) = result.window;
+        for thread in everybody(result, result.of.threads.unordered().map(|(&thread, _)| thread)) {
+            let Some(who) = result.who(thread, options) else { continue };
             if who.died.is_some_and(|died| died < from) || who.born.is_some_and(|born| born > to) {
                 continue;
             }
-            let used = heard.of.threads.get(&thread).copied().unwrap_or_default();
-            let mut cells = vec![heard.name()];
+            let used = result.of.threads.get(&thread).copied().unwrap_or_default();
+            let mut cells = vec![result.name()];
             cells.extend(who.cells());
             cells.extend([
                 who.ppid.into(),
                 who.is_kernel.map_or(Cell::Null, |is| Cell::text(if is { "yes" } else { "no" })),
-                time(heard, who.born),
-                time(heard, who.died),
-                time(heard, used.seen.map(|(first, _)| first)),
-                time(heard, used.seen.map(|(_, last)| last)),
+                time(result, who.born),
+                time(result, who.died),
+                time(result, used.seen.map(|(first, _)| first)),
+                time(result, used.seen.map(|(_, last)| last)),
                 used.cpu_ns.into(),
                 used.calls.into(),
             ]);
@@ -173,33 +173,34 @@ fn states_table() -> Table {
 }
 
 fn states_rows(
-    heard: &Heard<'_, Processes>,
+    result: &HostResult<'_, Processes>,
     at: Time,
-    picture: &Picture<'_>,
+    snapshot: &Snapshot<'_>,
     options: &Options,
     table: &mut Table,
 ) {
     let cpus = &options.filter.cpus;
-    for thread in everybody(heard, picture.threads()) {
-        let Some(who) = heard.who(thread, options) else { continue };
+    for thread in everybody(result, snapshot.threads()) {
+        let Some(who) = result.who(thread, options) else { continue };
         if who.died.is_some_and(|died| died <= at) || who.born.is_some_and(|born| born > at) {
             continue;
         }
-        let doing = picture.thread(thread);
+        let doing = snapshot.thread(thread);
         if !cpus.is_empty() && !doing.cpu.is_some_and(|cpu| cpus.contains(&cpu)) {
             continue;
         }
-        let call = picture.call(thread);
+        let call = snapshot.call(thread);
         // Where it is off the CPU, it goes on with what it was in.
         let mode =
-            running::mode(thread, &who, call.is_some(), doing.cpu.is_some() && picture.is_sure(thread));
-        let waker = doing.waker.map_or_else(Who::default, |waker| Who::of(heard.host, waker));
-        let mut cells = vec![heard.name(), heard.time(at)];
+            cpu_states::mode(thread, &who, call.is_some(), doing.cpu.is_some() && snapshot.is_sure(thread));
+        let waker =
+            doing.waker.map_or_else(ThreadIdentity::default, |waker| ThreadIdentity::of(result.host, waker));
+        let mut cells = vec![result.name(), result.time(at)];
         cells.extend(who.cells());
-        cells.extend([Cell::text(doing.state.name()), time(heard, doing.since), doing.cpu.into()]);
+        cells.extend([Cell::text(doing.state.name()), time(result, doing.since), doing.cpu.into()]);
         cells.push(mode.map_or(Cell::Null, Cell::text));
-        cells.extend(call_cells(heard, call));
-        cells.push(interrupt_cell(picture.interrupt(doing.cpu).map(|(source, _)| source)));
+        cells.extend(call_cells(result, call));
+        cells.push(interrupt_cell(snapshot.interrupt(doing.cpu).map(|(source, _)| source)));
         cells.extend([waker.tid.into(), waker.comm()]);
         table.row(cells);
     }
@@ -207,12 +208,12 @@ fn states_rows(
 
 #[cfg(test)]
 mod tests {
-    use isochrone_kernel::{Half, Why};
+    use isochrone_kernel::{Half, OffCpuReason};
 
     use super::*;
     use crate::options::Filter;
-    use crate::registry::Kind;
-    use crate::testing::{call, check, half, idle, irq, latency, off, slice, softirq, thread, unknown};
+    use crate::registry::AnalysisKind;
+    use crate::testing::{call, check, half, idle, irq, latency, off_cpu, slice, softirq, thread, unknown};
     use crate::window::Window;
     use isochrone_kernel::Span;
 
@@ -235,8 +236,8 @@ mod tests {
             call(thread(1), "nanosleep", 35, 95, 0),
             call(thread(2), "read", 15, 55, 7),
             call(thread(2), "write", 60, 65, 7),
-            off(thread(1), Why::Blocked, 40, 90),
-            off(thread(2), Why::Uninterruptible, 10, 44),
+            off_cpu(thread(1), OffCpuReason::Blocked, 40, 90),
+            off_cpu(thread(2), OffCpuReason::Uninterruptible, 10, 44),
             latency(thread(2), 0, 20, 44, 50),
             irq(1, 27, "virtio", 42, 48),
             softirq(1, 3, None, 40, 49),
@@ -249,7 +250,7 @@ mod tests {
     #[test]
     fn who_was_there() {
         check(
-            Kind::Processes,
+            AnalysisKind::Processes,
             &spans(),
             &Options::default(),
             When::default(),
@@ -261,7 +262,7 @@ mod tests {
             ],
         );
         check(
-            Kind::Processes,
+            AnalysisKind::Processes,
             &spans(),
             &Options { filter: Filter { tids: vec![2, 3], ..Filter::default() }, ..Options::default() },
             When { window: Window { begin: None, end: Some(15) }, at: None },
@@ -276,7 +277,7 @@ mod tests {
             let options = Options { filter, ..Options::default() };
             // The window does not matter.
             let when = When { window: Window { begin: Some(0), end: Some(1) }, at: Some(at) };
-            check(Kind::Processes, &spans(), &options, when, expect);
+            check(AnalysisKind::Processes, &spans(), &options, when, expect);
         };
         check(
             46,
@@ -337,6 +338,6 @@ mod tests {
             "h 1005 0 1 1 init 1000 ? ? ? ? ?",
         ];
         let when = When { at: Some(5), ..When::default() };
-        check(Kind::Processes, &[slice(0, thread(1), 0, 40)], &Options::default(), when, &expect);
+        check(AnalysisKind::Processes, &[slice(0, thread(1), 0, 40)], &Options::default(), when, &expect);
     }
 }

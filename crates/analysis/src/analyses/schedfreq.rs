@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{Keyed, Latency, Renames, Spans, ThreadId};
+use isochrone_kernel::{CanonicalMap, SchedLatency, Spans, ThreadAliases, ThreadId};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
+use crate::analysis::{Analysis, HostResult};
 use crate::histogram::Histogram;
 use crate::options::Options;
 use crate::stats::duration;
@@ -16,7 +16,7 @@ use crate::window::When;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SchedFreq {
     linear: bool,
-    waits: Keyed<(ThreadId, i32), Histogram>,
+    waits: CanonicalMap<(ThreadId, i32), Histogram>,
 }
 
 #[allow(clippy::needless_pass_by_value)] // The tables want it like that.
@@ -25,13 +25,13 @@ fn join(left: &mut Histogram, right: Histogram) {
 }
 
 impl Spans for SchedFreq {
-    fn latency(&mut self, latency: &Latency) {
+    fn sched_latency(&mut self, latency: &SchedLatency) {
         let ns = duration(latency.begin, latency.end);
         self.waits.or_default((latency.thread, latency.priority)).add_to(ns, self.linear);
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        self.waits.rekey(|&(thread, priority)| (renames.of(thread), priority), join);
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.waits.rekey(|&(thread, priority)| (aliases.of(thread), priority), join);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -61,10 +61,10 @@ impl Pair {
 
 impl Analysis for SchedFreq {
     fn new(options: &Options, _: When) -> Self {
-        Self { linear: options.linear, waits: Keyed::default() }
+        Self { linear: options.linear, waits: CanonicalMap::default() }
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         let mut total = Pair::new(
             ["freq", "quantiles"],
             ["Scheduling latency frequency distribution", "Quantiles of scheduling latencies"],
@@ -86,24 +86,24 @@ impl Analysis for SchedFreq {
             ],
             &["host", "priority"],
         );
-        for heard in hosts {
+        for result in hosts {
             let mut by_priority: BTreeMap<i32, Histogram> = BTreeMap::new();
-            for of_thread in heard.of.waits.sorted().chunk_by(|a, b| a.0.0 == b.0.0) {
-                let Some(who) = heard.who(of_thread[0].0.0, options) else { continue };
+            for of_thread in result.of.waits.sorted().chunk_by(|a, b| a.0.0 == b.0.0) {
+                let Some(who) = result.who(of_thread[0].0.0, options) else { continue };
                 let mut all = Histogram::default();
                 for ((_, priority), histogram) in of_thread {
                     all.absorb(histogram);
                     by_priority.entry(*priority).or_default().absorb(histogram);
                 }
-                let key: Vec<Cell> = [heard.name()].into_iter().chain(who.cells()).collect();
+                let key: Vec<Cell> = [result.name()].into_iter().chain(who.cells()).collect();
                 threads.add(&key, &all, options);
             }
             let mut all = Histogram::default();
             for (&priority, histogram) in &by_priority {
                 all.absorb(histogram);
-                priorities.add(&[heard.name(), priority.into()], histogram, options);
+                priorities.add(&[result.name(), priority.into()], histogram, options);
             }
-            total.add(&[heard.name()], &all, options);
+            total.add(&[result.name()], &all, options);
         }
         [total, threads, priorities].into_iter().flat_map(|pair| [pair.freq, pair.quantiles]).collect()
     }
@@ -113,7 +113,7 @@ impl Analysis for SchedFreq {
 mod tests {
     use super::*;
     use crate::options::Filter;
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{check, latency, thread};
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
             expect.extend(rows[2]);
             expect.push("priority_quantiles: host priority count p50_ns p90_ns p99_ns p999_ns max_ns");
             expect.extend(["h -3 1 10 10 10 10 10", "h 20 1 2 2 2 2 2"]);
-            check(Kind::SchedFreq, &spans, &options, When::default(), &expect);
+            check(AnalysisKind::SchedFreq, &spans, &options, When::default(), &expect);
         };
         check(
             false,

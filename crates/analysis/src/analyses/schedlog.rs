@@ -1,28 +1,28 @@
 //! `schedlog`: every wait of a thread for a CPU, from the first wake-up to the switch to it.
 
-use isochrone_kernel::{Latency, Renames, Spans};
+use isochrone_kernel::{SchedLatency, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
-use crate::kept::Log;
+use crate::analysis::{Analysis, HostResult};
+use crate::latency_row::LatencyRow;
 use crate::options::Options;
+use crate::sorted_rows::SortedRows;
 use crate::table::Table;
-use crate::wait::Wait;
 use crate::window::When;
 
 /// Waits of a host's threads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SchedLog {
-    waits: Log<Wait>,
+    waits: SortedRows<LatencyRow>,
 }
 
 impl Spans for SchedLog {
-    fn latency(&mut self, latency: &Latency) {
+    fn sched_latency(&mut self, latency: &SchedLatency) {
         self.waits.push(latency.into());
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        self.waits.iter_mut().for_each(|wait| wait.rename(renames));
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.waits.iter_mut().for_each(|wait| wait.rename(aliases));
     }
 
     fn absorb(&mut self, right: Self) {
@@ -35,12 +35,12 @@ impl Analysis for SchedLog {
         Self::default()
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = Wait::table("log", "Scheduling log");
-        for heard in hosts {
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
+        let mut table = LatencyRow::table("log", "Scheduling log");
+        for result in hosts {
             table
                 .rows
-                .extend(heard.of.waits.sorted().into_iter().filter_map(|wait| wait.row(heard, options)));
+                .extend(result.of.waits.sorted().into_iter().filter_map(|wait| wait.row(result, options)));
         }
         vec![table]
     }
@@ -50,7 +50,7 @@ impl Analysis for SchedLog {
 mod tests {
     use super::*;
     use crate::options::Filter;
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{check, latency, thread};
     use crate::window::Window;
 
@@ -68,13 +68,13 @@ mod tests {
             "h 1080 1099 19 20 0 1 1 init 1 1 init",
         ];
         let filtered = |filter| Options { filter, ..Options::default() };
-        check(Kind::SchedLog, &spans, &Options::default(), When::default(), &all);
+        check(AnalysisKind::SchedLog, &spans, &Options::default(), When::default(), &all);
         let options = filtered(Filter { tids: vec![3], ..Filter::default() });
-        check(Kind::SchedLog, &spans, &options, When::default(), &[all[0], all[2]]);
+        check(AnalysisKind::SchedLog, &spans, &options, When::default(), &[all[0], all[2]]);
         let options = filtered(Filter { min_ns: Some(3), max_ns: Some(10), ..Filter::default() });
-        check(Kind::SchedLog, &spans, &options, When::default(), &[all[0], all[2]]);
+        check(AnalysisKind::SchedLog, &spans, &options, When::default(), &[all[0], all[2]]);
         // What ends in the window counts.
         let when = When { window: Window { begin: Some(11), end: Some(50) }, at: None };
-        check(Kind::SchedLog, &spans, &Options::default(), when, &all[..2]);
+        check(AnalysisKind::SchedLog, &spans, &Options::default(), when, &all[..2]);
     }
 }

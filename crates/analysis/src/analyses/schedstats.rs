@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{Keyed, Latency, Renames, Spans, ThreadId};
+use isochrone_kernel::{CanonicalMap, SchedLatency, Spans, ThreadAliases, ThreadId};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
+use crate::analysis::{Analysis, HostResult};
 use crate::options::Options;
 use crate::stats::{Stats, duration};
 use crate::table::{Cell, Table, Unit};
@@ -14,16 +14,16 @@ use crate::window::When;
 /// Waits of a host's threads, by the priority that each had when it was switched to.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SchedStats {
-    waits: Keyed<(ThreadId, i32), Stats>,
+    waits: CanonicalMap<(ThreadId, i32), Stats>,
 }
 
 impl Spans for SchedStats {
-    fn latency(&mut self, latency: &Latency) {
+    fn sched_latency(&mut self, latency: &SchedLatency) {
         self.waits.or_default((latency.thread, latency.priority)).add(duration(latency.begin, latency.end));
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        self.waits.rekey(|&(thread, priority)| (renames.of(thread), priority), Stats::absorb);
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.waits.rekey(|&(thread, priority)| (aliases.of(thread), priority), Stats::absorb);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -47,7 +47,7 @@ impl Analysis for SchedStats {
         Self::default()
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         let mut total = table("total", "Scheduling latency stats (total)", &["host"], &[]);
         let mut threads = table(
             "threads",
@@ -57,10 +57,10 @@ impl Analysis for SchedStats {
         );
         let mut priorities =
             table("priorities", "Scheduling latency stats (per-prio)", &["host", "priority"], &[]);
-        for heard in hosts {
+        for result in hosts {
             let mut by_priority: BTreeMap<i32, Stats> = BTreeMap::new();
-            for of_thread in heard.of.waits.sorted().chunk_by(|a, b| a.0.0 == b.0.0) {
-                let Some(who) = heard.who(of_thread[0].0.0, options) else { continue };
+            for of_thread in result.of.waits.sorted().chunk_by(|a, b| a.0.0 == b.0.0) {
+                let Some(who) = result.who(of_thread[0].0.0, options) else { continue };
                 let mut all = Stats::default();
                 let mut names = Vec::new();
                 for ((_, priority), stats) in of_thread {
@@ -68,7 +68,7 @@ impl Analysis for SchedStats {
                     by_priority.entry(*priority).or_default().absorb(**stats);
                     names.push(priority.to_string());
                 }
-                let mut cells = vec![heard.name()];
+                let mut cells = vec![result.name()];
                 cells.extend(who.cells().into_iter().chain(all.cells()));
                 cells.push(Cell::text(&names.join(" ")));
                 threads.row(cells);
@@ -76,9 +76,9 @@ impl Analysis for SchedStats {
             let mut all = Stats::default();
             for (&priority, stats) in &by_priority {
                 all.absorb(*stats);
-                priorities.row([heard.name(), priority.into()].into_iter().chain(stats.cells()).collect());
+                priorities.row([result.name(), priority.into()].into_iter().chain(stats.cells()).collect());
             }
-            total.row([heard.name()].into_iter().chain(all.cells()).collect());
+            total.row([result.name()].into_iter().chain(all.cells()).collect());
         }
         vec![total, threads, priorities]
     }
@@ -88,7 +88,7 @@ impl Analysis for SchedStats {
 mod tests {
     use super::*;
     use crate::options::Filter;
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{check, latency, thread};
 
     const TOTAL: &str = "total: host count min_ns avg_ns max_ns stdev_ns total_ns";
@@ -107,7 +107,7 @@ mod tests {
         let check = |tids: &[i32], expect: &[&str]| {
             let options =
                 Options { filter: Filter { tids: tids.to_vec(), ..Filter::default() }, ..Options::default() };
-            check(Kind::SchedStats, &spans, &options, When::default(), expect);
+            check(AnalysisKind::SchedStats, &spans, &options, When::default(), expect);
         };
         check(
             &[],

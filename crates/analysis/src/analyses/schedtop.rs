@@ -2,29 +2,29 @@
 
 use std::cmp::Reverse;
 
-use isochrone_kernel::{Latency, Renames, Spans};
+use isochrone_kernel::{SchedLatency, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
-use crate::kept::{Ranked, Top};
+use crate::analysis::{Analysis, HostResult};
+use crate::latency_row::LatencyRow;
 use crate::options::Options;
+use crate::sorted_rows::{SortKey, TopRows};
 use crate::table::Table;
-use crate::wait::Wait;
 use crate::window::When;
 
 /// The longest waits of a host's threads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SchedTop {
-    waits: Top<Wait>,
+    waits: TopRows<LatencyRow>,
 }
 
 impl Spans for SchedTop {
-    fn latency(&mut self, latency: &Latency) {
+    fn sched_latency(&mut self, latency: &SchedLatency) {
         self.waits.push(latency.into());
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        self.waits.iter_mut().for_each(|wait| wait.rename(renames));
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.waits.iter_mut().for_each(|wait| wait.rename(aliases));
     }
 
     fn absorb(&mut self, right: Self) {
@@ -36,18 +36,18 @@ impl Analysis for SchedTop {
     fn new(options: &Options, _: When) -> Self {
         // Which threads are asked for is looked at in the end: until then none of their waits may be thrown away for
         // another's.
-        Self { waits: Top::new(options.limit.filter(|_| !options.filter.has_threads())) }
+        Self { waits: TopRows::new(options.limit.filter(|_| !options.filter.has_threads())) }
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = Wait::table("top", "Scheduling top");
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
+        let mut table = LatencyRow::table("top", "Scheduling top");
         let mut waits: Vec<_> = hosts
             .iter()
-            .flat_map(|heard| heard.of.waits.sorted().into_iter().map(move |wait| (heard, wait)))
+            .flat_map(|result| result.of.waits.sorted().into_iter().map(move |wait| (result, wait)))
             .collect();
         // Stable: those that are as long stay in the order of hosts and times.
-        waits.sort_by_key(|(_, wait)| Reverse(wait.rank()));
-        let rows = waits.into_iter().filter_map(|(heard, wait)| wait.row(heard, options));
+        waits.sort_by_key(|(_, wait)| Reverse(wait.sort_key()));
+        let rows = waits.into_iter().filter_map(|(result, wait)| wait.row(result, options));
         table.rows.extend(rows.take(options.limit.unwrap_or(usize::MAX)));
         vec![table.draw("latency_ns", 0)]
     }
@@ -57,7 +57,7 @@ impl Analysis for SchedTop {
 mod tests {
     use super::*;
     use crate::options::Filter;
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{check, latency, thread};
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
         let check = |limit, tids: &[i32], expect: &[&str]| {
             let filter = Filter { tids: tids.to_vec(), ..Filter::default() };
             let options = Options { filter, limit, ..Options::default() };
-            check(Kind::SchedTop, &spans, &options, When::default(), &[&[header], expect].concat());
+            check(AnalysisKind::SchedTop, &spans, &options, When::default(), &[&[header], expect].concat());
         };
         check(None, &[], &rows);
         check(Some(2), &[], &rows[..2]);

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{Half, HalfSyscall, Keyed, Name, Renames, Spans, Syscall, ThreadId};
+use isochrone_kernel::{CanonicalMap, Half, HalfSyscall, Name, Spans, Syscall, ThreadAliases, ThreadId};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, Heard};
+use crate::analysis::{Analysis, HostResult};
 use crate::errno::{errno_name, error_in};
 use crate::options::Options;
 use crate::stats::{Stats, duration};
@@ -17,8 +17,8 @@ use crate::window::When;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SyscallStats {
     /// By thread and name in one table: one look-up a call, and the copy of a name allocates nothing.
-    calls: Keyed<(ThreadId, Name), Calls>,
-    halves: Keyed<(ThreadId, Option<Name>), Halves>,
+    calls: CanonicalMap<(ThreadId, Name), Calls>,
+    halves: CanonicalMap<(ThreadId, Option<Name>), Halves>,
 }
 
 /// Calls of one name.
@@ -73,9 +73,9 @@ impl Spans for SyscallStats {
         }
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        self.calls.rekey(|(thread, name)| (renames.of(*thread), name.clone()), Calls::absorb);
-        self.halves.rekey(|(thread, name)| (renames.of(*thread), name.clone()), Halves::absorb);
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.calls.rekey(|(thread, name)| (aliases.of(*thread), name.clone()), Calls::absorb);
+        self.halves.rekey(|(thread, name)| (aliases.of(*thread), name.clone()), Halves::absorb);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -89,7 +89,7 @@ impl Analysis for SyscallStats {
         Self::default()
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         let mut syscalls = Table::new(
             "syscalls",
             "Per-TID system call statistics",
@@ -147,11 +147,11 @@ impl Analysis for SyscallStats {
                 ("exits", Unit::Count),
             ],
         );
-        for heard in hosts {
-            for of_thread in heard.of.calls.sorted().chunk_by(|a, b| a.0.0 == b.0.0) {
-                let Some(who) = heard.who(of_thread[0].0.0, options) else { continue };
+        for result in hosts {
+            for of_thread in result.of.calls.sorted().chunk_by(|a, b| a.0.0 == b.0.0) {
+                let Some(who) = result.who(of_thread[0].0.0, options) else { continue };
                 let row = |rest: &[Cell]| -> Vec<Cell> {
-                    [heard.name()].into_iter().chain(who.cells()).chain(rest.iter().cloned()).collect()
+                    [result.name()].into_iter().chain(who.cells()).chain(rest.iter().cloned()).collect()
                 };
                 let (mut all, mut failed) = (Stats::default(), 0);
                 for ((_, name), calls) in of_thread {
@@ -170,10 +170,10 @@ impl Analysis for SyscallStats {
                 }
                 totals.row(row(&[all.count().into(), all.total().into(), failed.into()]));
             }
-            for ((thread, name), halves) in heard.of.halves.sorted() {
-                let Some(who) = heard.who(*thread, options) else { continue };
+            for ((thread, name), halves) in result.of.halves.sorted() {
+                let Some(who) = result.who(*thread, options) else { continue };
                 let rest = [name.as_ref().into(), halves.entries.into(), halves.exits.into()];
-                unfinished.row([heard.name()].into_iter().chain(who.cells()).chain(rest).collect());
+                unfinished.row([result.name()].into_iter().chain(who.cells()).chain(rest).collect());
             }
         }
         vec![syscalls, returns, totals, unfinished]
@@ -184,7 +184,7 @@ impl Analysis for SyscallStats {
 mod tests {
     use super::*;
     use crate::options::Filter;
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{call, check, half, thread};
     use crate::window::Window;
     use isochrone_kernel::Span;
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn all() {
         check(
-            Kind::SyscallStats,
+            AnalysisKind::SyscallStats,
             &spans(),
             &Options::default(),
             When::default(),
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn those_that_end_in_the_window_and_are_long() {
         check(
-            Kind::SyscallStats,
+            AnalysisKind::SyscallStats,
             &spans(),
             &Options { filter: Filter { min_ns: Some(20), ..Filter::default() }, ..Options::default() },
             When { window: Window { begin: Some(30), end: Some(70) }, at: None },

@@ -13,7 +13,7 @@ pub(super) enum Inside<'s> {
 /// Byte where the value at the end of a way begins, in a text that is JSON; where the way ends early, the last value on
 /// it. Linear in the text for each step.
 pub(super) fn offset(text: &str, way: &[Inside<'_>]) -> usize {
-    let mut at = behind_space(text, 0);
+    let mut at = after_space(text, 0);
     for step in way {
         let Some(inside) = step_in(text, at, *step) else { break };
         at = inside;
@@ -30,7 +30,7 @@ fn step_in(text: &str, at: usize, step: Inside<'_>) -> Option<usize> {
     if *bytes.get(at)? != expected {
         return None;
     }
-    let mut at = behind_space(text, at + 1);
+    let mut at = after_space(text, at + 1);
     for index in 0.. {
         let byte = *bytes.get(at)?;
         if byte == b']' || byte == b'}' {
@@ -42,7 +42,7 @@ fn step_in(text: &str, at: usize, step: Inside<'_>) -> Option<usize> {
                 let end = value_end(text, at);
                 let key: String = serde_json::from_str(text.get(at..end)?).ok()?;
                 // Behind the colon.
-                at = behind_space(text, behind_space(text, end) + 1);
+                at = after_space(text, after_space(text, end) + 1);
                 key == name
             }
         };
@@ -53,15 +53,15 @@ fn step_in(text: &str, at: usize, step: Inside<'_>) -> Option<usize> {
         if end <= at {
             return None;
         }
-        at = behind_space(text, end);
+        at = after_space(text, end);
         if bytes.get(at) == Some(&b',') {
-            at = behind_space(text, at + 1);
+            at = after_space(text, at + 1);
         }
     }
     None
 }
 
-fn behind_space(text: &str, at: usize) -> usize {
+fn after_space(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     at + (rest.len() - rest.trim_start().len())
 }

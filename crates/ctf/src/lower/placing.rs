@@ -127,10 +127,10 @@ mod tests {
         check(&[(32, 32), (3, 1)], 13, Some(1));
         let packed = IntegerClass::unsigned(16, 8, ByteOrder::Little);
         assert_eq!(Placing::begin().bit_field(5, &packed), Some(1));
-        let mut behind_text = Placing::begin();
-        pass(&mut behind_text, &FieldClass::String(StringClass { encoding: Encoding::Utf8 }));
-        assert_eq!(behind_text.bit_field(5, &unit), None);
-        pass(&mut behind_text, &FieldClass::Integer(IntegerClass::unsigned(32, 32, ByteOrder::Little)));
-        assert_eq!(behind_text.bit_field(5, &unit), Some(16));
+        let mut after_text = Placing::begin();
+        pass(&mut after_text, &FieldClass::String(StringClass { encoding: Encoding::Utf8 }));
+        assert_eq!(after_text.bit_field(5, &unit), None);
+        pass(&mut after_text, &FieldClass::Integer(IntegerClass::unsigned(32, 32, ByteOrder::Little)));
+        assert_eq!(after_text.bit_field(5, &unit), Some(16));
     }
 }

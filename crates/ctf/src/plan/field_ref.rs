@@ -102,18 +102,18 @@ impl EventPlan {
         let align = |at: u64, align: u32| {
             if align <= self.body_modulus { checked_align_up(at, align) } else { None }
         };
-        let behind = |at: u64, node: &Node| align(at, node.align)?.checked_add(node.fixed_bits?);
+        let after = |at: u64, node: &Node| align(at, node.align)?.checked_add(node.fixed_bits?);
         for before in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
             let Some(mut node) = self.scope(stream, before) else { continue };
             if before != scope {
-                at = behind(at, node)?;
+                at = after(at, node)?;
                 continue;
             }
             for &step in steps {
                 let NodeKind::Struct(members) = &node.kind else { return None };
                 at = align(at, node.align)?;
                 for (_, member) in members.get(..step)? {
-                    at = behind(at, member)?;
+                    at = after(at, member)?;
                 }
                 node = &members.get(step)?.1;
             }

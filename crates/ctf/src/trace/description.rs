@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::scan;
-use super::schemas::{Schemas, Understood};
+use super::schemas::{ParsedMetadata, Schemas};
 use crate::error::{Diagnostic, Error, Reason, Severity};
 use crate::metadata;
 use crate::schema::{Schema, StreamClass};
@@ -18,7 +18,7 @@ use crate::schema::{Schema, StreamClass};
 pub(super) struct Description {
     path: PathBuf,
     /// What they say: of all traces with the same metadata.
-    understood: Arc<Understood>,
+    understood: Arc<ParsedMetadata>,
     /// What was odd about the file and its text.
     warnings: Vec<Diagnostic>,
     /// The file as it was before it was read last: one that looks the same is not read again.
@@ -45,9 +45,9 @@ pub(super) fn file_in(directory: &Path) -> Result<PathBuf, Error> {
 }
 
 impl Deref for Description {
-    type Target = Understood;
+    type Target = ParsedMetadata;
 
-    fn deref(&self) -> &Understood {
+    fn deref(&self) -> &ParsedMetadata {
         &self.understood
     }
 }

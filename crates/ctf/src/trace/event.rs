@@ -141,7 +141,7 @@ impl<'t> Event<'t> {
         }
         match field.text {
             Some(text) => Some(text.read(self.bytes, self.body)),
-            None => self.text_behind_variable_fields(field),
+            None => self.text_after_variable_fields(field),
         }
     }
 
@@ -157,7 +157,7 @@ impl<'t> Event<'t> {
 
     /// A text whose place or size depends on other fields.
     #[inline(never)]
-    fn text_behind_variable_fields(&self, field: &FieldRef) -> Option<&'t [u8]> {
+    fn text_after_variable_fields(&self, field: &FieldRef) -> Option<&'t [u8]> {
         let mut slots = Slots::new(self.class.slot_count());
         let (node, mut cursor) = self.seek_field(field, slots.get())?;
         cursor.align(node.align);
@@ -185,12 +185,12 @@ impl<'t> Event<'t> {
         if let Some(fixed) = &field.fixed {
             return Some((fixed.read(self.bytes, self.body), fixed.signed()));
         }
-        self.integer_behind_variable_fields(field)
+        self.integer_after_variable_fields(field)
     }
 
     /// An integer whose place depends on the fields before it. Apart, so that the usual case is small enough to inline.
     #[inline(never)]
-    fn integer_behind_variable_fields(&self, field: &FieldRef) -> Option<(u64, bool)> {
+    fn integer_after_variable_fields(&self, field: &FieldRef) -> Option<(u64, bool)> {
         let mut slots = Slots::new(self.class.slot_count());
         let (node, mut cursor) = self.seek_field(field, slots.get())?;
         cursor.align(node.align);
@@ -224,7 +224,7 @@ impl<'t> Event<'t> {
     fn gather_more(&self, plan: &Gather, mut put: impl FnMut(usize, u64)) -> Result<(), DecodeError> {
         let mut slots = Slots::new(self.class.slot_count());
         let slots = slots.get();
-        let mut cursor = self.behind_header(slots)?;
+        let mut cursor = self.after_header(slots)?;
         let mut empty = EmptyElements::new();
         for (way, section) in &plan.more {
             run(way, &mut cursor, slots, &mut empty)?;
@@ -244,7 +244,7 @@ impl<'t> Event<'t> {
 
     /// The cursor at the begin of the body, slots filled from all before it.
     #[inline]
-    fn behind_header(&self, slots: &mut [u64]) -> Result<Cursor<'t>, DecodeError> {
+    fn after_header(&self, slots: &mut [u64]) -> Result<Cursor<'t>, DecodeError> {
         let mut cursor = Cursor { bytes: self.bytes, at: 0, limit: self.end };
         if self.plan.needs_headers {
             self.walk_head(&mut cursor, slots)?;
@@ -261,7 +261,7 @@ impl<'t> Event<'t> {
     #[inline]
     fn seek(&self, scope: Scope, slots: &mut [u64]) -> Result<Option<(&'t Node, Cursor<'t>)>, DecodeError> {
         let Some(node) = self.node(scope) else { return Ok(None) };
-        let mut cursor = self.behind_header(slots)?;
+        let mut cursor = self.after_header(slots)?;
         for before in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
             if before == scope {
                 break;
@@ -279,7 +279,7 @@ impl<'t> Event<'t> {
             return None;
         }
         if let Some(way) = &field.way {
-            let mut cursor = self.behind_header(slots).ok()?;
+            let mut cursor = self.after_header(slots).ok()?;
             run(way, &mut cursor, slots, &mut EmptyElements::new()).ok()?;
             let inside = |node: &'t Node, &step: &usize| match &node.kind {
                 NodeKind::Struct(members) => Some(&members.get(step)?.1),

@@ -43,7 +43,7 @@ pub(super) struct DataFile {
     /// Whether a packet of it belongs to a stream.
     has_packets: bool,
     index: IndexCheck,
-    fate: Fate,
+    status: FileStatus,
     /// What its fate costs.
     loss: Option<Diagnostic>,
 }
@@ -60,7 +60,7 @@ pub(super) struct Absent<'f> {
 
 /// Whether a file is what it was when it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum FileStatus {
     Followed,
     /// It was cut to so many bytes, among known packets. What is written behind them later belongs to no known packet.
     Cut(usize),
@@ -70,7 +70,7 @@ enum Fate {
     Foreign,
 }
 
-impl Fate {
+impl FileStatus {
     /// The bytes of a file that are those of its packets.
     fn valid(self, bytes: &[u8]) -> &[u8] {
         match self {
@@ -122,7 +122,7 @@ impl Files {
     pub(super) fn look(&mut self, directory: &Path) -> Result<(), Error> {
         let names = stream_file_names(directory)?;
         self.unreadable.clear();
-        let named = self.list.iter().zip(0..).filter(|(file, _)| file.fate != Fate::Replaced);
+        let named = self.list.iter().zip(0..).filter(|(file, _)| file.status != FileStatus::Replaced);
         let named: HashMap<OsString, usize> = named.map(|(file, n)| (file.name.clone(), n)).collect();
         for name in names {
             let path = directory.join(&name);
@@ -166,20 +166,22 @@ impl Files {
     /// the metadata: then the uuid that most files carry counts.
     fn refuse_foreign(&mut self, directory: &Path, description: scan::Description<'_>) {
         let Some(own) = description.uuid else { return };
-        for file in self.list.iter_mut().filter(|file| file.origin.is_none() && file.fate == Fate::Followed) {
+        for file in
+            self.list.iter_mut().filter(|file| file.origin.is_none() && file.status == FileStatus::Followed)
+        {
             file.origin = description.origin(file.bytes());
         }
         if self.adopted.is_none() && !self.list.iter().any(|file| file.origin == Some(Origin::Own)) {
             self.adopted = most_frequent(self.list.iter().filter_map(|file| file.origin?.other()));
         }
-        for file in self.list.iter_mut().filter(|file| file.fate == Fate::Followed) {
+        for file in self.list.iter_mut().filter(|file| file.status == FileStatus::Followed) {
             if let Some(other) =
                 file.origin.and_then(Origin::other).filter(|&uuid| Some(uuid) != self.adopted)
             {
                 let message = format!(
                     "the file is not read: its packets are of the trace with the uuid {other}, not of {own}"
                 );
-                file.fate = Fate::Foreign;
+                file.status = FileStatus::Foreign;
                 file.loss = Some(diagnostic(Severity::Loss, directory.join(&file.name), message));
             }
         }
@@ -199,13 +201,13 @@ impl DataFile {
     fn new(name: OsString, map: FileMap) -> Self {
         let shown = name.to_string_lossy().into_owned();
         let (scan, index) = (Scan::default(), IndexCheck::default());
-        let (origin, has_packets, fate, loss) = (None, false, Fate::Followed, None);
-        Self { name, shown, map, origin, scan, has_packets, index, fate, loss }
+        let (origin, has_packets, status, loss) = (None, false, FileStatus::Followed, None);
+        Self { name, shown, map, origin, scan, has_packets, index, status, loss }
     }
 
     /// Its bytes as far as they are those of its packets.
     pub(super) fn bytes(&self) -> &[u8] {
-        self.fate.valid(self.map.bytes())
+        self.status.valid(self.map.bytes())
     }
 
     fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
@@ -219,12 +221,12 @@ impl DataFile {
         let message = match change {
             // What lies behind the packets may be cut off: space that a tracer had reserved.
             Change::Shrunk if length < end => {
-                self.fate = Fate::Cut(length);
+                self.status = FileStatus::Cut(length);
                 let lost = end - length;
                 format!("the file was cut: {lost} bytes of packets are gone; it is not followed any more")
             }
             Change::Replaced => {
-                self.fate = Fate::Replaced;
+                self.status = FileStatus::Replaced;
                 "another file has taken its place: what was written to it since the last look cannot be read"
                     .to_owned()
             }
@@ -242,10 +244,10 @@ impl DataFile {
         all: &mut Tally,
         found: &mut impl FnMut(Scanned, &OsStr),
     ) {
-        if self.fate == Fate::Foreign {
+        if self.status == FileStatus::Foreign {
             return;
         }
-        let followed = self.fate == Fate::Followed && self.index.wants_index();
+        let followed = self.status == FileStatus::Followed && self.index.wants_index();
         let index = match followed.then(|| IndexFile::open(directory, &self.name)).transpose() {
             Ok(index) => index.flatten(),
             Err(error) => {
@@ -254,7 +256,7 @@ impl DataFile {
             }
         };
         let mut comparison = self.index.go_on(index.as_ref());
-        let bytes = self.fate.valid(self.map.bytes());
+        let bytes = self.status.valid(self.map.bytes());
         let path = directory.join(&self.name);
         if !self.scan.is_done(bytes.len()) {
             self.scan.run(description, &path, bytes, all, |mut scanned| {

@@ -74,14 +74,14 @@ pub struct Packet {
     /// Where its first event may begin.
     pub(super) header_bits: u32,
     has_begin: bool,
-    end_told: EndTold,
+    end_told: EndKnown,
     /// Whether it says nothing of its size: it takes what is left of the file, and grows with it.
     pub(super) open_ended: bool,
 }
 
 /// Whether a packet tells when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EndTold {
+enum EndKnown {
     No,
     /// In fewer bits than the clock has.
     LowBits,
@@ -98,12 +98,12 @@ impl Packet {
     /// Time at its end in cycles.
     #[inline]
     pub fn end(&self) -> Option<u64> {
-        (self.end_told != EndTold::No).then_some(self.end)
+        (self.end_told != EndKnown::No).then_some(self.end)
     }
 
     /// Whether its end may be wraps of its few bits too early.
     pub(super) fn has_narrow_end(&self) -> bool {
-        self.end_told == EndTold::LowBits
+        self.end_told == EndKnown::LowBits
     }
 }
 
@@ -177,7 +177,7 @@ impl Visitor for Roles {
 }
 
 /// Why the scan of a file cannot go on, or a packet cannot be used.
-enum Bad {
+enum ScanError {
     /// Where the next packet begins is unknown.
     Tail(String),
     /// Only this packet of so many bits is lost.
@@ -214,8 +214,8 @@ impl Description<'_> {
                     other.get_or_insert(Origin::Other(uuid));
                     packet.total_bits
                 }
-                Err(Bad::Packet { bits, .. }) => bits,
-                Err(Bad::Tail(_)) => break,
+                Err(ScanError::Packet { bits, .. }) => bits,
+                Err(ScanError::Tail(_)) => break,
             };
             offset += (bits / 8) as usize;
         }
@@ -347,14 +347,14 @@ impl Scan {
                     found(scanned);
                     bits
                 }
-                Err(Bad::Packet { message, bits, unknown_class }) => {
+                Err(ScanError::Packet { message, bits, unknown_class }) => {
                     self.skipped_unknown |= unknown_class;
                     let severity = Severity::Loss;
                     self.complaints
                         .add(severity, || diagnostic(severity, format!("packet skipped: {message}")));
                     bits
                 }
-                Err(Bad::Tail(message)) => {
+                Err(ScanError::Tail(message)) => {
                     self.tail = Some(tail(message));
                     break;
                 }
@@ -374,7 +374,7 @@ impl Scan {
     }
 }
 
-impl Bad {
+impl ScanError {
     fn packet(message: String, bits: u64) -> Self {
         Self::Packet { message, bits, unknown_class: false }
     }
@@ -391,12 +391,12 @@ type Notes = [Option<&'static str>; 2];
 
 impl HeaderReader<'_> {
     /// Reads the header of the packet at the begin of `bytes`.
-    fn packet_at(&mut self, bytes: &[u8]) -> Result<(Scanned, Notes), Bad> {
+    fn packet_at(&mut self, bytes: &[u8]) -> Result<(Scanned, Notes), ScanError> {
         let Description { plan, uuid } = self.description;
         let available = bytes.len() as u64 * 8;
         let mut cursor = Cursor::new(bytes);
         let mut roles = Roles::default();
-        let tail = |error: DecodeError| Bad::Tail(format!("no packet header: {error}"));
+        let tail = |error: DecodeError| ScanError::Tail(format!("no packet header: {error}"));
         if let Some(header) = &plan.packet_header {
             walk(header, &mut cursor, self.slots, &mut roles).map_err(tail)?;
         }
@@ -405,12 +405,12 @@ impl HeaderReader<'_> {
         let magic_message = |magic: u64| format!("its magic number is {magic:#x}, not {MAGIC:#x}");
         let Some(class) = plan.stream(class_id) else {
             if let Some(magic) = wrong_magic {
-                return Err(Bad::Tail(format!("no packet: {}", magic_message(magic))));
+                return Err(ScanError::Tail(format!("no packet: {}", magic_message(magic))));
             }
             let message = format!("no stream class has the id {}", class_id.unwrap_or(0));
             return Err(match self.shared_size(&mut cursor, roles) {
-                Some(bits) => Bad::Packet { message, bits, unknown_class: true },
-                None => Bad::Tail(message),
+                Some(bits) => ScanError::Packet { message, bits, unknown_class: true },
+                None => ScanError::Tail(message),
             });
         };
         let stream = &plan.streams[class];
@@ -426,19 +426,26 @@ impl HeaderReader<'_> {
             // A size that a packet could have is trusted to lead to the next one.
             let message = magic_message(magic);
             let plausible = is_plausible(total_bits, &cursor);
-            return Err(if plausible { Bad::packet(message, total_bits) } else { Bad::Tail(message) });
+            return Err(if plausible {
+                ScanError::packet(message, total_bits)
+            } else {
+                ScanError::Tail(message)
+            });
         }
         if !total_bits.is_multiple_of(8) || total_bits < cursor.at {
-            return Err(Bad::Tail(format!("a packet of {total_bits} bits is impossible")));
+            return Err(ScanError::Tail(format!("a packet of {total_bits} bits is impossible")));
         }
         if total_bits > available {
-            return Err(Bad::Tail(format!("a packet of {} bytes was cut off", total_bits / 8)));
+            return Err(ScanError::Tail(format!("a packet of {} bytes was cut off", total_bits / 8)));
         }
         if content_bits > total_bits || content_bits < cursor.at {
-            return Err(Bad::packet(format!("content of {content_bits} bits is impossible"), total_bits));
+            return Err(ScanError::packet(
+                format!("content of {content_bits} bits is impossible"),
+                total_bits,
+            ));
         }
         let Ok(header_bits) = u32::try_from(cursor.at) else {
-            return Err(Bad::packet(format!("a head of {} bits is too long", cursor.at), total_bits));
+            return Err(ScanError::packet(format!("a head of {} bits is too long", cursor.at), total_bits));
         };
         let carried = Uuid::from_slice(&roles.uuid).ok();
         let other_uuid = uuid.and_then(|own| carried.filter(|&carried| carried != own));
@@ -462,9 +469,9 @@ impl HeaderReader<'_> {
             header_bits,
             has_begin: begin.is_some(),
             end_told: match roles.end {
-                None => EndTold::No,
-                Some((_, bits)) if bits < u64::BITS => EndTold::LowBits,
-                Some(_) => EndTold::Whole,
+                None => EndKnown::No,
+                Some((_, bits)) if bits < u64::BITS => EndKnown::LowBits,
+                Some(_) => EndKnown::Whole,
             },
             open_ended,
         };

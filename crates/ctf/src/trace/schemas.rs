@@ -30,12 +30,12 @@ use crate::schema::Schema;
 pub struct Schemas {
     hasher: RandomState,
     /// By the hashes of their texts.
-    known: Mutex<HashMap<u64, Vec<Arc<Understood>>>>,
+    known: Mutex<HashMap<u64, Vec<Arc<ParsedMetadata>>>>,
 }
 
 /// A text of metadata, and what it means.
 #[derive(Debug)]
-pub(super) struct Understood {
+pub(super) struct ParsedMetadata {
     pub(super) text: String,
     pub(super) schema: Schema,
     pub(super) plan: Plan,
@@ -51,12 +51,12 @@ impl Schemas {
         &self,
         mut metadata: Metadata,
         path: &Path,
-    ) -> Result<(Arc<Understood>, Vec<Diagnostic>), Error> {
+    ) -> Result<(Arc<ParsedMetadata>, Vec<Diagnostic>), Error> {
         let hash = self.hasher.hash_one(&metadata.text);
         let understood = match self.find(hash, &metadata.text) {
             Some(known) => known,
             // Not while others wait: they may have other metadata.
-            None => self.keep(hash, Understood::new(std::mem::take(&mut metadata.text), path)?),
+            None => self.keep(hash, ParsedMetadata::new(std::mem::take(&mut metadata.text), path)?),
         };
         metadata.check(&understood.schema, &understood.text);
         let note = |message| {
@@ -69,13 +69,13 @@ impl Schemas {
         Ok((understood, notes))
     }
 
-    fn find(&self, hash: u64, text: &str) -> Option<Arc<Understood>> {
+    fn find(&self, hash: u64, text: &str) -> Option<Arc<ParsedMetadata>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&hash)?.iter().find(|known| known.text == text).cloned()
     }
 
     /// Keeps what was understood, unless somebody else was faster.
-    fn keep(&self, hash: u64, new: Understood) -> Arc<Understood> {
+    fn keep(&self, hash: u64, new: ParsedMetadata) -> Arc<ParsedMetadata> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let same_hash = known.entry(hash).or_default();
         if let Some(same) = same_hash.iter().find(|known| known.text == new.text) {
@@ -87,7 +87,7 @@ impl Schemas {
     }
 }
 
-impl Understood {
+impl ParsedMetadata {
     fn new(text: String, path: &Path) -> Result<Self, Error> {
         let (schema, warnings) = lower::schema(&text, path)?;
         let plan = Plan::compile(&schema);

@@ -175,7 +175,7 @@ impl<'c> Copy<'c> {
                 }
                 let before = times.get(&stream).copied().flatten();
                 let next = match self.clock {
-                    Some(_) => PacketWriter::behind(self.plan, of.class, before),
+                    Some(_) => PacketWriter::after(self.plan, of.class, before),
                     None => PacketWriter::verbatim(self.plan, of.class),
                 };
                 writer = Some((stream, next));

@@ -74,7 +74,7 @@ impl<'p> PacketWriter<'p> {
     }
 
     /// A writer whose first packet lies behind another one of its stream.
-    pub(super) fn behind(plan: &'p Plan, class: usize, before: Option<Times>) -> Self {
+    pub(super) fn after(plan: &'p Plan, class: usize, before: Option<Times>) -> Self {
         Self { before, ..Self::new(plan, class) }
     }
 

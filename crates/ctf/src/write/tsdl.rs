@@ -348,8 +348,8 @@ impl<'s> Writer<'s> {
         let names = &location.path[depth..];
         let first = names.first().map_or("", String::as_str);
         let inside = &structures[around.map_or(0, |index| index + 1)..];
-        let behind = self.complete.iter().rev().take_while(|(scope, _)| !here && *scope != location.scope);
-        let mut nearer = inside.iter().map(|open| &open.names).chain(behind.map(|(_, names)| names));
+        let after = self.complete.iter().rev().take_while(|(scope, _)| !here && *scope != location.scope);
+        let mut nearer = inside.iter().map(|open| &open.names).chain(after.map(|(_, names)| names));
         let root = match nearer.any(|names| names.contains(first)) {
             true if depth > 0 => return Err(format!("the reference to `{}`", location.path.join(".")).into()),
             true => absolute_name(location.scope),

@@ -167,7 +167,7 @@ fn a_file_that_is_cut_between_looks_is_not_followed() {
 }
 
 #[test]
-fn new_packets_come_behind_those_that_are_known() {
+fn new_packets_come_after_those_that_are_known() {
     let (directory, mut trace) = open(&[second()]);
     append(&directory.path().join("empty"), &packet(5, 0, 50, &[(0, 51, "")]));
     append(&directory.path().join("later"), &[first(), packet(5, 0, 40, &[(0, 41, "")])].concat());
@@ -185,7 +185,7 @@ fn new_packets_come_behind_those_that_are_known() {
 }
 
 #[test]
-fn classes_may_come_behind_their_events() {
+fn classes_may_come_after_their_events() {
     let text = described();
     let cut = text.find("event { name = e51").unwrap();
     let directory =

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use isochrone_analysis::{Kind, errno_of};
+use isochrone_analysis::{AnalysisKind, errno_of};
 use isochrone_experiment::Instant;
 
 const EXAMPLES: &str = "Examples:\n  \
@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:\n  \
 
 /// The analyses there are, and examples.
 pub(super) fn help() -> String {
-    let kinds = Kind::ALL.iter().map(|kind| (kind.name(), kind.about()));
+    let kinds = AnalysisKind::ALL.iter().map(|kind| (kind.name(), kind.about()));
     let lines = kinds.chain([(STATES, ABOUT_STATES)]).map(|(name, about)| format!("  {name:<13} {about}\n"));
     format!("Analyses:\n{}\n{EXAMPLES}", lines.collect::<String>())
 }
@@ -124,7 +124,7 @@ pub(crate) struct Analyze {
 #[derive(Debug, Clone)]
 pub(crate) enum Names {
     /// These analyses, in one pass.
-    Kinds(Vec<Kind>),
+    Kinds(Vec<AnalysisKind>),
     /// What threads did, from a store.
     States,
 }
@@ -178,8 +178,8 @@ fn names(text: &str) -> Result<Names, String> {
         return Err(format!("`{STATES}` is read from a store and stands alone"));
     }
     let kind = |name: &str| {
-        Kind::of(name.trim()).ok_or_else(|| {
-            let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).chain([STATES]).collect();
+        AnalysisKind::of(name.trim()).ok_or_else(|| {
+            let known: Vec<_> = AnalysisKind::ALL.iter().map(|kind| kind.name()).chain([STATES]).collect();
             format!("no analysis is called `{name}`; there are {}", known.join(", "))
         })
     };
@@ -190,7 +190,7 @@ fn names(text: &str) -> Result<Names, String> {
 fn duration(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let digits_behind = match unit.trim() {
+    let digits_after = match unit.trim() {
         "" | "ns" => 0,
         "us" | "µs" => 3,
         "ms" => 6,
@@ -199,11 +199,11 @@ fn duration(text: &str) -> Result<u64, String> {
     };
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let wrong = || "it is no duration such as 250us or 1.5ms".to_owned();
-    if part.len() > digits_behind || (whole.is_empty() && part.is_empty()) {
+    if part.len() > digits_after || (whole.is_empty() && part.is_empty()) {
         return Err(wrong());
     }
     // Exact: the digits behind the point are filled up to ns.
-    format!("{whole}{part:0<digits_behind$}").parse().map_err(|_| wrong())
+    format!("{whole}{part:0<digits_after$}").parse().map_err(|_| wrong())
 }
 
 fn bars(text: &str) -> Result<usize, String> {

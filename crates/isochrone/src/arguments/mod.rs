@@ -9,7 +9,7 @@ use isochrone_clock::folds::ASYMMETRY;
 use isochrone_clock::wander::MAX_WANDER_PPM;
 use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
 use isochrone_sync::ClockChoice;
-use isochrone_sync::capture::Taken;
+use isochrone_sync::capture::DeclaredVantage;
 
 pub(crate) use analyze::{Analyze, Names, TableFormat};
 
@@ -128,7 +128,7 @@ pub(crate) struct Sync {
     /// Where the capture NAME was taken, if the note on it is wrong: `way` (at a switch or a mirror port), or an Ethernet or
     /// IP address of the end host; may be repeated
     #[arg(long, value_name = "NAME=PLACE", value_parser = taken, conflicts_with = "messages")]
-    pub(crate) captured: Vec<(String, Taken)>,
+    pub(crate) captured: Vec<(String, DeclaredVantage)>,
     /// Host whose clock all others are put on [default: the one that keeps the worst uncertainty least]
     #[arg(long, value_name = "HOST")]
     pub(crate) reference: Option<String>,
@@ -233,7 +233,7 @@ pub(crate) struct Convert {
 }
 
 /// The name of a capture and where it was taken.
-fn taken(text: &str) -> Result<(String, Taken), String> {
+fn taken(text: &str) -> Result<(String, DeclaredVantage), String> {
     let (name, place) = text.rsplit_once('=').ok_or("it is no NAME=PLACE")?;
     Ok((name.to_owned(), place.parse()?))
 }

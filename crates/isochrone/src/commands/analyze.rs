@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use isochrone_analysis::{Calls, Filter, Interrupts, Kind, Options, Report, csv};
+use isochrone_analysis::{AnalysisKind, Calls, Filter, Interrupts, Options, Report, csv};
 use isochrone_experiment::{
     EmptyWindow, Experiment, ModelError, Question, Selection, Spread, StateFilter, TimedHost, Times, Timing,
     reports,
@@ -12,8 +12,8 @@ use isochrone_experiment::{
 use isochrone_hosts::Host;
 use wildmatch::WildMatch;
 
-use super::{choice, index, open, time_base};
-use crate::Ending;
+use super::{host_selection, index, open, time_base};
+use crate::ExitStatus;
 use crate::arguments::{Analyze, Names, TableFormat};
 use crate::output::{self, tell};
 use crate::progress::Progress;
@@ -23,7 +23,7 @@ use crate::render::{complaints, figures, tables};
 /// Rows of a text's tables that are sorted by a figure.
 const TEXT_ROWS: usize = 10;
 
-pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
+pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<ExitStatus> {
     match &arguments.names {
         Names::Kinds(kinds) => analyse(arguments, kinds, quiet),
         Names::States => states(arguments, quiet),
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
 }
 
 /// What threads did, from the store of the traces.
-fn states(arguments: &Analyze, quiet: bool) -> anyhow::Result<Ending> {
+fn states(arguments: &Analyze, quiet: bool) -> anyhow::Result<ExitStatus> {
     refuse_what_states_do_not_use(arguments)?;
     let base = time_base(arguments.sync.as_deref())?;
     let (opened, ending) = open(&arguments.traces, base, quiet)?;
@@ -75,27 +75,28 @@ fn refuse_what_states_do_not_use(arguments: &Analyze) -> anyhow::Result<()> {
 fn hosts<'e, 'o>(
     arguments: &Analyze,
     experiment: &'e Experiment<'o>,
-    mut ending: Ending,
-) -> anyhow::Result<(Vec<&'e TimedHost<'o>>, Times, Ending)> {
+    mut ending: ExitStatus,
+) -> anyhow::Result<(Vec<&'e TimedHost<'o>>, Times, ExitStatus)> {
     for trace in experiment.left_out() {
         tell!("warning: {}: no clock stamps its events; left out", Plain(trace.path().display()));
-        ending = Ending::Partly;
+        ending = ExitStatus::Partly;
     }
-    let selected = experiment.select(&arguments.hosts).map_err(|error| choice::unknown_host(&error))?;
+    let selected =
+        experiment.select(&arguments.hosts).map_err(|error| host_selection::unknown_host(&error))?;
     let Selection { hosts, uncorrected } = selected;
     for host in uncorrected {
-        ending = ending.max(choice::leave_out_unsynchronized(&host.traced.name));
+        ending = ending.max(host_selection::leave_out_unsynchronized(&host.traced.name));
     }
-    anyhow::ensure!(!hosts.is_empty(), choice::OTHER_CLOCKS);
+    anyhow::ensure!(!hosts.is_empty(), host_selection::OTHER_CLOCKS);
     let clocks = hosts.iter().filter_map(|host| host.timing.and_then(Timing::clock));
-    choice::warn_of_islands(clocks, ", whose times cannot be compared");
+    host_selection::warn_of_islands(clocks, ", whose times cannot be compared");
     let instants = [arguments.begin, arguments.end, arguments.at];
     let times = Times::new(instants, hosts.iter().copied())
         .map_err(|EmptyWindow| anyhow::anyhow!("--end is not behind --begin"))?;
     Ok((hosts, times, ending))
 }
 
-fn analyse(arguments: &Analyze, kinds: &[Kind], quiet: bool) -> anyhow::Result<Ending> {
+fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::Result<ExitStatus> {
     let base = time_base(arguments.sync.as_deref())?;
     let (opened, ending) = open(&arguments.traces, base, quiet)?;
     let experiment = opened.experiment();
@@ -109,7 +110,7 @@ fn analyse(arguments: &Analyze, kinds: &[Kind], quiet: bool) -> anyhow::Result<E
     let mut modelled = Vec::with_capacity(answers.len());
     for (answer, TimedHost { traced, .. }) in answers.into_iter().zip(&hosts) {
         let answer = answer.map_err(in_words)?;
-        ending = ending.max(tell_missing(traced, &answer.report, quiet));
+        ending = ending.max(report_missing(traced, &answer.report, quiet));
         modelled.push(answer);
     }
     print(arguments, &reports(&modelled, &options), times.at, modelled.len(), quiet)?;
@@ -156,7 +157,11 @@ fn options(arguments: &Analyze) -> Options {
 
 /// Tells what could not be read of a host. Losses that the tracer recorded are notes; what this program could not read makes the
 /// work partial.
-pub(super) fn tell_missing(host: &Host<'_>, report: &isochrone_hosts::Report, quiet: bool) -> Ending {
+pub(super) fn report_missing(
+    host: &Host<'_>,
+    report: &isochrone_hosts::ReadReport,
+    quiet: bool,
+) -> ExitStatus {
     const MOST: usize = 10;
     for diagnostic in report.diagnostics.iter().take(MOST) {
         tell!("warning: {}", Plain(diagnostic));
@@ -165,7 +170,7 @@ pub(super) fn tell_missing(host: &Host<'_>, report: &isochrone_hosts::Report, qu
         tell!("… and {} more of {}", report.diagnostics.len() - MOST, plain(&host.name));
     }
     complaints::of_host(host, quiet);
-    Ending::partly_if(report.broken_packets > 0)
+    ExitStatus::partly_if(report.broken_packets > 0)
 }
 
 fn print(

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use isochrone_experiment::{Conversion, ConversionError, Converted, Scale, read_clocks};
 use serde::Serialize;
 
-use super::choice;
-use crate::Ending;
+use super::host_selection;
+use crate::ExitStatus;
 use crate::arguments::{Convert, ReportFormat};
 use crate::output::{self, tell};
 use crate::render::plain::plain;
 use crate::render::{figures, time};
 
-pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<Ending> {
+pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<ExitStatus> {
     let clocks = read_clocks(&arguments.sync)?;
     let conversion = Conversion::new(&clocks, &arguments.from, arguments.to.as_deref());
     let conversion = conversion.map_err(|error| in_words(&error))?;
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<Ending> {
         Ok(())
     })?;
     let bounded = rows.iter().all(|row| row.bounds_ns.0.is_some() && row.bounds_ns.1.is_some());
-    Ok(Ending::partly_if(!bounded))
+    Ok(ExitStatus::partly_if(!bounded))
 }
 
 /// A Unix time of the host means another instant in each trace that states another offset.
@@ -51,7 +51,7 @@ fn note_offsets(conversion: Conversion<'_>) {
 /// Names of hosts come from traces.
 fn in_words(error: &ConversionError) -> anyhow::Error {
     match error {
-        ConversionError::Unknown(unknown) => choice::unknown_host(unknown),
+        ConversionError::Unknown(unknown) => host_selection::unknown_host(unknown),
         ConversionError::Apart { from, to } => anyhow::anyhow!(
             "no chain of messages ties {} to {}: their times cannot be compared",
             plain(from),

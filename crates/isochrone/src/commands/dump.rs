@@ -3,12 +3,12 @@
 use isochrone_ctf::{Trace, dump};
 
 use super::refuse_capture;
-use crate::Ending;
+use crate::ExitStatus;
 use crate::arguments::Dump;
 use crate::output;
 use crate::render::complaints;
 
-pub(crate) fn run(arguments: &Dump, quiet: bool) -> anyhow::Result<Ending> {
+pub(crate) fn run(arguments: &Dump, quiet: bool) -> anyhow::Result<ExitStatus> {
     refuse_capture(&arguments.trace)?;
     let trace = Trace::open(&arguments.trace)?;
     let opened = complaints::show(trace.diagnostics(), quiet);

@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 use isochrone_ctf::Event;
 use isochrone_experiment::{TimedTrace, TimedTraces, check_names};
 
-use super::{choice, open, time_base};
-use crate::Ending;
+use super::{host_selection, open, time_base};
+use crate::ExitStatus;
 use crate::arguments::Events;
 use crate::output::{self, tell};
 use crate::render::events::Printer;
 use crate::render::plain::plain;
 use crate::render::{complaints, figures};
 
-pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<Ending> {
+pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus> {
     let base = time_base(arguments.sync.as_deref())?;
     let (opened, mut ending) = open(&arguments.traces, base, quiet)?;
     let experiment = opened.experiment();
     let TimedTraces { traces: mut sources, uncorrected } = experiment.traces();
     for input in uncorrected {
-        ending = ending.max(choice::leave_out_unsynchronized(input.path().display()));
+        ending = ending.max(host_selection::leave_out_unsynchronized(input.path().display()));
     }
-    anyhow::ensure!(!sources.is_empty(), choice::OTHER_CLOCKS);
+    anyhow::ensure!(!sources.is_empty(), host_selection::OTHER_CLOCKS);
     check_names(&arguments.hosts, sources.iter().map(|source| source.host.as_str()))
-        .map_err(|error| choice::unknown_host(&error))?;
+        .map_err(|error| host_selection::unknown_host(&error))?;
     sources.retain(|source| arguments.hosts.is_empty() || arguments.hosts.contains(&source.host));
-    choice::warn_of_islands(
+    host_selection::warn_of_islands(
         sources.iter().filter_map(TimedTrace::clock),
         "; the order of events of different islands is not known",
     );

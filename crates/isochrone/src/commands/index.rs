@@ -8,16 +8,16 @@ use anyhow::Context;
 use isochrone_experiment::{Experiment, IndexError, Opened, Spread, TimeBase, index, sources};
 use isochrone_store::{Manifest, Store};
 
-use super::analyze::{in_words, tell_missing};
+use super::analyze::{in_words, report_missing};
 use super::open;
-use crate::Ending;
+use crate::ExitStatus;
 use crate::arguments::Index;
 use crate::output;
 use crate::progress::Progress;
 use crate::render::figures;
 use crate::render::plain::{Plain, plain};
 
-pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<Ending> {
+pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> {
     let path = match &arguments.output {
         Some(path) => {
             refuse_what_is_no_store(path)?;
@@ -68,9 +68,9 @@ pub(super) fn cached(
     traces: &[PathBuf],
     opened: &Opened,
     spread: Spread,
-    ending: Ending,
+    ending: ExitStatus,
     quiet: bool,
-) -> anyhow::Result<(Store, Ending)> {
+) -> anyhow::Result<(Store, ExitStatus)> {
     let path = cache(traces)?;
     if let Ok(store) = Store::open(&path)
         && store.manifest().sources == sources(opened.inputs())?
@@ -81,7 +81,13 @@ pub(super) fn cached(
     Ok((Store::open(&path)?, ending))
 }
 
-fn make(path: &Path, opened: &Opened, spread: Spread, ending: Ending, quiet: bool) -> anyhow::Result<Ending> {
+fn make(
+    path: &Path,
+    opened: &Opened,
+    spread: Spread,
+    ending: ExitStatus,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
     // Whatever clocks times are to be shown on: a store has all hosts, in raw time.
     let experiment = Experiment::new(opened.inputs(), None);
     let bytes = experiment.hosts().iter().map(|host| host.traced.bytes()).sum();
@@ -97,8 +103,8 @@ fn make(path: &Path, opened: &Opened, spread: Spread, ending: Ending, quiet: boo
         .hosts()
         .iter()
         .zip(&made.reports)
-        .map(|(host, report)| tell_missing(&host.traced, report, quiet));
-    Ok(missing.fold(ending, Ending::max))
+        .map(|(host, report)| report_missing(&host.traced, report, quiet));
+    Ok(missing.fold(ending, ExitStatus::max))
 }
 
 /// Nothing but a store is replaced.

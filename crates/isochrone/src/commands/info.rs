@@ -4,7 +4,7 @@ use std::io::Write;
 
 use isochrone_experiment::{Inputs, Opened, Survey};
 
-use crate::Ending;
+use crate::ExitStatus;
 use crate::arguments::{Info, ReportFormat};
 use crate::output;
 use crate::progress::Progress;
@@ -14,7 +14,7 @@ use crate::render::info::coverage::{self, HostInfo};
 use crate::render::info::summary::{Document, TraceInfo};
 use crate::render::info::text;
 
-pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
+pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<ExitStatus> {
     let inputs = Inputs::open(&arguments.traces);
     let mut ending = complaints::of_inputs(&inputs, quiet)?;
     let opened = Opened::unsynchronized(inputs);
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<Ending> {
     }
     for facts in &captured {
         ending = ending.max(complaints::show(&facts.diagnostics, quiet));
-        ending = ending.max(Ending::partly_if(facts.error.is_some()));
+        ending = ending.max(ExitStatus::partly_if(facts.error.is_some()));
     }
     let traces =
         inputs.traces.iter().zip(&facts).map(|(input, facts)| TraceInfo::new(input, facts)).collect();

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use isochrone_experiment::{Inputs, Opened, ReadError, TimeBase};
 use isochrone_sync::capture::is_capture;
 
-use crate::Ending;
+use crate::ExitStatus;
 use crate::output::tell;
 use crate::progress::Progress;
 use crate::render::complaints;
 use crate::render::plain::Plain;
 
 pub(crate) mod analyze;
-mod choice;
 pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod events;
+mod host_selection;
 pub(crate) mod index;
 pub(crate) mod info;
 pub(crate) mod sync;
@@ -51,7 +51,7 @@ fn time_base(sync: Option<&Path>) -> Result<TimeBase, ReadError> {
 }
 
 /// Opens what was named, says what is odd about it, and that captures are left out.
-fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Opened, Ending)> {
+fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Opened, ExitStatus)> {
     let inputs = Inputs::open(traces);
     let ending = complaints::of_inputs(&inputs, quiet)?;
     leave_out_captures(&inputs, quiet)?;

@@ -8,7 +8,7 @@ use isochrone_clock::Model;
 use isochrone_ctf::Diagnostic;
 use isochrone_sync::{Inputs, Options, Outcome, TraceFacts, copies, synchronize, synchronize_messages};
 
-use crate::Ending;
+use crate::ExitStatus;
 use crate::arguments::{ReportFormat, Sync};
 use crate::output::{self, tell};
 use crate::progress::Progress;
@@ -18,7 +18,7 @@ use crate::render::{complaints, figures, report};
 /// Hosts that one piece of advice names; the rest is counted.
 const MAX_HOSTS: usize = 8;
 
-pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
+pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
     // What cannot be written is better said before hours of reading than after.
     if let Some(path) = &arguments.output {
         let read: Vec<_> = arguments.traces.iter().chain(&arguments.messages).cloned().collect();
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
         },
         trusted: arguments.trust_clock.iter().map(|group| group.0.clone()).collect(),
         clocks: arguments.clock.clone(),
-        taken: arguments.captured.clone(),
+        vantage: arguments.captured.clone(),
     };
     if let Some(path) = &arguments.messages {
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<Ending> {
 
 /// Writes the result down and shows it. What is written does not depend on whether somebody reads the report, nor is the report
 /// lost because something cannot be written.
-fn finish(arguments: &Sync, inputs: &Inputs, outcome: &Outcome, quiet: bool) -> anyhow::Result<Ending> {
+fn finish(arguments: &Sync, inputs: &Inputs, outcome: &Outcome, quiet: bool) -> anyhow::Result<ExitStatus> {
     show_complaints(outcome, quiet);
     let json = outcome.artefact.to_json()?;
     let saved = save(arguments, inputs, outcome, &json, quiet);
@@ -68,7 +68,7 @@ fn finish(arguments: &Sync, inputs: &Inputs, outcome: &Outcome, quiet: bool) -> 
     });
     let saved = saved?;
     shown?;
-    Ok(saved.max(Ending::partly_if(outcome.partial)))
+    Ok(saved.max(ExitStatus::partly_if(outcome.partial)))
 }
 
 /// Writes the files that are asked for.
@@ -78,13 +78,13 @@ fn save(
     outcome: &Outcome,
     json: &str,
     quiet: bool,
-) -> anyhow::Result<Ending> {
+) -> anyhow::Result<ExitStatus> {
     if let Some(path) = &arguments.output {
         isochrone_sync::output::write(path, json.as_bytes())?;
     }
     match &arguments.write {
         Some(directory) => write_copies(inputs, outcome, directory, quiet),
-        None => Ok(Ending::Done),
+        None => Ok(ExitStatus::Done),
     }
 }
 
@@ -116,7 +116,12 @@ fn show_complaints(outcome: &Outcome, quiet: bool) {
     }
 }
 
-fn write_copies(inputs: &Inputs, outcome: &Outcome, directory: &Path, quiet: bool) -> anyhow::Result<Ending> {
+fn write_copies(
+    inputs: &Inputs,
+    outcome: &Outcome,
+    directory: &Path,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
     if !quiet {
         for capture in &inputs.captures {
             tell!("note: {}: no copy of a capture is written", Plain(capture.path.display()));
@@ -126,7 +131,7 @@ fn write_copies(inputs: &Inputs, outcome: &Outcome, directory: &Path, quiet: boo
     // What could not be decoded has been told when the traces were read.
     let told = outcome.facts.iter().flat_map(TraceFacts::diagnostics);
     let told: HashSet<String> = told.map(Diagnostic::to_string).collect();
-    let mut ending = Ending::Done;
+    let mut ending = ExitStatus::Done;
     for copy in &copied {
         let new: Vec<_> = copy.summary.lost.iter().filter(|lost| !told.contains(&lost.to_string())).collect();
         ending = ending.max(complaints::show(new, quiet));

@@ -8,7 +8,7 @@ use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, AssumptionEntry};
 
 use super::plain::plain;
-use super::{figures, happenings};
+use super::{breaks, figures};
 
 /// Spans of a clock that are listed; the rest is counted. All are in `sync.json`.
 const MAX_SPANS: usize = 4;
@@ -86,8 +86,8 @@ fn line(clock: &Clock, entry: &AssumptionEntry, last: bool) -> String {
         _ => format!("unknown, bounded as if steered by ± {}", steered()),
     };
     if !last {
-        let at = happenings::time_of_day(clock, *end);
-        text += &format!(" until {} on its clock (about {at})", happenings::seconds(*end));
+        let at = breaks::time_of_day(clock, *end);
+        text += &format!(" until {} on its clock (about {at})", breaks::seconds(*end));
     }
     if *contradicted {
         return format!("{text}, as messages show; otherwise: {}", plain(why));

@@ -5,7 +5,7 @@ use isochrone_hosts::Host;
 use isochrone_sync::{Inputs, Refused, RefusedKind};
 
 use super::plain::{Plain, PlainLines, plain};
-use crate::Ending;
+use crate::ExitStatus;
 use crate::output::tell;
 
 /// More than this many diagnostics of one trace are counted, not shown.
@@ -15,7 +15,7 @@ const MAX_SHOWN: usize = 10;
 ///
 /// # Errors
 /// Nothing could be opened: there is no work.
-pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<Ending> {
+pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<ExitStatus> {
     if inputs.traces.is_empty() && inputs.captures.is_empty() {
         match inputs.refused.as_slice() {
             [only] => anyhow::bail!("{}: {}", Plain(&only.name), only.why),
@@ -29,7 +29,7 @@ pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<Ending> 
             tell!("note: {}", Plain(note));
         }
     }
-    let mut ending = Ending::partly_if(!inputs.refused.is_empty());
+    let mut ending = ExitStatus::partly_if(!inputs.refused.is_empty());
     for input in &inputs.traces {
         ending = ending.max(show(input.trace.diagnostics(), quiet));
     }
@@ -60,7 +60,7 @@ pub(crate) fn show_refused(refused: &[Refused], word: &str) {
 }
 
 /// Shows diagnostics; losses make the work partial.
-pub(crate) fn show<'d, D>(diagnostics: D, quiet: bool) -> Ending
+pub(crate) fn show<'d, D>(diagnostics: D, quiet: bool) -> ExitStatus
 where
     D: IntoIterator<Item = &'d Diagnostic, IntoIter: Clone>,
 {
@@ -74,5 +74,5 @@ where
     if count > MAX_SHOWN {
         tell!("… and {} more of this trace", count - MAX_SHOWN);
     }
-    Ending::partly_if(diagnostics.any(Diagnostic::is_loss))
+    ExitStatus::partly_if(diagnostics.any(Diagnostic::is_loss))
 }

@@ -40,7 +40,7 @@ pub(crate) struct Printer<'i, W> {
     /// What the writer has not got yet.
     out: Vec<u8>,
     format: EventFormat,
-    times: time::Shower,
+    times: time::TimeWriter,
     sources: &'i [TimedTrace<'i>],
     last_time: Option<i128>,
     /// The packet of the last event of each stream, and its context as printed: the same for many events.
@@ -57,7 +57,7 @@ impl<'i, W: Write> Printer<'i, W> {
             writer,
             out: Vec::with_capacity(FLUSH_AT * 2),
             format: arguments.format,
-            times: time::Shower::new(arguments.date),
+            times: time::TimeWriter::new(arguments.date),
             sources,
             last_time: None,
             contexts,

@@ -1,11 +1,11 @@
 //! Rendering that several commands share.
 
 mod assumptions;
-mod calm;
+mod breaks;
 pub(crate) mod complaints;
+mod error_summary;
 pub(crate) mod events;
 pub(crate) mod figures;
-mod happenings;
 pub(crate) mod info;
 pub(crate) mod plain;
 pub(crate) mod report;

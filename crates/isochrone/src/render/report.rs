@@ -1,5 +1,5 @@
 //! The report of a synchronization for people: verdict, what it is conditional on, hosts, links, and what happened
-//! ([`super::happenings`]). What is assumed of each clock is in [`super::assumptions`].
+//! ([`super::breaks`]). What is assumed of each clock is in [`super::assumptions`].
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Method, Quality};
 
-use super::calm::Errors;
+use super::error_summary::Errors;
 use super::plain::plain;
 use super::table::Table;
-use super::{assumptions, figures, happenings};
+use super::{assumptions, breaks, figures};
 
 /// Pairs of hosts without messages are listed up to this many, then counted.
 const MAX_ABSENT: usize = 3;
@@ -43,7 +43,7 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
     }
     print_absent(artefact, &present, out)?;
     assumptions::print(artefact, clocks, out)?;
-    happenings::print(artefact, clocks, out)
+    breaks::print(artefact, clocks, out)
 }
 
 /// Pairs of hosts without messages, whether they are listed or not.

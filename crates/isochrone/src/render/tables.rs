@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use isochrone_analysis::{Cell, Column, Kind, Report, Table, Unit};
+use isochrone_analysis::{AnalysisKind, Cell, Column, Report, Table, Unit};
 
 use super::{figures, table, time};
 
@@ -34,7 +34,9 @@ pub(crate) fn print(
 
 fn heading(report: &Report, at: Option<i128>, hosts: usize) -> String {
     let clocks = if report.sync || hosts < 2 { "" } else { ", each host on its own clock" };
-    if let (Some(at), true) = (at, Kind::of(report.analysis).is_some_and(Kind::tells_instants)) {
+    if let (Some(at), true) =
+        (at, AnalysisKind::of(report.analysis).is_some_and(AnalysisKind::answers_instant))
+    {
         return format!("{}: at {} UTC{clocks}", report.analysis, time::full(at));
     }
     let Some([begin, end]) = report.range else { return format!("{}: no events", report.analysis) };

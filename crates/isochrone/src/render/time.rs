@@ -88,7 +88,7 @@ pub(crate) fn put(out: &mut Vec<u8>, unix_ns: i128, date: bool) {
 
 /// Shows times one after the other, most of them of the same second as the one before.
 #[derive(Debug, Default)]
-pub(crate) struct Shower {
+pub(crate) struct TimeWriter {
     date: bool,
     /// When the second that is shown began, ns.
     begin: i64,
@@ -96,7 +96,7 @@ pub(crate) struct Shower {
     shown: Vec<u8>,
 }
 
-impl Shower {
+impl TimeWriter {
     pub(crate) fn new(date: bool) -> Self {
         Self { date, ..Self::default() }
     }
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(full(1_351_530_929_945_824_323_000_000_001), "1351530929945824323.000000001 s since 1970");
         assert_eq!(full(i128::from(i64::MIN) * NS_PER_S), "-9223372036854775808.000000000 s since 1970");
         for date in [false, true] {
-            let mut shower = Shower::new(date);
+            let mut shower = TimeWriter::new(date);
             for time in [-1, 0, 1, 999_999_999, 1_000_000_000, 1_795_154_041_823_216_897, 5, i128::MAX / 4] {
                 let (mut plain, mut quick) = (Vec::new(), Vec::new());
                 put(&mut plain, time, date);

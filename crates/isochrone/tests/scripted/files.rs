@@ -183,7 +183,7 @@ fn ranges_are_closed() {
 }
 
 #[test]
-fn a_state_dump_tells_what_was_open() {
+fn a_state_dump_shows_what_was_open() {
     let dumped = |host: &mut KernelScript| {
         host.at(5).dump().dump_file(10, 0, 2, "/dev/pts/1").dump_file(10, 3, 0, "/etc/hosts");
         call(host, 10, "read", &[("fd", 3.into())], 7);

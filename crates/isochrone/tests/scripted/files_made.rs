@@ -56,7 +56,7 @@ fn sockets_have_peers() {
 }
 
 #[test]
-fn accepted_sockets_tell_who_called() {
+fn accepted_sockets_show_who_called() {
     let accepted = |host: &mut KernelScript| {
         socket(host, 10, AF_INET, STREAM, 3);
         call(host, 12, "listen", &[("fd", 3.into())], 0);

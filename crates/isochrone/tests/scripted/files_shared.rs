@@ -112,7 +112,7 @@ fn the_end_of_the_last_one_closes_all() {
 }
 
 #[test]
-fn calls_that_tell_no_flags() {
+fn calls_that_show_no_flags() {
     // Tracers before 2.14 tell the number of these calls only.
     let forked = |call: &'static str, pid: i32, act: fn(&mut KernelScript)| {
         move |host: &mut KernelScript| {
@@ -131,7 +131,7 @@ fn calls_that_tell_no_flags() {
 }
 
 #[test]
-fn a_state_dump_tells_who_shares() {
+fn a_state_dump_shows_who_shares() {
     for generation in [V2_13, V2_14] {
         let mut host = KernelScript::new("h1", generation);
         host.process(10, "sh")

@@ -4,11 +4,11 @@ use super::effect::{Created, Opener, Use};
 
 /// What kind of effect a call has; the comments say which arguments it needs, in the order of [`Call::fields`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum EffectKind {
     /// Directory, path, flags.
     Open,
-    /// Flags, and what more `New` needs.
-    Create(New, OnExec),
+    /// Flags, and what more `NewObject` needs.
+    Create(NewObject, OnExec),
     /// Family, type, protocol.
     Socket,
     /// Flags.
@@ -53,7 +53,7 @@ pub(super) enum What {
 
 /// What a call makes that has no path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum New {
+pub(super) enum NewObject {
     Event,
     Epoll,
     Timer,
@@ -73,7 +73,7 @@ pub(super) enum New {
     Other,
 }
 
-impl New {
+impl NewObject {
     /// What is made where no argument is known.
     pub(super) fn bare(self) -> Created {
         match self {
@@ -108,7 +108,7 @@ pub(super) enum OnExec {
 /// A call that concerns file descriptors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
-    pub(super) what: What,
+    pub(super) what: EffectKind,
     /// Names of the fields that hold the arguments, `-` for one that there is none of; tracers disagree: `a|b`.
     pub(super) fields: &'static str,
     /// Which of the call's arguments they are, by place, for calls without fields of their own.
@@ -125,62 +125,62 @@ const ONE: OnExec = OnExec::Flag(1);
 /// The call of a name, if it concerns file descriptors, threads or programs.
 pub(super) fn find(name: &str) -> Option<Call> {
     let call = |what, fields, places| Some(Call { what, fields, places });
-    let create = |new, on_exec, fields, places| call(What::Create(new, on_exec), fields, places);
+    let create = |new, on_exec, fields, places| call(EffectKind::Create(new, on_exec), fields, places);
     let first = [0, NO, NO];
-    let uses = |what, fields| call(What::Use(what), fields, first);
+    let uses = |what, fields| call(EffectKind::Use(what), fields, first);
     match name {
-        "open" => call(What::Open, "-, filename|pathname, flags", [NO, NO, 1]),
-        "openat" => call(What::Open, "dfd, filename|pathname, flags", [0, NO, 2]),
-        "openat2" => call(What::Open, "dfd, filename|pathname, -", [0, NO, NO]),
-        "creat" => call(What::Open, "-, pathname|filename, -", [NO; 3]),
-        "open_by_handle_at" => call(What::Open, "-, -, flags", [NO, NO, 2]),
-        "open_tree" => call(What::Open, "dfd, filename|path|pathname, flags", [0, NO, 2]),
-        "socket" => call(What::Socket, "family, type, protocol", [0, 1, 2]),
-        "socketpair" => call(What::Socketpair, "family, type, protocol", [0, 1, 2]),
-        "pipe" => call(What::Pipe, "-, -, -", [NO; 3]),
-        "pipe2" => call(What::Pipe, "flags, -, -", [1, NO, NO]),
-        "close" => call(What::Close, "fd, -, -", first),
-        "close_range" => call(What::CloseRange, "fd, max_fd, flags", [0, 1, 2]),
-        "dup" => call(What::Duplicate, "fildes|fd|oldfd, -, -", first),
-        "dup2" => call(What::Duplicate, "oldfd, newfd, -", [0, 1, NO]),
-        "dup3" => call(What::Duplicate, "oldfd, newfd, flags", [0, 1, 2]),
-        "fcntl" | "fcntl64" => call(What::Fcntl, "fd, cmd, arg", [0, 1, 2]),
-        "ioctl" => call(What::Ioctl, "fd, cmd, -", [0, 1, NO]),
-        "connect" => call(What::Connect, "fd, -, -", first),
-        "bind" => call(What::Bind, "fd, -, -", first),
-        "listen" => call(What::Listen, "fd, -, -", first),
-        "accept" => call(What::Accept, "fd, -, -", first),
-        "accept4" => call(What::Accept, "fd, flags, -", [0, 3, NO]),
-        "eventfd" => create(New::Event, OnExec::Keep, "-, -, -", [NO; 3]),
-        "eventfd2" => create(New::Event, CLOEXEC, "flags, -, -", [1, NO, NO]),
-        "epoll_create" => create(New::Epoll, OnExec::Keep, "-, -, -", [NO; 3]),
-        "epoll_create1" => create(New::Epoll, CLOEXEC, "flags, -, -", first),
-        "timerfd_create" => create(New::Timer, CLOEXEC, "flags, -, -", [1, NO, NO]),
-        "signalfd" => create(New::Signal, OnExec::Keep, "-, ufd, -", [NO, 0, NO]),
-        "signalfd4" => create(New::Signal, CLOEXEC, "flags, ufd, -", [3, 0, NO]),
-        "inotify_init" => create(New::Inotify, OnExec::Keep, "-, -, -", [NO; 3]),
-        "inotify_init1" => create(New::Inotify, CLOEXEC, "flags, -, -", first),
-        "fanotify_init" => create(New::Fanotify, ONE, "flags, -, -", first),
-        "memfd_create" => create(New::Memory, ONE, "flags, uname|uname_ptr, -", [1, NO, NO]),
-        "memfd_secret" => create(New::Memory, CLOEXEC, "flags, -, -", first),
-        "userfaultfd" => create(New::UserFault, CLOEXEC, "flags, -, -", first),
-        "perf_event_open" => create(New::Perf, OnExec::Flag(8), "flags, -, -", [4, NO, NO]),
-        "pidfd_open" => create(New::Process, OnExec::Close, "flags, pid, -", [1, 0, NO]),
-        "pidfd_getfd" => create(New::Other, OnExec::Close, "-, -, -", [NO; 3]),
-        "io_uring_setup" => create(New::Ring, OnExec::Close, "-, -, -", [NO; 3]),
-        "mq_open" => create(New::Queue, OnExec::Close, "-, u_name, -", [NO; 3]),
-        "fsopen" | "fsmount" => create(New::Other, ONE, "flags, -, -", [1, NO, NO]),
-        "fspick" => create(New::Other, ONE, "flags, -, -", [2, NO, NO]),
-        "clone" => call(What::Clone, "clone_flags|flags, -, -", first),
-        "clone3" => call(What::Clone, "-, -, -", [NO; 3]),
-        "fork" => call(What::Fork, "-, -, -", [NO; 3]),
-        "vfork" => call(What::Vfork, "-, -, -", [NO; 3]),
-        "unshare" => call(What::Unshare, "unshare_flags|flags, -, -", first),
-        "execve" | "execveat" => call(What::Exec, "-, -, -", [NO; 3]),
-        "sendfile" | "sendfile64" => call(What::Transfer, "in_fd, out_fd, -", [1, 0, NO]),
-        "splice" | "copy_file_range" => call(What::Transfer, "fd_in, fd_out, -", [0, 2, NO]),
-        "tee" => call(What::Transfer, "fdin, fdout, -", [0, 1, NO]),
-        "mmap" | "mmap2" | "mmap_pgoff" => call(What::Map, "fd, flags, -", [4, 3, NO]),
+        "open" => call(EffectKind::Open, "-, filename|pathname, flags", [NO, NO, 1]),
+        "openat" => call(EffectKind::Open, "dfd, filename|pathname, flags", [0, NO, 2]),
+        "openat2" => call(EffectKind::Open, "dfd, filename|pathname, -", [0, NO, NO]),
+        "creat" => call(EffectKind::Open, "-, pathname|filename, -", [NO; 3]),
+        "open_by_handle_at" => call(EffectKind::Open, "-, -, flags", [NO, NO, 2]),
+        "open_tree" => call(EffectKind::Open, "dfd, filename|path|pathname, flags", [0, NO, 2]),
+        "socket" => call(EffectKind::Socket, "family, type, protocol", [0, 1, 2]),
+        "socketpair" => call(EffectKind::Socketpair, "family, type, protocol", [0, 1, 2]),
+        "pipe" => call(EffectKind::Pipe, "-, -, -", [NO; 3]),
+        "pipe2" => call(EffectKind::Pipe, "flags, -, -", [1, NO, NO]),
+        "close" => call(EffectKind::Close, "fd, -, -", first),
+        "close_range" => call(EffectKind::CloseRange, "fd, max_fd, flags", [0, 1, 2]),
+        "dup" => call(EffectKind::Duplicate, "fildes|fd|oldfd, -, -", first),
+        "dup2" => call(EffectKind::Duplicate, "oldfd, newfd, -", [0, 1, NO]),
+        "dup3" => call(EffectKind::Duplicate, "oldfd, newfd, flags", [0, 1, 2]),
+        "fcntl" | "fcntl64" => call(EffectKind::Fcntl, "fd, cmd, arg", [0, 1, 2]),
+        "ioctl" => call(EffectKind::Ioctl, "fd, cmd, -", [0, 1, NO]),
+        "connect" => call(EffectKind::Connect, "fd, -, -", first),
+        "bind" => call(EffectKind::Bind, "fd, -, -", first),
+        "listen" => call(EffectKind::Listen, "fd, -, -", first),
+        "accept" => call(EffectKind::Accept, "fd, -, -", first),
+        "accept4" => call(EffectKind::Accept, "fd, flags, -", [0, 3, NO]),
+        "eventfd" => create(NewObject::Event, OnExec::Keep, "-, -, -", [NO; 3]),
+        "eventfd2" => create(NewObject::Event, CLOEXEC, "flags, -, -", [1, NO, NO]),
+        "epoll_create" => create(NewObject::Epoll, OnExec::Keep, "-, -, -", [NO; 3]),
+        "epoll_create1" => create(NewObject::Epoll, CLOEXEC, "flags, -, -", first),
+        "timerfd_create" => create(NewObject::Timer, CLOEXEC, "flags, -, -", [1, NO, NO]),
+        "signalfd" => create(NewObject::Signal, OnExec::Keep, "-, ufd, -", [NO, 0, NO]),
+        "signalfd4" => create(NewObject::Signal, CLOEXEC, "flags, ufd, -", [3, 0, NO]),
+        "inotify_init" => create(NewObject::Inotify, OnExec::Keep, "-, -, -", [NO; 3]),
+        "inotify_init1" => create(NewObject::Inotify, CLOEXEC, "flags, -, -", first),
+        "fanotify_init" => create(NewObject::Fanotify, ONE, "flags, -, -", first),
+        "memfd_create" => create(NewObject::Memory, ONE, "flags, uname|uname_ptr, -", [1, NO, NO]),
+        "memfd_secret" => create(NewObject::Memory, CLOEXEC, "flags, -, -", first),
+        "userfaultfd" => create(NewObject::UserFault, CLOEXEC, "flags, -, -", first),
+        "perf_event_open" => create(NewObject::Perf, OnExec::Flag(8), "flags, -, -", [4, NO, NO]),
+        "pidfd_open" => create(NewObject::Process, OnExec::Close, "flags, pid, -", [1, 0, NO]),
+        "pidfd_getfd" => create(NewObject::Other, OnExec::Close, "-, -, -", [NO; 3]),
+        "io_uring_setup" => create(NewObject::Ring, OnExec::Close, "-, -, -", [NO; 3]),
+        "mq_open" => create(NewObject::Queue, OnExec::Close, "-, u_name, -", [NO; 3]),
+        "fsopen" | "fsmount" => create(NewObject::Other, ONE, "flags, -, -", [1, NO, NO]),
+        "fspick" => create(NewObject::Other, ONE, "flags, -, -", [2, NO, NO]),
+        "clone" => call(EffectKind::Clone, "clone_flags|flags, -, -", first),
+        "clone3" => call(EffectKind::Clone, "-, -, -", [NO; 3]),
+        "fork" => call(EffectKind::Fork, "-, -, -", [NO; 3]),
+        "vfork" => call(EffectKind::Vfork, "-, -, -", [NO; 3]),
+        "unshare" => call(EffectKind::Unshare, "unshare_flags|flags, -, -", first),
+        "execve" | "execveat" => call(EffectKind::Exec, "-, -, -", [NO; 3]),
+        "sendfile" | "sendfile64" => call(EffectKind::Transfer, "in_fd, out_fd, -", [1, 0, NO]),
+        "splice" | "copy_file_range" => call(EffectKind::Transfer, "fd_in, fd_out, -", [0, 2, NO]),
+        "tee" => call(EffectKind::Transfer, "fdin, fdout, -", [0, 1, NO]),
+        "mmap" | "mmap2" | "mmap_pgoff" => call(EffectKind::Map, "fd, flags, -", [4, 3, NO]),
         "read" | "pread64" | "readv" | "preadv" | "preadv2" | "recv" | "recvfrom" | "recvmsg" => {
             uses(Use::Read, "fd, -, -")
         }
@@ -207,13 +207,14 @@ pub(super) fn find(name: &str) -> Option<Call> {
 /// Whether the exit of a call of this name may tell of file descriptors: then the model of files wants it even where its
 /// entry was not seen.
 pub fn is_about_files(call: &str) -> bool {
-    find(call).is_some_and(|call| !matches!(call.what, What::Clone | What::Fork | What::Vfork))
+    find(call)
+        .is_some_and(|call| !matches!(call.what, EffectKind::Clone | EffectKind::Fork | EffectKind::Vfork))
 }
 
 /// What a call of this name makes, if that has no path and is no socket: without its arguments.
 pub(crate) fn created_by(call: &str) -> Option<Created> {
     match find(call)?.what {
-        What::Create(new, _) => Some(new.bare()),
+        EffectKind::Create(new, _) => Some(new.bare()),
         _ => None,
     }
 }

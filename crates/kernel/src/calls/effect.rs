@@ -259,7 +259,7 @@ pub enum Paired {
 
 /// What the exit of a call tells beside its result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Made {
+pub enum ExitOutput {
     /// Nothing.
     #[default]
     Nothing,

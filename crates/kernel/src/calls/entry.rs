@@ -4,7 +4,7 @@ use isochrone_ctf::plan::EventPlan;
 use isochrone_ctf::{Event, FieldRef, Trace};
 
 use super::arguments::{self, Arguments};
-use super::catalog::{self, Call, New, OnExec, What};
+use super::catalog::{self, Call, EffectKind, NewObject, OnExec};
 use super::effect::{Created, Effect, Opener, Paired, Use, clone_flag, open_flag};
 use super::fields::{Fields, Numbers, Raw, Source, number};
 use super::{Entry, numbers};
@@ -62,7 +62,7 @@ impl EntryDecoder {
         };
         let call = catalog::find(name).map(|call| {
             let fields = Fields::find(stream, class, call.fields);
-            let tells_address = matches!(call.what, What::Connect | What::Bind);
+            let tells_address = matches!(call.what, EffectKind::Connect | EffectKind::Bind);
             let fields = if tells_address { fields.with_address(stream, class) } else { fields };
             (call, catalog::opener(name), fields)
         });
@@ -125,46 +125,46 @@ fn known_effect(call: Call, opener: Opener, from: &impl Source) -> Option<Effect
     let fd = |slot| from.number(slot).map(|fd| fd as i32).filter(|&fd| fd >= 0);
     let flags = |slot| from.number(slot).unwrap_or_default();
     Some(match call.what {
-        What::Use(what) => Effect::Use { fd: fd(0)?, what },
-        What::Map => {
+        EffectKind::Use(what) => Effect::Use { fd: fd(0)?, what },
+        EffectKind::Map => {
             if flags(1) & MAP_ANONYMOUS != 0 {
                 return None;
             }
             Effect::Use { fd: fd(0)?, what: Use::Other }
         }
-        What::Close => Effect::Close { fd: fd(0)? },
-        What::Open => {
+        EffectKind::Close => Effect::Close { fd: fd(0)? },
+        EffectKind::Open => {
             let dir = from.number(0).filter(|&dir| dir != AT_FDCWD).map(|dir| dir as i32);
             Effect::Open { call: opener, dir, path: from.text(1), flags: flags(2) as u32 }
         }
-        What::Create(new, on_exec) => return Some(creation(new, on_exec, opener, from)),
-        What::Socket => {
+        EffectKind::Create(new, on_exec) => return Some(creation(new, on_exec, opener, from)),
+        EffectKind::Socket => {
             let close_on_exec = flags(1) & SOCK_CLOEXEC != 0;
             let (family, kind, protocol) = socket(from);
             Effect::Create { call: opener, what: Created::Socket { family, kind, protocol }, close_on_exec }
         }
-        What::Socketpair => {
+        EffectKind::Socketpair => {
             let close_on_exec = flags(1) & SOCK_CLOEXEC != 0;
             let (family, kind, protocol) = socket(from);
             Effect::Pair { call: opener, what: Paired::Sockets { family, kind, protocol }, close_on_exec }
         }
-        What::Pipe => Effect::Pair {
+        EffectKind::Pipe => Effect::Pair {
             call: opener,
             what: Paired::Pipe,
             close_on_exec: flags(0) as u32 & open_flag::CLOEXEC != 0,
         },
-        What::CloseRange => Effect::CloseRange {
+        EffectKind::CloseRange => Effect::CloseRange {
             first: from.number(0)? as u32,
             last: from.number(1)? as u32,
             flags: flags(2) as u32,
         },
-        What::Duplicate => Effect::Duplicate {
+        EffectKind::Duplicate => Effect::Duplicate {
             call: opener,
             fd: fd(0)?,
             to: fd(1),
             close_on_exec: flags(2) as u32 & open_flag::CLOEXEC != 0,
         },
-        What::Fcntl => match from.number(1)? {
+        EffectKind::Fcntl => match from.number(1)? {
             command @ (F_DUPFD | F_DUPFD_CLOEXEC) => Effect::Duplicate {
                 call: opener,
                 fd: fd(0)?,
@@ -174,22 +174,22 @@ fn known_effect(call: Call, opener: Opener, from: &impl Source) -> Option<Effect
             F_SETFD => Effect::CloseOnExec { fd: fd(0)?, on: flags(2) & 1 != 0 },
             _ => Effect::Use { fd: fd(0)?, what: Use::Other },
         },
-        What::Ioctl => match from.number(1)? {
+        EffectKind::Ioctl => match from.number(1)? {
             command @ (FIOCLEX | FIONCLEX) => Effect::CloseOnExec { fd: fd(0)?, on: command == FIOCLEX },
             _ => Effect::Use { fd: fd(0)?, what: Use::Other },
         },
-        What::Connect => Effect::Connect { fd: fd(0)?, peer: from.address() },
-        What::Bind => Effect::Bind { fd: fd(0)?, local: from.address() },
-        What::Listen => Effect::Listen { fd: fd(0)? },
-        What::Accept => {
+        EffectKind::Connect => Effect::Connect { fd: fd(0)?, peer: from.address() },
+        EffectKind::Bind => Effect::Bind { fd: fd(0)?, local: from.address() },
+        EffectKind::Listen => Effect::Listen { fd: fd(0)? },
+        EffectKind::Accept => {
             Effect::Accept { call: opener, fd: fd(0)?, close_on_exec: flags(1) & SOCK_CLOEXEC != 0 }
         }
-        What::Transfer => Effect::Transfer { from: fd(0)?, to: fd(1)? },
-        What::Clone => Effect::Clone { flags: from.number(0).map(|flags| flags as u64) },
-        What::Fork => Effect::Clone { flags: Some(0) },
-        What::Vfork => Effect::Clone { flags: Some(clone_flag::VM | clone_flag::VFORK) },
-        What::Unshare => Effect::Unshare { flags: from.number(0)? as u64 },
-        What::Exec => Effect::Exec,
+        EffectKind::Transfer => Effect::Transfer { from: fd(0)?, to: fd(1)? },
+        EffectKind::Clone => Effect::Clone { flags: from.number(0).map(|flags| flags as u64) },
+        EffectKind::Fork => Effect::Clone { flags: Some(0) },
+        EffectKind::Vfork => Effect::Clone { flags: Some(clone_flag::VM | clone_flag::VFORK) },
+        EffectKind::Unshare => Effect::Unshare { flags: from.number(0)? as u64 },
+        EffectKind::Exec => Effect::Exec,
     })
 }
 
@@ -200,18 +200,18 @@ fn socket(from: &impl Source) -> (u16, u16, u16) {
 }
 
 /// A descriptor of something without a path.
-fn creation(new: New, on_exec: OnExec, call: Opener, from: &impl Source) -> Effect {
+fn creation(new: NewObject, on_exec: OnExec, call: Opener, from: &impl Source) -> Effect {
     let what = match new {
-        New::Signal => {
+        NewObject::Signal => {
             if let Some(fd) = from.number(1).map(|fd| fd as i32).filter(|&fd| fd >= 0) {
                 // It is told of other signals, but is none that is new.
                 return Effect::Use { fd, what: Use::Other };
             }
             Created::Signal
         }
-        New::Memory => Created::Memory(from.text(1)),
-        New::Queue => Created::Queue(from.text(1)),
-        New::Process => Created::Process(from.number(1).unwrap_or_default() as i32),
+        NewObject::Memory => Created::Memory(from.text(1)),
+        NewObject::Queue => Created::Queue(from.text(1)),
+        NewObject::Process => Created::Process(from.number(1).unwrap_or_default() as i32),
         new => new.bare(),
     };
     let close_on_exec = match on_exec {

@@ -5,7 +5,7 @@ use isochrone_ctf::{Event, FieldRef, Trace};
 
 use super::arguments::{self, Arguments};
 use super::fields::{AddressFields, Numbers, number};
-use super::{Exit, Made, numbers};
+use super::{Exit, ExitOutput, numbers};
 use crate::id::Name;
 
 /// Decodes the exits of one event class.
@@ -15,7 +15,7 @@ pub struct ExitDecoder {
     ret: Option<FieldRef>,
     /// Whether the result is a number of 32 bits without a sign: errors are at its end.
     narrow: bool,
-    made: Tells,
+    output: ExitFields,
     /// The number of a call that has no class of its own, and whether it is one of a 32-bit program.
     unknown: Option<(FieldRef, bool)>,
     arguments: Option<Arguments>,
@@ -24,7 +24,7 @@ pub struct ExitDecoder {
 /// What there is beside the result.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // There is one for each event class, not for each event.
-enum Tells {
+enum ExitFields {
     Nothing,
     Pair(FieldRef),
     Peer(AddressFields),
@@ -49,16 +49,16 @@ impl ExitDecoder {
             }
             _ => None,
         };
-        let made = match name {
-            Some("pipe" | "pipe2") => field("fildes").map(Tells::Pair),
-            Some("socketpair") => field("socket").map(Tells::Pair),
-            Some("accept" | "accept4") => AddressFields::find(stream, class).map(Tells::Peer),
+        let output = match name {
+            Some("pipe" | "pipe2") => field("fildes").map(ExitFields::Pair),
+            Some("socketpair") => field("socket").map(ExitFields::Pair),
+            Some("accept" | "accept4") => AddressFields::find(stream, class).map(ExitFields::Peer),
             _ => None,
         };
         Some(Self {
             ret: field("ret"),
             narrow: is_narrow(class),
-            made: made.unwrap_or(Tells::Nothing),
+            output: output.unwrap_or(ExitFields::Nothing),
             unknown,
             arguments: name.filter(|_| lines).map(|name| Arguments::of_exit(name, class)),
             name: name.map(Name::from),
@@ -70,14 +70,14 @@ impl ExitDecoder {
     pub fn decode(&self, event: &Event<'_>) -> Exit {
         let ret = self.ret.as_ref().and_then(|field| number(event, field)).unwrap_or_default();
         let ret = if self.narrow && ret > i64::from(u32::MAX - 4095) { i64::from(ret as i32) } else { ret };
-        let made = match &self.made {
-            Tells::Nothing => Made::Nothing,
-            _ if ret < 0 => Made::Nothing,
-            Tells::Pair(field) => match Numbers::read(event, field) {
-                Numbers { values, count: 2, .. } => Made::Pair(values[0] as i32, values[1] as i32),
-                _ => Made::Nothing,
+        let output = match &self.output {
+            ExitFields::Nothing => ExitOutput::Nothing,
+            _ if ret < 0 => ExitOutput::Nothing,
+            ExitFields::Pair(field) => match Numbers::read(event, field) {
+                Numbers { values, count: 2, .. } => ExitOutput::Pair(values[0] as i32, values[1] as i32),
+                _ => ExitOutput::Nothing,
             },
-            Tells::Peer(fields) => fields.read(event).map_or(Made::Nothing, Made::Peer),
+            ExitFields::Peer(fields) => fields.read(event).map_or(ExitOutput::Nothing, ExitOutput::Peer),
         };
         let name = match &self.unknown {
             None => self.name.clone(),
@@ -93,7 +93,7 @@ impl ExitDecoder {
             }
             _ => None,
         };
-        Exit { name, ret, made, line }
+        Exit { name, ret, output, line }
     }
 }
 

@@ -24,7 +24,7 @@ pub use address::Address;
 pub(crate) use arguments::socket_type_name;
 pub(crate) use catalog::created_by;
 pub use catalog::is_about_files;
-pub use effect::{Created, Effect, Made, Opener, Paired, Use, clone_flag, open_flag};
+pub use effect::{Created, Effect, ExitOutput, Opener, Paired, Use, clone_flag, open_flag};
 pub use entry::EntryDecoder;
 pub use exit::ExitDecoder;
 pub use line::{error_name, error_text, line};
@@ -48,7 +48,7 @@ pub struct Exit {
     /// What it returned; -4095 … -1 are errors.
     pub ret: i64,
     /// What it tells beside.
-    pub made: Made,
+    pub output: ExitOutput,
     /// What it filled in, as strace shows it, where lines were asked for.
     pub line: Option<Box<str>>,
 }

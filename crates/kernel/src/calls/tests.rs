@@ -4,20 +4,20 @@ use isochrone_ctf::Trace;
 use isochrone_testkit::{FieldValue, Generation, KernelScript};
 
 use super::{
-    Address, Created, Effect, Entry, EntryDecoder, Exit, ExitDecoder, Made, Opener, Paired, Use, clone_flag,
-    line, open_flag,
+    Address, Created, Effect, Entry, EntryDecoder, Exit, ExitDecoder, ExitOutput, Opener, Paired, Use,
+    clone_flag, line, open_flag,
 };
 
 /// What the decoders make of the events of a script.
 fn decoded(
     generation: Generation,
     bits: u32,
-    tell: impl FnOnce(&mut KernelScript),
+    emit: impl FnOnce(&mut KernelScript),
 ) -> Vec<Result<Entry, Exit>> {
     let directory = tempfile::tempdir().unwrap();
     let mut script = KernelScript::new("h", generation).bits(bits);
     script.process(10, "sh").runs(0, 10);
-    tell(&mut script);
+    emit(&mut script);
     script.write(directory.path()).unwrap();
     let trace = Trace::open(directory.path()).unwrap();
     let decode = |event: isochrone_ctf::Event<'_>| {
@@ -206,10 +206,10 @@ fn addresses_are_decoded() {
 
     let peer = [("family", 2.into()), ("sport", 4711.into()), ("v4addr", v4(9))];
     let accepted = exit(Generation::V2_13, 64, "accept4", 5, &peer);
-    assert_eq!(accepted.made, Made::Peer(Address::Ip { ip: [10, 0, 0, 9].into(), port: 4711 }));
+    assert_eq!(accepted.output, ExitOutput::Peer(Address::Ip { ip: [10, 0, 0, 9].into(), port: 4711 }));
     assert_eq!(accepted.line.as_deref(), Some("AF_INET 10.0.0.9:4711"));
-    assert_eq!(exit(Generation::V2_13, 64, "accept4", -11, &peer).made, Made::Nothing);
-    assert_eq!(exit(Generation::V2_13, 64, "accept", 5, &[]).made, Made::Nothing);
+    assert_eq!(exit(Generation::V2_13, 64, "accept4", -11, &peer).output, ExitOutput::Nothing);
+    assert_eq!(exit(Generation::V2_13, 64, "accept", 5, &[]).output, ExitOutput::Nothing);
     // Old tracers tell of nobody.
     assert_eq!(
         entry(Generation::V2_1, 64, "connect", &[("fd", 3.into())]).effect,
@@ -221,8 +221,8 @@ fn addresses_are_decoded() {
 fn pairs_and_results_are_decoded() {
     let pair = FieldValue::Array(vec![3.into(), 4.into()]);
     for generation in [Generation::V2_8, Generation::V2_13] {
-        let made = exit(generation, 64, "pipe2", 0, &[("fildes", pair.clone())]);
-        assert_eq!((made.made, made.line.as_deref()), (Made::Pair(3, 4), Some("[3, 4]")));
+        let output = exit(generation, 64, "pipe2", 0, &[("fildes", pair.clone())]);
+        assert_eq!((output.output, output.line.as_deref()), (ExitOutput::Pair(3, 4), Some("[3, 4]")));
     }
     let sockets = Paired::Sockets { family: 1, kind: 2, protocol: 0 };
     let fields = [("family", 1.into()), ("type", 2.into()), ("protocol", 0.into())];

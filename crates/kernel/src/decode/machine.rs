@@ -3,7 +3,7 @@
 use isochrone_ctf::{Event, FieldRef};
 
 use super::{Fields, int32, text};
-use crate::happening::Happening;
+use crate::event::KernelEvent;
 
 /// Bit of `rwbs` for a request that writes, as LTTng encodes it.
 const WRITES: u64 = 1;
@@ -20,7 +20,7 @@ pub(super) enum Class {
     BlockIssue { request: Request, sectors: FieldRef, kind: Option<FieldRef> },
     BlockComplete(Request),
     Packet { device: FieldRef, bytes: FieldRef, is_sent: bool },
-    Pages { order: Option<FieldRef>, is_free: bool },
+    PageAllocation { order: Option<FieldRef>, is_free: bool },
 }
 
 #[derive(Debug)]
@@ -48,47 +48,49 @@ impl Class {
             "netif_receive_skb" | "net_if_receive_skb" => {
                 Self::Packet { device: get("name")?, bytes: get("len")?, is_sent: false }
             }
-            "mm_page_alloc" | "kmem_mm_page_alloc" => Self::Pages { order: get("order"), is_free: false },
+            "mm_page_alloc" | "kmem_mm_page_alloc" => {
+                Self::PageAllocation { order: get("order"), is_free: false }
+            }
             // Those that are freed in batches are single pages.
             "mm_page_free" | "kmem_mm_page_free" | "mm_page_free_batched" | "kmem_mm_page_free_batched" => {
-                Self::Pages { order: get("order"), is_free: true }
+                Self::PageAllocation { order: get("order"), is_free: true }
             }
             _ => return None,
         })
     }
 
     #[inline]
-    pub(super) fn decode<'e>(&self, event: &Event<'e>) -> Option<Happening<'e>> {
+    pub(super) fn decode<'e>(&self, event: &Event<'e>) -> Option<KernelEvent<'e>> {
         let vector = |field: &FieldRef| event.unsigned(field).map(|vector| vector as u32);
         Some(match self {
             Self::IrqEntry { number, name } => {
-                Happening::IrqEntry { number: int32(event, number)?, name: text(event, name) }
+                KernelEvent::IrqEntry { number: int32(event, number)?, name: text(event, name) }
             }
-            Self::IrqExit { number, ret } => Happening::IrqExit {
+            Self::IrqExit { number, ret } => KernelEvent::IrqExit {
                 number: int32(event, number)?,
                 ret: ret.as_ref().and_then(|field| event.signed(field)).unwrap_or(0),
             },
-            Self::SoftirqRaise(field) => Happening::SoftirqRaise(vector(field)?),
-            Self::SoftirqEntry(field) => Happening::SoftirqEntry(vector(field)?),
-            Self::SoftirqExit(field) => Happening::SoftirqExit(vector(field)?),
+            Self::SoftirqRaise(field) => KernelEvent::SoftirqRaise(vector(field)?),
+            Self::SoftirqEntry(field) => KernelEvent::SoftirqEntry(vector(field)?),
+            Self::SoftirqExit(field) => KernelEvent::SoftirqExit(vector(field)?),
             Self::BlockIssue { request, sectors, kind } => {
                 let (device, sector) = request.read(event)?;
                 let kind = kind.as_ref().and_then(|field| event.unsigned(field)).unwrap_or(0);
                 let sectors = event.unsigned(sectors)? as u32;
-                Happening::BlockIssue { device, sector, sectors, is_write: kind & WRITES != 0 }
+                KernelEvent::BlockIssue { device, sector, sectors, is_write: kind & WRITES != 0 }
             }
             Self::BlockComplete(request) => {
                 let (device, sector) = request.read(event)?;
-                Happening::BlockComplete { device, sector }
+                KernelEvent::BlockComplete { device, sector }
             }
-            Self::Packet { device, bytes, is_sent } => Happening::Packet {
+            Self::Packet { device, bytes, is_sent } => KernelEvent::Packet {
                 device: text(event, device),
                 bytes: event.unsigned(bytes)? as u32,
                 is_sent: *is_sent,
             },
-            Self::Pages { order, is_free } => {
+            Self::PageAllocation { order, is_free } => {
                 let order = order.as_ref().and_then(|field| event.unsigned(field)).unwrap_or(0);
-                Happening::Pages { pages: 1 << order.min(62), is_free: *is_free }
+                KernelEvent::PageAllocation { pages: 1 << order.min(62), is_free: *is_free }
             }
         })
     }

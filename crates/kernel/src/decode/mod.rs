@@ -1,4 +1,4 @@
-//! CTF events of all generations of the tracer become [`Happening`]s.
+//! CTF events of all generations of the tracer become [`KernelEvent`]s.
 //!
 //! What differs between the generations is settled here, once for each event class: names of events and fields, what numbers
 //! mean. [`sched`], [`machine`] and [`program`] have a table each; system calls have their own module, [`crate::calls`].
@@ -12,7 +12,7 @@ use isochrone_ctf::schema::{EnvironmentValue, IntegerClass, Scope};
 use isochrone_ctf::{Event, FieldRef, Packet, Trace};
 
 use crate::calls::{EntryDecoder, ExitDecoder};
-use crate::happening::{Happening, Moment};
+use crate::event::{EventContext, KernelEvent};
 use crate::id::Time;
 
 /// Decodes the events of one trace, kernel or user space.
@@ -48,7 +48,7 @@ enum States {
 
 /// What is known of an event before its fields are read: its class, and where it was recorded.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'d> {
+pub struct EventDecoder<'d> {
     class: &'d ClassDecoder,
     cpu: Option<u32>,
     is_user: bool,
@@ -109,7 +109,7 @@ impl<'t> Decoder<'t> {
     ///
     /// What it says is asked for in parts: a pair of such sizes would be copied.
     #[inline]
-    pub fn know(&mut self, event: &Event<'_>) -> Known<'_> {
+    pub fn prepare(&mut self, event: &Event<'_>) -> EventDecoder<'_> {
         let Self { trace, facts, streams } = self;
         let stream = &mut streams[event.stream()];
         let packet = event.packet();
@@ -127,39 +127,39 @@ impl<'t> Decoder<'t> {
                 ClassDecoder::new(trace, event.stream(), event.stream_plan(), event.class(), *facts);
             Box::new(decoder)
         });
-        Known { class, cpu: stream.cpu, is_user: facts.is_user }
+        EventDecoder { class, cpu: stream.cpu, is_user: facts.is_user }
     }
 }
 
-impl<'d> Known<'d> {
+impl<'d> EventDecoder<'d> {
     /// Where it was recorded, and what its contexts tell, if it says anything; `time`: when, raw ns.
     #[inline]
-    pub fn moment<'e>(&self, event: &Event<'e>, time: Time) -> Moment<'e> {
+    pub fn context<'e>(&self, event: &Event<'e>, time: Time) -> EventContext<'e> {
         let contexts = &self.class.contexts;
         let cpu = self.cpu.or_else(|| contexts.cpu(event)).unwrap_or(0);
-        let mut moment = Moment { time, cpu, tid: None, pid: None, comm: None, is_user: self.is_user };
+        let mut context = EventContext { time, cpu, tid: None, pid: None, comm: None, is_user: self.is_user };
         if !matches!(self.class.kind, Kind::Other) {
-            contexts.read(event, &mut moment);
+            contexts.read(event, &mut context);
         }
-        moment
+        context
     }
 
     /// What it says. Proportional to what it holds.
     #[inline]
-    pub fn happening<'e>(&self, event: &Event<'e>) -> Happening<'e>
+    pub fn decode<'e>(&self, event: &Event<'e>) -> KernelEvent<'e>
     where
         'd: 'e,
     {
-        let happening = match &self.class.kind {
+        let decoded = match &self.class.kind {
             Kind::Sched(class) => class.decode(event),
             Kind::Machine(class) => class.decode(event),
             Kind::Program(class) => return class.decode(),
-            Kind::Entry(decoder) => return Happening::SyscallEntry(decoder.decode(event)),
-            Kind::Exit(decoder) => return Happening::SyscallExit(decoder.decode(event)),
+            Kind::Entry(decoder) => return KernelEvent::SyscallEntry(decoder.decode(event)),
+            Kind::Exit(decoder) => return KernelEvent::SyscallExit(decoder.decode(event)),
             Kind::Other => None,
         };
-        let Some(happening) = happening else { return Happening::Other };
-        happening
+        let Some(decoded) = decoded else { return KernelEvent::Other };
+        decoded
     }
 }
 
@@ -218,11 +218,11 @@ impl Contexts {
     }
 
     #[inline]
-    fn read<'e>(&self, event: &Event<'e>, moment: &mut Moment<'e>) {
+    fn read<'e>(&self, event: &Event<'e>, context: &mut EventContext<'e>) {
         let number = |field: &Option<FieldRef>| field.as_ref().and_then(|field| int32(event, field));
-        moment.tid = number(&self.tid);
-        moment.pid = number(&self.pid);
-        moment.comm = self.comm.as_ref().and_then(|field| event.text(field));
+        context.tid = number(&self.tid);
+        context.pid = number(&self.pid);
+        context.comm = self.comm.as_ref().and_then(|field| event.text(field));
     }
 }
 

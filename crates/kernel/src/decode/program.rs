@@ -2,7 +2,7 @@
 
 use isochrone_ctf::plan::EventPlan;
 
-use crate::happening::Happening;
+use crate::event::KernelEvent;
 use crate::id::Name;
 
 /// How the two tracepoints of a phase end: `shop:request_begin` and `shop:request_end`, `mpi:begin` and `mpi:end`.
@@ -31,10 +31,10 @@ impl Class {
         })
     }
 
-    pub(super) fn decode(&self) -> Happening<'_> {
+    pub(super) fn decode(&self) -> KernelEvent<'_> {
         match self {
-            Self::Begin(name) => Happening::PhaseBegin(name),
-            Self::End(name) => Happening::PhaseEnd(name),
+            Self::Begin(name) => KernelEvent::PhaseBegin(name),
+            Self::End(name) => KernelEvent::PhaseEnd(name),
         }
     }
 }

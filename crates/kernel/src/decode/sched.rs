@@ -3,30 +3,30 @@
 use isochrone_ctf::{Event, FieldRef};
 
 use super::{Fields, States, Tracer, int32, text};
-use crate::happening::{Happening, Left, Namespace, Party};
-use crate::span::Why;
+use crate::event::{KernelEvent, Namespace, PrevState, TaskRef};
+use crate::span::OffCpuReason;
 
 /// How to read an event of this family.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // There is one for each event class, not for each event.
 pub(super) enum Class {
     Switch {
-        prev: PartyFields,
+        prev: TaskRefFields,
         state: FieldRef,
         states: States,
-        next: PartyFields,
+        next: TaskRefFields,
     },
     Wakeup {
-        who: PartyFields,
+        who: TaskRefFields,
         target_cpu: Option<FieldRef>,
         success: Option<FieldRef>,
     },
     Migrate {
-        who: PartyFields,
+        who: TaskRefFields,
         to: FieldRef,
     },
     Priority {
-        who: PartyFields,
+        who: TaskRefFields,
     },
     Fork {
         parent: FieldRef,
@@ -41,7 +41,7 @@ pub(super) enum Class {
         old_tid: Option<FieldRef>,
     },
     Exit {
-        who: PartyFields,
+        who: TaskRefFields,
     },
     Process(Box<Process>),
     PidNamespace {
@@ -58,7 +58,7 @@ pub(super) enum Class {
 }
 
 #[derive(Debug)]
-pub(super) struct PartyFields {
+pub(super) struct TaskRefFields {
     tid: FieldRef,
     comm: FieldRef,
     priority: Option<FieldRef>,
@@ -87,19 +87,21 @@ pub(super) struct Inner {
 impl Class {
     pub(super) fn new(fields: &Fields<'_>, name: &str, facts: Tracer) -> Option<Self> {
         let get = |name: &str| fields.get(name);
-        let who = || PartyFields::new(fields, "tid", "comm", "prio");
+        let who = || TaskRefFields::new(fields, "tid", "comm", "prio");
         Some(match name {
             "sched_switch" => Self::Switch {
-                prev: PartyFields::new(fields, "prev_tid", "prev_comm", "prev_prio")?,
+                prev: TaskRefFields::new(fields, "prev_tid", "prev_comm", "prev_prio")?,
                 state: get("prev_state")?,
                 states: facts.states,
-                next: PartyFields::new(fields, "next_tid", "next_comm", "next_prio")?,
+                next: TaskRefFields::new(fields, "next_tid", "next_comm", "next_prio")?,
             },
             "sched_wakeup" | "sched_waking" | "sched_wakeup_new" => {
                 Self::Wakeup { who: who()?, target_cpu: get("target_cpu"), success: get("success") }
             }
             "sched_migrate_task" => Self::Migrate { who: who()?, to: get("dest_cpu")? },
-            "sched_pi_setprio" => Self::Priority { who: PartyFields::new(fields, "tid", "comm", "newprio")? },
+            "sched_pi_setprio" => {
+                Self::Priority { who: TaskRefFields::new(fields, "tid", "comm", "newprio")? }
+            }
             "sched_process_fork" => Self::Fork {
                 parent: get("parent_tid")?,
                 parent_pid: get("parent_pid"),
@@ -135,42 +137,42 @@ impl Class {
     }
 
     #[inline]
-    pub(super) fn decode<'e>(&self, event: &Event<'e>) -> Option<Happening<'e>> {
+    pub(super) fn decode<'e>(&self, event: &Event<'e>) -> Option<KernelEvent<'e>> {
         let optional = |field: &Option<FieldRef>| field.as_ref().and_then(|field| int32(event, field));
         Some(match self {
-            Self::Switch { prev, state, states, next } => Happening::Switch {
+            Self::Switch { prev, state, states, next } => KernelEvent::Switch {
                 prev: prev.read(event)?,
-                left: left(event.signed(state)?, *states),
+                prev_state: prev_state(event.signed(state)?, *states),
                 next: next.read(event)?,
             },
             // It was awake already.
             Self::Wakeup { success, .. } if optional(success) == Some(0) => return None,
-            Self::Wakeup { who, target_cpu, .. } => Happening::Wakeup {
+            Self::Wakeup { who, target_cpu, .. } => KernelEvent::Wakeup {
                 who: who.read(event)?,
                 target_cpu: optional(target_cpu).and_then(|cpu| cpu.try_into().ok()),
             },
             Self::Migrate { who, to } => {
-                Happening::Migrate { who: who.read(event)?, to: int32(event, to)?.try_into().ok()? }
+                KernelEvent::Migrate { who: who.read(event)?, to: int32(event, to)?.try_into().ok()? }
             }
-            Self::Priority { who } => Happening::Priority { who: who.read(event)? },
-            Self::Fork { parent, parent_pid, child, child_pid, comm } => Happening::Fork {
+            Self::Priority { who } => KernelEvent::Priority { who: who.read(event)? },
+            Self::Fork { parent, parent_pid, child, child_pid, comm } => KernelEvent::Fork {
                 parent: int32(event, parent)?,
                 parent_pid: optional(parent_pid),
                 child: int32(event, child)?,
                 child_pid: optional(child_pid),
                 child_comm: text(event, comm),
             },
-            Self::Exec { filename, tid, old_tid } => Happening::Exec {
+            Self::Exec { filename, tid, old_tid } => KernelEvent::Exec {
                 filename: text(event, filename),
                 tid: optional(tid),
                 old_tid: optional(old_tid),
             },
-            Self::Exit { who } => Happening::Exit(who.read(event)?),
+            Self::Exit { who } => KernelEvent::Exit(who.read(event)?),
             Self::Process(process) => process.read(event)?,
             Self::PidNamespace { tid, inner } => {
-                Happening::DumpNamespace { tid: int32(event, tid)?, inner: inner.read(event)? }
+                KernelEvent::DumpNamespace { tid: int32(event, tid)?, inner: inner.read(event)? }
             }
-            Self::File { pid, table, fd, flags, filename } => Happening::DumpFile {
+            Self::File { pid, table, fd, flags, filename } => KernelEvent::DumpFile {
                 pid: optional(pid),
                 file_table: table.as_ref().and_then(|field| event.unsigned(field)),
                 fd: int32(event, fd)?,
@@ -185,7 +187,7 @@ impl Class {
 /// ended. Linux before 4.14 shows its own bits: 64 is the end, and a thread that could go on shows 0 or, alone, the bit above
 /// all states that there are (`TASK_STATE_MAX`: 512 at first, 1024 to 4096 since 3.9). Since then 64 is parked, 128 idle, and 256
 /// could go on (`include/linux/sched.h`, `TASK_REPORT`).
-fn left(state: i64, states: States) -> Left {
+fn prev_state(state: i64, states: States) -> PrevState {
     let has = |bits: i64| state & bits != 0;
     let could_go_on = match states {
         States::Before3_9 => 0x200,
@@ -193,27 +195,27 @@ fn left(state: i64, states: States) -> Left {
         States::Reported => 0x100,
     };
     if has(0x30) || (states != States::Reported && has(0x40)) {
-        return Left::Dead;
+        return PrevState::Dead;
     }
-    Left::Off(if state == 0 || (has(could_go_on) && !has(0xff)) {
-        Why::Preempted
+    PrevState::OffCpu(if state == 0 || (has(could_go_on) && !has(0xff)) {
+        OffCpuReason::Preempted
     } else if has(2) {
-        Why::Uninterruptible
+        OffCpuReason::Uninterruptible
     } else if has(0xc) {
-        Why::Stopped
+        OffCpuReason::Stopped
     } else {
-        Why::Blocked
+        OffCpuReason::Blocked
     })
 }
 
-impl PartyFields {
+impl TaskRefFields {
     fn new(fields: &Fields<'_>, tid: &str, comm: &str, priority: &str) -> Option<Self> {
         Some(Self { tid: fields.get(tid)?, comm: fields.get(comm)?, priority: fields.get(priority) })
     }
 
     #[inline]
-    fn read<'e>(&self, event: &Event<'e>) -> Option<Party<'e>> {
-        Some(Party {
+    fn read<'e>(&self, event: &Event<'e>) -> Option<TaskRef<'e>> {
+        Some(TaskRef {
             tid: int32(event, &self.tid)?,
             comm: text(event, &self.comm),
             priority: self.priority.as_ref().and_then(|field| int32(event, field)).unwrap_or(0),
@@ -222,8 +224,8 @@ impl PartyFields {
 }
 
 impl Process {
-    fn read<'e>(&self, event: &Event<'e>) -> Option<Happening<'e>> {
-        Some(Happening::DumpProcess {
+    fn read<'e>(&self, event: &Event<'e>) -> Option<KernelEvent<'e>> {
+        Some(KernelEvent::DumpProcess {
             tid: int32(event, &self.tid)?,
             pid: int32(event, &self.pid)?,
             ppid: int32(event, &self.ppid)?,
@@ -263,26 +265,27 @@ mod tests {
     #[test]
     fn states_mean_what_the_kernel_says() {
         use States::{Before3_9, Before4_14, Reported};
-        let check = |state, states, expect| assert_eq!(left(state, states), expect, "{state} {states:?}");
+        let check =
+            |state, states, expect| assert_eq!(prev_state(state, states), expect, "{state} {states:?}");
         for states in [Before3_9, Before4_14, Reported] {
-            check(0, states, Left::Off(Why::Preempted));
-            check(1, states, Left::Off(Why::Blocked));
-            check(2, states, Left::Off(Why::Uninterruptible));
-            check(0x82, states, Left::Off(Why::Uninterruptible));
-            check(4, states, Left::Off(Why::Stopped));
-            check(16, states, Left::Dead);
-            check(32, states, Left::Dead);
+            check(0, states, PrevState::OffCpu(OffCpuReason::Preempted));
+            check(1, states, PrevState::OffCpu(OffCpuReason::Blocked));
+            check(2, states, PrevState::OffCpu(OffCpuReason::Uninterruptible));
+            check(0x82, states, PrevState::OffCpu(OffCpuReason::Uninterruptible));
+            check(4, states, PrevState::OffCpu(OffCpuReason::Stopped));
+            check(16, states, PrevState::Dead);
+            check(32, states, PrevState::Dead);
         }
-        check(64, Before3_9, Left::Dead);
-        check(64, Before4_14, Left::Dead);
-        check(64, Reported, Left::Off(Why::Blocked));
-        check(128, Reported, Left::Off(Why::Blocked));
-        check(256, Reported, Left::Off(Why::Preempted));
-        check(512, Before3_9, Left::Off(Why::Preempted));
-        check(512, Before4_14, Left::Off(Why::Blocked));
-        check(1024, Before4_14, Left::Off(Why::Preempted));
-        check(4096, Before4_14, Left::Off(Why::Preempted));
+        check(64, Before3_9, PrevState::Dead);
+        check(64, Before4_14, PrevState::Dead);
+        check(64, Reported, PrevState::OffCpu(OffCpuReason::Blocked));
+        check(128, Reported, PrevState::OffCpu(OffCpuReason::Blocked));
+        check(256, Reported, PrevState::OffCpu(OffCpuReason::Preempted));
+        check(512, Before3_9, PrevState::OffCpu(OffCpuReason::Preempted));
+        check(512, Before4_14, PrevState::OffCpu(OffCpuReason::Blocked));
+        check(1024, Before4_14, PrevState::OffCpu(OffCpuReason::Preempted));
+        check(4096, Before4_14, PrevState::OffCpu(OffCpuReason::Preempted));
         // One that does not count into the load is blocked for all that.
-        check(0x402, Before4_14, Left::Off(Why::Uninterruptible));
+        check(0x402, Before4_14, PrevState::OffCpu(OffCpuReason::Uninterruptible));
     }
 }

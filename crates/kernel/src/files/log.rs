@@ -11,11 +11,11 @@ use super::op::{FileOp, Tally, is_unknown};
 use super::returned::{OneUse, Returned, Step};
 use super::span::Uses;
 use crate::calls::Effect;
-use crate::id::{Renames, ThreadId, Time};
-use crate::keyed::Keyed;
+use crate::canonical_map::CanonicalMap;
+use crate::id::{ThreadAliases, ThreadId, Time};
 
 /// Uses added up, by thread and descriptor.
-pub(super) type Sums = Keyed<(ThreadId, i32), Tally>;
+pub(super) type Sums = CanonicalMap<(ThreadId, i32), Tally>;
 
 /// A place in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub(super) enum Item {
 
 /// What is told of a thread's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum LoggedMembership {
     /// Its number.
     Of(i32),
     /// The thread has ended.
@@ -40,7 +40,7 @@ pub(super) enum Told {
 pub(super) struct Log {
     items: VecDeque<Item>,
     /// The last that the log tells of each thread's process. It follows from the items.
-    pids: Keyed<ThreadId, Told>,
+    pids: CanonicalMap<ThreadId, LoggedMembership>,
 }
 
 impl Log {
@@ -58,7 +58,7 @@ impl Log {
     }
 
     /// What the log tells of a thread's process, if anything.
-    pub(super) fn told(&self, thread: ThreadId) -> Option<Told> {
+    pub(super) fn membership(&self, thread: ThreadId) -> Option<LoggedMembership> {
         self.pids.get(&thread).copied()
     }
 
@@ -102,18 +102,18 @@ impl Log {
     }
 
     /// Gives threads their new names. Returns whether something was told of each of two that turn out to be one.
-    pub(super) fn rename(&mut self, renames: &Renames) -> bool {
+    pub(super) fn rename(&mut self, aliases: &ThreadAliases) -> bool {
         for item in &mut self.items {
             match item {
                 Item::Uses(uses) => {
-                    uses.rekey(|&(thread, fd)| (renames.of(thread), fd), |there, more| there.add(&more));
+                    uses.rekey(|&(thread, fd)| (aliases.of(thread), fd), |there, more| there.add(&more));
                 }
-                Item::Op(op) => op.rename(renames),
+                Item::Op(op) => op.rename(aliases),
             }
         }
-        let mut is_told_twice = false;
-        self.pids.rekey(|&thread| renames.of(thread), |_, _| is_told_twice = true);
-        is_told_twice
+        let mut has_duplicates = false;
+        self.pids.rekey(|&thread| aliases.of(thread), |_, _| has_duplicates = true);
+        has_duplicates
     }
 
     /// Says whether a thread that was made shares its table.
@@ -177,7 +177,7 @@ impl Log {
         };
         if self.is_at_most_uses() {
             // What was told has been executed: the machine knows it.
-            self.pids = Keyed::default();
+            self.pids = CanonicalMap::default();
         }
         op
     }
@@ -190,10 +190,10 @@ impl Log {
     fn remember(&mut self, op: &FileOp) {
         match *op {
             FileOp::Member { thread, pid } => {
-                self.pids.insert(thread, Told::Of(pid));
+                self.pids.insert(thread, LoggedMembership::Of(pid));
             }
             FileOp::Exit { thread, .. } => {
-                self.pids.insert(thread, Told::Ended);
+                self.pids.insert(thread, LoggedMembership::Ended);
             }
             _ => {}
         }
@@ -227,7 +227,7 @@ impl Serialize for Log {
 impl<'de> Deserialize<'de> for Log {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let items = VecDeque::deserialize(deserializer)?;
-        let mut log = Self { items: VecDeque::new(), pids: Keyed::default() };
+        let mut log = Self { items: VecDeque::new(), pids: CanonicalMap::default() };
         for item in &items {
             if let Item::Op(op) = item {
                 log.remember(op);

@@ -13,17 +13,17 @@ mod returned;
 mod span;
 
 #[cfg(test)]
-mod laws;
+mod any_partition;
 #[cfg(test)]
 mod rules;
 
 use serde::{Deserialize, Serialize};
 
-use self::log::{Item, Log, Sums, Told};
+use self::log::{Item, Log, LoggedMembership, Sums};
 use self::machine::Machine;
 use self::returned::{OneUse, Step};
 use crate::calls::Effect;
-use crate::id::{Renames, ThreadId, Time};
+use crate::id::{ThreadAliases, ThreadId, Time};
 use crate::span::Spans;
 
 pub use op::{DumpOwner, FileOp};
@@ -104,12 +104,12 @@ impl Files {
 
     /// Threads turned out to be others. What was executed knows them already: only the log changes. Linear in the log.
     /// [`Self::settle`] afterwards executes what has become known.
-    pub fn rename(&mut self, renames: &Renames) {
-        if renames.is_empty() {
+    pub fn rename(&mut self, aliases: &ThreadAliases) {
+        if aliases.is_empty() {
             return;
         }
-        let is_told_twice = self.log.rename(renames);
-        if !is_told_twice && self.machine.is_none() {
+        let has_duplicates = self.log.rename(aliases);
+        if !has_duplicates && self.machine.is_none() {
             return;
         }
         // What is told of a thread was told already, or the machine may know it.
@@ -181,8 +181,8 @@ impl Files {
     /// Whether an operation says what was said already.
     fn is_redundant(&self, op: &FileOp) -> bool {
         let FileOp::Member { thread, pid } = *op else { return false };
-        match self.log.told(thread) {
-            Some(told) => told == Told::Of(pid),
+        match self.log.membership(thread) {
+            Some(emitted) => emitted == LoggedMembership::Of(pid),
             None => self.machine.as_ref().and_then(|machine| machine.pid_of(thread)) == Some(pid),
         }
     }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::returned::{OneUse, Returned};
 use super::span::Uses;
-use crate::calls::{Effect, Made};
-use crate::id::{Name, Renames, ThreadId, Time};
+use crate::calls::{Effect, ExitOutput};
+use crate::id::{Name, ThreadAliases, ThreadId, Time};
 
 /// Something that happened to file descriptors. Times are raw ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum FileOp {
         /// Its result.
         ret: i64,
         /// What the exit tells beside.
-        made: Made,
+        output: ExitOutput,
     },
     /// A thread was made.
     Fork {
@@ -107,9 +107,9 @@ pub enum DumpOwner {
 impl FileOp {
     /// The call that it is, if it is one.
     pub(super) fn returned(&self) -> Option<Returned<'_>> {
-        let Self::Call { thread, at, effect, name, ret, made } = self else { return None };
+        let Self::Call { thread, at, effect, name, ret, output } = self else { return None };
         let (effect, name) = (effect.as_ref(), name.as_ref());
-        Some(Returned { thread: *thread, at: *at, effect, name, ret: *ret, made })
+        Some(Returned { thread: *thread, at: *at, effect, name, ret: *ret, output })
     }
 
     /// Whether it names a thread that nobody knows yet.
@@ -127,17 +127,17 @@ impl FileOp {
     }
 
     /// Gives threads their new names.
-    pub(super) fn rename(&mut self, renames: &Renames) {
+    pub(super) fn rename(&mut self, aliases: &ThreadAliases) {
         match self {
             Self::Call { thread, .. }
             | Self::Exec { thread, .. }
             | Self::Exit { thread, .. }
             | Self::Member { thread, .. }
             | Self::DumpOwner { thread, .. }
-            | Self::DumpFile { owner: DumpOwner::Thread(thread), .. } => *thread = renames.of(*thread),
+            | Self::DumpFile { owner: DumpOwner::Thread(thread), .. } => *thread = aliases.of(*thread),
             Self::Fork { parent, child, .. } => {
-                *parent = renames.of(*parent);
-                *child = renames.of(*child);
+                *parent = aliases.of(*parent);
+                *child = aliases.of(*child);
             }
             Self::DumpFile { .. } | Self::LossBegins { .. } | Self::Lost { .. } => {}
         }
@@ -146,7 +146,7 @@ impl FileOp {
 
 /// Whether nobody knows yet who a thread is.
 pub(super) fn is_unknown(thread: ThreadId) -> bool {
-    matches!(thread, ThreadId::Running { .. })
+    matches!(thread, ThreadId::Unidentified { .. })
 }
 
 /// What a thread did with a descriptor, added up.
@@ -167,6 +167,6 @@ impl Tally {
     /// Adds one.
     pub(super) fn count(&mut self, one: &OneUse) {
         self.first = self.first.min(one.at);
-        self.uses.count(one.did);
+        self.uses.count(one.outcome);
     }
 }

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::op::Tally;
-use super::returned::Did;
+use super::returned::UseOutcome;
 use super::span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use crate::id::{Name, ThreadId, Time};
 
 /// A descriptor that is open: what each use changes, and a pointer to what is known of it otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Open {
+pub(super) struct OpenFile {
     /// When it was opened, or first seen.
     pub(super) begin: Time,
     pub(super) opened_by: OpenedBy,
@@ -32,7 +32,7 @@ pub(super) struct About {
     pub(super) name: Name,
 }
 
-impl Open {
+impl OpenFile {
     /// One that is there, whoever opened it.
     pub(super) fn sighted(at: Time, losses: u64) -> Self {
         Self {
@@ -70,8 +70,8 @@ impl Open {
 
     /// As [`Self::count`], of one.
     #[inline]
-    pub(super) fn count_one(&mut self, thread: ThreadId, at: Time, did: Did) {
-        self.uses.count(did);
+    pub(super) fn count_one(&mut self, thread: ThreadId, at: Time, outcome: UseOutcome) {
+        self.uses.count(outcome);
         self.used(thread, at);
     }
 
@@ -88,7 +88,7 @@ impl Open {
 
     /// Somebody did something with it that is no mere use.
     pub(super) fn touch(&mut self, thread: ThreadId, at: Time) {
-        self.count_one(thread, at, Did::Other);
+        self.count_one(thread, at, UseOutcome::Other);
     }
 
     /// Puts what is known of the same descriptor beside: two tables turned out to be one. If both were seen to be opened, they
@@ -132,7 +132,7 @@ impl Open {
     }
 
     /// What is told when it ends; `None` if nobody is known who had it. `closer`: who is named in that case.
-    pub(super) fn end(self, fd: i32, process: Option<i32>, end: End) -> Option<FileSpan> {
+    pub(super) fn end(self, fd: i32, process: Option<i32>, end: FileEnd) -> Option<FileSpan> {
         let begin_bound = self.begin_bound();
         let About { thread, kind, name } = *self.about;
         let thread = thread.or(self.first_use.map(|first| first.1)).or(end.closer)?;
@@ -161,7 +161,7 @@ impl Open {
 
 /// How a descriptor ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct End {
+pub(super) struct FileEnd {
     pub(super) at: Time,
     pub(super) by: ClosedBy,
     pub(super) closer: Option<ThreadId>,

@@ -2,7 +2,7 @@
 
 use super::op::FileOp;
 use super::span::Uses;
-use crate::calls::{Effect, Made, Use};
+use crate::calls::{Effect, ExitOutput, Use};
 use crate::id::{Name, ThreadId, Time};
 
 const EBADF: i64 = -9;
@@ -24,7 +24,7 @@ pub struct Returned<'c> {
     /// Its result.
     pub ret: i64,
     /// What the exit tells beside.
-    pub made: &'c Made,
+    pub output: &'c ExitOutput,
 }
 
 /// A use of a descriptor.
@@ -33,12 +33,12 @@ pub(super) struct OneUse {
     pub(super) thread: ThreadId,
     pub(super) at: Time,
     pub(super) fd: i32,
-    pub(super) did: Did,
+    pub(super) outcome: UseOutcome,
 }
 
 /// What was done with a descriptor.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Did {
+pub(super) enum UseOutcome {
     /// So many bytes were read.
     Read(u64),
     /// So many bytes were written.
@@ -64,12 +64,12 @@ impl Returned<'_> {
     #[inline]
     pub(super) fn step(&self) -> Step {
         let &Self { thread, at, effect: Some(effect), ret, .. } = self else { return Step::More };
-        let one = |fd, did| OneUse { thread, at, fd, did };
+        let one = |fd, outcome| OneUse { thread, at, fd, outcome };
         let done = |what| match what {
-            _ if ret < 0 => Did::Failed,
-            Use::Read => Did::Read(ret as u64),
-            Use::Write => Did::Write(ret as u64),
-            Use::Other => Did::Other,
+            _ if ret < 0 => UseOutcome::Failed,
+            Use::Read => UseOutcome::Read(ret as u64),
+            Use::Write => UseOutcome::Write(ret as u64),
+            Use::Other => UseOutcome::Other,
         };
         match *effect {
             Effect::Nothing | Effect::Clone { .. } => Step::Nothing,
@@ -89,7 +89,7 @@ impl Returned<'_> {
             | Effect::Accept { fd, .. }
                 if ret != EBADF =>
             {
-                Step::Use(one(fd, Did::Failed))
+                Step::Use(one(fd, UseOutcome::Failed))
             }
             _ => Step::Nothing,
         }
@@ -97,21 +97,21 @@ impl Returned<'_> {
 
     /// The operation that is kept of it. Its name matters only as long as it is not known what it does.
     pub(super) fn to_op(self) -> FileOp {
-        let Self { thread, at, effect, name, ret, made } = self;
+        let Self { thread, at, effect, name, ret, output } = self;
         let name = if effect.is_some() { None } else { name.cloned() };
-        FileOp::Call { thread, at, effect: effect.cloned(), name, ret, made: made.clone() }
+        FileOp::Call { thread, at, effect: effect.cloned(), name, ret, output: output.clone() }
     }
 }
 
 impl Uses {
     /// Counts one more.
     #[inline]
-    pub(super) fn count(&mut self, did: Did) {
-        let (calls, bytes) = match did {
-            Did::Read(bytes) => (&mut self.reads, Some((&mut self.read_bytes, bytes))),
-            Did::Write(bytes) => (&mut self.writes, Some((&mut self.written_bytes, bytes))),
-            Did::Other => (&mut self.others, None),
-            Did::Failed => (&mut self.errors, None),
+    pub(super) fn count(&mut self, outcome: UseOutcome) {
+        let (calls, bytes) = match outcome {
+            UseOutcome::Read(bytes) => (&mut self.reads, Some((&mut self.read_bytes, bytes))),
+            UseOutcome::Write(bytes) => (&mut self.writes, Some((&mut self.written_bytes, bytes))),
+            UseOutcome::Other => (&mut self.others, None),
+            UseOutcome::Failed => (&mut self.errors, None),
         };
         *calls = calls.saturating_add(1);
         if let Some((sum, bytes)) = bytes {

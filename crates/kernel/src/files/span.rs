@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::calls::{Address, Opener};
-use crate::id::{Name, Renames, ThreadId, Time};
+use crate::id::{Name, ThreadAliases, ThreadId, Time};
 
 /// The life of a file descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -43,8 +43,8 @@ pub struct FileSpan {
 
 impl FileSpan {
     /// Threads turned out to be others.
-    pub fn rename(&mut self, renames: &Renames) {
-        self.thread = renames.of(self.thread);
+    pub fn rename(&mut self, aliases: &ThreadAliases) {
+        self.thread = aliases.of(self.thread);
     }
 }
 

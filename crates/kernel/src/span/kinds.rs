@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{OwnedHalfSyscall, OwnedSyscall};
 use crate::files::FileSpan;
-use crate::id::Renames;
+use crate::id::ThreadAliases;
 use crate::{
-    BlockRequest, HalfSyscall, Irq, Latency, Migration, NetPacket, Off, Pages, Phase, Slice, Softirq,
-    Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Phase, SchedLatency, Slice,
+    Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 
 /// Calls a macro with the list of all kinds of spans. An entry: what it says, the method of [`Spans`] that consumes
@@ -26,10 +26,10 @@ use crate::{
 /// #[derive(Default)]
 /// struct Count(u64);
 /// macro_rules! count {
-///     ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Kept:ty;)*) => {
+///     ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Owned:ty;)*) => {
 ///         impl Spans for Count {
 ///             $(fn $method(&mut self, _: &$Type) { self.0 += 1; })*
-///             fn rename(&mut self, _: &isochrone_kernel::Renames) {}
+///             fn rename(&mut self, _: &isochrone_kernel::ThreadAliases) {}
 ///             fn absorb(&mut self, right: Self) { self.0 += right.0; }
 ///         }
 ///     };
@@ -53,7 +53,7 @@ macro_rules! span_kinds {
             /// A softirq.
             softirq Softirq $crate::Softirq => $crate::Softirq;
             /// A thread waited for a CPU after it had been woken.
-            latency Latency $crate::Latency => $crate::Latency;
+            sched_latency SchedLatency $crate::SchedLatency => $crate::SchedLatency;
             /// A thread is woken.
             wakeup Wakeup $crate::Wakeup => $crate::Wakeup;
             /// A thread begins, ends, or becomes another one.
@@ -61,13 +61,13 @@ macro_rules! span_kinds {
             /// A thread was moved to another CPU.
             migration Migration $crate::Migration => $crate::Migration;
             /// A thread was off all CPUs.
-            off Off $crate::Off => $crate::Off;
+            off_cpu OffCpu $crate::OffCpu => $crate::OffCpu;
             /// A request to a disk.
             block_request BlockRequest $crate::BlockRequest => $crate::BlockRequest;
             /// A packet of the network.
             packet Packet $crate::NetPacket => $crate::NetPacket;
             /// Memory was allocated or given back.
-            pages Pages $crate::Pages => $crate::Pages;
+            page_allocation PageAllocation $crate::PageAllocation => $crate::PageAllocation;
             /// A phase of a program.
             phase Phase $crate::Phase => $crate::Phase;
             /// A file descriptor was closed, or the trace ends.
@@ -77,7 +77,7 @@ macro_rules! span_kinds {
 }
 
 macro_rules! define {
-    ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Kept:ty;)*) => {
+    ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Owned:ty;)*) => {
         /// A consumer of spans: all methods do nothing unless they are written.
         ///
         /// Spans come in no order that may be relied on: those that cross the border of two pieces come when the pieces are
@@ -87,7 +87,7 @@ macro_rules! define {
             $($(#[$doc])* fn $method(&mut self, _: &$Type) {})*
 
             /// Threads turned out to be others: what is kept for each is to be kept for the other.
-            fn rename(&mut self, renames: &Renames);
+            fn rename(&mut self, aliases: &ThreadAliases);
 
             /// Adds what a consumer of the next piece of the trace has heard, in which all names are right already.
             fn absorb(&mut self, right: Self)
@@ -98,7 +98,7 @@ macro_rules! define {
         /// A span of any kind, with all that it says.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Span {
-            $($(#[$doc])* $Variant($Kept),)*
+            $($(#[$doc])* $Variant($Owned),)*
         }
 
         impl Span {
@@ -110,9 +110,9 @@ macro_rules! define {
             }
 
             /// Calls threads otherwise.
-            pub fn rename(&mut self, renames: &Renames) {
+            pub fn rename(&mut self, aliases: &ThreadAliases) {
                 match self {
-                    $(Self::$Variant(kept) => kept.rename(renames),)*
+                    $(Self::$Variant(kept) => kept.rename(aliases),)*
                 }
             }
         }
@@ -122,9 +122,9 @@ macro_rules! define {
                 self.0.push(Span::$Variant(span.keep()));
             })*
 
-            fn rename(&mut self, renames: &Renames) {
-                if !renames.is_empty() {
-                    self.0.iter_mut().for_each(|span| span.rename(renames));
+            fn rename(&mut self, aliases: &ThreadAliases) {
+                if !aliases.is_empty() {
+                    self.0.iter_mut().for_each(|span| span.rename(aliases));
                 }
             }
 
@@ -151,49 +151,49 @@ span_kinds!(define);
 
 /// Nobody listens.
 impl Spans for () {
-    fn rename(&mut self, _: &Renames) {}
+    fn rename(&mut self, _: &ThreadAliases) {}
     fn absorb(&mut self, (): Self) {}
 }
 
 /// A span as it is passed.
-trait Passed {
+trait BorrowedSpan {
     /// What owns all that it says.
-    type Kept;
+    type OwnedSpan;
 
-    fn keep(&self) -> Self::Kept;
+    fn keep(&self) -> Self::OwnedSpan;
 }
 
 /// A span as it is kept.
-trait Kept {
+trait OwnedSpan {
     /// As it is passed.
-    type Lent<'k>
+    type Borrowed<'k>
     where
         Self: 'k;
 
-    fn lend(&self) -> Self::Lent<'_>;
+    fn lend(&self) -> Self::Borrowed<'_>;
 
-    fn rename(&mut self, renames: &Renames);
+    fn rename(&mut self, aliases: &ThreadAliases);
 }
 
 /// Kinds that are kept as they are passed, with the threads that they name.
 macro_rules! alike {
-    ($($Type:ty: $it:ident, $renames:ident => $rename:expr;)*) => {$(
-        impl Passed for $Type {
-            type Kept = Self;
+    ($($Type:ty: $it:ident, $aliases:ident => $rename:expr;)*) => {$(
+        impl BorrowedSpan for $Type {
+            type OwnedSpan = Self;
 
             fn keep(&self) -> Self {
                 self.clone()
             }
         }
 
-        impl Kept for $Type {
-            type Lent<'k> = &'k Self;
+        impl OwnedSpan for $Type {
+            type Borrowed<'k> = &'k Self;
 
             fn lend(&self) -> &Self {
                 self
             }
 
-            fn rename(&mut self, $renames: &Renames) {
+            fn rename(&mut self, $aliases: &ThreadAliases) {
                 let $it = self;
                 $rename
             }
@@ -202,94 +202,94 @@ macro_rules! alike {
 }
 
 alike! {
-    Slice: it, renames => renames.change(&mut it.thread);
-    Unknown: it, renames => renames.change_some(&mut it.thread);
+    Slice: it, aliases => aliases.change(&mut it.thread);
+    Unknown: it, aliases => aliases.change_some(&mut it.thread);
     Irq: _it, _renames => {};
     Softirq: _it, _renames => {};
-    Latency: it, renames => {
-        renames.change(&mut it.thread);
-        renames.change_some(&mut it.waker);
+    SchedLatency: it, aliases => {
+        aliases.change(&mut it.thread);
+        aliases.change_some(&mut it.waker);
     };
-    Wakeup: it, renames => {
-        renames.change(&mut it.thread);
-        renames.change(&mut it.waker);
+    Wakeup: it, aliases => {
+        aliases.change(&mut it.thread);
+        aliases.change(&mut it.waker);
     };
-    ThreadEvent: it, renames => {
-        renames.change(&mut it.thread);
+    ThreadEvent: it, aliases => {
+        aliases.change(&mut it.thread);
         match &mut it.what {
             ThreadChange::Forked { parent: other, .. } | ThreadChange::Renumbered { was: other } => {
-                renames.change(other);
+                aliases.change(other);
             }
             ThreadChange::Executed { .. } | ThreadChange::Exits | ThreadChange::Died => {}
         }
     };
-    Migration: it, renames => renames.change(&mut it.thread);
-    Off: it, renames => {
-        renames.change(&mut it.thread);
-        renames.change_some(&mut it.waker);
+    Migration: it, aliases => aliases.change(&mut it.thread);
+    OffCpu: it, aliases => {
+        aliases.change(&mut it.thread);
+        aliases.change_some(&mut it.waker);
     };
-    BlockRequest: it, renames => renames.change(&mut it.thread);
-    NetPacket: it, renames => renames.change(&mut it.thread);
-    Pages: it, renames => renames.change(&mut it.thread);
-    Phase: it, renames => renames.change(&mut it.thread);
+    BlockRequest: it, aliases => aliases.change(&mut it.thread);
+    NetPacket: it, aliases => aliases.change(&mut it.thread);
+    PageAllocation: it, aliases => aliases.change(&mut it.thread);
+    Phase: it, aliases => aliases.change(&mut it.thread);
 }
 
-impl Passed for Syscall<'_> {
-    type Kept = Box<OwnedSyscall>;
+impl BorrowedSpan for Syscall<'_> {
+    type OwnedSpan = Box<OwnedSyscall>;
 
-    fn keep(&self) -> Self::Kept {
+    fn keep(&self) -> Self::OwnedSpan {
         Box::new(self.owned())
     }
 }
 
-impl Kept for Box<OwnedSyscall> {
-    type Lent<'k> = Syscall<'k>;
+impl OwnedSpan for Box<OwnedSyscall> {
+    type Borrowed<'k> = Syscall<'k>;
 
     fn lend(&self) -> Syscall<'_> {
         self.borrowed()
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        renames.change(&mut self.thread);
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        aliases.change(&mut self.thread);
     }
 }
 
-impl Passed for HalfSyscall<'_> {
-    type Kept = OwnedHalfSyscall;
+impl BorrowedSpan for HalfSyscall<'_> {
+    type OwnedSpan = OwnedHalfSyscall;
 
-    fn keep(&self) -> Self::Kept {
+    fn keep(&self) -> Self::OwnedSpan {
         self.owned()
     }
 }
 
-impl Kept for OwnedHalfSyscall {
-    type Lent<'k> = HalfSyscall<'k>;
+impl OwnedSpan for OwnedHalfSyscall {
+    type Borrowed<'k> = HalfSyscall<'k>;
 
     fn lend(&self) -> HalfSyscall<'_> {
         self.borrowed()
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        renames.change(&mut self.thread);
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        aliases.change(&mut self.thread);
     }
 }
 
-impl Passed for FileSpan {
-    type Kept = Box<Self>;
+impl BorrowedSpan for FileSpan {
+    type OwnedSpan = Box<Self>;
 
-    fn keep(&self) -> Self::Kept {
+    fn keep(&self) -> Self::OwnedSpan {
         Box::new(self.clone())
     }
 }
 
-impl Kept for Box<FileSpan> {
-    type Lent<'k> = &'k FileSpan;
+impl OwnedSpan for Box<FileSpan> {
+    type Borrowed<'k> = &'k FileSpan;
 
     fn lend(&self) -> &FileSpan {
         self
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        FileSpan::rename(self, renames);
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        FileSpan::rename(self, aliases);
     }
 }

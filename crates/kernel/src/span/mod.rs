@@ -1,6 +1,6 @@
 //! What a host did, as spans with a begin and an end. Times are raw ns of the host's clock.
 //!
-//! `Chunk` makes them from events, and where pieces are stitched together. The list of all kinds, and who consumes them, is in
+//! `PartialState` makes them from events, and where pieces are stitched together. The list of all kinds, and who consumes them, is in
 //! [`kinds`].
 
 mod kinds;
@@ -184,7 +184,7 @@ pub struct Softirq {
 
 /// A thread's wait for a CPU: from the wake-up to the switch to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Latency {
+pub struct SchedLatency {
     /// Who was woken.
     pub thread: ThreadId,
     /// Who ran on the CPU that did it: possibly the idle task, interrupted.
@@ -255,11 +255,11 @@ pub enum ThreadChange {
 /// A thread that was off all CPUs: from the switch to another until it was woken or, if it could have gone on, until the
 /// switch to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Off {
+pub struct OffCpu {
     /// Who.
     pub thread: ThreadId,
     /// Why it left the CPU.
-    pub why: Why,
+    pub reason: OffCpuReason,
     /// When it left.
     pub begin: Time,
     /// When that was over.
@@ -270,7 +270,7 @@ pub struct Off {
 
 /// Why a thread left its CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Why {
+pub enum OffCpuReason {
     /// Another one was to run: it could have gone on.
     Preempted,
     /// It waited for something, and a signal would have woken it.
@@ -319,7 +319,7 @@ pub struct NetPacket {
 
 /// Pages of memory that were allocated or given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pages {
+pub struct PageAllocation {
     /// When.
     pub at: Time,
     /// By whom.

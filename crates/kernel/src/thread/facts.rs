@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::happening::Namespace;
+use crate::event::Namespace;
 use crate::id::{Name, Time};
 
 /// What is known of a thread, the last that was said of each: `None` where nothing was.

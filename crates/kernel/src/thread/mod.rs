@@ -1,6 +1,6 @@
 //! What a piece knows of one thread: who it is, what it calls, why it is off the CPUs.
 //!
-//! Part of a `Chunk`. What a piece sees first of a thread waits as its *head* for what the piece before knows last.
+//! Part of a `PartialState`. What a piece sees first of a thread waits as its *head* for what the piece before knows last.
 
 mod facts;
 mod waits;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 pub use facts::Facts;
 pub(crate) use facts::set_name;
-pub(crate) use waits::{Move, Waits};
+pub(crate) use waits::{SchedChange, Waits};
 
-use crate::id::{BEGIN, Renames, ThreadId, Time};
-use crate::under_way::Held;
+use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
+use crate::in_flight::PendingCall;
 
 /// What the files were told last of a thread's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Seat {
+pub(crate) enum Membership {
     /// It is of the one with this number.
     Of(i32),
     /// It has ended: if it is seen again, an event is missing.
@@ -29,30 +29,30 @@ pub(crate) struct Thread {
     /// The first event that named it.
     pub(crate) first: Option<Time>,
     pub(crate) facts: Facts,
-    said: Said,
+    fact_times: FactTimes,
     /// The thread that it was until an exec gave it another number: what was known of that is to be known of it. The piece may
     /// not know it yet.
     pub(crate) was: Option<ThreadId>,
     /// The process that the files were told it is of: while it calls, because a thread that has ended is of none.
-    pub(crate) seat: Option<Seat>,
+    pub(crate) membership: Option<Membership>,
     /// Its call, if its events tell that they are its own.
-    pub(crate) call: Held,
+    pub(crate) call: PendingCall,
     /// Its call while it is off the CPUs, if they do not.
-    pub(crate) call_off: Held,
+    pub(crate) call_off: PendingCall,
     pub(crate) waits: Waits,
 }
 
 /// When facts were said last that events tell which may not know yet whose they are. Such a thread and a known one may turn out
 /// to be one after both were seen in turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Said {
+struct FactTimes {
     comm: Time,
     pid: Time,
 }
 
-impl Default for Said {
+impl Default for FactTimes {
     fn default() -> Self {
-        Self { comm: BEGIN, pid: BEGIN }
+        Self { comm: PIECE_BEGIN, pid: PIECE_BEGIN }
     }
 }
 
@@ -61,28 +61,28 @@ impl Thread {
     pub(crate) fn set_comm(&mut self, comm: &[u8], at: Time) {
         if !comm.is_empty() {
             set_name(&mut self.facts.comm, comm);
-            self.said.comm = at;
+            self.fact_times.comm = at;
         }
     }
 
     /// It is of the process with this number.
     pub(crate) fn set_pid(&mut self, pid: i32, at: Time) {
         self.facts.pid = Some(pid);
-        self.said.pid = at;
+        self.fact_times.pid = at;
     }
 
     /// Takes over what is known of it elsewhere. What was said last counts: of the same time, what is there.
     pub(crate) fn learn(&mut self, there: &mut Self) {
-        let Self { facts, said, .. } = self;
-        let comm = facts.comm.take_if(|_| there.said.comm < said.comm);
-        let pid = facts.pid.take_if(|_| there.said.pid < said.pid);
+        let Self { facts, fact_times, .. } = self;
+        let comm = facts.comm.take_if(|_| there.fact_times.comm < fact_times.comm);
+        let pid = facts.pid.take_if(|_| there.fact_times.pid < fact_times.pid);
         facts.append(std::mem::take(&mut there.facts));
         facts.comm = comm.or(facts.comm.take());
         facts.pid = pid.or(facts.pid);
-        said.comm = said.comm.max(there.said.comm);
-        said.pid = said.pid.max(there.said.pid);
+        fact_times.comm = fact_times.comm.max(there.fact_times.comm);
+        fact_times.pid = fact_times.pid.max(there.fact_times.pid);
         self.was = there.was.or(self.was);
-        self.seat = there.seat.or(self.seat);
+        self.membership = there.membership.or(self.membership);
         self.sighted(there.first);
     }
 
@@ -91,11 +91,11 @@ impl Thread {
         self.waits.shift(losses);
     }
 
-    pub(crate) fn rename(&mut self, renames: &Renames) {
-        self.waits.rename(renames);
-        self.call.rename(renames);
-        self.call_off.rename(renames);
-        self.was = self.was.map(|was| renames.of(was));
+    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
+        self.waits.rename(aliases);
+        self.call.rename(aliases);
+        self.call_off.rename(aliases);
+        self.was = self.was.map(|was| aliases.of(was));
     }
 
     /// The later of two sightings counts for nothing.

@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::completeness::Epoch;
-use crate::happening::Left;
-use crate::id::{Renames, ThreadId, Time};
-use crate::span::{Latency, Off, Spans, Why};
+use crate::completeness::LossCount;
+use crate::event::PrevState;
+use crate::id::{ThreadAliases, ThreadId, Time};
+use crate::span::{OffCpu, OffCpuReason, SchedLatency, Spans};
 
 /// One thread in one piece.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Waits {
     /// The first wake-up, if the piece shows it before the first move …
-    wake: Option<(Wake, Epoch)>,
+    wake: Option<(Wake, LossCount)>,
     /// … which is this one.
-    first: Option<(Move, Epoch)>,
+    first: Option<(SchedChange, LossCount)>,
     /// Where it is since its last move.
-    place: Option<(Place, Epoch)>,
+    place: Option<(SchedState, LossCount)>,
 }
 
 /// A wake-up.
@@ -28,23 +28,23 @@ struct Wake {
 
 /// On a CPU or off it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Move {
+pub(crate) enum SchedChange {
     /// It gets a CPU.
     On { at: Time, cpu: u32, priority: i32 },
     /// It leaves it.
-    Off { at: Time, left: Left },
+    OffCpu { at: Time, prev_state: PrevState },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Place {
+enum SchedState {
     /// It has just been made.
     New {
         woken: Option<Wake>,
     },
     OnCpu,
-    Off {
+    OffCpu {
         since: Time,
-        why: Why,
+        reason: OffCpuReason,
         woken: Option<Wake>,
     },
     Dead,
@@ -52,32 +52,34 @@ enum Place {
 
 impl Waits {
     pub(crate) fn shift(&mut self, losses: u64) {
-        if let Some((_, epoch)) = &mut self.wake {
-            epoch.shift(losses);
+        if let Some((_, loss_count)) = &mut self.wake {
+            loss_count.shift(losses);
         }
-        if let Some((_, epoch)) = &mut self.first {
-            epoch.shift(losses);
+        if let Some((_, loss_count)) = &mut self.first {
+            loss_count.shift(losses);
         }
-        if let Some((_, epoch)) = &mut self.place {
-            epoch.shift(losses);
+        if let Some((_, loss_count)) = &mut self.place {
+            loss_count.shift(losses);
         }
     }
 
-    pub(crate) fn rename(&mut self, renames: &Renames) {
-        let rename = |wake: &mut Wake| wake.waker = wake.waker.map(|waker| renames.of(waker));
+    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
+        let rename = |wake: &mut Wake| wake.waker = wake.waker.map(|waker| aliases.of(waker));
         if let Some((wake, _)) = &mut self.wake {
             rename(wake);
         }
-        if let Some((Place::Off { woken: Some(wake), .. } | Place::New { woken: Some(wake) }, _)) =
-            &mut self.place
+        if let Some((
+            SchedState::OffCpu { woken: Some(wake), .. } | SchedState::New { woken: Some(wake) },
+            _,
+        )) = &mut self.place
         {
             rename(wake);
         }
     }
 
     /// It was made just now.
-    pub(crate) fn fork(&mut self, epoch: Epoch) {
-        self.place = Some((Place::New { woken: None }, epoch));
+    pub(crate) fn fork(&mut self, loss_count: LossCount) {
+        self.place = Some((SchedState::New { woken: None }, loss_count));
     }
 
     fn is_untouched(&self) -> bool {
@@ -89,32 +91,38 @@ impl Waits {
         thread: ThreadId,
         at: Time,
         waker: Option<ThreadId>,
-        epoch: Epoch,
+        loss_count: LossCount,
         spans: &mut impl Spans,
     ) {
         let wake = Wake { at, waker };
         if self.is_untouched() {
-            self.wake.get_or_insert((wake, epoch));
+            self.wake.get_or_insert((wake, loss_count));
         } else if let Some((place, since)) = &mut self.place
-            && since.agrees(epoch)
+            && since.agrees(loss_count)
         {
             place.wake(thread, wake, spans);
         }
     }
 
-    pub(crate) fn step(&mut self, thread: ThreadId, to: Move, epoch: Epoch, spans: &mut impl Spans) {
+    pub(crate) fn step(
+        &mut self,
+        thread: ThreadId,
+        to: SchedChange,
+        loss_count: LossCount,
+        spans: &mut impl Spans,
+    ) {
         if self.is_untouched() {
-            self.first = Some((to, epoch));
+            self.first = Some((to, loss_count));
         } else if let Some((place, since)) = self.place
-            && since.agrees(epoch)
+            && since.agrees(loss_count)
         {
             place.leave(thread, to, spans);
         }
-        self.place = Some((Place::after(to), epoch));
+        self.place = Some((SchedState::after(to), loss_count));
     }
 
     /// Adds what came next, which has been shifted by the losses of this piece, which ends at `seam`.
-    pub(crate) fn append(&mut self, thread: ThreadId, right: Self, seam: Epoch, spans: &mut impl Spans) {
+    pub(crate) fn append(&mut self, thread: ThreadId, right: Self, seam: LossCount, spans: &mut impl Spans) {
         if self.is_untouched() {
             self.wake = self.wake.or(right.wake);
             self.first = right.first;
@@ -123,13 +131,13 @@ impl Waits {
         }
         // Only what was true at the seam and still was at the first event behind it is relied on.
         let mut place = self.place.filter(|&(_, since)| since.agrees(seam)).map(|(place, _)| place);
-        if let (Some(place), Some((wake, epoch))) = (&mut place, right.wake)
-            && epoch.agrees(seam)
+        if let (Some(place), Some((wake, loss_count))) = (&mut place, right.wake)
+            && loss_count.agrees(seam)
         {
             place.wake(thread, wake, spans);
         }
-        if let (Some(place), Some((first, epoch))) = (place, right.first)
-            && epoch.agrees(seam)
+        if let (Some(place), Some((first, loss_count))) = (place, right.first)
+            && loss_count.agrees(seam)
         {
             place.leave(thread, first, spans);
         }
@@ -141,27 +149,37 @@ impl Waits {
     }
 
     /// Tells what is open at either end of the trace, which ends at `end`.
-    pub(crate) fn finish(&self, thread: ThreadId, epoch: Epoch, end: Time, spans: &mut impl Spans) {
-        if let (Some((wake, woken)), Some((Move::On { at, cpu, priority }, on))) = (self.wake, self.first)
-            && woken.agrees(Epoch::FIRST)
-            && on.agrees(Epoch::FIRST)
+    pub(crate) fn finish(&self, thread: ThreadId, loss_count: LossCount, end: Time, spans: &mut impl Spans) {
+        if let (Some((wake, woken)), Some((SchedChange::On { at, cpu, priority }, on))) =
+            (self.wake, self.first)
+            && woken.agrees(LossCount::ZERO)
+            && on.agrees(LossCount::ZERO)
         {
-            spans.latency(&Latency { thread, waker: wake.waker, cpu, priority, begin: wake.at, end: at });
+            spans.sched_latency(&SchedLatency {
+                thread,
+                waker: wake.waker,
+                cpu,
+                priority,
+                begin: wake.at,
+                end: at,
+            });
         }
-        if let Some((Place::Off { since, why, woken: None }, seen)) = self.place
-            && seen.agrees(epoch)
+        if let Some((SchedState::OffCpu { since, reason, woken: None }, seen)) = self.place
+            && seen.agrees(loss_count)
         {
-            spans.off(&Off { thread, why, begin: since, end: end.max(since), waker: None });
+            spans.off_cpu(&OffCpu { thread, reason, begin: since, end: end.max(since), waker: None });
         }
     }
 }
 
-impl Place {
-    fn after(to: Move) -> Self {
+impl SchedState {
+    fn after(to: SchedChange) -> Self {
         match to {
-            Move::On { .. } => Self::OnCpu,
-            Move::Off { left: Left::Dead, .. } => Self::Dead,
-            Move::Off { at, left: Left::Off(why) } => Self::Off { since: at, why, woken: None },
+            SchedChange::On { .. } => Self::OnCpu,
+            SchedChange::OffCpu { prev_state: PrevState::Dead, .. } => Self::Dead,
+            SchedChange::OffCpu { at, prev_state: PrevState::OffCpu(reason) } => {
+                Self::OffCpu { since: at, reason, woken: None }
+            }
         }
     }
 
@@ -169,9 +187,15 @@ impl Place {
     fn wake(&mut self, thread: ThreadId, wake: Wake, spans: &mut impl Spans) {
         match self {
             Self::New { woken: woken @ None } => *woken = Some(wake),
-            Self::Off { since, why, woken: woken @ None } => {
-                if *why != Why::Preempted {
-                    spans.off(&Off { thread, why: *why, begin: *since, end: wake.at, waker: wake.waker });
+            Self::OffCpu { since, reason, woken: woken @ None } => {
+                if *reason != OffCpuReason::Preempted {
+                    spans.off_cpu(&OffCpu {
+                        thread,
+                        reason: *reason,
+                        begin: *since,
+                        end: wake.at,
+                        waker: wake.waker,
+                    });
                 }
                 *woken = Some(wake);
             }
@@ -179,16 +203,16 @@ impl Place {
         }
     }
 
-    fn leave(self, thread: ThreadId, to: Move, spans: &mut impl Spans) {
-        let Move::On { at, cpu, priority } = to else { return };
-        let (Self::New { woken } | Self::Off { woken, .. }) = self else { return };
+    fn leave(self, thread: ThreadId, to: SchedChange, spans: &mut impl Spans) {
+        let SchedChange::On { at, cpu, priority } = to else { return };
+        let (Self::New { woken } | Self::OffCpu { woken, .. }) = self else { return };
         if let Some(Wake { at: begin, waker }) = woken {
-            spans.latency(&Latency { thread, waker, cpu, priority, begin, end: at });
+            spans.sched_latency(&SchedLatency { thread, waker, cpu, priority, begin, end: at });
         }
-        if let Self::Off { since, why, woken } = self
-            && (woken.is_none() || why == Why::Preempted)
+        if let Self::OffCpu { since, reason, woken } = self
+            && (woken.is_none() || reason == OffCpuReason::Preempted)
         {
-            spans.off(&Off { thread, why, begin: since, end: at, waker: None });
+            spans.off_cpu(&OffCpu { thread, reason, begin: since, end: at, waker: None });
         }
     }
 }

@@ -8,21 +8,21 @@ use std::process::{Command, Stdio};
 use isochrone_ctf::{Trace, find_traces};
 use isochrone_hosts::{Host, HostEvents, Item};
 use isochrone_kernel::Time;
-use isochrone_pipeline::{Border, Cuts, Mapper, Part, Piece, Plan, map_merge};
+use isochrone_pipeline::{Border, Cuts, MapMerge, Piece, PieceModel, Plan, map_merge};
 
 /// An item of a host in a form that can be compared: time, source, own time in cycles, class, packet; or a loss, or a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     Event(Time, usize, u64, u64, u64),
-    LossBegin(isochrone_hosts::LossBegin),
-    Loss(isochrone_hosts::Loss),
+    LossBegin(isochrone_hosts::StreamLossBegin),
+    Loss(isochrone_hosts::StreamLoss),
     Gap(Time, Time),
 }
 
 /// Keeps all that is said, and adds to each model where it begins and ends.
 pub struct Keep;
 
-impl Mapper for Keep {
+impl MapMerge for Keep {
     type Model = Vec<Said>;
     type Error = String;
 
@@ -64,12 +64,12 @@ impl Mapper for Keep {
     }
 }
 
-pub fn kept(host: &Host<'_>, cuts: &Cuts, threads: usize) -> Part<Vec<Said>> {
+pub fn kept(host: &Host<'_>, cuts: &Cuts, threads: usize) -> PieceModel<Vec<Said>> {
     map_merge(host, &Plan::new(host, cuts), threads, &Keep, None).unwrap()
 }
 
 /// All that is said of a host; whatever the cuts, it is the same.
-pub fn same_for_all_cuts(host: &Host<'_>) -> Part<Vec<Said>> {
+pub fn same_for_all_cuts(host: &Host<'_>) -> PieceModel<Vec<Said>> {
     let whole = kept(host, &Cuts::Whole, 1);
     let times: Vec<Time> = whole
         .model
@@ -82,7 +82,7 @@ pub fn same_for_all_cuts(host: &Host<'_>) -> Part<Vec<Said>> {
         .collect();
     let every = times.len().div_ceil(40).max(1);
     let on_events: Vec<Time> = times.iter().step_by(every).copied().collect();
-    let behind_events = on_events.iter().map(|time| time.saturating_add(1)).collect();
+    let after_events = on_events.iter().map(|time| time.saturating_add(1)).collect();
     let all = [
         (Cuts::Times(7), 2),
         (Cuts::Bytes(13), 3),
@@ -90,7 +90,7 @@ pub fn same_for_all_cuts(host: &Host<'_>) -> Part<Vec<Said>> {
         (Cuts::Packets(usize::MAX), 2),
         (Cuts::Archives, 1),
         (Cuts::At(on_events), 2),
-        (Cuts::At(behind_events), 1),
+        (Cuts::At(after_events), 1),
         (Cuts::At(vec![Time::MIN, -1, 0, Time::MAX]), 1),
     ];
     for (cuts, threads) in all {

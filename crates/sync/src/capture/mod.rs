@@ -6,8 +6,8 @@
 //! `isochrone-capture`.
 
 pub(crate) mod find;
-mod place;
 mod reader;
+mod vantage;
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -21,9 +21,9 @@ use rayon::prelude::*;
 use crate::Progress;
 use crate::refused::{Refused, RefusedKind};
 use isochrone_hosts::clocks::{HostClock, tell_apart};
-use place::Observer;
-pub use place::{Place, Places, Taken};
 pub use reader::CaptureReader;
+use vantage::Observer;
+pub use vantage::{DeclaredVantage, VantagePoint, VantagePoints};
 
 /// A capture and how it was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct CaptureFacts {
     /// The earliest and the latest instant that any stamp can mean, raw ns.
     pub span: Option<Span>,
     /// From which side it looks at packets.
-    pub places: Places,
+    pub places: VantagePoints,
     /// What could not be read, or is odd.
     pub diagnostics: Vec<Diagnostic>,
     /// Why it could not be read again or at all.
@@ -123,7 +123,7 @@ fn diagnostic(found: &isochrone_capture::Diagnostic) -> Diagnostic {
 }
 
 /// Looks over captures. `taken` says of them, by the names of their hosts, where they were taken.
-pub(crate) fn look(captures: &[InputCapture], taken: &[(String, Taken)]) -> Vec<CaptureFacts> {
+pub(crate) fn look(captures: &[InputCapture], taken: &[(String, DeclaredVantage)]) -> Vec<CaptureFacts> {
     let mut facts = survey(captures, &|_| {});
     for (capture, facts) in captures.iter().zip(&mut facts) {
         let host = capture.host();

@@ -8,9 +8,9 @@ use isochrone_capture::{Capture, Frame};
 use isochrone_clock::Span;
 use isochrone_net::{Direction, Seen, Sighting, StreamPlace, captured};
 
-use super::Places;
+use super::VantagePoints;
 use crate::Progress;
-use crate::rounds::Source;
+use crate::rounds::PacketSource;
 use crate::traffic::Traffic;
 
 /// Progress is told in pieces of so many bytes.
@@ -19,7 +19,7 @@ const TELL_AFTER: u64 = 1 << 20;
 /// Reads a capture and stops wherever it is told to.
 pub struct CaptureReader<'p> {
     capture: Capture<BufReader<File>>,
-    places: Places,
+    places: VantagePoints,
     /// Its number among the captures.
     number: usize,
     clock: usize,
@@ -39,7 +39,7 @@ impl<'p> CaptureReader<'p> {
     /// The file cannot be read.
     pub fn open(
         (number, path): (usize, &Path),
-        places: Places,
+        places: VantagePoints,
         (clock, span): (usize, Span),
         progress: Progress<'p>,
     ) -> Result<Self, isochrone_capture::Error> {
@@ -91,7 +91,7 @@ impl<'p> CaptureReader<'p> {
     }
 }
 
-impl Source for CaptureReader<'_> {
+impl PacketSource for CaptureReader<'_> {
     fn clock(&self) -> usize {
         self.clock
     }

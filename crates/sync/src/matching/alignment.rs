@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_tie_clocks_and_tell_their_distances() {
+    fn matches_tie_clocks_and_show_their_distances() {
         let mut alignment = Alignment::new(&[traced(0, 10, 0), traced(0, 10, 0), traced(0, 10, 500)]);
         for outlier in [0, 0, 40] {
             alignment.learn((1, 3 * S), (2, (1003 + outlier) * S + 2));

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::kept::{Kept, bit};
+use super::stored_sighting::{StoredSighting, bit};
 use isochrone_net::{flags, known, protocol};
 
 /// A connection that was under way when tracing began is trusted after so long: repairing a loss takes a few round trips.
@@ -67,7 +67,7 @@ impl Flows {
 
     /// Marks a departure by what is known of the copies of it that may have left before. Departures of a host come in
     /// the order of time.
-    pub(super) fn depart(&mut self, kept: &mut Kept) {
+    pub(super) fn depart(&mut self, kept: &mut StoredSighting) {
         if kept.key.protocol != protocol::TCP || !kept.key.knows(known::ADDRESSES | known::PORTS) {
             return;
         }
@@ -149,8 +149,9 @@ mod tests {
     fn check(losses: &[(i64, i64)], departures: &[(i64, u32, u32, u32, u8, char)]) {
         let mut flows = Flows::new([losses.to_vec()].iter());
         for &(time, seq, ack, payload, flags, expect) in departures {
-            let mut kept =
-                Kept::new(&tcp(0, '>', time).seq(seq).ack(ack).payload(payload).flags(flags).done());
+            let mut kept = StoredSighting::new(
+                &tcp(0, '>', time).seq(seq).ack(ack).payload(payload).flags(flags).done(),
+            );
             flows.depart(&mut kept);
             let found = match kept.bits {
                 bits if bits & bit::DOUBTFUL != 0 => 'd',

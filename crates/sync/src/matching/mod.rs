@@ -8,29 +8,29 @@
 //! | `kept` | a sighting in 64 bytes |
 //! | `flows` | what has left on each connection: whether a departure can be a repetition |
 //! | `alignment` | roughly how the clocks stand to each other |
-//! | `horizon` | when the sightings of a packet are complete |
+//! | `watermark` | when the sightings of a packet are complete |
 //! | `judge` | equal packets: origin, transit, destination, copies, translated addresses |
 //! | `cover` | segments cut up or put together on their way |
 //!
 //! What comes out depends neither on the order of the sightings nor, for packets within the window, on the rounds.
 
 mod alignment;
-mod cover;
 mod flows;
-mod horizon;
-mod judge;
-mod kept;
+mod pairing;
+mod reassembly;
+mod stored_sighting;
 #[cfg(test)]
 mod tests;
+mod watermark;
 
 use std::collections::BTreeMap;
 
 use alignment::Alignment;
-use cover::Waiting;
 use flows::Flows;
-use horizon::Horizon;
-use judge::Verdicts;
-use kept::{Kept, Mixed, bit};
+use pairing::MatchSink;
+use reassembly::ReassemblyQueue;
+use stored_sighting::{Mixed, StoredSighting, bit};
+use watermark::Watermark;
 
 use isochrone_net::{Direction, PacketKey, Sighting, StreamPlace};
 
@@ -144,10 +144,10 @@ pub struct Matcher {
     flows: Flows,
     mixed: Mixed,
     /// Sightings of clocks that have not been read so far.
-    early: Vec<Kept>,
-    /// Sightings that can still be added to, in the order of [`Kept::compare`].
-    kept: Vec<Kept>,
-    waiting: Waiting,
+    early: Vec<StoredSighting>,
+    /// Sightings that can still be added to, in the order of [`StoredSighting::compare`].
+    kept: Vec<StoredSighting>,
+    waiting: ReassemblyQueue,
     summary: Summary,
     most_kept: usize,
 }
@@ -159,10 +159,10 @@ const MOST_TO_TIE: usize = 8;
 const PATIENCE: usize = 8;
 
 /// The common time that lies some windows before another; the end of all time has none before it.
-fn windows_before(horizon: i64, windows: i64) -> i64 {
-    match horizon {
+fn windows_before(watermark: i64, windows: i64) -> i64 {
+    match watermark {
         i64::MAX => i64::MAX,
-        horizon => horizon.saturating_sub(windows * WINDOW_NS),
+        watermark => watermark.saturating_sub(windows * WINDOW_NS),
     }
 }
 
@@ -186,7 +186,7 @@ impl Matcher {
             mixed: Mixed::default(),
             early: Vec::new(),
             kept: Vec::new(),
-            waiting: Waiting::default(),
+            waiting: ReassemblyQueue::default(),
             summary: Summary { unmatched: vec![0; clocks.len()], ..Summary::default() },
             most_kept: MAX_KEPT,
         }
@@ -216,7 +216,7 @@ impl Matcher {
         read: &[i64],
         sink: MessageSink<'_>,
     ) {
-        self.early.extend(sightings.into_iter().map(|sighting| Kept::new(&sighting)));
+        self.early.extend(sightings.into_iter().map(|sighting| StoredSighting::new(&sighting)));
         self.take_in(read);
         self.tie();
         self.give_out(read, false, sink);
@@ -247,7 +247,8 @@ impl Matcher {
     /// Puts what has been read of all sources of a clock among what is kept.
     fn take_in(&mut self, read: &[i64]) {
         let mixed = self.mixed;
-        let mut ready: Vec<Kept> = self.early.extract_if(.., |k| k.time <= read[k.clock as usize]).collect();
+        let mut ready: Vec<StoredSighting> =
+            self.early.extract_if(.., |k| k.time <= read[k.clock as usize]).collect();
         ready.sort_unstable_by(|a, b| {
             let by_time = (a.clock, a.time).cmp(&(b.clock, b.time));
             by_time.then_with(|| a.compare(b, mixed)).then_with(|| a.compare_places(b))
@@ -273,7 +274,7 @@ impl Matcher {
             return;
         }
         let mixed = self.mixed;
-        let mut pair = |a: &Kept, b: &Kept| {
+        let mut pair = |a: &StoredSighting, b: &StoredSighting| {
             let (sent, received) = if a.has(bit::SENT) { (a, b) } else { (b, a) };
             let (from, to) = (sent.clock as usize, received.clock as usize);
             let apart = self.alignment.island(from) != self.alignment.island(to);
@@ -300,27 +301,28 @@ impl Matcher {
 
     /// Judges all that nothing can be added to, or where there is too much of it the older half, and forgets it.
     fn give_out(&mut self, read: &[i64], crowded: bool, sink: MessageSink<'_>) {
-        let mut horizon = Horizon::new(&self.alignment, read, self.kept.len() < self.most_kept / PATIENCE);
+        let mut watermark =
+            Watermark::new(&self.alignment, read, self.kept.len() < self.most_kept / PATIENCE);
         if crowded {
-            horizon = horizon.crowded(&self.alignment, &self.kept);
+            watermark = watermark.crowded(&self.alignment, &self.kept);
         }
         let (mixed, waiting) = (self.mixed, &mut self.waiting);
-        let mut verdicts = Verdicts { sink, summary: &mut self.summary, alignment: &mut self.alignment };
+        let mut sink = MatchSink { sink, summary: &mut self.summary, alignment: &mut self.alignment };
         for same in self.kept.chunk_by_mut(|a, b| a.loosest(mixed) == b.loosest(mixed)) {
-            judge_key(same, &horizon, &mut verdicts, mixed);
+            judge_key(same, &watermark, &mut sink, mixed);
         }
         self.kept.retain(|kept| {
             if kept.has(bit::DONE) && !kept.has(bit::ANSWERED) {
                 if kept.carries_bytes() {
-                    waiting.add(Kept { bits: kept.bits & !bit::DONE, ..*kept });
+                    waiting.add(StoredSighting { bits: kept.bits & !bit::DONE, ..*kept });
                 } else {
-                    verdicts.summary.unmatched[kept.clock as usize] += 1;
-                    verdicts.summary.expired += u64::from(horizon.is_forced());
+                    sink.summary.unmatched[kept.clock as usize] += 1;
+                    sink.summary.expired += u64::from(watermark.is_forced());
                 }
             }
             !kept.has(bit::DONE)
         });
-        waiting.judge(&mut verdicts, horizon.of_waiting());
+        waiting.judge(&mut sink, watermark.of_waiting());
         self.alignment.settle();
     }
 
@@ -332,17 +334,18 @@ impl Matcher {
 
 /// Judges the sightings of one key as far as they are complete. Those that follow each other within the window belong
 /// together.
-fn judge_key(same: &mut [Kept], horizon: &Horizon, verdicts: &mut Verdicts<'_>, mixed: Mixed) {
-    let common = |kept: &Kept, alignment: &Alignment| alignment.common(kept.clock as usize, kept.time);
-    let times = same.iter().map(|kept| common(kept, verdicts.alignment));
+fn judge_key(same: &mut [StoredSighting], watermark: &Watermark, sink: &mut MatchSink<'_>, mixed: Mixed) {
+    let common =
+        |kept: &StoredSighting, alignment: &Alignment| alignment.common(kept.clock as usize, kept.time);
+    let times = same.iter().map(|kept| common(kept, sink.alignment));
     let (first, last) = times.fold((i64::MAX, i64::MIN), |(lo, hi), at| (lo.min(at), hi.max(at)));
     // Nearly always; the slice is in its order.
     if last.saturating_sub(first) <= WINDOW_NS {
-        judge_cluster(same, last, horizon, verdicts);
+        judge_cluster(same, last, watermark, sink);
         return;
     }
-    same.sort_by_key(|kept| common(kept, verdicts.alignment));
-    let times: Vec<i64> = same.iter().map(|kept| common(kept, verdicts.alignment)).collect();
+    same.sort_by_key(|kept| common(kept, sink.alignment));
+    let times: Vec<i64> = same.iter().map(|kept| common(kept, sink.alignment)).collect();
     let is_near =
         |end: usize| times.get(end).is_some_and(|next| next.saturating_sub(times[end - 1]) <= WINDOW_NS);
     let mut begin = 0;
@@ -360,20 +363,20 @@ fn judge_key(same: &mut [Kept], horizon: &Horizon, verdicts: &mut Verdicts<'_>, 
         }
         let cluster = &mut same[begin..end];
         cluster.sort_by(|a, b| a.compare(b, mixed));
-        judge_cluster(cluster, times[end - 1], horizon, verdicts);
+        judge_cluster(cluster, times[end - 1], watermark, sink);
         begin = end;
     }
     same.sort_by(|a, b| a.compare(b, mixed));
 }
 
 /// Judges sightings of one key that belong together, in their order, if they are complete.
-fn judge_cluster(cluster: &mut [Kept], last: i64, horizon: &Horizon, verdicts: &mut Verdicts<'_>) {
-    if horizon.is_past(verdicts.alignment, cluster, last) {
+fn judge_cluster(cluster: &mut [StoredSighting], last: i64, watermark: &Watermark, sink: &mut MatchSink<'_>) {
+    if watermark.is_past(sink.alignment, cluster, last) {
         let crowded = cluster.iter().any(|kept| kept.has(bit::CROWDED));
         for kept in cluster.iter_mut().filter(|_| crowded) {
             kept.bits |= bit::CROWDED;
         }
-        verdicts.judge(cluster);
+        sink.judge(cluster);
         for kept in cluster {
             kept.bits |= bit::DONE;
         }

@@ -222,7 +222,7 @@ fn tracers_that_know_less_are_compared_by_what_both_know() {
 }
 
 #[test]
-fn copies_are_told_apart_by_their_identification() {
+fn copies_are_distinguished_by_their_identification() {
     let scene = [
         tcp(0, '>', 10).id(5),
         tcp(0, '>', 210 * MS).id(6),

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_threads_are_told_by_two_bytes() {
+    fn usual_threads_are_reported_by_two_bytes() {
         for usual in
             ["swapper/0", "kworker/0:1", "rcu_preempt", "ksoftirqd/0", "migration/0", "nginx", "java", "bash"]
         {

@@ -4,7 +4,7 @@ use isochrone_clock::{MAX_CHANGES, STEERED_PPM, Span, Steering};
 
 use super::daemons::{self, Comm, DAEMONS, Means};
 use super::evidence::{self, APART_NS, List, Recording, StreamEvidence};
-use super::verdict::{Lack, Reasoned, Untraced, Verdict, rank};
+use super::verdict::{MissingEvidence, Reasoned, Untraced, Verdict, rank};
 
 /// Where what is known of a clock comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ fn of_recording(recording: &Recording, span: Span, verdict: &mut Verdict) {
         verdict.lack = verdict.lack.or(missing.lack());
     }
     if judged.has_daemon(Means::Kernel) {
-        verdict.lack = verdict.lack.or(Some(Lack::Constancy));
+        verdict.lack = verdict.lack.or(Some(MissingEvidence::Constancy));
     }
     if let Some(Reasoned { steering: STEERED, .. }) = weakest
         && judged.has_daemon(Means::Calls)
@@ -133,7 +133,7 @@ impl<'r> Judged<'r> {
     }
 
     /// What is assumed while no daemon is there, and what is missing for more.
-    fn nobody(&self) -> (Reasoned, Option<Lack>) {
+    fn nobody(&self) -> (Reasoned, Option<MissingEvidence>) {
         let Recording { list, switches, calls_traced, .. } = *self.recording;
         let lossless = self.recording.losses.is_empty();
         let missing = Untraced { list: list == List::None, switches: !switches, calls: !calls_traced };

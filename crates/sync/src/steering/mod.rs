@@ -36,5 +36,5 @@ pub use choice::ClockChoice;
 pub(crate) use decide::Origin;
 pub(crate) use evidence::StreamEvidence;
 pub(crate) use verdict::Verdict;
-pub use verdict::{Lack, Untraced};
+pub use verdict::{MissingEvidence, Untraced};
 pub(crate) use watch::SteeringWatch;

@@ -7,7 +7,7 @@ use crate::artefact::AssumptionEntry;
 
 /// What stands in the way of a stronger assumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
+pub enum MissingEvidence {
     /// The traces could tell more.
     Traced(Untraced),
     /// A daemon is there that has the kernel change the rate at any time.
@@ -27,8 +27,8 @@ pub struct Untraced {
 
 impl Untraced {
     /// What is lacking; `None` where all is there.
-    pub(crate) fn lack(self) -> Option<Lack> {
-        (self != Self::default()).then_some(Lack::Traced(self))
+    pub(crate) fn lack(self) -> Option<MissingEvidence> {
+        (self != Self::default()).then_some(MissingEvidence::Traced(self))
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Verdict {
     /// When the rate may have been changed, where it is stepwise.
     pub(crate) changes: Vec<Span>,
     /// What would allow to assume more.
-    pub(crate) lack: Option<Lack>,
+    pub(crate) lack: Option<MissingEvidence>,
 }
 
 impl Verdict {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_is_told() {
+    fn what_was_used_is_reported() {
         let of = verdict(&[(0, Steering::Free, "a")], &[]);
         let raw = Span { begin: 5, end: 9 };
         let used = Assumed { raw, steering: STEERED, is_contradicted: true, ppm: 83_400.0 };

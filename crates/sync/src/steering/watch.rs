@@ -50,7 +50,7 @@ struct Listed {
 }
 
 /// A call that was entered on this CPU.
-struct UnderWay {
+struct OpenCall {
     entry: Half,
     /// The last switch before it, in cycles.
     switch: Option<u64>,
@@ -67,7 +67,7 @@ pub(crate) struct SteeringWatch<'t> {
     current: Comm,
     /// Since when a daemon runs, raw ns.
     on: Option<i64>,
-    under_way: Vec<UnderWay>,
+    under_way: Vec<OpenCall>,
     /// Whether a caller was told by a switch alone.
     told_by_switch: bool,
     evidence: StreamEvidence,
@@ -176,7 +176,7 @@ impl<'t> SteeringWatch<'t> {
                 let counts = integer(&end.value).is_none_or(|clock| clock == REALTIME);
                 let entry = self.half(event, end, at, counts);
                 if self.under_way.len() < MAX_UNDER_WAY {
-                    self.under_way.push(UnderWay { entry, switch: self.switch });
+                    self.under_way.push(OpenCall { entry, switch: self.switch });
                 } else {
                     self.evidence.calls.overflow = true;
                 }
@@ -194,7 +194,7 @@ impl<'t> SteeringWatch<'t> {
             Watcher::AnyExit(end) if !self.under_way.is_empty() => {
                 let exit = self.half(event, end, at, integer(&end.value).is_none_or(|ret| ret >= 0));
                 // Of another call, perhaps: it must be the same thread, or nobody else may have run meanwhile.
-                let is_its = |known: &UnderWay| match known.entry.tid.zip(exit.tid) {
+                let is_its = |known: &OpenCall| match known.entry.tid.zip(exit.tid) {
                     Some((a, b)) => a == b,
                     None => known.switch == self.switch,
                 };
@@ -208,7 +208,7 @@ impl<'t> SteeringWatch<'t> {
 
     /// A call that is under way ends.
     fn left(&mut self, known: usize, exit: &Half) {
-        let UnderWay { entry, .. } = self.under_way.swap_remove(known);
+        let OpenCall { entry, .. } = self.under_way.swap_remove(known);
         if entry.counts && exit.counts {
             self.evidence.calls.add(Call { begin: entry.at, end: exit.at, caller: entry.caller });
         }
@@ -239,7 +239,7 @@ impl<'t> SteeringWatch<'t> {
         }
         self.evidence.ran.values_mut().for_each(|first| *first = span.begin.max(*first));
         let Calls { whole, entered, left, overflow } = &mut self.evidence.calls;
-        for UnderWay { entry, .. } in self.under_way {
+        for OpenCall { entry, .. } in self.under_way {
             Calls::half(entered, overflow, entry);
         }
         // Where a switch may be missing, nobody knows who ran.

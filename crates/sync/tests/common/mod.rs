@@ -12,7 +12,7 @@ use isochrone_net::Sighting;
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::Artefact;
 use isochrone_sync::matching::{Message, Summary};
-use isochrone_sync::{Inputs, Source, extract, match_sources};
+use isochrone_sync::{Inputs, PacketSource, extract, match_sources};
 use isochrone_testkit::Cluster;
 
 /// Where this part of the public data lies. Tests that need it are ignored where it is absent, as `build.rs` finds.
@@ -29,7 +29,7 @@ pub struct Listed {
     at: usize,
 }
 
-impl Source for Listed {
+impl PacketSource for Listed {
     fn clock(&self) -> usize {
         self.clock
     }
@@ -58,8 +58,8 @@ pub fn messages(sightings: &[Sighting], unix_offsets: &[i64]) -> (Vec<Message>, 
         Listed { clock, sightings, at: 0 }
     };
     let mut listed: Vec<Listed> = (0..unix_offsets.len()).map(listed).collect();
-    let mut sources: Vec<&mut dyn Source> =
-        listed.iter_mut().map(|source| source as &mut dyn Source).collect();
+    let mut sources: Vec<&mut dyn PacketSource> =
+        listed.iter_mut().map(|source| source as &mut dyn PacketSource).collect();
     let mut messages = Vec::new();
     let summary =
         match_sources(&mut sources, unix_offsets, Vec::new(), &mut |found| messages.push(found.message()));

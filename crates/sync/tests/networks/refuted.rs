@@ -108,12 +108,12 @@ impl Limits {
             }
             height(low, c + s) > least
         });
-        let mut behind = self.upper.iter().rev().peekable();
+        let mut after = self.upper.iter().rev().peekable();
         let mut least = i128::MAX;
         let too_slow = self.lower.iter().rev().any(|&low| {
-            while let Some(&&up) = behind.peek().filter(|up| up.0 >= low.0) {
+            while let Some(&&up) = after.peek().filter(|up| up.0 >= low.0) {
                 least = least.min(height(up, c - s));
-                behind.next();
+                after.next();
             }
             height(low, c - s) > least
         });

@@ -26,7 +26,7 @@ struct KnownClock {
 }
 
 /// How a solution stands against the truth.
-pub struct Held {
+pub struct Accuracy {
     /// Samples, and those of them outside the interval.
     pub samples: usize,
     pub outside: usize,
@@ -64,8 +64,8 @@ impl Scenario {
     }
 
     /// Holds all clocks of a solution against the truth at all samples.
-    pub fn hold(&self, solution: &Solution) -> Held {
-        let mut held = Held { samples: 0, outside: 0, error: 0 };
+    pub fn hold(&self, solution: &Solution) -> Accuracy {
+        let mut held = Accuracy { samples: 0, outside: 0, error: 0 };
         for island in &solution.islands {
             for &clock in island.clocks.iter().filter(|&&c| c != island.reference) {
                 let slack = self.hosts[clock].slack + self.hosts[island.reference].slack;

@@ -6,7 +6,7 @@ use isochrone_testkit::SimClock;
 const NS_PER_S: i64 = 1_000_000_000;
 
 /// A clock at an instant, by the solution and in truth: times of its reference, ns.
-pub struct Moment {
+pub struct ClockSample {
     /// Index of the clock.
     pub clock: usize,
     /// Index of its reference.
@@ -23,7 +23,7 @@ pub struct Moment {
     pub estimate: i64,
 }
 
-impl Moment {
+impl ClockSample {
     /// How far outside of the interval the truth is; of one that is missing, at no distance. `None` if it is inside.
     pub fn beyond(&self) -> Option<i64> {
         let Some((lo, hi, _)) = self.interval else { return Some(0) };
@@ -49,7 +49,7 @@ pub fn spans(clocks: &[&SimClock], seconds: u64) -> Vec<Span> {
 }
 
 /// All clocks but the references at instants that are evenly spread over the time that they were watched for.
-pub fn moments(solution: &Solution, clocks: &[&SimClock], seconds: u64, instants: i64) -> Vec<Moment> {
+pub fn moments(solution: &Solution, clocks: &[&SimClock], seconds: u64, instants: i64) -> Vec<ClockSample> {
     let end = seconds as i64 * NS_PER_S;
     let mut found = Vec::new();
     for island in &solution.islands {
@@ -65,7 +65,7 @@ pub fn moments(solution: &Solution, clocks: &[&SimClock], seconds: u64, instants
                 let rounding = 1 + (other.raw(at + 100) - truth) / 100;
                 let interval = solution.intervals[clock].at(raw);
                 let estimate = solution.corrections[clock].apply(raw);
-                Moment { clock, reference, at, truth, rounding, interval, estimate }
+                ClockSample { clock, reference, at, truth, rounding, interval, estimate }
             }));
         }
     }

@@ -1,7 +1,7 @@
 //! `net_dev_queue` and `netif_receive_skb` of the `net_data_experimental` branch. How the transport header is named is
 //! known from its readers; how the network header is, is a guess.
 
-use super::{IP_WORDS, TCP_WORDS, behind_network, buffer, net};
+use super::{IP_WORDS, TCP_WORDS, after_network, buffer, net};
 use crate::assign::Given;
 use crate::classes::Fields;
 use crate::cluster::Protocol;
@@ -57,11 +57,11 @@ pub(super) fn describe(trace: &mut LttngTrace) {
 
 pub(super) fn event(view: &View<'_>, ip: IpVersion) -> (&'static str, Vec<Given<'static>>) {
     let (packet, segment, ends) = (view.passing.packet, view.passing.segment, &view.ends);
-    let behind = behind_network(packet.protocol, segment);
+    let after = after_network(packet.protocol, segment);
     let name = EVENTS[usize::from(view.passing.way == Way::In)];
     let mut fields: Vec<Given<'static>> = vec![
         ("skbaddr", buffer(&view.passing).into()),
-        ("len", u32::from(behind).into()),
+        ("len", u32::from(after).into()),
         ("name", net::device(view).into()),
     ];
     if view.host.headerless && view.passing.way == Way::In {
@@ -72,14 +72,14 @@ pub(super) fn event(view: &View<'_>, ip: IpVersion) -> (&'static str, Vec<Given<
             ("network_type", "nhtype_ipv4".into()),
             ("network_fields.nhtype_ipv4.version", 4.into()),
             ("network_fields.nhtype_ipv4.ihl", IP_WORDS.into()),
-            ("network_fields.nhtype_ipv4.tot_len", (behind + IP_WORDS * 4).into()),
+            ("network_fields.nhtype_ipv4.tot_len", (after + IP_WORDS * 4).into()),
             ("network_fields.nhtype_ipv4.id", segment.ip_id.into()),
             ("network_fields.nhtype_ipv4.saddr", ends.v4.0.to_bits().into()),
             ("network_fields.nhtype_ipv4.daddr", ends.v4.1.to_bits().into()),
         ]),
         IpVersion::V6 => fields.extend([
             ("network_type", "nhtype_ipv6".into()),
-            ("network_fields.nhtype_ipv6.payload_len", behind.into()),
+            ("network_fields.nhtype_ipv6.payload_len", after.into()),
             ("network_fields.nhtype_ipv6.saddr", ends.v6.0.segments().into()),
             ("network_fields.nhtype_ipv6.daddr", ends.v6.1.segments().into()),
         ]),

@@ -3,12 +3,12 @@
 
 use isochrone_ctf::schema::ByteOrder;
 
-use super::{ICMP, IP_WORDS, SHORT_HEADER, TCP, TCP_WORDS, UDP, behind_network, buffer};
+use super::{ICMP, IP_WORDS, SHORT_HEADER, TCP, TCP_WORDS, UDP, after_network, buffer};
 use crate::assign::Given;
 use crate::classes::Fields;
 use crate::cluster::Protocol;
 use crate::lttng::LttngTrace;
-use crate::packets::{Stage, View, Way};
+use crate::packets::{PacketStage, View, Way};
 use crate::traffic::Segment;
 
 /// The number of IPv4 among the protocols of Ethernet.
@@ -51,14 +51,14 @@ pub(super) fn event(view: &View<'_>) -> (&'static str, Vec<Given<'static>>) {
     let skb = ("skb", buffer(&view.passing).into());
     match (view.passing.way, view.passing.stage, packet.protocol) {
         (Way::Out, ..) => ("dev_xmit_extended", transmitted(view, skb)),
-        (Way::In, Stage::First, _) => ("dev_receive", vec![skb, ("protocol", IPV4.into())]),
-        (Way::In, Stage::Second, Protocol::Tcp) => {
+        (Way::In, PacketStage::First, _) => ("dev_receive", vec![skb, ("protocol", IPV4.into())]),
+        (Way::In, PacketStage::Second, Protocol::Tcp) => {
             let mut fields = vec![skb];
             fields.extend(network(view));
             fields.extend(tcp(view));
             ("tcpv4_rcv_extended", fields)
         }
-        (Way::In, Stage::Second, _) => ("udpv4_rcv_extended", received_datagram(view, skb)),
+        (Way::In, PacketStage::Second, _) => ("udpv4_rcv_extended", received_datagram(view, skb)),
     }
 }
 
@@ -68,7 +68,7 @@ fn addresses(view: &View<'_>) -> [Given<'static>; 2] {
 }
 
 fn network(view: &View<'_>) -> impl Iterator<Item = Given<'static>> {
-    let total = behind_network(view.passing.packet.protocol, view.passing.segment) + IP_WORDS * 4;
+    let total = after_network(view.passing.packet.protocol, view.passing.segment) + IP_WORDS * 4;
     addresses(view).into_iter().chain([("tot_len", total.into()), ("ihl", IP_WORDS.into())])
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn second_after(family: Family, host: &SimHost, first: &Passing<'_>) 
 }
 
 /// Bytes behind the network header.
-fn behind_network(protocol: Protocol, segment: Segment) -> u16 {
+fn after_network(protocol: Protocol, segment: Segment) -> u16 {
     let header = match protocol {
         Protocol::Tcp => TCP_WORDS * 4,
         Protocol::Udp | Protocol::Echo => SHORT_HEADER,

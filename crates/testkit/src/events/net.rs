@@ -1,10 +1,10 @@
 //! `net_dev_queue` and `net_if_receive_skb` of LTTng-modules: the headers of network and transport as they lie in a packet.
 
-use super::{ICMP, ICMP_6, IP_WORDS, SHORT_HEADER, TCP, TCP_WORDS, UDP, behind_network, buffer};
+use super::{ICMP, ICMP_6, IP_WORDS, SHORT_HEADER, TCP, TCP_WORDS, UDP, after_network, buffer};
 use crate::assign::Given;
 use crate::classes::NetLayout;
 use crate::cluster::Protocol;
-use crate::packets::{IpVersion, Stage, View, Way};
+use crate::packets::{IpVersion, PacketStage, View, Way};
 
 const ETHERNET_BYTES: u32 = 14;
 /// Do not fragment.
@@ -56,7 +56,7 @@ pub(super) fn device(view: &View<'_>) -> &'static str {
     let passing = &view.passing;
     match (passing.packet.from == passing.packet.to, passing.way, passing.stage) {
         (true, ..) => "lo",
-        (false, Way::Out, Stage::First) if view.host.vlan => "eth0.42",
+        (false, Way::Out, PacketStage::First) if view.host.vlan => "eth0.42",
         _ => "eth0",
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn event(
     layout: NetLayout,
 ) -> (&'static str, Vec<Given<'static>>) {
     let (packet, segment) = (view.passing.packet, view.passing.segment);
-    let behind = behind_network(packet.protocol, segment);
+    let after = after_network(packet.protocol, segment);
     let (name, ethernet) = match view.passing.way {
         Way::Out => ("net_dev_queue", ETHERNET_BYTES),
         // What arrives has lost its Ethernet header by then.
@@ -79,7 +79,7 @@ pub(super) fn event(
     };
     let mut fields: Vec<Given<'static>> = vec![
         ("skbaddr", buffer(&view.passing).into()),
-        ("len", (u32::from(behind + ip_bytes) + ethernet).into()),
+        ("len", (u32::from(after + ip_bytes) + ethernet).into()),
         ("name", device(view).into()),
     ];
     if view.host.headerless && view.passing.way == Way::In {
@@ -96,7 +96,7 @@ pub(super) fn event(
             ("network_header_type", "ipv4".into()),
             ("network_header.ipv4.version", 4.into()),
             ("network_header.ipv4.ihl", IP_WORDS.into()),
-            ("network_header.ipv4.tot_len", (behind + ip_bytes).into()),
+            ("network_header.ipv4.tot_len", (after + ip_bytes).into()),
             ("network_header.ipv4.id", segment.ip_id.into()),
             ("network_header.ipv4.frag_off", WHOLE.into()),
             ("network_header.ipv4.ttl", 64.into()),
@@ -107,7 +107,7 @@ pub(super) fn event(
         IpVersion::V6 => fields.extend([
             ("network_header_type", "ipv6".into()),
             ("network_header.ipv6.version", 6.into()),
-            ("network_header.ipv6.payload_len", behind.into()),
+            ("network_header.ipv6.payload_len", after.into()),
             ("network_header.ipv6.nexthdr", protocol.into()),
             ("network_header.ipv6.hop_limit", 64.into()),
             ("network_header.ipv6.saddr", view.ends.v6.0.segments().into()),

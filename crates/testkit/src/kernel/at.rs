@@ -1,13 +1,13 @@
 //! The words of a script: what happens at one time on one CPU.
 //!
-//! [`super::script`] keeps them; [`super::stage`] makes events of them.
+//! [`super::script`] keeps them; [`super::simulator`] makes events of them.
 
 use super::script::{KernelScript, What};
 use crate::value::FieldValue;
 
 /// What a word of a script means.
 #[derive(Debug, Clone)]
-pub(crate) enum Act {
+pub(crate) enum Action {
     Switch { prev: i32, state: State, next: i32 },
     Wake { kind: Woken, tid: i32, target: u32 },
     Migrate { tid: i32, to: u32 },
@@ -93,73 +93,73 @@ impl<'s> At<'s> {
     /// The CPU goes from one thread to another, 0 being its idle task; the one that leaves waits for something
     /// (`prev_state` 1).
     pub fn switch(&mut self, prev: i32, next: i32) -> &mut Self {
-        self.act(Act::Switch { prev, state: State::Waits, next })
+        self.action(Action::Switch { prev, state: State::Waits, next })
     }
 
     /// As [`Self::switch`]; the one that leaves could go on.
     pub fn preempt(&mut self, prev: i32, next: i32) -> &mut Self {
-        self.act(Act::Switch { prev, state: State::Preempted, next })
+        self.action(Action::Switch { prev, state: State::Preempted, next })
     }
 
     /// As [`Self::switch`]; the one that leaves has ended.
     pub fn switch_dead(&mut self, prev: i32, next: i32) -> &mut Self {
-        self.act(Act::Switch { prev, state: State::Dead, next })
+        self.action(Action::Switch { prev, state: State::Dead, next })
     }
 
     /// As [`Self::switch`], with this `prev_state`.
     pub fn switch_state(&mut self, prev: i32, state: i64, next: i32) -> &mut Self {
-        self.act(Act::Switch { prev, state: State::Number(state), next })
+        self.action(Action::Switch { prev, state: State::Number(state), next })
     }
 
     /// It is decided that a thread may run again: `sched_waking`, or `sched_wakeup` of tracers that know no other.
     pub fn wake(&mut self, tid: i32, target_cpu: u32) -> &mut Self {
-        self.act(Act::Wake { kind: Woken::Waking, tid, target: target_cpu })
+        self.action(Action::Wake { kind: Woken::Waking, tid, target: target_cpu })
     }
 
     /// A thread is ready to run again: `sched_wakeup`.
     pub fn wakeup(&mut self, tid: i32, target_cpu: u32) -> &mut Self {
-        self.act(Act::Wake { kind: Woken::Ready, tid, target: target_cpu })
+        self.action(Action::Wake { kind: Woken::Ready, tid, target: target_cpu })
     }
 
     /// A thread is ready to run for the first time: `sched_wakeup_new`.
     pub fn wakeup_new(&mut self, tid: i32, target_cpu: u32) -> &mut Self {
-        self.act(Act::Wake { kind: Woken::New, tid, target: target_cpu })
+        self.action(Action::Wake { kind: Woken::New, tid, target: target_cpu })
     }
 
     /// A thread that does not run goes to another CPU: `sched_migrate_task`.
     pub fn migrate(&mut self, tid: i32, to: u32) -> &mut Self {
-        self.act(Act::Migrate { tid, to })
+        self.action(Action::Migrate { tid, to })
     }
 
     /// A thread gets another priority for a while: `sched_pi_setprio`.
     pub fn prio(&mut self, tid: i32, priority: i32) -> &mut Self {
-        self.act(Act::Priority { tid, priority })
+        self.action(Action::Priority { tid, priority })
     }
 
     /// A thread makes a new one, which has the parent's name, and with the parent's process its files.
     pub fn fork(&mut self, parent: i32, child: i32, child_pid: i32) -> &mut Self {
-        self.act(Act::Fork { parent, child, child_pid })
+        self.action(Action::Fork { parent, child, child_pid })
     }
 
     /// The running thread gets another program, whose name it takes, and the number of its process if it had not.
     pub fn exec(&mut self, filename: &str) -> &mut Self {
-        self.act(Act::Exec { filename: filename.to_owned() })
+        self.action(Action::Exec { filename: filename.to_owned() })
     }
 
     /// The running thread ends: `sched_process_exit`. It leaves the CPU by [`Self::switch_dead`].
     pub fn process_exit(&mut self) -> &mut Self {
-        self.act(Act::ProcessExit)
+        self.action(Action::ProcessExit)
     }
 
     /// Nothing is left of a thread, and its number is free: `sched_process_free`.
     pub fn process_free(&mut self, tid: i32) -> &mut Self {
-        self.act(Act::ProcessFree { tid })
+        self.action(Action::ProcessFree { tid })
     }
 
     /// The running thread enters a system call. Calls that the tracer has no class for become `unknown`; fields that only
     /// other generations have are left out. Calls of 32-bit programs have the prefix `compat_`.
     pub fn enter(&mut self, call: &str, fields: &[(&str, FieldValue)]) -> &mut Self {
-        self.act(Act::Enter { call: call.to_owned(), fields: kept(fields) })
+        self.action(Action::Enter { call: call.to_owned(), fields: kept(fields) })
     }
 
     /// The running thread leaves a system call.
@@ -170,22 +170,22 @@ impl<'s> At<'s> {
     /// As [`Self::exit`], with what else the exit tells; what only other generations tell is left out.
     pub fn exit_with(&mut self, call: &str, ret: i64, fields: &[(&str, FieldValue)]) -> &mut Self {
         let fields = [("ret", ret.into())].iter().chain(fields).cloned().collect::<Vec<_>>();
-        self.act(Act::Exit { call: call.to_owned(), fields: kept(&fields) })
+        self.action(Action::Exit { call: call.to_owned(), fields: kept(&fields) })
     }
 
     /// A state dump: its begin, all threads that are there now, its end.
     pub fn dump(&mut self) -> &mut Self {
-        self.act(Act::Dump)
+        self.action(Action::Dump)
     }
 
     /// A state dump tells of one thread, and from 2.13 on of its numbers in each namespace.
     pub fn dump_process(&mut self, tid: i32) -> &mut Self {
-        self.act(Act::DumpProcess { tid })
+        self.action(Action::DumpProcess { tid })
     }
 
     /// A state dump tells of an open file of a process.
     pub fn dump_file(&mut self, pid: i32, fd: i32, flags: u32, filename: &str) -> &mut Self {
-        self.act(Act::DumpFile { pid, fd, flags, filename: filename.to_owned() })
+        self.action(Action::DumpFile { pid, fd, flags, filename: filename.to_owned() })
     }
 
     /// An interrupt handler begins.
@@ -200,61 +200,61 @@ impl<'s> At<'s> {
 
     /// A softirq is asked for.
     pub fn softirq_raise(&mut self, vec: u32) -> &mut Self {
-        self.act(Act::Softirq { what: "raise", vec })
+        self.action(Action::Softirq { what: "raise", vec })
     }
 
     /// A softirq begins.
     pub fn softirq_entry(&mut self, vec: u32) -> &mut Self {
-        self.act(Act::Softirq { what: "entry", vec })
+        self.action(Action::Softirq { what: "entry", vec })
     }
 
     /// A softirq ends.
     pub fn softirq_exit(&mut self, vec: u32) -> &mut Self {
-        self.act(Act::Softirq { what: "exit", vec })
+        self.action(Action::Softirq { what: "exit", vec })
     }
 
     /// A read request goes to a disk: sectors of 512 bytes.
     pub fn block_issue(&mut self, dev: u32, sector: u64, nr: u32) -> &mut Self {
-        self.act(Act::BlockIssue { dev, sector, nr })
+        self.action(Action::BlockIssue { dev, sector, nr })
     }
 
     /// A disk has done a request.
     pub fn block_complete(&mut self, dev: u32, sector: u64, nr: u32) -> &mut Self {
-        self.act(Act::BlockComplete { dev, sector, nr })
+        self.action(Action::BlockComplete { dev, sector, nr })
     }
 
     /// The running thread gets 2^`order` pages.
     pub fn page_alloc(&mut self, order: u32) -> &mut Self {
-        self.act(Act::Page { what: "alloc", order })
+        self.action(Action::Page { what: "alloc", order })
     }
 
     /// The running thread gives back 2^`order` pages.
     pub fn page_free(&mut self, order: u32) -> &mut Self {
-        self.act(Act::Page { what: "free", order })
+        self.action(Action::Page { what: "free", order })
     }
 
     /// A packet is handed to a network device: `net_dev_queue`, without headers.
     pub fn net_queue(&mut self, dev: &str, len: u32) -> &mut Self {
-        self.act(Act::Net { way: Net::Queue, dev: dev.to_owned(), len })
+        self.action(Action::Net { way: Net::Queue, dev: dev.to_owned(), len })
     }
 
     /// A network device has sent a packet: `net_dev_xmit`.
     pub fn net_send(&mut self, dev: &str, len: u32) -> &mut Self {
-        self.act(Act::Net { way: Net::Send, dev: dev.to_owned(), len })
+        self.action(Action::Net { way: Net::Send, dev: dev.to_owned(), len })
     }
 
     /// A packet came from a network device: `netif_receive_skb`, or `net_if_receive_skb` without headers.
     pub fn net_receive(&mut self, dev: &str, len: u32) -> &mut Self {
-        self.act(Act::Net { way: Net::Receive, dev: dev.to_owned(), len })
+        self.action(Action::Net { way: Net::Receive, dev: dev.to_owned(), len })
     }
 
     /// Any event of the generation. Fields that are not named are zero or empty.
     pub fn event(&mut self, name: &str, fields: &[(&str, FieldValue)]) -> &mut Self {
-        self.act(Act::Event { name: name.to_owned(), fields: kept(fields) })
+        self.action(Action::Event { name: name.to_owned(), fields: kept(fields) })
     }
 
-    fn act(&mut self, act: Act) -> &mut Self {
-        self.script.item(self.time, self.cpu, What::Act(act));
+    fn action(&mut self, action: Action) -> &mut Self {
+        self.script.item(self.time, self.cpu, What::Action(action));
         self
     }
 }

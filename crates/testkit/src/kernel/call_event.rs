@@ -5,8 +5,8 @@
 use super::at::Fields;
 use super::calls::{self, Call};
 use super::generation::{Generation, split_compat};
+use super::simulator::{EmittedEvent, given};
 use super::spec;
-use super::stage::{Spoken, given};
 use crate::assign::Given;
 use crate::value::FieldValue;
 
@@ -16,7 +16,7 @@ const TEXT: u64 = 0x7ffe_0000;
 const ARGUMENTS: usize = 6;
 
 /// The entry of a call.
-pub(crate) fn entry<'s>(generation: Generation, call: &str, fields: &'s Fields) -> Spoken<'s> {
+pub(crate) fn entry<'s>(generation: Generation, call: &str, fields: &'s Fields) -> EmittedEvent<'s> {
     let Some(known) = calls::find(call) else { return (generation.entry_class(call), given(fields)) };
     if known.has_class(generation) {
         let name = generation.entry_class(call);
@@ -29,7 +29,7 @@ pub(crate) fn entry<'s>(generation: Generation, call: &str, fields: &'s Fields) 
 }
 
 /// The exit of a call; the first of the fields is the result.
-pub(crate) fn exit<'s>(generation: Generation, call: &str, fields: &'s Fields) -> Spoken<'s> {
+pub(crate) fn exit<'s>(generation: Generation, call: &str, fields: &'s Fields) -> EmittedEvent<'s> {
     let Some(known) = calls::find(call) else { return (generation.exit_class(call), given(fields)) };
     if !generation.names_exits() || known.has_class(generation) {
         let name = generation.exit_class(call);

@@ -1,6 +1,6 @@
 //! The event classes of a generation on a machine, and how given values are made to fit them.
 //!
-//! Joins the tables of [`super::events`] and [`super::calls`]; [`super::tape`] encodes by it.
+//! Joins the tables of [`super::events`] and [`super::calls`]; [`super::stream_writer`] encodes by it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -12,10 +12,10 @@ mod events;
 mod generation;
 mod random;
 mod script;
+mod simulator;
 mod spec;
-mod stage;
-mod tape;
-mod who;
+mod stream_writer;
+mod tasks;
 
 pub use at::At;
 pub use generation::Generation;

@@ -1,17 +1,17 @@
 //! Scripted kernel traces: who there is, what happens when, and what of it was lost.
 //!
-//! A [`KernelScript`] keeps what [`super::at`] says; on writing, [`super::stage`] plays it in the order of time and
-//! [`super::tape`] keeps what the CPUs tell.
+//! A [`KernelScript`] keeps what [`super::at`] says; on writing, [`super::simulator`] plays it in the order of time and
+//! [`super::stream_writer`] keeps what the CPUs tell.
 
 use std::fs;
 use std::path::Path;
 
-use super::at::{Act, At};
+use super::at::{Action, At};
 use super::catalogue::Catalogue;
 use super::generation::Generation;
-use super::stage::Stage;
-use super::tape::{Limits, Tape};
-use super::who::{Inner, Thread, Who};
+use super::simulator::Simulator;
+use super::stream_writer::{Limits, StreamWriter};
+use super::tasks::{Inner, SimTask, TaskTable};
 use crate::assign::Given;
 use crate::error::{Misuse, TestkitError};
 use crate::lttng::LttngTrace;
@@ -56,7 +56,7 @@ pub struct KernelScript {
     packet_events: u64,
     without: Vec<u32>,
     untraced: Vec<String>,
-    who: Who,
+    who: TaskTable,
     /// CPUs, and whom they run at the begin.
     runs: Vec<(u32, i32)>,
     items: Vec<Item>,
@@ -75,7 +75,7 @@ pub(crate) struct Item {
 /// What an item is.
 #[derive(Debug, Clone)]
 pub(crate) enum What {
-    Act(Act),
+    Action(Action),
     Cut,
     /// Events discarded until a time; how many, or all that the script has.
     Lose {
@@ -98,7 +98,7 @@ impl KernelScript {
             packet_events: u64::MAX,
             without: Vec::new(),
             untraced: Vec::new(),
-            who: Who::default(),
+            who: TaskTable::default(),
             runs: Vec::new(),
             items: Vec::new(),
             now: 0,
@@ -173,13 +173,13 @@ impl KernelScript {
 
     /// There is a thread of a process.
     pub fn thread(&mut self, tid: i32, pid: i32, name: &str) -> &mut Self {
-        self.who.put(Thread::new(tid, pid, name));
+        self.who.put(SimTask::new(tid, pid, name));
         self
     }
 
     /// There is a thread of the kernel's own.
     pub fn kernel_thread(&mut self, tid: i32, name: &str) -> &mut Self {
-        self.who.put(Thread::kernel(tid, name));
+        self.who.put(SimTask::kernel(tid, name));
         self
     }
 
@@ -251,7 +251,7 @@ impl KernelScript {
 
     /// Times of the acts of a CPU from the begin, ascending.
     pub(crate) fn times(&self, cpu: u32) -> Vec<u64> {
-        let acts = self.items.iter().filter(|item| item.cpu == cpu && matches!(item.what, What::Act(_)));
+        let acts = self.items.iter().filter(|item| item.cpu == cpu && matches!(item.what, What::Action(_)));
         let mut times: Vec<u64> = acts.map(|item| item.time).collect();
         times.sort_unstable();
         times
@@ -274,26 +274,26 @@ impl KernelScript {
         for cpu in 0..self.cpus {
             let head = HeadValues { uuid: *uuid.as_bytes(), cpu };
             let wanted = !self.without.contains(&cpu);
-            tapes.push(wanted.then(|| Tape::create(directory, head, &compiled, limits)).transpose()?);
+            tapes.push(wanted.then(|| StreamWriter::create(directory, head, &compiled, limits)).transpose()?);
         }
         if let Some(first) = self.sorted().first() {
-            tapes.iter_mut().flatten().for_each(|tape| tape.begin(first.time));
+            tapes.iter_mut().flatten().for_each(|writer| writer.begin(first.time));
         }
         self.play(&mut |cpu, told| {
-            let Some(tape) = &mut tapes[cpu as usize] else { return Ok(()) };
+            let Some(writer) = &mut tapes[cpu as usize] else { return Ok(()) };
             match told {
-                Told::Event { name, .. } if self.untraced.contains(&name) => Ok(()),
-                Told::Event { time, name, mut fields } => {
+                CpuItem::Event { name, .. } if self.untraced.contains(&name) => Ok(()),
+                CpuItem::Event { time, name, mut fields } => {
                     catalogue.fit(&name, &mut fields);
                     let class = compiled.class(&name)?;
-                    tape.event(time, class, &compiled.body(&name, class, &fields)?)
+                    writer.event(time, class, &compiled.body(&name, class, &fields)?)
                 }
-                Told::Cut(at) => tape.cut(at),
-                Told::Lose { from, to, count } => tape.lose(from, to, count),
+                CpuItem::Cut(at) => writer.cut(at),
+                CpuItem::Lose { from, to, count } => writer.lose(from, to, count),
             }
         })?;
-        let end = tapes.iter().flatten().map(Tape::last).max().unwrap_or_default();
-        tapes.into_iter().flatten().try_for_each(|tape| tape.finish(end))
+        let end = tapes.iter().flatten().map(StreamWriter::last).max().unwrap_or_default();
+        tapes.into_iter().flatten().try_for_each(|writer| writer.finish(end))
     }
 
     fn describe(&self, catalogue: &Catalogue) -> LttngTrace {
@@ -312,29 +312,29 @@ impl KernelScript {
     /// Tells all that the CPUs tell, in the order of time.
     fn play<'s>(
         &'s self,
-        tell: &mut dyn FnMut(u32, Told<'s>) -> Result<(), TestkitError>,
+        tell: &mut dyn FnMut(u32, CpuItem<'s>) -> Result<(), TestkitError>,
     ) -> Result<(), TestkitError> {
         let order = self.sorted();
         let cpus = self.cpus;
         if let Some(item) = order.iter().find(|item| item.cpu >= cpus) {
             return Err(Misuse::NoCpu { cpu: item.cpu, cpus }.into());
         }
-        let mut stage = Stage::new(self.generation, self.contexts, self.start());
+        let mut simulator = Simulator::new(self.generation, self.contexts, self.start());
         let mut lost = vec![None; cpus as usize];
         for (n, item) in order.iter().enumerate() {
             let Item { time, cpu, .. } = **item;
             let until = &mut lost[cpu as usize];
             let is_lost = until.is_some_and(|until| time < until);
             match &item.what {
-                What::Act(act) => {
-                    for (name, fields) in stage.play(cpu, act) {
+                What::Action(action) => {
+                    for (name, fields) in simulator.play(cpu, action) {
                         if !is_lost {
-                            tell(cpu, Told::Event { time, name, fields })?;
+                            tell(cpu, CpuItem::Event { time, name, fields })?;
                         }
                     }
                 }
                 What::Cut if is_lost => {}
-                What::Cut => tell(cpu, Told::Cut(time))?,
+                What::Cut => tell(cpu, CpuItem::Cut(time))?,
                 What::Lose { to, .. } if is_lost || *to < time => {
                     return Err(Misuse::BackInTime {
                         cpu,
@@ -349,10 +349,10 @@ impl KernelScript {
                         // Dumps apart, an act is an event.
                         let rest = order[n..].iter().take_while(|other| other.time < *to);
                         let acts =
-                            rest.filter(|other| other.cpu == cpu && matches!(other.what, What::Act(_)));
+                            rest.filter(|other| other.cpu == cpu && matches!(other.what, What::Action(_)));
                         acts.count() as u64
                     });
-                    tell(cpu, Told::Lose { from: time, to: *to, count })?;
+                    tell(cpu, CpuItem::Lose { from: time, to: *to, count })?;
                 }
             }
         }
@@ -368,7 +368,7 @@ impl KernelScript {
     }
 
     /// Who is there at the begin. Each CPU runs who leaves it first.
-    fn start(&self) -> Who {
+    fn start(&self) -> TaskTable {
         let mut who = self.who.clone();
         who.cpus(self.cpus);
         let mut known = vec![false; self.cpus as usize];
@@ -379,7 +379,7 @@ impl KernelScript {
             }
         }
         for item in self.sorted() {
-            if let What::Act(Act::Switch { prev, .. }) = item.what
+            if let What::Action(Action::Switch { prev, .. }) = item.what
                 && !std::mem::replace(&mut known[item.cpu as usize], true)
             {
                 who.run(item.cpu, prev);
@@ -390,7 +390,7 @@ impl KernelScript {
 }
 
 /// What a CPU tells.
-pub(crate) enum Told<'s> {
+pub(crate) enum CpuItem<'s> {
     Event { time: u64, name: String, fields: Vec<Given<'s>> },
     Cut(u64),
     Lose { from: u64, to: u64, count: u64 },

@@ -1,28 +1,28 @@
 //! `syscalls`: every call with its arguments, as `strace` shows them; of one instant, those that were in progress
 //! then. Beside, what all CPUs ran at that instant or, where asked for, when each of the calls ended.
 //!
-//! What a call was and its row are in `call`, which calls are asked for in `wanted`, what ran when they ended in
+//! What a call was and its row are in `call`, which calls are asked for in `call_filter`, what ran when they ended in
 //! `around`.
 
-mod around;
-mod call;
-mod wanted;
+mod call_filter;
+mod call_row;
+mod cpu_context;
 
 use std::collections::BTreeSet;
 
 use isochrone_kernel::files::FileSpan;
-use isochrone_kernel::{HalfSyscall, Renames, Slice, Spans, Syscall, Time};
+use isochrone_kernel::{HalfSyscall, Slice, Spans, Syscall, ThreadAliases, Time};
 use serde::{Deserialize, Serialize};
 
-use self::around::Around;
-use self::call::Call;
-use self::wanted::Wanted;
-use crate::analysis::{Analysis, Heard};
-use crate::instant::Picture;
-use crate::kept::Log;
-use crate::opened::Opened;
+use self::call_filter::CallFilter;
+use self::call_row::CallRow;
+use self::cpu_context::CpuContext;
+use crate::analysis::{Analysis, HostResult};
+use crate::cpu_states;
+use crate::fd_names::FdNames;
 use crate::options::Options;
-use crate::running;
+use crate::snapshot::Snapshot;
+use crate::sorted_rows::SortedRows;
 use crate::table::{Table, Unit};
 use crate::window::{When, contains};
 
@@ -31,25 +31,25 @@ use crate::window::{When, contains};
 pub struct Syscalls {
     /// The instant that they are to contain, if one is asked for.
     at: Option<Time>,
-    wanted: Wanted,
-    calls: Log<Call>,
-    files: Log<FileSpan>,
+    call_filter: CallFilter,
+    calls: SortedRows<CallRow>,
+    files: SortedRows<FileSpan>,
     /// Where that is asked for.
-    around: Option<Around>,
+    around: Option<CpuContext>,
 }
 
 impl Spans for Syscalls {
     fn syscall(&mut self, call: &Syscall<'_>) {
         let is_there = self.at.is_none_or(|at| contains(call.begin, at, call.end));
-        if is_there && self.wanted.call(call) {
-            self.calls.push(Call::of(call));
+        if is_there && self.call_filter.call(call) {
+            self.calls.push(CallRow::of(call));
         }
     }
 
     fn half_syscall(&mut self, half: &HalfSyscall<'_>) {
         // Of an instant, it takes both sides to tell whether the thread was in a call: the picture does.
-        if self.at.is_none() && self.wanted.half(half) {
-            self.calls.push(Call::of_half(half));
+        if self.at.is_none() && self.call_filter.half(half) {
+            self.calls.push(CallRow::of_half(half));
         }
     }
 
@@ -63,10 +63,10 @@ impl Spans for Syscalls {
         }
     }
 
-    fn rename(&mut self, renames: &Renames) {
-        self.calls.iter_mut().for_each(|call| call.rename(renames));
-        self.files.iter_mut().for_each(|file| file.rename(renames));
-        self.around.iter_mut().for_each(|around| around.rename(renames));
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.calls.iter_mut().for_each(|call| call.rename(aliases));
+        self.files.iter_mut().for_each(|file| file.rename(aliases));
+        self.around.iter_mut().for_each(|around| around.rename(aliases));
     }
 
     fn absorb(&mut self, right: Self) {
@@ -79,21 +79,21 @@ impl Spans for Syscalls {
 }
 
 impl Analysis for Syscalls {
-    const INSTANT: bool = true;
-    const PICTURE: bool = true;
+    const AT_INSTANT: bool = true;
+    const SNAPSHOT: bool = true;
 
     fn new(options: &Options, when: When) -> Self {
         Self {
             at: when.at,
-            wanted: Wanted::new(options, when),
-            calls: Log::default(),
-            files: Log::default(),
+            call_filter: CallFilter::new(options, when),
+            calls: SortedRows::default(),
+            files: SortedRows::default(),
             // Of an instant, the picture tells what ran then.
-            around: (options.calls.around && when.at.is_none()).then(Around::default),
+            around: (options.calls.around && when.at.is_none()).then(CpuContext::default),
         }
     }
 
-    fn tables(hosts: &[Heard<'_, Self>], options: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         const COLUMNS: &[(&str, Unit)] = &[
             ("host", Unit::None),
             ("begin_ns", Unit::Time),
@@ -109,28 +109,28 @@ impl Analysis for Syscalls {
             ("line", Unit::None),
         ];
         let mut table = Table::new("syscalls", "System calls", COLUMNS);
-        let mut running = running::table();
+        let mut running = cpu_states::table();
         let mut is_running_told = false;
-        for heard in hosts {
-            let opened = Opened::new(heard.host, &heard.of.files);
-            let mut calls: Vec<Call> = heard.of.calls.sorted().into_iter().cloned().collect();
-            if let Some(instant) = heard.instant {
+        for result in hosts {
+            let fd_names = FdNames::new(result.host, &result.of.files);
+            let mut calls: Vec<CallRow> = result.of.calls.sorted().into_iter().cloned().collect();
+            if let Some(instant) = result.instant {
                 is_running_told = true;
-                let picture = instant.picture();
-                running::rows(heard, instant.at(), &picture, options, &mut running);
-                calls.extend(halves(heard, instant.at(), &picture));
+                let snapshot = instant.snapshot();
+                cpu_states::rows(result, instant.at(), &snapshot, options, &mut running);
+                calls.extend(halves(result, instant.at(), &snapshot));
                 calls.sort();
             }
             let mut ends = BTreeSet::new();
             for call in &calls {
-                if let Some(row) = call.row(&opened, heard, options) {
+                if let Some(row) = call.row(&fd_names, result, options) {
                     table.row(row);
                     ends.extend(call.end);
                 }
             }
-            if let Some(around) = &heard.of.around {
+            if let Some(around) = &result.of.around {
                 is_running_told = true;
-                around.rows(&ends, heard, &mut running);
+                around.rows(&ends, result, &mut running);
             }
         }
         let mut tables = vec![table];
@@ -140,16 +140,16 @@ impl Analysis for Syscalls {
 }
 
 /// Calls in progress at an instant of which one end is missing.
-fn halves(heard: &Heard<'_, Syscalls>, at: Time, picture: &Picture<'_>) -> Vec<Call> {
+fn halves(result: &HostResult<'_, Syscalls>, at: Time, snapshot: &Snapshot<'_>) -> Vec<CallRow> {
     // A new thread comes out of a call that another one entered.
     let is_alive = |thread| {
-        let who = heard.host.thread(thread).unwrap_or_default();
+        let who = result.host.thread(thread).unwrap_or_default();
         who.born.is_none_or(|born| born <= at) && who.died.is_none_or(|died| died > at)
     };
-    picture
+    snapshot
         .half_calls()
-        .filter(|&(thread, call)| is_alive(thread) && heard.of.wanted.in_progress(thread, call, at))
-        .map(|(thread, call)| Call::in_progress(thread, call))
+        .filter(|&(thread, call)| is_alive(thread) && result.of.call_filter.in_progress(thread, call, at))
+        .map(|(thread, call)| CallRow::in_progress(thread, call))
         .collect()
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     use super::*;
     use crate::options::{Calls, Filter};
-    use crate::registry::Kind;
+    use crate::registry::AnalysisKind;
     use crate::testing::{call, check, file, half, idle, irq, line, slice, thread};
     use isochrone_kernel::Span;
 
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_log_in_the_order_of_time() {
         let check = |options: &Options, expect: &[&str]| {
-            check(Kind::Syscalls, &spans(), options, When::default(), &[&[CALLS], expect].concat());
+            check(AnalysisKind::Syscalls, &spans(), options, When::default(), &[&[CALLS], expect].concat());
         };
         check(
             &Options::default(),
@@ -235,14 +235,14 @@ mod tests {
             "h 1070 0 2 2 worker 1065 ? ? ? ? ?",
             "h 1070 1 2 3 worker 1070 ? ? ? ? ?",
         ];
-        check(Kind::Syscalls, &spans(), &asks(&[], &[28], true), When::default(), &around);
+        check(AnalysisKind::Syscalls, &spans(), &asks(&[], &[28], true), When::default(), &around);
     }
 
     #[test]
     fn those_in_progress() {
         let check = |at, options: &Options, expect: &[&str]| {
             let when = When { at: Some(at), ..When::default() };
-            check(Kind::Syscalls, &spans(), options, when, expect);
+            check(AnalysisKind::Syscalls, &spans(), options, when, expect);
         };
         let running = [
             RUNNING,
@@ -258,7 +258,7 @@ mod tests {
             [half(thread(3), Some("clone"), 22, Half::End), half(thread(2), Some("clone"), 22, Half::End)];
         let when = When { at: Some(15), ..When::default() };
         let expect = [CALLS, "h ? ? ? ? 2 2 worker clone ? ? clone(...) = ?", RUNNING];
-        crate::testing::check(Kind::Syscalls, &newborn, &Options::default(), when, &expect);
+        crate::testing::check(AnalysisKind::Syscalls, &newborn, &Options::default(), when, &expect);
         check(
             92,
             &Options::default(),

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use isochrone_experiment::{TimedHost, Timing};
-use isochrone_hosts::{Lacking, State};
+use isochrone_hosts::{LossKind, State};
 use serde::Serialize;
 
 use crate::render::figures::{duration, plural};
@@ -52,7 +52,7 @@ impl HostInfo {
     pub(crate) fn new(TimedHost { traced: host, timing }: &TimedHost<'_>) -> Self {
         let own = Timing::Own { offset_ns: host.offset_ns };
         let unix = |raw: i64| timing.unwrap_or(own).unix_ns(raw);
-        let span = |part: &isochrone_hosts::Covered| {
+        let span = |part: &isochrone_hosts::CoverageSpan| {
             let (state, count) = state(part.state);
             Span { begin_ns: unix(part.begin), end_ns: unix(part.end), state, count }
         };
@@ -80,12 +80,12 @@ impl HostInfo {
 fn state(state: State) -> (&'static str, Option<u64>) {
     match state {
         State::Recorded => ("recorded", None),
-        State::Missing(Lacking::Events(count)) => ("events lost", Some(count)),
-        State::Missing(Lacking::Packets(count)) => ("packets lost", Some(count)),
-        State::Missing(Lacking::Rest) => ("not readable", None),
-        State::Missing(Lacking::All) => ("missing", None),
-        State::Missing(Lacking::NotBegun) => ("not begun", None),
-        State::Missing(Lacking::Over) => ("over", None),
+        State::Missing(LossKind::Events(count)) => ("events lost", Some(count)),
+        State::Missing(LossKind::Packets(count)) => ("packets lost", Some(count)),
+        State::Missing(LossKind::Rest) => ("not readable", None),
+        State::Missing(LossKind::All) => ("missing", None),
+        State::Missing(LossKind::NotBegun) => ("not begun", None),
+        State::Missing(LossKind::Over) => ("over", None),
     }
 }
 

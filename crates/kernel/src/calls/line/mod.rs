@@ -57,7 +57,7 @@ fn put_error(line: &mut String, error: i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::{Effect, Made};
+    use crate::calls::{Effect, ExitOutput};
 
     #[test]
     fn lines_look_like_strace() {
@@ -70,7 +70,7 @@ mod tests {
             let exit = exit.map(|(ret, line)| Exit {
                 name: None,
                 ret,
-                made: Made::Nothing,
+                output: ExitOutput::Nothing,
                 line: line.map(Into::into),
             });
             assert_eq!(line(entry.as_ref(), exit.as_ref()), expect);

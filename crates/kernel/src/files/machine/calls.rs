@@ -1,11 +1,11 @@
 //! System calls that succeeded.
 
-use super::super::open::{About, Open};
+use super::super::open::{About, OpenFile};
 use super::super::returned::Returned;
 use super::super::span::{ClosedBy, FileKind, OpenedBy, Socket};
 use super::Machine;
-use super::tables::tell;
-use crate::calls::{Created, Effect, Made, Opener, Paired, clone_flag, open_flag};
+use super::tables::emit;
+use crate::calls::{Created, Effect, ExitOutput, Opener, Paired, clone_flag, open_flag};
 use crate::id::{Name, ThreadId, Time};
 use crate::span::Spans;
 
@@ -17,7 +17,7 @@ const RANGE_CLOEXEC: u32 = 4;
 impl Machine {
     /// A call returned and did what it does.
     pub(super) fn call(&mut self, call: &Returned<'_>, effect: &Effect, spans: &mut impl Spans) {
-        let &Returned { thread, at, ret, made, .. } = call;
+        let &Returned { thread, at, ret, output, .. } = call;
         match *effect {
             // Counted elsewhere, or nothing to count.
             Effect::Nothing | Effect::Clone { .. } | Effect::Use { .. } | Effect::Transfer { .. } => {}
@@ -26,36 +26,38 @@ impl Machine {
                 let kind =
                     if flags & open_flag::DIRECTORY != 0 { FileKind::Directory } else { FileKind::File };
                 let close_on_exec = flags & open_flag::CLOEXEC != 0;
-                let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind, name) };
+                let file = OpenFile { close_on_exec, ..self.new_file(thread, at, call, kind, name) };
                 self.open(thread, ret, file, spans);
             }
             Effect::Create { call, ref what, close_on_exec } => {
                 let (kind, name) = created(what);
-                let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind, name) };
+                let file = OpenFile { close_on_exec, ..self.new_file(thread, at, call, kind, name) };
                 self.open(thread, ret, file, spans);
             }
             Effect::Pair { call, what, close_on_exec } => {
-                if let Made::Pair(first, second) = *made {
+                if let ExitOutput::Pair(first, second) = *output {
                     for (fd, kind) in ends(what, first, second) {
-                        let file =
-                            Open { close_on_exec, ..self.new_file(thread, at, call, kind, Name::default()) };
+                        let file = OpenFile {
+                            close_on_exec,
+                            ..self.new_file(thread, at, call, kind, Name::default())
+                        };
                         self.open(thread, fd.into(), file, spans);
                     }
                 }
             }
             Effect::Close { fd } => {
                 let end = self.doubts.end(at, ClosedBy::Close, thread);
-                let place = self.seat(thread);
+                let place = self.table_of(thread);
                 if fd < 0 {
                     return;
                 }
                 let table = self.tables.at_mut(place);
                 // It was there, whether or not anybody has seen it.
-                let file = table.files.remove(fd).unwrap_or_else(|| Open::sighted(at, end.losses));
+                let file = table.files.remove(fd).unwrap_or_else(|| OpenFile::sighted(at, end.losses));
                 if table.is_stray {
                     self.doubts.stray(fd, at);
                 }
-                tell(file, fd, table.owner(), end, &self.doubts, spans);
+                emit(file, fd, table.owner(), end, &self.doubts, spans);
             }
             Effect::CloseRange { first, last, flags } => {
                 self.close_range(thread, at, [first, last], flags, spans);
@@ -67,7 +69,7 @@ impl Machine {
                 let opened_by = OpenedBy::Call(call);
                 let Some(copy) = self.file(thread, fd, at).map(|file| {
                     file.touch(thread, at);
-                    Open { close_on_exec, ..file.copy(thread, at, opened_by) }
+                    OpenFile { close_on_exec, ..file.copy(thread, at, opened_by) }
                 }) else {
                     return;
                 };
@@ -91,9 +93,10 @@ impl Machine {
                     socket.is_listening = true;
                     like = *socket;
                 });
-                let socket = Socket { peer: peer(made), is_listening: false, other: None, ..like };
+                let socket = Socket { peer: peer(output), is_listening: false, other: None, ..like };
                 let kind = FileKind::Socket(socket);
-                let file = Open { close_on_exec, ..self.new_file(thread, at, call, kind, Name::default()) };
+                let file =
+                    OpenFile { close_on_exec, ..self.new_file(thread, at, call, kind, Name::default()) };
                 self.open(thread, ret, file, spans);
             }
             Effect::Unshare { flags } => {
@@ -114,23 +117,23 @@ impl Machine {
         call: Opener,
         kind: FileKind,
         name: Name,
-    ) -> Open {
+    ) -> OpenFile {
         let about = About { thread: None, kind, name };
-        Open::new(thread, at, OpenedBy::Call(call), about, self.doubts.losses_at(at))
+        OpenFile::new(thread, at, OpenedBy::Call(call), about, self.doubts.losses_at(at))
     }
 
     /// A descriptor makes place for another one of its number.
     pub(super) fn replace(&mut self, thread: ThreadId, fd: i32, at: Time, spans: &mut impl Spans) {
         let end = self.doubts.end(at, ClosedBy::Replaced, thread);
-        let place = self.seat(thread);
+        let place = self.table_of(thread);
         self.tables.at_mut(place).close(fd, end, &self.doubts, spans);
     }
 
     /// Puts a descriptor in its place. If there was one, nobody saw it being closed.
-    pub(super) fn open(&mut self, thread: ThreadId, fd: i64, file: Open, spans: &mut impl Spans) {
+    pub(super) fn open(&mut self, thread: ThreadId, fd: i64, file: OpenFile, spans: &mut impl Spans) {
         let Some(fd) = i32::try_from(fd).ok().filter(|&fd| fd >= 0) else { return };
         let unseen = self.doubts.end(file.begin, ClosedBy::Unseen, thread);
-        let place = self.seat(thread);
+        let place = self.table_of(thread);
         let table = self.tables.at_mut(place);
         if table.is_stray {
             self.doubts.stray(fd, file.begin);
@@ -173,7 +176,7 @@ impl Machine {
             return;
         }
         let end = self.doubts.end(at, ClosedBy::CloseRange, thread);
-        let place = self.seat(thread);
+        let place = self.table_of(thread);
         let table = self.tables.at_mut(place);
         if flags & RANGE_CLOEXEC != 0 {
             let all = table.files.unordered_mut();
@@ -228,9 +231,9 @@ pub(super) fn created(what: &Created) -> (FileKind, Name) {
 }
 
 /// Whom an accepted socket is connected to.
-pub(super) fn peer(made: &Made) -> Option<crate::calls::Address> {
-    match made {
-        Made::Peer(peer) => Some(*peer),
+pub(super) fn peer(output: &ExitOutput) -> Option<crate::calls::Address> {
+    match output {
+        ExitOutput::Peer(peer) => Some(*peer),
         _ => None,
     }
 }

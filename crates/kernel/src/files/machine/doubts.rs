@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::open::{End, Open};
+use super::super::open::{FileEnd, OpenFile};
 use super::super::span::ClosedBy;
+use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadId, Time};
-use crate::keyed::Keyed;
 
 /// What is uncertain, and since when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub(super) struct Doubts {
     missing_until: Option<Time>,
     /// By number: when a thread opened or closed it last whose birth may be hidden by a loss. Its table may be that of any
     /// other thread: `clone(2)` with `CLONE_FILES` shares it.
-    strays: Keyed<i32, Time>,
+    strays: CanonicalMap<i32, Time>,
     /// When such a thread closed all numbers of a range last.
     ranges: Option<Time>,
 }
@@ -66,23 +66,23 @@ impl Doubts {
     }
 
     /// How a descriptor ends now.
-    pub(super) fn end(&self, at: Time, by: ClosedBy, closer: ThreadId) -> End {
-        End { at, by, closer: Some(closer), losses: self.losses }
+    pub(super) fn end(&self, at: Time, by: ClosedBy, closer: ThreadId) -> FileEnd {
+        FileEnd { at, by, closer: Some(closer), losses: self.losses }
     }
 
     /// How a descriptor has ended for which another one was opened.
-    pub(super) fn end_unseen(&self, next: &Open) -> End {
-        End { at: next.begin, by: ClosedBy::Unseen, closer: next.about.thread, losses: self.losses }
+    pub(super) fn end_unseen(&self, next: &OpenFile) -> FileEnd {
+        FileEnd { at: next.begin, by: ClosedBy::Unseen, closer: next.about.thread, losses: self.losses }
     }
 
     /// How descriptors end with the trace. A loss that begins after it hides nothing.
-    pub(super) fn end_of_trace(&self, at: Time, closer: Option<ThreadId>) -> End {
+    pub(super) fn end_of_trace(&self, at: Time, closer: Option<ThreadId>) -> FileEnd {
         let later = self.begun.iter().filter(|&&begin| begin > at).count() as u64;
-        End { at, by: ClosedBy::TraceEnd, closer, losses: self.losses - later }
+        FileEnd { at, by: ClosedBy::TraceEnd, closer, losses: self.losses - later }
     }
 
     /// Whether a stray thread may have closed or opened a descriptor since it was opened.
-    pub(super) fn is_of_strays(&self, fd: i32, file: &Open) -> bool {
+    pub(super) fn is_of_strays(&self, fd: i32, file: &OpenFile) -> bool {
         self.strays.get(&fd).copied().max(self.ranges).is_some_and(|at| at >= file.begin)
     }
 }

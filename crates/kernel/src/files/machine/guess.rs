@@ -4,7 +4,7 @@ use super::super::returned::Returned;
 use super::super::span::{FileKind, Socket};
 use super::Machine;
 use super::calls::{created, ends, peer};
-use crate::calls::{Made, Opener, Paired, created_by};
+use crate::calls::{ExitOutput, Opener, Paired, created_by};
 use crate::id::Name;
 use crate::span::Spans;
 
@@ -12,7 +12,7 @@ impl Machine {
     /// A call of this name returned; nobody knows its arguments. What it made is there, of what it is called for; of what it
     /// did to others nothing is known.
     pub(super) fn guess(&mut self, call: &Returned<'_>, name: &str, spans: &mut impl Spans) {
-        let &Returned { thread, at, ret, made, .. } = call;
+        let &Returned { thread, at, ret, output, .. } = call;
         if ret < 0 {
             return;
         }
@@ -24,7 +24,7 @@ impl Machine {
             // Not every result of these is a descriptor that is new.
             Opener::Fcntl | Opener::Fcntl64 | Opener::Signalfd | Opener::Signalfd4 => return,
             Opener::Pipe | Opener::Pipe2 | Opener::Socketpair => {
-                let Made::Pair(first, second) = *made else { return };
+                let ExitOutput::Pair(first, second) = *output else { return };
                 for (fd, kind) in pair(call, first, second) {
                     let file = self.new_file(thread, at, call, kind, Name::default());
                     self.open(thread, fd.into(), file, spans);
@@ -32,7 +32,7 @@ impl Machine {
                 return;
             }
             Opener::Accept | Opener::Accept4 => {
-                FileKind::Socket(Socket { peer: peer(made), ..Socket::default() })
+                FileKind::Socket(Socket { peer: peer(output), ..Socket::default() })
             }
             Opener::Socket => FileKind::Socket(Socket::default()),
             Opener::Dup | Opener::Dup2 | Opener::Dup3 | Opener::PidfdGetfd => FileKind::Unknown,

@@ -4,10 +4,10 @@
 //! made so is *assumed* and may turn out to be another one, with which it is united then. `calls` executes system calls,
 //! `seats` says who sits where, `tables` keeps it, `doubts` knows what losses leave uncertain.
 
+mod attachments;
 mod calls;
 mod doubts;
 mod guess;
-mod seats;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use self::doubts::Doubts;
 use self::tables::{Table, TableKey, Tables};
 use super::op::{DumpOwner, FileOp, Tally};
-use super::open::{About, Open};
+use super::open::{About, OpenFile};
 use super::returned::{OneUse, Returned};
 use super::span::{FileKind, OpenedBy};
 use crate::calls::open_flag;
+use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadId, Time};
-use crate::keyed::Keyed;
 use crate::span::Spans;
 
 /// What is open on a host.
@@ -31,11 +31,11 @@ pub(super) struct Machine {
     /// What is open, and at which table a thread sits.
     tables: Tables,
     /// Of which process a thread is, as told last.
-    pids: Keyed<ThreadId, i32>,
+    pids: CanonicalMap<ThreadId, i32>,
     /// The table of a process. It may be gone.
-    processes: Keyed<i32, TableKey>,
+    processes: CanonicalMap<i32, TableKey>,
     /// The table that the dump calls so. It may be gone.
-    dumped: Keyed<u64, TableKey>,
+    dumped: CanonicalMap<u64, TableKey>,
     /// What losses leave in doubt.
     doubts: Doubts,
 }
@@ -65,7 +65,7 @@ impl Machine {
             FileOp::DumpFile { owner, at, fd, flags, ref name } => {
                 let flags = flags.unwrap_or_default();
                 let place = match owner {
-                    DumpOwner::Thread(thread) => self.seat(thread),
+                    DumpOwner::Thread(thread) => self.table_of(thread),
                     DumpOwner::Table(table) => self.dumped_table(table),
                 };
                 if fd < 0 {
@@ -77,11 +77,11 @@ impl Machine {
                     DumpOwner::Thread(thread) => Some(thread),
                     DumpOwner::Table(_) => None,
                 };
-                let file = self.tables.at_mut(place).files.or_insert_with(fd, || Open {
+                let file = self.tables.at_mut(place).files.or_insert_with(fd, || OpenFile {
                     opened_by: OpenedBy::Dump,
                     close_on_exec: flags & open_flag::CLOEXEC != 0,
                     about: Box::new(About { thread, ..About::default() }),
-                    ..Open::sighted(at, losses)
+                    ..OpenFile::sighted(at, losses)
                 });
                 file.learn(name.clone(), kind);
             }
@@ -102,14 +102,14 @@ impl Machine {
     /// As [`Self::use_file`], of one.
     #[inline]
     pub(super) fn use_once(&mut self, one: OneUse) {
-        let OneUse { thread, at, fd, did } = one;
+        let OneUse { thread, at, fd, outcome } = one;
         let losses = self.doubts.losses_at(at);
         let table = self.table(thread);
         if let Some(file) = table.files.get_mut(fd) {
-            file.count_one(thread, at, did);
+            file.count_one(thread, at, outcome);
         } else if fd >= 0 {
-            let mut file = Open::sighted(at, losses);
-            file.count_one(thread, at, did);
+            let mut file = OpenFile::sighted(at, losses);
+            file.count_one(thread, at, outcome);
             table.files.insert(fd, file);
         }
     }
@@ -136,16 +136,16 @@ impl Machine {
     }
 
     /// A descriptor of a thread: it is there if somebody uses it.
-    fn file(&mut self, thread: ThreadId, fd: i32, at: Time) -> Option<&mut Open> {
+    fn file(&mut self, thread: ThreadId, fd: i32, at: Time) -> Option<&mut OpenFile> {
         let losses = self.doubts.losses_at(at);
         let table = self.table(thread);
-        (fd >= 0).then(|| table.files.or_insert_with(fd, || Open::sighted(at, losses)))
+        (fd >= 0).then(|| table.files.or_insert_with(fd, || OpenFile::sighted(at, losses)))
     }
 
     /// The table of a thread.
     #[inline]
     fn table(&mut self, thread: ThreadId) -> &mut Table {
-        let place = self.seat(thread);
+        let place = self.table_of(thread);
         self.tables.at_mut(place)
     }
 }

@@ -6,10 +6,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::super::open::{End, Open};
+use super::super::open::{FileEnd, OpenFile};
 use super::doubts::Doubts;
+use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadId, Time};
-use crate::keyed::Keyed;
 use crate::numbered::Numbered;
 use crate::span::Spans;
 
@@ -33,7 +33,7 @@ const LOW_FDS: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Table {
     /// What is open, by number. Numbers may be any in bad input.
-    pub(super) files: Numbered<i32, Open, LOW_FDS>,
+    pub(super) files: Numbered<i32, OpenFile, LOW_FDS>,
     /// Threads that sit here.
     pub(super) users: u32,
     /// The process whose it is.
@@ -52,16 +52,16 @@ pub(super) struct Table {
 
 /// Where a table is, until it is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(u32);
+pub(super) struct TableIndex(u32);
 
 /// All tables, and the seats at them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tables {
-    seats: Keyed<ThreadId, Place>,
-    places: Keyed<TableKey, Place>,
+    attachments: CanonicalMap<ThreadId, TableIndex>,
+    places: CanonicalMap<TableKey, TableIndex>,
     /// What is at a free place means nothing.
     list: Vec<(TableKey, Table)>,
-    free: Vec<Place>,
+    free: Vec<TableIndex>,
 }
 
 /// Seats and tables by name.
@@ -70,32 +70,32 @@ type Written<T> = (Vec<(ThreadId, TableKey)>, Vec<(TableKey, T)>);
 impl Tables {
     /// Where a thread sits.
     #[inline]
-    pub(super) fn seat(&self, thread: ThreadId) -> Option<Place> {
-        self.seats.get(&thread).copied()
+    pub(super) fn table_of(&self, thread: ThreadId) -> Option<TableIndex> {
+        self.attachments.get(&thread).copied()
     }
 
     /// Where a table is, if it is still there.
-    pub(super) fn find(&self, key: TableKey) -> Option<Place> {
+    pub(super) fn find(&self, key: TableKey) -> Option<TableIndex> {
         self.places.get(&key).copied()
     }
 
     /// What a table is called.
-    pub(super) fn key(&self, place: Place) -> TableKey {
+    pub(super) fn key(&self, place: TableIndex) -> TableKey {
         self.list[place.0 as usize].0
     }
 
     #[inline]
-    pub(super) fn at(&self, place: Place) -> &Table {
+    pub(super) fn at(&self, place: TableIndex) -> &Table {
         &self.list[place.0 as usize].1
     }
 
     #[inline]
-    pub(super) fn at_mut(&mut self, place: Place) -> &mut Table {
+    pub(super) fn at_mut(&mut self, place: TableIndex) -> &mut Table {
         &mut self.list[place.0 as usize].1
     }
 
     /// Puts a table there, unless there is one of that name.
-    pub(super) fn add(&mut self, key: TableKey, table: impl FnOnce() -> Table) -> Place {
+    pub(super) fn add(&mut self, key: TableKey, table: impl FnOnce() -> Table) -> TableIndex {
         if let Some(place) = self.find(key) {
             return place;
         }
@@ -106,7 +106,7 @@ impl Tables {
             }
             None => {
                 self.list.push((key, table()));
-                Place(self.list.len() as u32 - 1)
+                TableIndex(self.list.len() as u32 - 1)
             }
         };
         self.places.insert(key, place);
@@ -114,36 +114,36 @@ impl Tables {
     }
 
     /// Takes a table out. Nobody sits at it any more.
-    pub(super) fn remove(&mut self, place: Place) -> Table {
+    pub(super) fn remove(&mut self, place: TableIndex) -> Table {
         self.places.remove(&self.key(place));
         self.free.push(place);
         std::mem::take(self.at_mut(place))
     }
 
     /// Gives a thread that has none a seat.
-    pub(super) fn sit(&mut self, thread: ThreadId, place: Place) {
-        self.seats.insert(thread, place);
+    pub(super) fn attach(&mut self, thread: ThreadId, place: TableIndex) {
+        self.attachments.insert(thread, place);
         self.at_mut(place).users += 1;
     }
 
     /// Takes a thread's seat away.
-    pub(super) fn stand_up(&mut self, thread: ThreadId) -> Option<Place> {
-        let place = self.seats.remove(&thread)?;
+    pub(super) fn detach(&mut self, thread: ThreadId) -> Option<TableIndex> {
+        let place = self.attachments.remove(&thread)?;
         let table = self.at_mut(place);
         table.users = table.users.saturating_sub(1);
         Some(place)
     }
 
     /// All who sit at one table have seats at another. Linear in the threads.
-    pub(super) fn reseat(&mut self, from: Place, into: Place) {
-        for (_, place) in self.seats.unordered_mut().filter(|(_, place)| **place == from) {
+    pub(super) fn reseat(&mut self, from: TableIndex, into: TableIndex) {
+        for (_, place) in self.attachments.unordered_mut().filter(|(_, place)| **place == from) {
             *place = into;
         }
     }
 
     /// Who sits where, in no order.
-    pub(super) fn seated(&self) -> impl Iterator<Item = (ThreadId, Place)> {
-        self.seats.unordered().map(|(&thread, &place)| (thread, place))
+    pub(super) fn seated(&self) -> impl Iterator<Item = (ThreadId, TableIndex)> {
+        self.attachments.unordered().map(|(&thread, &place)| (thread, place))
     }
 
     /// Takes all tables out, by name.
@@ -154,9 +154,10 @@ impl Tables {
 
     /// What is written and compared.
     fn written(&self) -> Written<&Table> {
-        let seats = self.seats.sorted().into_iter().map(|(&thread, &place)| (thread, self.key(place)));
+        let attachments =
+            self.attachments.sorted().into_iter().map(|(&thread, &place)| (thread, self.key(place)));
         let tables = self.places.sorted().into_iter().map(|(&key, &place)| (key, self.at(place)));
-        (seats.collect(), tables.collect())
+        (attachments.collect(), tables.collect())
     }
 }
 
@@ -176,15 +177,15 @@ impl Serialize for Tables {
 
 impl<'de> Deserialize<'de> for Tables {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (seats, tables) = Written::<Table>::deserialize(deserializer)?;
+        let (attachments, tables) = Written::<Table>::deserialize(deserializer)?;
         let mut all = Self::default();
         for (key, table) in tables {
             all.add(key, || table);
         }
-        for (thread, key) in seats {
+        for (thread, key) in attachments {
             // Not `sit`: who sits there has been counted.
             let place = all.add(key, Table::default);
-            all.seats.insert(thread, place);
+            all.attachments.insert(thread, place);
         }
         Ok(all)
     }
@@ -197,25 +198,25 @@ impl Table {
     }
 
     /// All that is open ends.
-    pub(super) fn end(self, end: End, doubts: &Doubts, spans: &mut impl Spans) {
+    pub(super) fn end(self, end: FileEnd, doubts: &Doubts, spans: &mut impl Spans) {
         let owner = self.owner();
         for (fd, file) in self.files.into_sorted() {
-            tell(file, fd, owner, end, doubts, spans);
+            emit(file, fd, owner, end, doubts, spans);
         }
     }
 
     /// Closes a descriptor, if it is open.
-    pub(super) fn close(&mut self, fd: i32, end: End, doubts: &Doubts, spans: &mut impl Spans) {
+    pub(super) fn close(&mut self, fd: i32, end: FileEnd, doubts: &Doubts, spans: &mut impl Spans) {
         if let Some(file) = self.files.remove(fd) {
-            tell(file, fd, self.owner(), end, doubts, spans);
+            emit(file, fd, self.owner(), end, doubts, spans);
         }
     }
 
     /// Closes all of some descriptors.
     pub(super) fn close_all(
         &mut self,
-        which: impl Fn(i32, &Open) -> bool,
-        end: End,
+        which: impl Fn(i32, &OpenFile) -> bool,
+        end: FileEnd,
         doubts: &Doubts,
         spans: &mut impl Spans,
     ) {
@@ -231,15 +232,15 @@ impl Table {
     pub(super) fn open(
         &mut self,
         fd: i32,
-        file: Open,
-        replaced: End,
+        file: OpenFile,
+        replaced: FileEnd,
         doubts: &Doubts,
         spans: &mut impl Spans,
     ) {
         if let Some(before) = self.files.insert(fd, file) {
             // No loss hides the end of that: if one hides what made the table, it is not the one that it seems to be.
             self.is_doubtful |= before.losses == replaced.losses && replaced.losses > self.losses;
-            tell(before, fd, self.owner(), replaced, doubts, spans);
+            emit(before, fd, self.owner(), replaced, doubts, spans);
         }
     }
 }
@@ -252,7 +253,14 @@ pub(super) struct Owner {
 }
 
 /// Tells of a descriptor that ends.
-pub(super) fn tell(file: Open, fd: i32, owner: Owner, end: End, doubts: &Doubts, spans: &mut impl Spans) {
+pub(super) fn emit(
+    file: OpenFile,
+    fd: i32,
+    owner: Owner,
+    end: FileEnd,
+    doubts: &Doubts,
+    spans: &mut impl Spans,
+) {
     let is_doubtful = owner.is_doubtful || doubts.is_of_strays(fd, &file);
     if let Some(mut span) = file.end(fd, owner.pid, end) {
         span.is_doubtful |= is_doubtful;
@@ -263,26 +271,26 @@ pub(super) fn tell(file: Open, fd: i32, owner: Owner, end: End, doubts: &Doubts,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::BEGIN;
+    use crate::id::PIECE_BEGIN;
 
-    fn sit(tables: &mut Tables, number: i32) {
+    fn attach(tables: &mut Tables, number: i32) {
         let place = tables.add(TableKey::Process(number), Table::default);
-        tables.sit(ThreadId::Thread { tid: number, born: BEGIN }, place);
+        tables.attach(ThreadId::Thread { tid: number, born: PIECE_BEGIN }, place);
     }
 
     #[test]
     fn places_make_no_difference() {
         let (mut one, mut other) = (Tables::default(), Tables::default());
-        (1..=3).for_each(|number| sit(&mut one, number));
-        let place = one.stand_up(ThreadId::Thread { tid: 1, born: BEGIN }).unwrap();
+        (1..=3).for_each(|number| attach(&mut one, number));
+        let place = one.detach(ThreadId::Thread { tid: 1, born: PIECE_BEGIN }).unwrap();
         one.remove(place);
-        sit(&mut one, 4);
-        (2..=4).for_each(|number| sit(&mut other, number));
+        attach(&mut one, 4);
+        (2..=4).for_each(|number| attach(&mut other, number));
         assert_eq!(one, other);
         let bytes = postcard::to_stdvec(&one).unwrap();
         assert_eq!(bytes, postcard::to_stdvec(&other).unwrap());
         assert_eq!(postcard::from_bytes::<Tables>(&bytes).unwrap(), one);
-        sit(&mut other, 5);
+        attach(&mut other, 5);
         assert_ne!(one, other);
     }
 }

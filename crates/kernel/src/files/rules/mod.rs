@@ -3,18 +3,18 @@
 mod names;
 
 use super::{Bound, ClosedBy, FileOp, FileSpan, Files, Uses};
-use crate::calls::{Effect, Made, Opener, Use};
-use crate::id::{BEGIN, Renames, ThreadId, Time};
+use crate::calls::{Effect, ExitOutput, Opener, Use};
+use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::span::Spans;
 
 #[derive(Debug, Default)]
-struct Told(Vec<FileSpan>);
+struct Emitted(Vec<FileSpan>);
 
-impl Spans for Told {
+impl Spans for Emitted {
     fn file(&mut self, span: &FileSpan) {
         self.0.push(span.clone());
     }
-    fn rename(&mut self, _: &Renames) {}
+    fn rename(&mut self, _: &ThreadAliases) {}
     fn absorb(&mut self, mut right: Self) {
         self.0.append(&mut right.0);
     }
@@ -23,19 +23,26 @@ impl Spans for Told {
 const END: Time = 1000;
 
 fn thread(tid: i32) -> ThreadId {
-    ThreadId::Thread { tid, born: BEGIN }
+    ThreadId::Thread { tid, born: PIECE_BEGIN }
 }
 
 fn call(tid: i32, at: Time, effect: Effect, ret: i64) -> FileOp {
-    made(tid, at, effect, ret, Made::Nothing)
+    call_with_output(tid, at, effect, ret, ExitOutput::Nothing)
 }
 
-fn made(tid: i32, at: Time, effect: Effect, ret: i64, made: Made) -> FileOp {
-    FileOp::Call { thread: thread(tid), at, effect: Some(effect), name: None, ret, made }
+fn call_with_output(tid: i32, at: Time, effect: Effect, ret: i64, output: ExitOutput) -> FileOp {
+    FileOp::Call { thread: thread(tid), at, effect: Some(effect), name: None, ret, output }
 }
 
 fn unknown(tid: i32, at: Time, name: &str, ret: i64) -> FileOp {
-    FileOp::Call { thread: thread(tid), at, effect: None, name: Some(name.into()), ret, made: Made::Nothing }
+    FileOp::Call {
+        thread: thread(tid),
+        at,
+        effect: None,
+        name: Some(name.into()),
+        ret,
+        output: ExitOutput::Nothing,
+    }
 }
 
 fn opened(tid: i32, at: Time, path: &str, fd: i64) -> FileOp {
@@ -69,14 +76,14 @@ fn member(tid: i32, pid: i32) -> FileOp {
 }
 
 fn spans(ops: Vec<FileOp>) -> Vec<FileSpan> {
-    let (mut files, mut told) = (Files::new(true), Told::default());
+    let (mut files, mut emitted) = (Files::new(true), Emitted::default());
     for op in ops {
-        files.note(op, &mut told);
+        files.note(op, &mut emitted);
     }
     assert!(files.is_settled());
-    files.finish(END, &mut told);
-    told.0.sort();
-    told.0
+    files.finish(END, &mut emitted);
+    emitted.0.sort();
+    emitted.0
 }
 
 /// A span in few words: `10 fd 3 [5 9] close /x`; round brackets are soft ends.
@@ -354,20 +361,20 @@ fn losses_may_hide_who_shares_a_table() {
 
 #[test]
 fn a_call_that_began_in_the_piece_before_is_filled() {
-    let mut told = Told::default();
+    let mut emitted = Emitted::default();
     let mut left = Files::new(true);
-    left.note(used(10, 1, 3, Use::Read, 1), &mut told);
+    left.note(used(10, 1, 3, Use::Read, 1), &mut emitted);
     let mut right = Files::new(false);
-    right.note(unknown(10, 5, "openat", 4), &mut told);
-    right.note(unknown(11, 6, "read", 5), &mut told);
-    right.note(unknown(11, 7, "mmap", 5), &mut told);
+    right.note(unknown(10, 5, "openat", 4), &mut emitted);
+    right.note(unknown(11, 6, "read", 5), &mut emitted);
+    right.note(unknown(11, 7, "mmap", 5), &mut emitted);
     right.fill(thread(10), 5, &Effect::Open { call: Opener::Openat, dir: None, path: "/x".into(), flags: 0 });
     right.fill(thread(11), 6, &Effect::Use { fd: 9, what: Use::Read });
     right.fill(thread(11), 7, &Effect::Nothing);
-    left.append(right, &mut told);
+    left.append(right, &mut emitted);
     assert!(left.is_settled());
-    left.finish(END, &mut told);
-    let mut lines: Vec<String> = told.0.iter().map(shown).collect();
+    left.finish(END, &mut emitted);
+    let mut lines: Vec<String> = emitted.0.iter().map(shown).collect();
     lines.sort();
     assert_eq!(lines, ["10 fd 3 (1 1000) end", "10 fd 4 [5 1000) end /x", "11 fd 9 (6 1000) end"]);
 }
@@ -375,16 +382,16 @@ fn a_call_that_began_in_the_piece_before_is_filled() {
 #[test]
 fn a_thread_whose_maker_began_in_the_piece_before_shares() {
     let check = |shares, expect: &[&str]| {
-        let mut told = Told::default();
+        let mut emitted = Emitted::default();
         let mut left = Files::new(true);
-        left.note(opened(10, 1, "/x", 3), &mut told);
+        left.note(opened(10, 1, "/x", 3), &mut emitted);
         let mut right = Files::new(false);
-        right.note(fork(10, 11, 5, false), &mut told);
-        right.note(closed(11, 6, 3), &mut told);
+        right.note(fork(10, 11, 5, false), &mut emitted);
+        right.note(closed(11, 6, 3), &mut emitted);
         right.share(thread(11), shares);
-        left.append(right, &mut told);
-        left.finish(END, &mut told);
-        assert_eq!(told.0.iter().map(shown).collect::<Vec<_>>(), expect);
+        left.append(right, &mut emitted);
+        left.finish(END, &mut emitted);
+        assert_eq!(emitted.0.iter().map(shown).collect::<Vec<_>>(), expect);
     };
     check(true, &["10 fd 3 [1 6] close /x"]);
     check(false, &["11 fd 3 [5 6] close /x", "10 fd 3 [1 1000) end /x"]);
@@ -392,22 +399,22 @@ fn a_thread_whose_maker_began_in_the_piece_before_shares() {
 
 #[test]
 fn threads_that_nobody_knows_wait_for_their_names() {
-    let mut told = Told::default();
+    let mut emitted = Emitted::default();
     let mut files = Files::new(true);
-    let running = ThreadId::Running { cpu: 0, since: BEGIN };
+    let running = ThreadId::Unidentified { cpu: 0, since: PIECE_BEGIN };
     let mut op = opened(10, 5, "/x", 3);
-    let mut renames = Renames::default();
-    renames.add(thread(10), running);
-    op.rename(&renames);
-    files.note(op, &mut told);
-    files.note(closed(10, 9, 3), &mut told);
-    assert!(!files.is_settled() && told.0.is_empty());
-    let mut renames = Renames::default();
-    renames.add(running, thread(10));
-    files.rename(&renames);
-    files.settle(&mut told);
+    let mut aliases = ThreadAliases::default();
+    aliases.add(thread(10), running);
+    op.rename(&aliases);
+    files.note(op, &mut emitted);
+    files.note(closed(10, 9, 3), &mut emitted);
+    assert!(!files.is_settled() && emitted.0.is_empty());
+    let mut aliases = ThreadAliases::default();
+    aliases.add(running, thread(10));
+    files.rename(&aliases);
+    files.settle(&mut emitted);
     assert!(files.is_settled());
-    assert_eq!(told.0.iter().map(shown).collect::<Vec<_>>(), ["10 fd 3 [5 9] close /x"]);
+    assert_eq!(emitted.0.iter().map(shown).collect::<Vec<_>>(), ["10 fd 3 [5 9] close /x"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What descriptors are of, and what they are called.
 
-use super::{call, check, closed, made, member, opened, spans, thread, unknown, used};
-use crate::calls::{Address, Created, Effect, Made, Opener, Paired, Use};
+use super::{call, call_with_output, check, closed, member, opened, spans, thread, unknown, used};
+use crate::calls::{Address, Created, Effect, ExitOutput, Opener, Paired, Use};
 use crate::files::{DumpOwner, FileKind, FileOp, OpenedBy, Socket};
 
 #[test]
@@ -43,12 +43,12 @@ fn sockets_know_their_peers() {
         call(10, 1, create, 3),
         call(10, 2, Effect::Bind { fd: 3, local: Some(address(1, 80)) }, 0),
         call(10, 3, Effect::Listen { fd: 3 }, 0),
-        made(
+        call_with_output(
             10,
             4,
             Effect::Accept { call: Opener::Accept4, fd: 3, close_on_exec: true },
             5,
-            Made::Peer(address(9, 4711)),
+            ExitOutput::Peer(address(9, 4711)),
         ),
     ];
     assert_eq!(name(server.clone(), 3), "AF_INET SOCK_STREAM 10.0.0.1:80 listening");
@@ -58,15 +58,15 @@ fn sockets_know_their_peers() {
         what: Paired::Sockets { family: 1, kind: 2, protocol: 0 },
         close_on_exec: false,
     };
-    let pair = vec![made(10, 1, pair, 0, Made::Pair(3, 4))];
+    let pair = vec![call_with_output(10, 1, pair, 0, ExitOutput::Pair(3, 4))];
     assert_eq!(name(pair, 4), "AF_UNIX SOCK_DGRAM ↔ fd 3");
     let pipe = Effect::Pair { call: Opener::Pipe2, what: Paired::Pipe, close_on_exec: false };
-    let pipe = vec![made(10, 1, pipe, 0, Made::Pair(3, 4))];
+    let pipe = vec![call_with_output(10, 1, pipe, 0, ExitOutput::Pair(3, 4))];
     assert_eq!((name(pipe.clone(), 3), name(pipe, 4)), ("pipe 4 → 3".to_owned(), "pipe 4 → 3".to_owned()));
 }
 
 #[test]
-fn the_dump_tells_what_is_open() {
+fn the_dump_shows_what_is_open() {
     let file = |owner, fd, flags, name: &str| FileOp::DumpFile { owner, at: 2, fd, flags, name: name.into() };
     let owner = |tid, table| FileOp::DumpOwner { thread: thread(tid), table };
     let of_thread = DumpOwner::Thread(thread(10));
@@ -112,7 +112,7 @@ fn the_dump_tells_what_is_open() {
 }
 
 #[test]
-fn exits_alone_tell_a_little() {
+fn exits_alone_show_a_little() {
     check(
         vec![
             unknown(10, 5, "openat", 3),

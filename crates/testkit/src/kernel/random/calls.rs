@@ -1,6 +1,6 @@
 //! The system calls of a random host: what threads ask for. What comes of it is in [`super::returns`].
 
-use super::host::{Host, Task};
+use super::host::{RandomHost, Task};
 use crate::random::Random;
 use crate::value::FieldValue;
 
@@ -114,9 +114,9 @@ impl Call {
 }
 
 /// A call, its fields, and what it does.
-type Asked = (&'static str, Vec<(&'static str, FieldValue)>, Done);
+type CallRequest = (&'static str, Vec<(&'static str, FieldValue)>, Done);
 
-impl Host {
+impl RandomHost {
     /// The running thread enters some call.
     pub(super) fn enter(&mut self, cpu: u32, tid: i32) {
         let Some(task) = self.tasks.get(&tid).cloned() else { return };
@@ -138,7 +138,7 @@ impl Host {
     }
 
     /// Calls that change what is open.
-    fn file_call(&mut self, task: &Task) -> Asked {
+    fn file_call(&mut self, task: &Task) -> CallRequest {
         let closes = self.random.permille(400);
         let cloexec = if closes { O_CLOEXEC } else { 0 };
         let fd = self.open_file(task);
@@ -203,7 +203,7 @@ impl Host {
     }
 
     /// Calls that use what is open, wait, or do nothing.
-    fn other_call(&mut self, task: &Task) -> Asked {
+    fn other_call(&mut self, task: &Task) -> CallRequest {
         let file = self.open_file(task);
         let fd = ("fd", FieldValue::from(file));
         let uses = |most| Done::Use { fd: file, most };
@@ -231,7 +231,7 @@ impl Host {
     }
 
     /// Calls by which threads begin, change and end; others where there are too many or too few of them.
-    fn life_call(&mut self, task: &Task) -> Asked {
+    fn life_call(&mut self, task: &Task) -> CallRequest {
         let alive = self.alive();
         match self.random.below(8) {
             0..=3 if alive < self.most => {

@@ -23,7 +23,7 @@ const PROGRAMS: [&str; 6] = ["sh", "nginx", "redis-server", "cut", "a-very-long-
 
 /// What a thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum TaskState {
     Runs,
     Ready,
     Waits,
@@ -37,7 +37,7 @@ pub(super) struct Task {
     pub(super) tid: i32,
     pub(super) pid: i32,
     pub(super) is_kernel: bool,
-    pub(super) life: Life,
+    pub(super) life: TaskState,
     /// Where it runs, or ran last.
     pub(super) cpu: u32,
     /// The call that it is in.
@@ -52,7 +52,7 @@ pub(super) struct Task {
 pub(super) type Table = BTreeMap<i32, bool>;
 
 /// Everything.
-pub(super) struct Host {
+pub(super) struct RandomHost {
     script: KernelScript,
     pub(super) random: Random,
     now: u64,
@@ -76,7 +76,7 @@ pub(super) struct Host {
     pub(super) most: usize,
 }
 
-impl Host {
+impl RandomHost {
     pub(super) fn new(script: KernelScript, cpus: u32, threads: u32, random: Random) -> Self {
         let mut host = Self {
             script,
@@ -125,11 +125,11 @@ impl Host {
             let idle = self.running[task.cpu as usize] == 0;
             match self.random.below(3) {
                 0 if idle => {
-                    task.life = Life::Runs;
+                    task.life = TaskState::Runs;
                     self.running[task.cpu as usize] = tid;
                     self.script.runs(task.cpu, tid);
                 }
-                0 => task.life = Life::Ready,
+                0 => task.life = TaskState::Ready,
                 _ => task.call = Some(Call::waiting(&mut self.random)),
             }
             self.tasks.insert(tid, task);
@@ -188,7 +188,7 @@ impl Host {
         match self.random.below(10) {
             0 | 1 => self.interrupt(cpu),
             2 => self.free_any(cpu),
-            _ if self.next(cpu).is_some() => self.leave(cpu, Why::Waits),
+            _ if self.next(cpu).is_some() => self.leave(cpu, OffCpuReason::Waits),
             // Somebody must wake somebody.
             _ => self.interrupt(cpu),
         }
@@ -197,7 +197,7 @@ impl Host {
     fn user_step(&mut self, cpu: u32, tid: i32) {
         match self.random.below(20) {
             0 | 1 => self.interrupt(cpu),
-            2 | 3 => self.leave(cpu, Why::Preempted),
+            2 | 3 => self.leave(cpu, OffCpuReason::Preempted),
             4 => self.pages(cpu),
             _ => self.enter(cpu, tid),
         }
@@ -224,21 +224,21 @@ impl Host {
 
     /// Who could run next on a CPU: one of its own, or of another's.
     fn next(&mut self, cpu: u32) -> Option<i32> {
-        let own = self.any(|task| task.life == Life::Ready && task.cpu == cpu);
-        own.or_else(|| self.any(|task| task.life == Life::Ready))
+        let own = self.any(|task| task.life == TaskState::Ready && task.cpu == cpu);
+        own.or_else(|| self.any(|task| task.life == TaskState::Ready))
     }
 
     /// The running thread waits for something.
     pub(super) fn wait(&mut self, cpu: u32) {
         let disk = self.random.permille(200);
-        self.leave(cpu, if disk { Why::WaitsForDisk } else { Why::Waits });
+        self.leave(cpu, if disk { OffCpuReason::WaitsForDisk } else { OffCpuReason::Waits });
     }
 
     /// The CPU goes to another thread.
-    pub(super) fn leave(&mut self, cpu: u32, why: Why) {
+    pub(super) fn leave(&mut self, cpu: u32, why: OffCpuReason) {
         let prev = self.running[cpu as usize];
         let next = self.next(cpu);
-        if why == Why::Preempted && next.is_none() {
+        if why == OffCpuReason::Preempted && next.is_none() {
             return;
         }
         if let Some(next) = next
@@ -249,27 +249,27 @@ impl Host {
         let to = next.unwrap_or(0);
         let mut at = self.at(cpu);
         match why {
-            Why::Preempted => at.preempt(prev, to),
-            Why::Waits => at.switch(prev, to),
-            Why::WaitsForDisk => at.switch_state(prev, UNINTERRUPTIBLE, to),
-            Why::Ended => at.switch_dead(prev, to),
+            OffCpuReason::Preempted => at.preempt(prev, to),
+            OffCpuReason::Waits => at.switch(prev, to),
+            OffCpuReason::WaitsForDisk => at.switch_state(prev, UNINTERRUPTIBLE, to),
+            OffCpuReason::Ended => at.switch_dead(prev, to),
         };
         if let Some(task) = self.tasks.get_mut(&prev) {
             task.life = match why {
-                Why::Preempted => Life::Ready,
-                Why::Waits | Why::WaitsForDisk => Life::Waits,
-                Why::Ended => Life::Dead,
+                OffCpuReason::Preempted => TaskState::Ready,
+                OffCpuReason::Waits | OffCpuReason::WaitsForDisk => TaskState::Waits,
+                OffCpuReason::Ended => TaskState::Dead,
             };
         }
         if let Some(task) = self.tasks.get_mut(&to) {
-            (task.life, task.cpu) = (Life::Runs, cpu);
+            (task.life, task.cpu) = (TaskState::Runs, cpu);
         }
         self.running[cpu as usize] = to;
     }
 
     /// Wakes somebody who waits.
     pub(super) fn wake_any(&mut self, cpu: u32) {
-        if let Some(tid) = self.any(|task| task.life == Life::Waits) {
+        if let Some(tid) = self.any(|task| task.life == TaskState::Waits) {
             self.wake(cpu, tid);
         }
     }
@@ -287,13 +287,13 @@ impl Host {
         let there = if self.random.permille(300) { target } else { cpu };
         self.at(there).wakeup(tid, target);
         if let Some(task) = self.tasks.get_mut(&tid) {
-            (task.life, task.cpu) = (Life::Ready, target);
+            (task.life, task.cpu) = (TaskState::Ready, target);
         }
     }
 
     /// Somebody inherits a priority, or gives it back.
     pub(super) fn priority(&mut self, cpu: u32) {
-        if let Some(tid) = self.any(|task| matches!(task.life, Life::Ready | Life::Waits)) {
+        if let Some(tid) = self.any(|task| matches!(task.life, TaskState::Ready | TaskState::Waits)) {
             let priority = [20, 20, 19, 39, 0, -51][self.random.below(6) as usize];
             self.at(cpu).prio(tid, priority);
         }
@@ -316,7 +316,7 @@ impl Host {
 
 /// Why a thread leaves its CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum OffCpuReason {
     Preempted,
     Waits,
     WaitsForDisk,
@@ -324,5 +324,5 @@ pub(super) enum Why {
 }
 
 fn waiting(tid: i32, pid: i32, table: u32) -> Task {
-    Task { tid, pid, is_kernel: false, life: Life::Waits, cpu: 0, call: None, table, doomed: false }
+    Task { tid, pid, is_kernel: false, life: TaskState::Waits, cpu: 0, call: None, table, doomed: false }
 }

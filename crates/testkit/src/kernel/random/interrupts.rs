@@ -1,6 +1,6 @@
 //! Interrupts and softirqs of a random host.
 
-use super::host::Host;
+use super::host::RandomHost;
 
 /// Interrupts nest no deeper.
 const DEEPEST: usize = 3;
@@ -18,7 +18,7 @@ pub(super) enum Level {
     Softirq(u32),
 }
 
-impl Host {
+impl RandomHost {
     pub(super) fn in_interrupt(&self, cpu: u32) -> bool {
         !self.stacks[cpu as usize].is_empty()
     }

@@ -1,15 +1,15 @@
 //! How threads of a random host begin, become others and end.
 
 use super::calls::Call;
-use super::host::{Host, Life, Task, Why};
+use super::host::{OffCpuReason, RandomHost, Task, TaskState};
 
 /// Sectors of the disk.
 const SECTORS: u64 = 1 << 30;
 
-impl Host {
+impl RandomHost {
     /// Threads of user space that have not ended.
     pub(super) fn alive(&self) -> usize {
-        self.tasks.values().filter(|task| !task.is_kernel && task.life != Life::Dead).count()
+        self.tasks.values().filter(|task| !task.is_kernel && task.life != TaskState::Dead).count()
     }
 
     /// A number for a new thread: one that was used before, if it is free.
@@ -33,7 +33,7 @@ impl Host {
         self.at(cpu).wakeup_new(child, target);
         // It comes back from the call that its parent made.
         let call = Some(Call::cloned());
-        let life = Life::Ready;
+        let life = TaskState::Ready;
         self.tasks.insert(child, Task { tid: child, pid, life, cpu: target, call, table, ..parent });
         child
     }
@@ -51,7 +51,7 @@ impl Host {
         let Some(task) = self.tasks.get(&tid) else { return false };
         let mut siblings = self.tasks.values().filter(|other| other.pid == task.pid && other.tid != tid);
         let leader = self.tasks.contains_key(&task.pid);
-        leader && siblings.all(|other| other.life == Life::Dead)
+        leader && siblings.all(|other| other.life == TaskState::Dead)
     }
 
     /// The running thread becomes its process, with another program. Gives the number that it has now.
@@ -88,7 +88,7 @@ impl Host {
         if let Some(table) = self.tasks.get(&tid).map(|task| task.table) {
             self.drop_table(table, tid);
         }
-        self.leave(cpu, Why::Ended);
+        self.leave(cpu, OffCpuReason::Ended);
     }
 
     /// All threads of a process will end.
@@ -96,11 +96,11 @@ impl Host {
         let others: Vec<i32> =
             self.tasks.values().filter(|task| task.pid == pid).map(|task| task.tid).collect();
         for tid in others {
-            let Some(task) = self.tasks.get_mut(&tid).filter(|task| task.life != Life::Dead) else {
+            let Some(task) = self.tasks.get_mut(&tid).filter(|task| task.life != TaskState::Dead) else {
                 continue;
             };
             task.doomed = true;
-            if task.life == Life::Waits {
+            if task.life == TaskState::Waits {
                 self.wake(cpu, tid);
             }
         }
@@ -108,7 +108,8 @@ impl Host {
 
     /// Files are closed with the last thread that has them.
     fn drop_table(&mut self, table: u32, tid: i32) {
-        let mut others = self.tasks.values().filter(|other| other.tid != tid && other.life != Life::Dead);
+        let mut others =
+            self.tasks.values().filter(|other| other.tid != tid && other.life != TaskState::Dead);
         if !others.any(|other| other.table == table) {
             self.tables.remove(&table);
         }
@@ -118,7 +119,7 @@ impl Host {
     pub(super) fn free_any(&mut self, cpu: u32) {
         let has_threads: Vec<i32> =
             self.tasks.values().filter(|task| task.tid != task.pid).map(|task| task.pid).collect();
-        let gone = self.any(|task| task.life == Life::Dead && !has_threads.contains(&task.tid));
+        let gone = self.any(|task| task.life == TaskState::Dead && !has_threads.contains(&task.tid));
         if let Some(tid) = gone {
             self.tasks.remove(&tid);
             self.free_tids.push(tid);

@@ -12,7 +12,7 @@ mod returns;
 
 use std::path::Path;
 
-use self::host::Host;
+use self::host::RandomHost;
 use super::generation::Generation;
 use super::script::KernelScript;
 use crate::error::TestkitError;
@@ -170,7 +170,7 @@ impl RandomKernel {
             .bits(self.bits)
             .big_endian(self.big_endian)
             .packet_events(self.packet_events);
-        let mut host = Host::new(script, self.cpus, self.threads, random.part(0));
+        let mut host = RandomHost::new(script, self.cpus, self.threads, random.part(0));
         if self.dump {
             host.dump();
         }

@@ -1,7 +1,7 @@
 //! What comes of the system calls of a random host: what happens within them, what they return, what is open afterwards.
 
 use super::calls::{Call, Done};
-use super::host::{Host, Table, Why};
+use super::host::{OffCpuReason, RandomHost, Table};
 use crate::value::FieldValue;
 
 /// Errors that calls return: EPERM, ENOENT, EINTR, EAGAIN, EFAULT, ERESTARTSYS.
@@ -12,15 +12,15 @@ const ENOENT: i64 = -2;
 const AF_INET: u16 = 2;
 
 /// What the exit of a call tells.
-type Told = (i64, Vec<(&'static str, FieldValue)>);
+type CpuItem = (i64, Vec<(&'static str, FieldValue)>);
 
-impl Host {
+impl RandomHost {
     /// The running thread goes on in its call.
     pub(super) fn call_step(&mut self, cpu: u32, tid: i32) {
         let Some(call) = self.tasks.get(&tid).and_then(|task| task.call.clone()) else { return };
         match (self.random.below(20), call.name) {
             (0 | 1, _) => self.interrupt(cpu),
-            (2, _) => self.leave(cpu, Why::Preempted),
+            (2, _) => self.leave(cpu, OffCpuReason::Preempted),
             (3, "futex") => self.priority(cpu),
             (3, _) => self.pages(cpu),
             (4 | 5, "futex" | "write") => self.wake_any(cpu),
@@ -80,7 +80,7 @@ impl Host {
     }
 
     /// Does to the open files what a call does, and gives what it returns.
-    fn returned(&mut self, tid: i32, done: &Done) -> Told {
+    fn returned(&mut self, tid: i32, done: &Done) -> CpuItem {
         let number = |ret: i64| (ret, Vec::new());
         if let Done::Number(most) | Done::Use { most, .. } = done {
             let ret = self.random.below(most + 1) as i64;

@@ -367,7 +367,7 @@ mod tests {
 
     /// An event of `epoll_wait` as the tracer writes it.
     #[test]
-    fn what_epoll_tells_is_short() {
+    fn what_epoll_shows_is_short() {
         let class = |bits| IntegerClass::unsigned(bits, 8, ByteOrder::Little);
         let shows = [Show::Plain];
         let mut writer = Writer::new(&shows, true);

@@ -1,0 +1,58 @@
+//! Which calls are asked for.
+
+use std::collections::BTreeSet;
+
+use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadId, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::errno::error_in;
+use crate::options::Options;
+use crate::snapshot::CurrentCall;
+use crate::span_filter::SpanFilter;
+use crate::window::{When, Window};
+
+/// Which calls are asked for. An empty set: all.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CallFilter {
+    names: BTreeSet<Name>,
+    errors: BTreeSet<u16>,
+    /// Of an instant, all spans are heard: CPUs and durations are looked at here.
+    span_filter: Option<SpanFilter>,
+}
+
+impl CallFilter {
+    pub(super) fn new(options: &Options, when: When) -> Self {
+        let calls = &options.calls;
+        Self {
+            names: calls.names.iter().map(Name::from).collect(),
+            errors: calls.errors.iter().copied().collect(),
+            span_filter: when.at.map(|_| SpanFilter::new(options, Window::default())),
+        }
+    }
+
+    fn name(&self, name: Option<&Name>) -> bool {
+        self.names.is_empty() || name.is_some_and(|name| self.names.contains(name))
+    }
+
+    /// Whether a call is one of them.
+    pub(super) fn call(&self, call: &Syscall<'_>) -> bool {
+        let error = || error_in(call.exit.ret).is_some_and(|error| self.errors.contains(&error));
+        (self.errors.is_empty() || error())
+            && self.name(Some(&call.entry.name))
+            && self.span_filter.as_ref().is_none_or(|span_filter| span_filter.syscall(call).is_some())
+    }
+
+    /// Whether a call of which one end is missing is one of them. What came of it is not known.
+    pub(super) fn half(&self, half: &HalfSyscall<'_>) -> bool {
+        self.errors.is_empty()
+            && self.name(half.name)
+            && self.span_filter.as_ref().is_none_or(|span_filter| span_filter.half_syscall(half).is_some())
+    }
+
+    /// The same of one that was in progress at an instant.
+    pub(super) fn in_progress(&self, thread: ThreadId, call: CurrentCall<'_>, at: Time) -> bool {
+        let half = if call.since.is_some() { Half::Begin } else { Half::End };
+        // The gate does not ask for the CPU of a call that is known by half.
+        self.half(&HalfSyscall { thread, cpu: 0, name: call.name, at, half, entry: None })
+    }
+}

@@ -1,0 +1,222 @@
+//! The set of analyses that one pass over a host's trace computes, and the reports that come of all hosts' sets.
+
+use std::borrow::Borrow;
+
+use isochrone_kernel::{Spans, ThreadAliases, Time, span_kinds};
+use serde::{Deserialize, Serialize};
+
+use crate::host::HostContext;
+use crate::options::Options;
+use crate::registry::{Accumulator, AnalysisKind};
+use crate::report::{Report, VERSION};
+use crate::snapshot::SnapshotBuilder;
+use crate::span_filter::SpanFilter;
+use crate::window::When;
+
+/// What the analyses that were asked for have heard of a host.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AnalysisSet {
+    span_filter: SpanFilter,
+    /// Which, each once, in the order in which they were asked for.
+    kinds: Vec<AnalysisKind>,
+    /// What passes the gate goes to these.
+    analyses: Vec<Accumulator>,
+    /// Everything goes to these: they tell the state of an instant.
+    at_instant: Vec<Accumulator>,
+    /// And to this one, where any of them shows what threads and CPUs did then: it is the same for all.
+    instant: Option<SnapshotBuilder>,
+}
+
+impl AnalysisSet {
+    /// A set that has heard nothing. All pieces of a host's trace need the same kinds, options and times. A kind that is
+    /// named twice is there once.
+    pub fn new(kinds: &[AnalysisKind], options: &Options, when: When) -> Self {
+        let kinds = each_once(kinds.iter().copied());
+        let (at_instant, analyses) = kinds
+            .iter()
+            .map(|&kind| Accumulator::new(kind, options, when))
+            .partition(|all| when.at.is_some() && all.kind().answers_instant());
+        let instant =
+            when.at.filter(|_| kinds.iter().any(|kind| kind.shows_snapshot())).map(SnapshotBuilder::new);
+        Self { span_filter: SpanFilter::new(options, when.window), kinds, analyses, at_instant, instant }
+    }
+
+    /// Which analyses, in the order in which they were asked for.
+    pub fn kinds(&self) -> impl Iterator<Item = AnalysisKind> + '_ {
+        self.kinds.iter().copied()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Accumulator> {
+        self.analyses.iter().chain(&self.at_instant)
+    }
+
+    /// Whether two sets answer the same question, so that they may be put together. To be asked of what was read from
+    /// a file.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.span_filter == other.span_filter && self.kinds().eq(other.kinds())
+    }
+
+    /// What one of the analyses has heard.
+    pub fn get(&self, kind: AnalysisKind) -> Option<&Accumulator> {
+        self.all().find(|all| all.kind() == kind)
+    }
+
+    /// What threads and CPUs did at the instant that was asked for, where an analysis shows it.
+    pub(crate) fn instant(&self) -> Option<&SnapshotBuilder> {
+        self.instant.as_ref()
+    }
+
+    /// Where the window that was asked for and the events of a host overlap, raw ns.
+    pub fn window(&self, host: &dyn HostContext) -> (Time, Time) {
+        self.span_filter.window.within(host.window().unwrap_or_default())
+    }
+}
+
+macro_rules! filter_spans {
+    ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Owned:ty;)*) => {
+        impl Spans for AnalysisSet {
+            $(
+                #[inline]
+                fn $method(&mut self, it: &$Type) {
+                    self.at_instant.iter_mut().for_each(|all| all.$method(it));
+                    self.instant.iter_mut().for_each(|instant| instant.$method(it));
+                    if let Some(it) = self.span_filter.$method(it) {
+                        self.analyses.iter_mut().for_each(|all| all.$method(it.borrow()));
+                    }
+                }
+            )*
+
+            fn rename(&mut self, aliases: &ThreadAliases) {
+                if !aliases.is_empty() {
+                    self.analyses.iter_mut().chain(&mut self.at_instant).for_each(|all| all.rename(aliases));
+                    self.instant.iter_mut().for_each(|instant| instant.rename(aliases));
+                }
+            }
+
+            fn absorb(&mut self, right: Self) {
+                debug_assert!(self.is_like(&right));
+                if let (Some(left), Some(right)) = (&mut self.instant, right.instant) {
+                    left.absorb(right);
+                }
+                for right in right.analyses.into_iter().chain(right.at_instant) {
+                    let mut all = self.analyses.iter_mut().chain(&mut self.at_instant);
+                    if let Some(left) = all.find(|left| left.kind() == right.kind()) {
+                        left.absorb(right);
+                    }
+                }
+            }
+        }
+    };
+}
+
+span_kinds!(filter_spans);
+
+/// Each kind where it comes first.
+fn each_once(kinds: impl Iterator<Item = AnalysisKind>) -> Vec<AnalysisKind> {
+    let mut once = Vec::new();
+    for kind in kinds {
+        if !once.contains(&kind) {
+            once.push(kind);
+        }
+    }
+    once
+}
+
+/// The reports of all analyses that were asked for, in the order in which they were, over all hosts that the filter
+/// keeps, in the order of their names. `sync`: whether the hosts' times are on one clock.
+pub fn reports(hosts: &[(&dyn HostContext, &AnalysisSet)], options: &Options, sync: bool) -> Vec<Report> {
+    let mut hosts: Vec<_> =
+        hosts.iter().copied().filter(|(host, _)| options.filter.keeps_host(host.name())).collect();
+    hosts.sort_by(|a, b| a.0.name().cmp(b.0.name()));
+    let range = hosts
+        .iter()
+        .filter(|(host, _)| host.window().is_some())
+        .map(|&(host, set)| {
+            let (begin, end) = set.window(host);
+            [host.unix_ns(begin), host.unix_ns(end)]
+        })
+        .reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]);
+    each_once(hosts.iter().flat_map(|(_, set)| set.kinds()))
+        .into_iter()
+        .map(|kind| {
+            let (tables, notes) = kind.tables(&hosts, options);
+            Report { analysis: kind.name(), version: VERSION, sync, range, tables, notes }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Filter;
+    use crate::testing::{Simple, call, idle, slice, thread};
+    use crate::window::Window;
+
+    fn set(kinds: &[AnalysisKind], options: &Options, when: When) -> AnalysisSet {
+        let mut set = AnalysisSet::new(kinds, options, when);
+        for span in
+            [slice(0, thread(1), 0, 60), slice(0, idle(0), 60, 100), call(thread(1), "read", 10, 30, -2)]
+        {
+            span.emit(&mut set);
+        }
+        set
+    }
+
+    #[test]
+    fn as_json() {
+        let options = Options::default();
+        let host = Simple::new("h");
+        let reports =
+            reports(&[(&host, &set(&[AnalysisKind::CpuTop], &options, When::default()))], &options, true);
+        let json = r#"{"analysis":"cputop","version":1,"sync":true,"range":[1000,1100],"tables":[{"name":"processes",
+            "columns":[{"name":"host","unit":"none"},{"name":"pid","unit":"none"},{"name":"tid","unit":"none"},
+            {"name":"comm","unit":"none"},{"name":"cpu_ns","unit":"ns"},{"name":"unknown_ns","unit":"ns"},
+            {"name":"migrations","unit":"count"},{"name":"percent","unit":"percent"},
+            {"name":"priorities","unit":"none"}],"rows":[["h",1,1,"init",60,0,0,60.0,"20"]]}"#;
+        let text = serde_json::to_string(&reports[0]).unwrap();
+        assert!(text.starts_with(&json.replace("\n            ", "")), "{text}");
+        assert!(text.ends_with(r#","notes":[]}"#), "{text}");
+        // Nobody has anything to tell.
+        let nothing = super::reports(&[], &options, true);
+        assert_eq!(nothing, []);
+    }
+
+    #[test]
+    fn hosts_in_order_and_as_asked_for() {
+        let kinds = [AnalysisKind::SyscallStats, AnalysisKind::CpuTop, AnalysisKind::SyscallStats];
+        let options = Options::default();
+        let (whole, part) =
+            (When::default(), When { window: Window { begin: Some(50), end: None }, at: None });
+        let (a, b) = (set(&kinds, &options, whole), set(&kinds, &options, part));
+        assert!(!a.is_like(&b));
+        let (alpha, beta) = (Simple::new("alpha"), Simple::new("beta"));
+        let hosts: [(&dyn HostContext, &AnalysisSet); 2] = [(&beta, &b), (&alpha, &a)];
+        let check = |names: &[&str], range, expect: &[&str]| {
+            let filter =
+                Filter { hosts: names.iter().map(ToString::to_string).collect(), ..Filter::default() };
+            let reports = reports(&hosts, &Options { filter, ..Options::default() }, true);
+            assert_eq!(
+                reports.iter().map(|report| report.analysis).collect::<Vec<_>>(),
+                ["syscallstats", "cputop"]
+            );
+            assert_eq!(reports[0].range, Some(range));
+            let rows = &reports[1].table("cpus").unwrap().rows;
+            let rows: Vec<String> = rows.iter().map(|row| format!("{:?} {:?}", row[0], row[2])).collect();
+            assert_eq!(rows, expect, "{names:?}");
+        };
+        let text = ["Text(\"alpha\") Int(60)", "Text(\"beta\") Int(10)"];
+        check(&[], [1000, 1100], &text);
+        check(&["beta"], [1050, 1100], &text[1..]);
+    }
+
+    #[test]
+    fn an_instant_concerns_those_that_can_show_it() {
+        let when = When { window: Window { begin: Some(50), end: None }, at: Some(20) };
+        let options = Options::default();
+        let host = Simple::new("h");
+        let set = set(&[AnalysisKind::Syscalls, AnalysisKind::CpuTop], &options, when);
+        let reports = reports(&[(&host, &set)], &options, false);
+        assert_eq!(reports[0].table("syscalls").unwrap().rows.len(), 1);
+        assert_eq!(reports[1].table("cpus").unwrap().rows[0][2], 10u64.into());
+    }
+}

@@ -1,0 +1,85 @@
+//! A wait for a CPU, as the analyses of scheduling show it.
+
+use isochrone_kernel::{SchedLatency, ThreadAliases, ThreadId, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, HostResult};
+use crate::host::ThreadIdentity;
+use crate::options::Options;
+use crate::sorted_rows::SortKey;
+use crate::stats::duration;
+use crate::table::{Cell, Table, Unit};
+
+/// From the first wake-up of a thread to the switch to it. The order of the fields is that of the rows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LatencyRow {
+    begin: Time,
+    end: Time,
+    cpu: u32,
+    thread: ThreadId,
+    waker: Option<ThreadId>,
+    priority: i32,
+}
+
+impl From<&SchedLatency> for LatencyRow {
+    fn from(latency: &SchedLatency) -> Self {
+        let SchedLatency { thread, waker, cpu, priority, begin, end } = *latency;
+        Self { begin, end, cpu, thread, waker, priority }
+    }
+}
+
+impl SortKey for LatencyRow {
+    fn sort_key(&self) -> u64 {
+        duration(self.begin, self.end)
+    }
+}
+
+impl LatencyRow {
+    /// Gives its threads the names that they have now.
+    pub fn rename(&mut self, aliases: &ThreadAliases) {
+        self.thread = aliases.of(self.thread);
+        self.waker = self.waker.map(|waker| aliases.of(waker));
+    }
+
+    /// A table of waits without rows.
+    pub(crate) fn table(name: &'static str, title: &'static str) -> Table {
+        const COLUMNS: &[(&str, Unit)] = &[
+            ("host", Unit::None),
+            ("wakeup_ns", Unit::Time),
+            ("switch_ns", Unit::Time),
+            ("latency_ns", Unit::Ns),
+            ("priority", Unit::None),
+            ("cpu", Unit::None),
+            ("pid", Unit::None),
+            ("tid", Unit::None),
+            ("comm", Unit::None),
+            ("waker_pid", Unit::None),
+            ("waker_tid", Unit::None),
+            ("waker_comm", Unit::None),
+        ];
+        Table::new(name, title, COLUMNS)
+    }
+
+    /// Its row in that table, if the filter keeps the thread that waited.
+    pub(crate) fn row<A: Analysis>(
+        &self,
+        result: &HostResult<'_, A>,
+        options: &Options,
+    ) -> Option<Vec<Cell>> {
+        let who = result.who(self.thread, options)?.cells();
+        let waker = self
+            .waker
+            .map_or_else(ThreadIdentity::default, |waker| ThreadIdentity::of(result.host, waker))
+            .cells();
+        let mut cells = vec![
+            result.name(),
+            result.time(self.begin),
+            result.time(self.end),
+            self.sort_key().into(),
+            self.priority.into(),
+            self.cpu.into(),
+        ];
+        cells.extend(who.into_iter().chain(waker));
+        Some(cells)
+    }
+}

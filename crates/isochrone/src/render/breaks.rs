@@ -1,0 +1,128 @@
+//! What a synchronization found beside the clocks, for people: clocks that were set or slewed, messages that look wrong,
+//! loops that contradict each other. Part of [`super::report`].
+
+use std::io::{self, Write};
+
+use isochrone_sync::apply::{Clock, Clocks};
+use isochrone_sync::artefact::{Artefact, BreakEntry, BreakKind, SuspectEntry};
+
+use super::error_summary::Errors;
+use super::plain::plain;
+use super::{figures, time};
+
+/// Steps of a clock that are listed; the rest is counted. All are in `sync.json`.
+const MAX_STEPS: usize = 5;
+/// Changes of a clock's rate that are listed, the largest.
+const MAX_SLEWS: usize = 3;
+/// Suspect messages that are listed.
+const MAX_SUSPECTS: usize = 3;
+/// Loops that are listed.
+const MAX_LOOPS: usize = 3;
+
+/// Prints what there is; nothing where nothing happened.
+pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
+    if clocks.iter().any(|clock| !clock.entry.breaks.is_empty()) {
+        writeln!(out, "\nClocks that were set, stopped or slewed:")?;
+        for clock in clocks.iter() {
+            let (steps, slews): (Vec<&BreakEntry>, Vec<&BreakEntry>) =
+                clock.entry.breaks.iter().partition(|found| found.kind == BreakKind::Step);
+            for step in steps.iter().take(MAX_STEPS) {
+                writeln!(out, " {}", step_of(clock, step))?;
+            }
+            if let Some(error) =
+                Errors::of(clock, clocks).at_steps.filter(|_| clock.proven && !steps.is_empty())
+            {
+                let (host, error) = (plain(&clock.entry.host), figures::duration(error));
+                writeln!(out, " {host}: off by up to ± {error} around its steps")?;
+            }
+            if steps.len() > MAX_STEPS {
+                let more = figures::plural(steps.len() - MAX_STEPS, "more step");
+                writeln!(out, " {}: {more}", plain(&clock.entry.host))?;
+            }
+            slews_of(clock, slews, out)?;
+        }
+    }
+    if !artefact.suspects.is_empty() {
+        let count = figures::plural(artefact.suspects.len(), "message");
+        writeln!(out, "\nLeft out because they hardly are what they seem, {count}:")?;
+        for suspect in artefact.suspects.iter().take(MAX_SUSPECTS) {
+            writeln!(out, " {}", suspect_of(clocks, suspect))?;
+        }
+        more(artefact.suspects.len(), MAX_SUSPECTS, out)?;
+    }
+    if !artefact.contradictions.is_empty() {
+        writeln!(out, "\nLinks that contradict each other; of each loop the widest was refused:")?;
+        for hosts in artefact.contradictions.iter().take(MAX_LOOPS) {
+            writeln!(out, " {}", plain(&hosts.join(" – ")))?;
+        }
+        more(artefact.contradictions.len(), MAX_LOOPS, out)?;
+    }
+    Ok(())
+}
+
+fn more(all: usize, shown: usize, out: &mut impl Write) -> io::Result<()> {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        more => writeln!(out, " … and {} more, all of them in sync.json", figures::count(more)),
+    }
+}
+
+fn step_of(clock: &Clock, step: &BreakEntry) -> String {
+    let (begin, end) = step.raw_range_ns;
+    format!(
+        "{}: step of {} between {} and {} on its clock (about {})",
+        plain(&clock.entry.host),
+        figures::signed(step.size_ns),
+        seconds(begin),
+        seconds(end),
+        time_of_day(clock, step.raw_ns),
+    )
+}
+
+/// The largest changes of a clock's rate, in the order of time.
+fn slews_of(clock: &Clock, mut slews: Vec<&BreakEntry>, out: &mut impl Write) -> io::Result<()> {
+    let count = slews.len();
+    slews.sort_by(|a, b| b.size_ppm.abs().total_cmp(&a.size_ppm.abs()));
+    slews.truncate(MAX_SLEWS);
+    slews.sort_by_key(|slew| slew.raw_ns);
+    let host = plain(&clock.entry.host);
+    for slew in &slews {
+        let (at, of_day) = (seconds(slew.raw_ns), time_of_day(clock, slew.raw_ns));
+        let (sign, size) = (if slew.size_ppm < 0.0 { '−' } else { '+' }, figures::ppm(slew.size_ppm.abs()));
+        writeln!(out, " {host}: slew of {sign}{size} near {at} on its clock (about {of_day})")?;
+    }
+    if count > slews.len() {
+        let more = figures::plural(count - slews.len(), "smaller slew");
+        writeln!(out, " {host}: … and {more}")?;
+    }
+    Ok(())
+}
+
+fn suspect_of(clocks: &Clocks, suspect: &SuspectEntry) -> String {
+    let SuspectEntry { link: (sender, receiver), sent_raw_ns, received_raw_ns, why } = suspect;
+    let about = clocks.of_host(sender).map(|clock| format!(" (about {})", time_of_day(clock, *sent_raw_ns)));
+    format!(
+        "{} → {}: sent at {}{}, received at {}: {}",
+        plain(sender),
+        plain(receiver),
+        seconds(*sent_raw_ns),
+        about.unwrap_or_default(),
+        seconds(*received_raw_ns),
+        plain(why)
+    )
+}
+
+/// A clock's own value, in seconds.
+pub(super) fn seconds(raw: i64) -> String {
+    let sign = if raw < 0 { "-" } else { "" };
+    let size = raw.unsigned_abs();
+    format!("{sign}{}.{:06} s", size / 1_000_000_000, size / 1_000 % 1_000_000)
+}
+
+/// The common clock's time of day to a millisecond.
+pub(super) fn time_of_day(clock: &Clock, raw: i64) -> String {
+    let mut shown = Vec::new();
+    time::put(&mut shown, clock.unix_ns(raw), false);
+    shown.truncate("00:00:00.000".len());
+    String::from_utf8_lossy(&shown).into_owned()
+}

@@ -1,0 +1,445 @@
+//! System calls that are under way: entries wait for their exits.
+//!
+//! Part of a `PartialState`. Where events do not tell whose they are, a call is kept by the CPU that it was made on: whoever runs there
+//! made it, by whatever name. The thread that leaves the CPU takes it along and brings it to the CPU where it runs next. So
+//! calls follow the switches alone. Where events tell their thread, that keeps its calls and switches do not matter.
+//!
+//! What a keeper has when a piece begins is known to the piece before. Until then it is handed on like a call
+//! ([`PendingCall::InheritedFrom`]), and what happens to it is due ([`DeferredEffect`]) when that is merged.
+//!
+//! An exit is that of an entry only if nothing between them can be missing: if nobody else can have run on the CPU in the
+//! meantime, or else if all CPUs were recorded ([`CallPoint::is_of_call`]).
+
+use serde::{Deserialize, Serialize};
+
+use crate::calls::{Effect, Entry, Exit, clone_flag, is_about_files};
+use crate::canonical_map::CanonicalMap;
+use crate::completeness::LossCount;
+use crate::event::EventContext;
+use crate::files::{Files, Returned};
+use crate::id::{ThreadAliases, ThreadId, Time};
+use crate::partial_state::{PartialState, TaskChange};
+use crate::span::{Half, HalfSyscall, Spans, Syscall};
+
+/// Who keeps a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) enum CallOwner {
+    /// A CPU: the call of whoever runs there.
+    Cpu(u32),
+    /// A thread that has left its CPU.
+    OffCpu(ThreadId),
+    /// A thread whose events tell that they are its own.
+    Named(ThreadId),
+}
+
+/// What a keeper has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum PendingCall {
+    /// Still what it had when the piece began: in the first piece, nothing.
+    #[default]
+    Inherited,
+    /// What another keeper had when the piece began, or it itself, after a while elsewhere.
+    InheritedFrom(CallOwner),
+    /// Not in the first piece, which has one word for it.
+    None,
+    Call(OpenCall),
+}
+
+/// A call that is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OpenCall {
+    entry: Entry,
+    point: CallPoint,
+    /// Whether it has made a thread: it makes one only.
+    has_forked: bool,
+}
+
+/// Where and when an entry or an exit was, and whose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CallPoint {
+    thread: ThreadId,
+    at: Time,
+    cpu: u32,
+    /// The last turn of the CPU before it; `None` in the piece.
+    task_change: Option<TaskChange>,
+    loss_count: LossCount,
+}
+
+/// What a piece knows of its end, for what comes after it.
+pub(crate) struct Seam {
+    losses: u64,
+    task_changes: CanonicalMap<u32, Option<TaskChange>>,
+    /// Of CPUs that are not among these.
+    unseen: Option<TaskChange>,
+}
+
+/// What happens to a call that a piece does not know.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeferredEffect {
+    /// It makes a thread.
+    forked: Option<(ThreadId, CallPoint)>,
+    end: Option<CallEnd>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum CallEnd {
+    /// It ends.
+    Exit { point: CallPoint, exit: Exit },
+    /// Another call begins in its place: its end is lost.
+    Unseen,
+}
+
+/// What happens to the calls that keepers had when the piece began.
+pub(crate) type DeferredEffects = CanonicalMap<CallOwner, DeferredEffect>;
+
+impl PendingCall {
+    fn shift(&mut self, seam: &Seam) {
+        if let Self::Call(open) = self {
+            open.point.shift(seam);
+        }
+    }
+
+    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
+        match self {
+            Self::Inherited | Self::None => {}
+            Self::InheritedFrom(owner) => *owner = owner.renamed(aliases),
+            Self::Call(open) => open.point.thread = aliases.of(open.point.thread),
+        }
+    }
+
+    /// Tells of a call that has no end at the end of the trace.
+    pub(crate) fn finish(&self, spans: &mut impl Spans) {
+        if let Self::Call(open) = self {
+            open.emit_begin(spans);
+        }
+    }
+}
+
+impl CallOwner {
+    pub(crate) fn renamed(self, aliases: &ThreadAliases) -> Self {
+        match self {
+            Self::Cpu(_) => self,
+            Self::OffCpu(thread) => Self::OffCpu(aliases.of(thread)),
+            Self::Named(thread) => Self::Named(aliases.of(thread)),
+        }
+    }
+}
+
+impl DeferredEffect {
+    fn shift(&mut self, seam: &Seam) {
+        if let Some((_, point)) = &mut self.forked {
+            point.shift(seam);
+        }
+        if let Some(CallEnd::Exit { point, .. }) = &mut self.end {
+            point.shift(seam);
+        }
+    }
+
+    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
+        if let Some((child, _)) = &mut self.forked {
+            *child = aliases.of(*child);
+        }
+        if let Some(CallEnd::Exit { point, .. }) = &mut self.end {
+            point.thread = aliases.of(point.thread);
+        }
+    }
+
+    /// Puts what happens later behind what happens first.
+    pub(crate) fn append(&mut self, later: Self) {
+        self.forked = self.forked.or(later.forked);
+        self.end = self.end.take().or(later.end);
+    }
+
+    /// Tells of an end that has no begin at the begin of the trace.
+    pub(crate) fn finish(&self, spans: &mut impl Spans) {
+        if let Some(CallEnd::Exit { point, exit, .. }) = &self.end {
+            point.emit_end(exit, spans);
+        }
+    }
+}
+
+impl OpenCall {
+    /// It makes a thread. Returns the flags, if it is a call that does so.
+    fn fork(&mut self, point: CallPoint) -> Option<u64> {
+        if !point.is_of_call(self.point) || self.has_forked {
+            return None;
+        }
+        self.has_forked = true;
+        self.entry.effect.clone_flags()
+    }
+
+    /// Tells that it has ended. Returns the entry if the exit is that of the same call.
+    fn close(&self, point: CallPoint, exit: &Exit, spans: &mut impl Spans) -> Option<&Entry> {
+        let Self { entry, point: CallPoint { at: begin, .. }, .. } = self;
+        let names_agree = exit.name.as_ref().is_none_or(|name| *name == entry.name);
+        if !point.is_of_call(self.point) || !names_agree {
+            self.emit_begin(spans);
+            point.emit_end(exit, spans);
+            return None;
+        }
+        let CallPoint { thread, at: end, cpu, .. } = point;
+        spans.syscall(&Syscall { thread, cpu, begin: *begin, end, entry, exit });
+        Some(entry)
+    }
+
+    fn emit_begin(&self, spans: &mut impl Spans) {
+        let (CallPoint { thread, at, cpu, .. }, entry) = (self.point, &self.entry);
+        let (name, entry) = (Some(&entry.name), Some(entry));
+        spans.half_syscall(&HalfSyscall { thread, cpu, name, at, half: Half::Begin, entry });
+    }
+}
+
+impl CallPoint {
+    /// Whether no other call can have been in between, if this is the exit after an entry or what a call did.
+    fn is_of_call(self, entry: Self) -> bool {
+        (self.cpu, self.task_change) == (entry.cpu, entry.task_change)
+            || self.loss_count.agrees(entry.loss_count)
+    }
+
+    fn shift(&mut self, seam: &Seam) {
+        self.loss_count.shift(seam.losses);
+        self.task_change =
+            self.task_change.or_else(|| seam.task_changes.get(&self.cpu).copied().unwrap_or(seam.unseen));
+    }
+
+    fn emit_end(self, exit: &Exit, spans: &mut impl Spans) {
+        let Self { thread, at, cpu, .. } = self;
+        let name = exit.name.as_ref();
+        spans.half_syscall(&HalfSyscall { thread, cpu, name, at, half: Half::End, entry: None });
+    }
+
+    /// What files are told of a call that has ended.
+    fn returned<'c>(self, entry: Option<&'c Entry>, exit: &'c Exit) -> Option<Returned<'c>> {
+        let Self { thread, at, .. } = self;
+        let (effect, name) = match entry {
+            Some(entry) => (Some(&entry.effect), None),
+            None => (None, exit.name.as_ref()),
+        };
+        let concerns_files =
+            effect.is_none_or(Effect::concerns_files) && name.is_none_or(|name| is_about_files(name));
+        concerns_files.then_some(Returned { thread, at, effect, name, ret: exit.ret, output: &exit.output })
+    }
+}
+
+/// What calls need of a chunk, beside those who keep them.
+pub(crate) struct CallTracker<'c, S> {
+    pub(crate) is_first: bool,
+    pub(crate) deferred_effects: &'c mut DeferredEffects,
+    pub(crate) spans: &'c mut S,
+}
+
+impl<S: Spans> CallTracker<'_, S> {
+    /// What a keeper has. It has nothing afterwards.
+    fn take(&self, pending: &mut PendingCall, owner: CallOwner) -> PendingCall {
+        match pending {
+            PendingCall::Inherited if self.is_first => PendingCall::None,
+            PendingCall::Inherited => {
+                *pending = PendingCall::None;
+                PendingCall::InheritedFrom(owner)
+            }
+            _ => std::mem::replace(pending, self.nothing()),
+        }
+    }
+
+    /// A keeper loses what it has, and its end was not seen.
+    pub(crate) fn drop(&mut self, pending: &mut PendingCall, owner: CallOwner) {
+        match pending {
+            PendingCall::None => return,
+            PendingCall::Inherited if self.is_first => return,
+            PendingCall::Inherited => self.lose(owner),
+            PendingCall::InheritedFrom(before) => self.lose(*before),
+            PendingCall::Call(open) => open.emit_begin(self.spans),
+        }
+        *pending = self.nothing();
+    }
+
+    fn lose(&mut self, before: CallOwner) {
+        self.deferred_effects.or_default(before).end.get_or_insert(CallEnd::Unseen);
+    }
+
+    /// One keeper gives what it has to another.
+    pub(crate) fn transfer(
+        &mut self,
+        (from, giver): (&mut PendingCall, CallOwner),
+        (to, taker): (&mut PendingCall, CallOwner),
+    ) {
+        self.drop(to, taker);
+        match self.take(from, giver) {
+            PendingCall::None => {}
+            pending => *to = pending,
+        }
+    }
+
+    fn nothing(&self) -> PendingCall {
+        if self.is_first { PendingCall::Inherited } else { PendingCall::None }
+    }
+}
+
+impl<S: Spans> PartialState<S> {
+    /// Who keeps the calls of a thread that an event comes from.
+    pub(crate) fn owner(thread: ThreadId, context: &EventContext<'_>) -> CallOwner {
+        match context.tid {
+            Some(tid) if tid != 0 => CallOwner::Named(thread),
+            _ => CallOwner::Cpu(context.cpu),
+        }
+    }
+
+    /// Where and when an event was, and whose.
+    pub(crate) fn call_point(&mut self, thread: ThreadId, context: &EventContext<'_>) -> CallPoint {
+        let EventContext { time: at, cpu, .. } = *context;
+        let task_change = self.cpus.or_default(cpu).task_change;
+        CallPoint { thread, at, cpu, task_change, loss_count: self.complete.loss_count(at) }
+    }
+
+    /// What is known at the end of the piece.
+    pub(crate) fn seam(&self) -> Seam {
+        let task_changes = self.cpus.unordered().map(|(cpu, there)| (cpu, there.task_change)).collect();
+        Seam { losses: self.complete.losses(), task_changes, unseen: self.unseen_cpu().task_change }
+    }
+
+    /// A call begins.
+    pub(crate) fn begin_call(&mut self, owner: CallOwner, point: CallPoint, entry: Entry) {
+        let (pending, mut tracker, _) = self.pending(owner);
+        tracker.drop(pending, owner);
+        *pending = PendingCall::Call(OpenCall { entry, point, has_forked: false });
+    }
+
+    /// A call ends.
+    pub(crate) fn end_call(&mut self, owner: CallOwner, point: CallPoint, exit: &Exit) {
+        let (pending, tracker, files) = self.pending(owner);
+        let before = match pending {
+            PendingCall::Call(open) => {
+                let entry = open.close(point, exit, tracker.spans);
+                if let Some(call) = point.returned(entry, exit) {
+                    files.returned(&call, tracker.spans);
+                }
+                *pending = tracker.nothing();
+                return;
+            }
+            PendingCall::InheritedFrom(before) => Some(*before),
+            PendingCall::Inherited if !tracker.is_first => Some(owner),
+            PendingCall::Inherited | PendingCall::None => None,
+        };
+        match before {
+            Some(before) => {
+                let end = || CallEnd::Exit { point, exit: exit.clone() };
+                tracker.deferred_effects.or_default(before).end.get_or_insert_with(end);
+            }
+            None => point.emit_end(exit, tracker.spans),
+        }
+        if let Some(call) = point.returned(None, exit) {
+            files.returned(&call, tracker.spans);
+        }
+        *pending = tracker.nothing();
+    }
+
+    /// A call makes a thread. Returns the flags of the call, where it is known.
+    pub(crate) fn fork_in_call(
+        &mut self,
+        owner: CallOwner,
+        (child, point): (ThreadId, CallPoint),
+    ) -> Option<u64> {
+        let (pending, tracker, _) = self.pending(owner);
+        let before = match pending {
+            PendingCall::Call(open) => return open.fork(point),
+            PendingCall::Inherited if !tracker.is_first => owner,
+            PendingCall::Inherited | PendingCall::None => return None,
+            PendingCall::InheritedFrom(before) => *before,
+        };
+        tracker.deferred_effects.or_default(before).forked.get_or_insert((child, point));
+        None
+    }
+
+    /// A thread that names itself has another name from now on.
+    pub(crate) fn move_call(&mut self, from: ThreadId, to: ThreadId) {
+        let (from, to) = (CallOwner::Named(from), CallOwner::Named(to));
+        let call = self.take(from);
+        let (pending, mut tracker, _) = self.pending(to);
+        tracker.drop(pending, to);
+        self.set(to, call);
+    }
+
+    /// Adds what came next: `changed` is what keepers have there, where that is not what they had before. What is due to calls
+    /// that are here is done to them.
+    pub(crate) fn append_calls(
+        &mut self,
+        changed: Vec<(CallOwner, PendingCall)>,
+        seam: &Seam,
+        right: &mut Self,
+    ) {
+        let mut before: CanonicalMap<CallOwner, PendingCall> =
+            changed.iter().map(|&(owner, _)| (owner, self.take(owner))).collect();
+        for (owner, mut deferred) in std::mem::take(&mut right.deferred_effects).into_unordered() {
+            deferred.shift(seam);
+            let pending = before.remove(&owner).unwrap_or_else(|| self.take(owner));
+            let pending = self.settle(deferred, pending, &mut right.files);
+            before.insert(owner, pending);
+        }
+        let mut after = Vec::with_capacity(changed.len());
+        for (owner, mut pending) in changed {
+            if let PendingCall::InheritedFrom(other) = pending {
+                pending = before.remove(&other).unwrap_or(PendingCall::None);
+            } else {
+                pending.shift(seam);
+            }
+            after.push((owner, pending));
+        }
+        // What is left was not changed, or it is nothing and what follows overwrites it.
+        for (owner, pending) in before.into_unordered().chain(after) {
+            self.set(owner, pending);
+        }
+    }
+
+    /// Does to a call what is due to it. Returns it if it goes on.
+    fn settle(&mut self, deferred: DeferredEffect, pending: PendingCall, files: &mut Files) -> PendingCall {
+        let mut open = match pending {
+            PendingCall::Call(open) => open,
+            PendingCall::InheritedFrom(before) => {
+                let goes_on = deferred.end.is_none();
+                self.deferred_effects.or_default(before).append(deferred);
+                return if goes_on { pending } else { PendingCall::None };
+            }
+            PendingCall::Inherited | PendingCall::None => {
+                deferred.finish(&mut self.spans);
+                return PendingCall::None;
+            }
+        };
+        if let Some((child, point)) = deferred.forked
+            && let Some(flags) = open.fork(point)
+        {
+            files.share(child, flags & clone_flag::FILES != 0);
+        }
+        match deferred.end {
+            None => return PendingCall::Call(open),
+            Some(CallEnd::Unseen) => open.emit_begin(&mut self.spans),
+            Some(CallEnd::Exit { point, exit }) => {
+                if let Some(entry) = open.close(point, &exit, &mut self.spans) {
+                    files.fill(point.thread, point.at, &entry.effect);
+                }
+            }
+        }
+        PendingCall::None
+    }
+
+    /// What a keeper has, and what is needed to change it.
+    fn pending(&mut self, owner: CallOwner) -> (&mut PendingCall, CallTracker<'_, S>, &mut Files) {
+        let is_first = self.is_first();
+        let Self { cpus, threads, deferred_effects, files, spans, .. } = self;
+        let pending = match owner {
+            CallOwner::Cpu(cpu) => &mut cpus.or_default(cpu).call,
+            CallOwner::OffCpu(thread) => &mut threads.or_default(thread).call_off,
+            CallOwner::Named(thread) => &mut threads.or_default(thread).call,
+        };
+        (pending, CallTracker { is_first, deferred_effects, spans }, files)
+    }
+
+    fn take(&mut self, owner: CallOwner) -> PendingCall {
+        let (pending, tracker, _) = self.pending(owner);
+        tracker.take(pending, owner)
+    }
+
+    fn set(&mut self, owner: CallOwner, value: PendingCall) {
+        let (pending, tracker, _) = self.pending(owner);
+        *pending = if matches!(value, PendingCall::None) { tracker.nothing() } else { value };
+    }
+}

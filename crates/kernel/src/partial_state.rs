@@ -1,0 +1,470 @@
+//! The model of one piece of a host's trace, made from its events in one pass.
+//!
+//! `decode` feeds it; [`Spans`] hear at once of all that begins and ends within the piece. What reaches over its borders is kept
+//! until [`PartialState::merge`](crate::merge) joins it to the piece before or behind. Its size is that of what is open, of who was there,
+//! and of what the consumer keeps.
+
+use serde::{Deserialize, Serialize};
+
+use crate::begin_end::BeginEndMatcher;
+use crate::border::{Border, CpuLoss, CpuLossBegin};
+use crate::canonical_map::CanonicalMap;
+use crate::completeness::{Completeness, LossCount};
+use crate::event::{EventContext, KernelEvent, TaskRef};
+use crate::files::{DumpOwner, FileOp, Files};
+use crate::id::{Name, ThreadAliases, ThreadId, Time};
+use crate::in_flight::{DeferredEffects, PendingCall};
+use crate::interrupts::Interrupts;
+use crate::numbered::Numbered;
+use crate::span::{BlockRequest, Migration, NetPacket, PageAllocation, Phase, Spans, ThreadChange};
+use crate::thread::{Membership, Thread};
+use crate::tid_table::TidTable;
+use crate::timeline::Timeline;
+
+/// Fewer CPUs than this are places in a list.
+const LOW_CPUS: usize = 64;
+
+/// Bytes of a thread's name that the kernel keeps.
+pub(crate) const COMM: usize = 15;
+
+/// The model of a piece of a host's trace, and what a consumer has heard of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartialState<S> {
+    pub(crate) begin: Border,
+    pub(crate) end: Border,
+    /// Times of the first and the last event of the kernel, raw ns.
+    pub(crate) range: Option<(Time, Time)>,
+    /// Events, those of programs included.
+    pub(crate) events: u64,
+    /// What is missing of the kernel's events, on all CPUs.
+    pub(crate) complete: Completeness,
+    /// What is missing of programs' events.
+    pub(crate) programs_complete: Completeness,
+    /// Events lost, as far as that is known.
+    pub(crate) events_lost: u64,
+    /// Pieces that are missing in between: from, to.
+    pub(crate) gaps: Vec<(Time, Time)>,
+    pub(crate) cpus: Numbered<u32, Cpu, LOW_CPUS>,
+    /// CPUs that events of others speak of.
+    pub(crate) referenced_cpus: Vec<u32>,
+    pub(crate) threads: CanonicalMap<ThreadId, Thread>,
+    pub(crate) tids: TidTable,
+    /// What happens to calls that were under way before.
+    pub(crate) deferred_effects: DeferredEffects,
+    pub(crate) files: Files,
+    pub(crate) requests: BeginEndMatcher<(u32, u64), Request, Edge>,
+    pub(crate) phases: BeginEndMatcher<(ThreadId, Name), Edge, Edge>,
+    /// Names that the consumer has not heard of yet: it may keep much, and each loss gives one. None in a piece that is closed.
+    #[serde(skip)]
+    pub(crate) pending_aliases: ThreadAliases,
+    pub(crate) spans: S,
+}
+
+/// A CPU in one piece.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Cpu {
+    pub(crate) timeline: Timeline,
+    pub(crate) interrupts: Interrupts,
+    /// The call of whoever runs here.
+    pub(crate) call: PendingCall,
+    /// What came last of all after which another thread may run.
+    pub(crate) task_change: Option<TaskChange>,
+    /// The stream of the CPU has ended: nothing is known from this instant on, raw ns.
+    pub(crate) over: Option<Time>,
+}
+
+/// Something after which another thread may run on a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum TaskChange {
+    /// A switch.
+    Switch(Time),
+    /// Events are missing, from or to this time.
+    Loss(Time),
+}
+
+impl Cpu {
+    /// One of which all events are missing since `from`, to `to`.
+    pub(crate) fn missing((from, to): (Time, Time)) -> Self {
+        let (timeline, interrupts) = (Timeline::missing(from, to), Interrupts::missing());
+        Self {
+            timeline,
+            interrupts,
+            call: PendingCall::Inherited,
+            task_change: Some(TaskChange::Loss(from)),
+            over: None,
+        }
+    }
+}
+
+/// A request to a disk that is not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub(crate) at: Time,
+    pub(crate) loss_count: LossCount,
+    pub(crate) thread: ThreadId,
+    sectors: u32,
+    is_write: bool,
+}
+
+impl Request {
+    /// Tells of it when it is complete, unless something is missing in between.
+    pub(crate) fn end(self, &(device, sector): &(u32, u64), end: Edge, spans: &mut impl Spans) {
+        let Self { at: begin, loss_count, thread, sectors, is_write } = self;
+        if loss_count.agrees(end.loss_count) {
+            let end = end.at;
+            spans.block_request(&BlockRequest { device, sector, sectors, is_write, thread, begin, end });
+        }
+    }
+}
+
+/// An instant, and what is missing by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Edge {
+    at: Time,
+    pub(crate) loss_count: LossCount,
+}
+
+/// Tells of a phase, unless something is missing in between.
+pub(crate) fn emit_phase((thread, name): &(ThreadId, Name), begin: Edge, end: Edge, spans: &mut impl Spans) {
+    if begin.loss_count.agrees(end.loss_count) {
+        spans.phase(&Phase { name: name.clone(), thread: *thread, begin: begin.at, end: end.at });
+    }
+}
+
+impl<S: Spans> PartialState<S> {
+    /// A piece that begins at a border, without events so far.
+    pub fn new(begin: Border, spans: S) -> Self {
+        Self {
+            begin,
+            end: begin,
+            range: None,
+            events: 0,
+            complete: Completeness::default(),
+            programs_complete: Completeness::default(),
+            events_lost: 0,
+            gaps: Vec::new(),
+            cpus: Numbered::default(),
+            referenced_cpus: Vec::new(),
+            threads: CanonicalMap::default(),
+            tids: TidTable::default(),
+            deferred_effects: DeferredEffects::default(),
+            files: Files::new(begin == Border::Begin),
+            requests: BeginEndMatcher::default(),
+            phases: BeginEndMatcher::default(),
+            pending_aliases: ThreadAliases::default(),
+            spans,
+        }
+    }
+
+    /// A piece that is missing: whatever was open before is not known behind it.
+    pub fn gap(from: Time, to: Time, spans: S) -> Self {
+        let mut gap = Self::new(Border::At(from), spans);
+        gap.end = Border::At(to);
+        gap.complete = Completeness::nothing();
+        gap.programs_complete = Completeness::nothing();
+        gap.gaps.push((from, to));
+        gap.requests = BeginEndMatcher::missing();
+        gap.phases = BeginEndMatcher::missing();
+        gap.files.note(FileOp::Lost { at: from }, &mut gap.spans);
+        gap
+    }
+
+    /// Where it begins.
+    pub fn begin(&self) -> Border {
+        self.begin
+    }
+
+    /// Where it ends.
+    pub fn end(&self) -> Border {
+        self.end
+    }
+
+    /// Whether no piece comes before.
+    pub(crate) fn is_first(&self) -> bool {
+        self.begin == Border::Begin
+    }
+
+    /// Its consumer, with what that has heard so far.
+    pub fn spans(&self) -> &S {
+        &self.spans
+    }
+
+    /// The same, to be changed: what it holds is its own affair.
+    pub fn spans_mut(&mut self) -> &mut S {
+        &mut self.spans
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Says that all events up to a border are there.
+    pub fn close(&mut self, end: Border) {
+        self.end = end;
+        self.emit_aliases();
+        self.complete.close(end);
+        self.programs_complete.close(end);
+    }
+
+    /// Says that from some instant on events of a CPU may be missing: before the first event that is not before it; and at the
+    /// begin of each later piece, as long as it goes on.
+    pub fn loss_begins(&mut self, begin: &CpuLossBegin) {
+        let &CpuLossBegin { cpu, at, to } = begin;
+        self.complete.begin(at, to, self.begin);
+        if to == Time::MAX {
+            let over = self.cpus.or_default(cpu);
+            // The instant before is the last one of which something is known.
+            let last = at.saturating_sub(1);
+            over.over = Some(over.over.map_or(last, |before| before.min(last)));
+        }
+        // Else the piece before has told of it.
+        if at > self.begin.time() {
+            self.cpus.or_default(cpu).task_change = Some(TaskChange::Loss(at));
+            self.files.note(FileOp::LossBegins { at, to }, &mut self.spans);
+        }
+    }
+
+    /// Says, before the first event, that nothing of a CPU is there.
+    pub fn missing_cpu(&mut self, cpu: u32) {
+        self.reference_cpu(cpu);
+        self.complete.begin(Time::MIN, Time::MAX, self.begin);
+        if self.is_first() {
+            self.files.note(FileOp::LossBegins { at: Time::MIN, to: Time::MAX }, &mut self.spans);
+        }
+    }
+
+    /// As [`Self::loss_begins`], of programs' events, on any CPU.
+    pub fn program_loss_begins(&mut self, at: Time, to: Time) {
+        self.programs_complete.begin(at, to, self.begin);
+    }
+
+    /// As [`Self::lost`], of programs' events, on any CPU.
+    pub fn program_lost(&mut self) {
+        self.programs_complete.end();
+    }
+
+    /// Says that events of a CPU were missing: once, before the first event of that CPU after them, in the piece that holds
+    /// the end of the loss.
+    pub fn lost(&mut self, loss: &CpuLoss) {
+        let &CpuLoss { cpu, from, to, events } = loss;
+        self.complete.end();
+        self.events_lost = self.events_lost.saturating_add(events.unwrap_or(0));
+        let there = self.cpus.or_default(cpu);
+        there.timeline.lose(cpu, from, to, &mut self.spans);
+        there.interrupts.lose();
+        there.task_change = Some(TaskChange::Loss(to));
+        self.files.note(FileOp::Lost { at: to }, &mut self.spans);
+    }
+
+    /// Takes the next event. Those of one CPU come in the order of time, those of several as their clocks have it. Amortized
+    /// constant.
+    pub fn event(&mut self, context: &EventContext<'_>, what: KernelEvent<'_>) {
+        self.events += 1;
+        let at = context.time;
+        if context.is_user {
+            self.program_event(context, &what);
+            return;
+        }
+        self.range = Some(self.range.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
+        let cpu = context.cpu;
+        match what {
+            KernelEvent::Switch { prev, prev_state, next } => self.switch(context, prev, prev_state, next),
+            KernelEvent::Wakeup { who, target_cpu } => self.wakeup(context, who, target_cpu),
+            KernelEvent::Migrate { who, to } => {
+                self.reference_cpu(to);
+                if let Some(thread) = self.named(who, at) {
+                    self.spans.migration(&Migration { thread, at, to });
+                }
+            }
+            KernelEvent::Priority { who } => {
+                if let Some(thread) = self.named(who, at) {
+                    self.threads.or_default(thread).facts.priority = Some(who.priority);
+                }
+            }
+            KernelEvent::Fork { parent, parent_pid, child, child_pid, child_comm } => {
+                self.fork(context, parent, parent_pid, child, child_pid, child_comm);
+            }
+            KernelEvent::Exec { filename, tid, old_tid } => self.exec(context, filename, tid, old_tid),
+            KernelEvent::Exit(who) => {
+                if let Some(thread) = self.named(who, at) {
+                    self.threads.or_default(thread).facts.exited = Some(at);
+                    self.emit_change(thread, at, ThreadChange::Exits);
+                    self.leave_process(thread, at);
+                }
+            }
+            KernelEvent::IrqEntry { number, name } => {
+                self.cpus.or_default(cpu).interrupts.enter(number, name, at);
+            }
+            KernelEvent::IrqExit { number, ret } => {
+                self.cpus.or_default(cpu).interrupts.exit(cpu, number, ret, at, &mut self.spans);
+            }
+            KernelEvent::SoftirqRaise(vector) => self.cpus.or_default(cpu).interrupts.soft_raise(vector, at),
+            KernelEvent::SoftirqEntry(vector) => self.cpus.or_default(cpu).interrupts.soft_enter(vector, at),
+            KernelEvent::SoftirqExit(vector) => {
+                self.cpus.or_default(cpu).interrupts.soft_exit(cpu, vector, at, &mut self.spans);
+            }
+            KernelEvent::SyscallEntry(entry) => {
+                let thread = self.present(context);
+                let point = self.call_point(thread, context);
+                self.begin_call(Self::owner(thread, context), point, entry);
+            }
+            KernelEvent::SyscallExit(exit) => {
+                let thread = self.present(context);
+                let point = self.call_point(thread, context);
+                self.end_call(Self::owner(thread, context), point, &exit);
+            }
+            KernelEvent::BlockIssue { device, sector, sectors, is_write } => {
+                let thread = self.current(context);
+                let loss_count = self.complete.loss_count(at);
+                self.requests.begin((device, sector), Request { at, loss_count, thread, sectors, is_write });
+            }
+            KernelEvent::BlockComplete { device, sector } => {
+                let key = (device, sector);
+                let end = Edge { at, loss_count: self.complete.loss_count(at) };
+                if let Some((request, end)) = self.requests.end(&key, end) {
+                    request.end(&key, end, &mut self.spans);
+                }
+            }
+            KernelEvent::Packet { device, bytes, is_sent } => {
+                let (thread, device) = (self.current(context), Name::from_utf8_lossy(device));
+                self.spans.packet(&NetPacket { at, cpu, thread, device, bytes, is_sent });
+            }
+            KernelEvent::PageAllocation { pages, is_free } => {
+                let thread = self.current(context);
+                self.spans.page_allocation(&PageAllocation { at, thread, pages, is_free });
+            }
+            KernelEvent::DumpProcess { tid, pid, ppid, comm, is_kernel, file_table, inner } => {
+                let thread = self.numbered(tid, at);
+                let there = self.threads.or_default(thread);
+                there.set_comm(comm, at);
+                there.facts.parent = Some(ppid);
+                there.facts.is_kernel = Some(is_kernel);
+                if inner.is_some_and(|inner| inner.level > 0) {
+                    there.facts.inner = inner;
+                }
+                self.join_process(thread, pid, at);
+                if let Some(table) = file_table {
+                    self.files.note(FileOp::DumpOwner { thread, table }, &mut self.spans);
+                }
+            }
+            KernelEvent::DumpNamespace { tid, inner } => {
+                if inner.level > 0 {
+                    let thread = self.numbered(tid, at);
+                    self.threads.or_default(thread).facts.inner = Some(inner);
+                }
+            }
+            KernelEvent::DumpFile { pid, file_table, fd, flags, filename } => {
+                self.dump_file(at, pid, file_table, fd, flags, filename);
+            }
+            KernelEvent::PhaseBegin(_) | KernelEvent::PhaseEnd(_) | KernelEvent::Other => {
+                // The CPU is there, even if that is all that it shows.
+                self.cpus.or_default(cpu);
+            }
+        }
+    }
+
+    fn dump_file(
+        &mut self,
+        at: Time,
+        pid: Option<i32>,
+        file_table: Option<u64>,
+        fd: i32,
+        flags: Option<u32>,
+        filename: &[u8],
+    ) {
+        let owner = match (file_table, pid) {
+            (Some(table), _) => DumpOwner::Table(table),
+            (None, Some(pid)) => DumpOwner::Thread(self.numbered(pid, at)),
+            (None, None) => return,
+        };
+        let name = Name::from_utf8_lossy(filename);
+        self.files.note(FileOp::DumpFile { owner, at, fd, flags, name }, &mut self.spans);
+    }
+
+    fn program_event(&mut self, context: &EventContext<'_>, what: &KernelEvent<'_>) {
+        let (KernelEvent::PhaseBegin(name) | KernelEvent::PhaseEnd(name)) = what else { return };
+        let (thread, at) = (self.present(context), context.time);
+        let key = (thread, (*name).clone());
+        let edge = Edge { at, loss_count: self.programs_complete.loss_count(at) };
+        if let KernelEvent::PhaseBegin(_) = what {
+            self.phases.begin(key, edge);
+        } else if let Some((begin, end)) = self.phases.end(&key, edge) {
+            emit_phase(&key, begin, end, &mut self.spans);
+        }
+    }
+
+    /// Who ran on the CPU when an event was recorded: what its contexts say, else what the last switch said.
+    pub(crate) fn current(&mut self, context: &EventContext<'_>) -> ThreadId {
+        match context.tid {
+            Some(0) => ThreadId::Idle(context.cpu),
+            Some(tid) => self.numbered(tid, context.time),
+            None => self.cpus.or_default(context.cpu).timeline.current(context.cpu),
+        }
+    }
+
+    /// Who ran on the CPU, and what the event's contexts tell of that thread is noted.
+    fn present(&mut self, context: &EventContext<'_>) -> ThreadId {
+        let thread = self.current(context);
+        if let (Some(pid), false) = (context.pid, thread.is_idle()) {
+            self.join_process(thread, pid, context.time);
+        }
+        if let Some(comm) = context.comm {
+            self.threads.or_default(thread).set_comm(comm, context.time);
+        }
+        thread
+    }
+
+    /// A thread by its number: it is there at this time.
+    pub(crate) fn numbered(&mut self, tid: i32, at: Time) -> ThreadId {
+        self.known(tid, at).0
+    }
+
+    fn known(&mut self, tid: i32, at: Time) -> (ThreadId, &mut Thread) {
+        let thread = self.tids.get(tid, at);
+        let there = self.threads.or_default(thread);
+        there.first.get_or_insert(at);
+        (thread, there)
+    }
+
+    /// A thread that an event names, unless it is an idle task.
+    pub(crate) fn named(&mut self, who: TaskRef<'_>, at: Time) -> Option<ThreadId> {
+        if who.tid == 0 {
+            return None;
+        }
+        let (thread, there) = self.known(who.tid, at);
+        there.set_comm(who.comm, at);
+        Some(thread)
+    }
+
+    pub(crate) fn named_on(&mut self, cpu: u32, who: TaskRef<'_>, at: Time) -> ThreadId {
+        self.named(who, at).unwrap_or(ThreadId::Idle(cpu))
+    }
+
+    /// Says of which process a thread is that runs.
+    pub(crate) fn join_process(&mut self, thread: ThreadId, pid: i32, at: Time) {
+        let there = self.threads.or_default(thread);
+        there.set_pid(pid, at);
+        if there.membership.replace(Membership::Of(pid)) != Some(Membership::Of(pid)) {
+            self.files.note(FileOp::Member { thread, pid }, &mut self.spans);
+        }
+    }
+
+    /// Says that a thread has ended.
+    pub(crate) fn leave_process(&mut self, thread: ThreadId, at: Time) {
+        self.threads.or_default(thread).membership = Some(Membership::Gone);
+        self.files.note(FileOp::Exit { thread, at }, &mut self.spans);
+    }
+
+    pub(crate) fn reference_cpu(&mut self, cpu: u32) {
+        // Not more than a few: the list is small, and bad input must not make it grow.
+        if let Err(place) = self.referenced_cpus.binary_search(&cpu)
+            && cpu < MOST_CPUS
+        {
+            self.referenced_cpus.insert(place, cpu);
+        }
+    }
+}
+
+/// More CPUs than any Linux can have.
+const MOST_CPUS: u32 = 8192;

@@ -1,0 +1,71 @@
+//! Which thread a number means now: numbers are used again.
+//!
+//! Part of a `PartialState`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::canonical_map::CanonicalMap;
+use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
+
+/// The last thread of each number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TidTable(CanonicalMap<i32, TidOwner>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct TidOwner {
+    thread: ThreadId,
+    is_dead: bool,
+}
+
+impl TidTable {
+    /// The thread that has the number now, at `at`. If the last one is dead, this is another, of which the begin was not
+    /// seen; if there was none in the piece, it may be from before.
+    #[inline]
+    pub(crate) fn get(&mut self, tid: i32, at: Time) -> ThreadId {
+        match self.0.get_mut(&tid) {
+            Some(life) if !life.is_dead => life.thread,
+            Some(life) => {
+                *life = TidOwner { thread: ThreadId::Thread { tid, born: at }, is_dead: false };
+                life.thread
+            }
+            None => {
+                let thread = ThreadId::Thread { tid, born: PIECE_BEGIN };
+                self.0.insert(tid, TidOwner { thread, is_dead: false });
+                thread
+            }
+        }
+    }
+
+    /// A thread begins.
+    pub(crate) fn begin(&mut self, tid: i32, at: Time) -> ThreadId {
+        let thread = ThreadId::Thread { tid, born: at };
+        self.0.insert(tid, TidOwner { thread, is_dead: false });
+        thread
+    }
+
+    /// A thread has ended.
+    pub(crate) fn end(&mut self, thread: ThreadId) {
+        if let Some(tid) = thread.tid()
+            && let Some(life) = self.0.get_mut(&tid)
+            && life.thread == thread
+        {
+            life.is_dead = true;
+        }
+    }
+
+    /// What a thread of the next piece that was there at its begin is called, if this piece knows of one of its number;
+    /// `first`: when it was first seen there.
+    pub(crate) fn name_of(&self, tid: i32, first: Time) -> Option<ThreadId> {
+        let life = self.0.get(&tid)?;
+        Some(if life.is_dead { ThreadId::Thread { tid, born: first } } else { life.thread })
+    }
+
+    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
+        self.0.unordered_mut().for_each(|(_, life)| life.thread = aliases.of(life.thread));
+    }
+
+    /// Adds what came next: the later lives are the last ones.
+    pub(crate) fn append(&mut self, right: Self) {
+        self.0.absorb(right.0, |left, right| *left = right);
+    }
+}

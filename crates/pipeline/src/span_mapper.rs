@@ -1,0 +1,103 @@
+//! The mapper that makes spans of the events of Linux: the model of `isochrone-kernel`, whoever listens.
+
+use isochrone_hosts::{Host, HostEvents, ItemRef, LossKind, Progress};
+use isochrone_kernel::{CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, Time};
+
+use crate::border::Piece;
+use crate::piece_merger::PieceModel;
+use crate::plan::Plan;
+use crate::run::{MapMerge, map_merge};
+
+/// Maps pieces to [`PartialState`]s.
+#[derive(Debug, Clone, Copy)]
+pub struct SpanMapper<F> {
+    make: F,
+    lines: bool,
+}
+
+impl<F> SpanMapper<F> {
+    /// With a consumer for each piece.
+    pub fn new(make: F) -> Self {
+        Self { make, lines: false }
+    }
+
+    /// Whether system calls are to be shown as lines, which takes most of the time then.
+    #[must_use]
+    pub fn lines(self, lines: bool) -> Self {
+        Self { lines, ..self }
+    }
+}
+
+/// The model of a host: the pieces of a plan, mapped on so many threads, with a consumer each that `make` makes, and merged. The
+/// result depends neither on the threads nor on the cuts.
+///
+/// # Errors
+/// Two models could not be merged, which does not happen with the pieces of a plan.
+pub fn run<S: Spans + Send>(
+    host: &Host<'_>,
+    plan: &Plan,
+    threads: usize,
+    make: impl Fn() -> S + Sync,
+    progress: Option<Progress<'_>>,
+) -> Result<PieceModel<PartialState<S>>, MergeError> {
+    map_merge(host, plan, threads, &SpanMapper::new(make), progress)
+}
+
+impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
+    type Model = PartialState<S>;
+    type Error = MergeError;
+
+    fn map<'t>(&self, host: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> PartialState<S> {
+        let mut state = PartialState::new(piece.from, (self.make)());
+        // By trace. Most pieces of a rotated session have events of two chunks only.
+        let mut decoders: Vec<Option<Decoder<'t>>> = Vec::new();
+        decoders.resize_with(host.traces().len(), || None);
+        // What is lost of a program's events says nothing of what its CPU did; where there is nothing else, it counts.
+        let has_kernel = host.has_kernel();
+        host.absent_cpus().iter().for_each(|&cpu| state.missing_cpu(cpu));
+        while let Some(place) = events.next_ref() {
+            match place {
+                ItemRef::Event { time, source, event, .. } => {
+                    let decoder = decoders[source.trace_number]
+                        .get_or_insert_with(|| Decoder::new(source.trace(), self.lines));
+                    let decoder = decoder.prepare(event);
+                    state.event(&decoder.context(event, time), decoder.decode(event));
+                }
+                ItemRef::LossBegin(begin) => {
+                    let source = &host.sources()[begin.loss.source];
+                    let (at, to) = (begin.at, begin.loss.to);
+                    if !source.is_kernel {
+                        state.program_loss_begins(at, to);
+                    }
+                    if source.is_kernel || !has_kernel {
+                        state.loss_begins(&CpuLossBegin { cpu: source.cpu.unwrap_or(0), at, to });
+                    }
+                }
+                ItemRef::Loss(loss) => {
+                    let source = &host.sources()[loss.source];
+                    if !source.is_kernel {
+                        state.program_lost();
+                    }
+                    if source.is_kernel || !has_kernel {
+                        let events = match loss.what {
+                            LossKind::Events(count) => Some(count),
+                            _ => None,
+                        };
+                        let cpu = source.cpu.unwrap_or(0);
+                        state.lost(&CpuLoss { cpu, from: loss.from, to: loss.to, events });
+                    }
+                }
+            }
+        }
+        state.close(piece.to);
+        state
+    }
+
+    fn gap(&self, _: &Host<'_>, from: Time, to: Time) -> PartialState<S> {
+        PartialState::gap(from, to, (self.make)())
+    }
+
+    fn merge(&self, left: PartialState<S>, right: PartialState<S>) -> Result<PartialState<S>, MergeError> {
+        left.merge(right)
+    }
+}
