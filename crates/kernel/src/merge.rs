@@ -175,6 +175,7 @@ impl<S: Spans> PartialState<S> {
         self.emit_aliases();
         if !aliases.is_empty() {
             self.rename_parts(aliases);
+            self.rename_in_files(aliases);
             self.spans.rename(aliases);
         }
     }
@@ -183,11 +184,18 @@ impl<S: Spans> PartialState<S> {
     pub(crate) fn emit_aliases(&mut self) {
         let pending_aliases = std::mem::take(&mut self.pending_aliases);
         if !pending_aliases.is_empty() {
+            self.rename_in_files(&pending_aliases);
             self.spans.rename(&pending_aliases);
         }
     }
 
-    /// Calls threads otherwise in all but what the consumer has heard.
+    /// Calls threads otherwise in the log of operations on files, which executes what has become known.
+    pub(crate) fn rename_in_files(&mut self, aliases: &ThreadAliases) {
+        self.files.rename(aliases);
+        self.files.settle(&mut self.spans);
+    }
+
+    /// Calls threads otherwise in all but the files and what the consumer has. Linear in threads and open requests, not in what has passed.
     pub(crate) fn rename_parts(&mut self, aliases: &ThreadAliases) {
         for (_, cpu) in self.cpus.unordered_mut() {
             cpu.timeline.rename(aliases);
@@ -198,7 +206,6 @@ impl<S: Spans> PartialState<S> {
         self.deferred_effects.unordered_mut().for_each(|(_, deferred)| deferred.rename(aliases));
         self.deferred_effects.rekey(|owner| owner.renamed(aliases), DeferredEffect::append);
         self.requests.change(|request| request.thread = aliases.of(request.thread), |_| {});
-        self.files.rename(aliases);
         // What two threads that are one make known is told with the right names.
         self.rekey_threads(aliases);
         let Self { phases, spans, .. } = self;
@@ -207,7 +214,6 @@ impl<S: Spans> PartialState<S> {
             |(thread, _)| was_before(*thread),
             |key, begin, end| emit_phase(key, begin, end, spans),
         );
-        self.files.settle(&mut self.spans);
     }
 
     fn rekey_threads(&mut self, aliases: &ThreadAliases) {

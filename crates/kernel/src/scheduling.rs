@@ -71,6 +71,10 @@ impl<S: Spans> PartialState<S> {
             let mut aliases = ThreadAliases::default();
             aliases.add(current, thread);
             self.rename_parts(&aliases);
+            // A piece that does not know its begin executes nothing: its log, which may be long, learns all names at once in the end.
+            if self.is_first() {
+                self.rename_in_files(&aliases);
+            }
             self.pending_aliases.add(current, thread);
         }
     }

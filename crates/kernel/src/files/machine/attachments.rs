@@ -167,7 +167,7 @@ impl Machine {
         if self.tables.at(place).users > 1
             && let Some(pid) = self.pids.get(&thread).copied()
         {
-            let others = self.tables.seated().filter(|&(other, at)| at == place && other != thread);
+            let others = self.tables.attached().filter(|&(other, at)| at == place && other != thread);
             let gone: Vec<ThreadId> = others
                 .map(|table_of| table_of.0)
                 .filter(|other| self.pids.get(other) == Some(&pid))
@@ -237,7 +237,7 @@ impl Machine {
         }
         let [key, new] = [from, into].map(|place| self.tables.key(place));
         let gone = self.tables.remove(from);
-        self.tables.reseat(from, into);
+        self.tables.reattach(from, into);
         for known in [
             gone.pid.and_then(|pid| self.processes.get_mut(&pid)),
             gone.dump.and_then(|dump| self.dumped.get_mut(&dump)),

@@ -125,7 +125,7 @@ impl Machine {
     pub(super) fn finish(self, end: Time, spans: &mut impl Spans) {
         // Whoever sits at a table, the first by name, stands for it where nobody is known who used a descriptor.
         let mut sitting: BTreeMap<TableKey, ThreadId> = BTreeMap::new();
-        for (thread, place) in self.tables.seated() {
+        for (thread, place) in self.tables.attached() {
             let first = sitting.entry(self.tables.key(place)).or_insert(thread);
             *first = thread.min(*first);
         }

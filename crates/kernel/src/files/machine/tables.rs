@@ -135,14 +135,14 @@ impl Tables {
     }
 
     /// All who sit at one table have seats at another. Linear in the threads.
-    pub(super) fn reseat(&mut self, from: TableIndex, into: TableIndex) {
+    pub(super) fn reattach(&mut self, from: TableIndex, into: TableIndex) {
         for (_, place) in self.attachments.unordered_mut().filter(|(_, place)| **place == from) {
             *place = into;
         }
     }
 
     /// Who sits where, in no order.
-    pub(super) fn seated(&self) -> impl Iterator<Item = (ThreadId, TableIndex)> {
+    pub(super) fn attached(&self) -> impl Iterator<Item = (ThreadId, TableIndex)> {
         self.attachments.unordered().map(|(&thread, &place)| (thread, place))
     }
 
