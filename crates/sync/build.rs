@@ -1,4 +1,4 @@
-//! Tells the tests of this crate whether the data that they need are there.
+//! Sets `cfg(shared_data)` where the data are there that tests of this crate need.
 
 fn main() {
     isochrone_shared_data::tell_cargo();

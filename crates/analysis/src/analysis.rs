@@ -11,20 +11,20 @@ use crate::snapshot::SnapshotBuilder;
 use crate::table::{Cell, Table};
 use crate::window::When;
 
-/// An analysis: hears spans of one host, and makes tables of what was heard of all hosts.
+/// An analysis: consumes the spans of one host, and makes tables of the results of all hosts.
 ///
-/// What it hears has passed the [`crate::SpanFilter`] already: slices and unknown times are cut to the window, and whatever
-/// is not asked for is not heard. It keeps integers and sorts what it writes, so that equal contents are equal bytes.
+/// What it consumes has passed the [`crate::SpanFilter`] already: slices and unknown times are cut to the window, and whatever
+/// is not asked for is left out. It keeps integers and sorts what it writes, so that equal contents are equal bytes.
 pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
-    /// Whether it can tell the state of one instant, [`When::at`]. If it is asked to, it hears all spans as they are,
+    /// Whether it can show the state at one instant, [`When::at`]. If it is asked to, it gets all spans as they are,
     /// and applies the filters itself: what was open at an instant is not known by what ends in a window.
     const AT_INSTANT: bool = false;
 
-    /// Whether it shows what threads and CPUs did at that instant. Then `HostResult::instant` tells it; the analysis need not
-    /// hear of it.
+    /// Whether it shows what threads and CPUs did at that instant. Then `HostResult::instant` has it; the analysis need not
+    /// collect it.
     const SNAPSHOT: bool = false;
 
-    /// One that has heard nothing.
+    /// One without spans so far.
     fn new(options: &Options, when: When) -> Self;
 
     /// The tables, of all hosts in the order of their names. Names of tables and columns are part of the interface.
@@ -36,11 +36,11 @@ pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
     }
 }
 
-/// What an analysis heard of a host.
+/// What an analysis collected of a host.
 pub struct HostResult<'h, A> {
     /// The host.
     pub host: &'h dyn HostContext,
-    /// What it heard.
+    /// What it collected.
     pub of: &'h A,
     /// From when to when, raw ns: where the window that was asked for and the host's events overlap.
     pub window: (Time, Time),

@@ -13,22 +13,22 @@ use crate::snapshot::SnapshotBuilder;
 use crate::span_filter::SpanFilter;
 use crate::window::When;
 
-/// What the analyses that were asked for have heard of a host.
+/// The analyses of one pass over a host, with their results.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AnalysisSet {
     span_filter: SpanFilter,
     /// Which, each once, in the order in which they were asked for.
     kinds: Vec<AnalysisKind>,
-    /// What passes the gate goes to these.
+    /// Spans that pass the filter go to these.
     analyses: Vec<Accumulator>,
-    /// Everything goes to these: they tell the state of an instant.
+    /// All spans go to these: they show the state at an instant.
     at_instant: Vec<Accumulator>,
     /// And to this one, where any of them shows what threads and CPUs did then: it is the same for all.
     instant: Option<SnapshotBuilder>,
 }
 
 impl AnalysisSet {
-    /// A set that has heard nothing. All pieces of a host's trace need the same kinds, options and times. A kind that is
+    /// A set without spans so far. All pieces of a host's trace need the same kinds, options and times. A kind that is
     /// named twice is there once.
     pub fn new(kinds: &[AnalysisKind], options: &Options, when: When) -> Self {
         let kinds = each_once(kinds.iter().copied());
@@ -50,13 +50,13 @@ impl AnalysisSet {
         self.analyses.iter().chain(&self.at_instant)
     }
 
-    /// Whether two sets answer the same question, so that they may be put together. To be asked of what was read from
+    /// Whether two sets answer the same question, so that they may be merged. To be checked of what was read from
     /// a file.
     pub fn is_like(&self, other: &Self) -> bool {
         self.span_filter == other.span_filter && self.kinds().eq(other.kinds())
     }
 
-    /// What one of the analyses has heard.
+    /// The result of one of the analyses.
     pub fn get(&self, kind: AnalysisKind) -> Option<&Accumulator> {
         self.all().find(|all| all.kind() == kind)
     }
@@ -176,7 +176,7 @@ mod tests {
         let text = serde_json::to_string(&reports[0]).unwrap();
         assert!(text.starts_with(&json.replace("\n            ", "")), "{text}");
         assert!(text.ends_with(r#","notes":[]}"#), "{text}");
-        // Nobody has anything to tell.
+        // No host, no reports.
         let nothing = super::reports(&[], &options, true);
         assert_eq!(nothing, []);
     }

@@ -1,5 +1,5 @@
-//! The law of all analyses, on random spans: what is heard of pieces in any order, each with its own names for
-//! threads at first, is what is heard of the whole, byte for byte.
+//! The merge invariant of all analyses, on random spans: the merged results of pieces in any order, each with its own names for
+//! threads at first, are the result of the whole, byte for byte.
 
 use isochrone_kernel::calls::{Effect, Use};
 use isochrone_kernel::{Half, OffCpuReason, Time};

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use isochrone_kernel::calls::error_name;
 
-/// The greatest number that a result may tell as an error.
+/// The greatest number that a result may mean as an error.
 const LAST: u16 = 4095;
 
-/// The name of an error: `ENOENT` of 2. One that has none is told by its number.
+/// The name of an error: `ENOENT` of 2. One that has none is shown by its number.
 pub fn errno_name(error: u16) -> Cow<'static, str> {
     error_name(error.into()).map_or_else(|| Cow::Owned(error.to_string()), Cow::Borrowed)
 }
 
-/// The error of a name, or of a number in digits; `None` where there is none, for whoever reads options.
+/// The error of a name, or of a number in digits; `None` where there is none, for parsers of options.
 pub fn errno_of(name: &str) -> Option<u16> {
     let name = match name {
         "EWOULDBLOCK" => "EAGAIN",

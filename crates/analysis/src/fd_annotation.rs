@@ -124,7 +124,7 @@ mod tests {
             "close(3) = -9<x> EBADF (Bad file descriptor)",
         );
         check("dup(3) = 31", &[], Some((3, "x")), "dup(3) = 31");
-        // A quotation that does not end: nothing behind it is touched.
+        // A quotation that does not end: nothing after it is touched.
         check("open(\") = 3", &[(1, "x")], Some((3, "x")), "open(\") = 3");
         for odd in ["", "(", "read", "read(", "read(3", "}{", "f(\"", "ä(ö, ü"] {
             check(odd, &[(3, "")], Some((1, "")), &odd.replace("(3", "(3<>"));

@@ -1,4 +1,4 @@
-//! Spans of file descriptors, as the analyses that have to do with files keep, find and name them.
+//! Names of file descriptors: what a descriptor of a thread was at an instant, by the spans of descriptors.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use isochrone_kernel::{Name, ThreadId, Time};
 use crate::host::{HostContext, ThreadIdentity};
 use crate::sorted_rows::SortedRows;
 
-/// What a descriptor is, in a few words; `None` where nobody told.
+/// What a descriptor is, in a few words; `None` where it is unknown.
 pub(crate) fn name(file: &FileSpan) -> Option<&Name> {
     Some(&file.name).filter(|name| !name.is_empty())
 }

@@ -18,7 +18,7 @@ const BITS: u32 = 4;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
     buckets: BTreeMap<u16, u64>,
-    /// Each duration with its number, where they are to be shown in rows of equal width. Nobody can tell from buckets
+    /// Each duration with its number, where they are to be shown in rows of equal width. Buckets do not show
     /// how many are in such a row, and where the rows begin is known in the end only.
     exact: BTreeMap<u64, u64>,
     min: u64,

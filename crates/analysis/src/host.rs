@@ -6,7 +6,7 @@ use isochrone_kernel::{ThreadId, Time};
 
 use crate::table::Cell;
 
-/// A host, as far as tables need it.
+/// What tables need of a host: names, times, threads.
 pub trait HostContext {
     /// Its name.
     fn name(&self) -> &str;
@@ -17,14 +17,14 @@ pub trait HostContext {
     /// Unix time, ns, of a raw time: on the host's own clock, or on the reference's where clocks are synchronized.
     fn unix_ns(&self, raw: Time) -> i128;
 
-    /// Who a thread is.
+    /// Ids, name and lifetime of a thread.
     fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>>;
 
     /// All threads that are known, those that never did anything too, in their order.
     fn threads(&self) -> Vec<ThreadId>;
 }
 
-/// A thread as people know it.
+/// Ids, name and lifetime of a thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadIdentity<'h> {
     /// Its number.
@@ -46,7 +46,7 @@ pub struct ThreadIdentity<'h> {
 }
 
 impl<'h> ThreadIdentity<'h> {
-    /// Who a thread of a host is. What the host does not know, the thread's own number may tell.
+    /// Who a thread of a host is. What the host does not know may follow from the thread's own number.
     pub fn of(host: &'h dyn HostContext, thread: ThreadId) -> Self {
         let mut who = host.thread(thread).unwrap_or_default();
         who.tid = who.tid.or(thread.tid());

@@ -1,4 +1,4 @@
-//! A wait for a CPU, as the analyses of scheduling show it.
+//! A scheduling latency as a row of a table.
 
 use isochrone_kernel::{SchedLatency, ThreadAliases, ThreadId, Time};
 use serde::{Deserialize, Serialize};

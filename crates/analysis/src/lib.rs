@@ -5,7 +5,7 @@
 //! [`reports`] turns those of all hosts into tables, with names of threads from a [`HostContext`]. To write another
 //! analysis, copy the file of one in [`analyses`] and add a line to `registry.rs`.
 //!
-//! The law of this crate: what is heard of a whole trace equals what is heard of any pieces of it, put together in
+//! The merge invariant of this crate: the result of a whole trace equals the merged results of any pieces of it, in
 //! any order, byte for byte. So an analysis has integers only, adds what does not depend on the order, and sorts what
 //! it keeps.
 //!

@@ -52,7 +52,7 @@ pub struct Filter {
     pub names: Vec<WildMatch>,
     /// CPUs.
     pub cpus: Vec<u32>,
-    /// Numbers of file descriptors: those that `fds` tells of.
+    /// Numbers of file descriptors: those that `fds` lists.
     pub fds: Vec<i32>,
     /// Shortest call, interrupt or wait, ns. CPU time is not concerned.
     pub min_ns: Option<u64>,
@@ -102,7 +102,7 @@ pub struct Calls {
     pub names: Vec<String>,
     /// Errors that they ended in, by their numbers: see [`crate::errno_of`].
     pub errors: Vec<u16>,
-    /// Whether to tell what all CPUs ran when each of them ended. What every CPU ran at any time is kept for that.
+    /// Whether to show what all CPUs ran when each of them ended. What every CPU ran at any time is kept for that.
     pub around: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::table::Table;
 use crate::window::When;
 
 /// Makes the names, the accumulators and the dispatch of the list. Dispatch is by `match`, so that what an analysis
-/// does with a span is compiled into the loop, and nothing at all for spans that it does not hear.
+/// does with a span is compiled into the loop, and nothing at all for spans that it does not consume.
 macro_rules! registry {
     ($($Type:ident $name:literal: $about:literal,)*) => {
         /// Which analysis.
@@ -34,7 +34,7 @@ macro_rules! registry {
                 match self { $(Self::$Type => $name,)* }
             }
 
-            /// What it tells, in a line.
+            /// What it shows, in a line.
             pub fn about(self) -> &'static str {
                 match self { $(Self::$Type => $about,)* }
             }
@@ -44,7 +44,7 @@ macro_rules! registry {
                 match name { $($name => Some(Self::$Type),)* _ => None }
             }
 
-            /// Whether it can tell the state of one instant: then it hears all, whatever window and filters are asked
+            /// Whether it can show the state at one instant: then it gets all spans, whatever window and filters are asked
             /// for.
             pub fn answers_instant(self) -> bool {
                 match self { $(Self::$Type => $Type::AT_INSTANT,)* }
@@ -55,7 +55,7 @@ macro_rules! registry {
                 match self { $(Self::$Type => $Type::SNAPSHOT,)* }
             }
 
-            /// Its tables and notes of what was heard of hosts.
+            /// Its tables and notes of the results of hosts.
             pub(crate) fn tables(
                 self,
                 hosts: &[(&dyn HostContext, &AnalysisSet)],
@@ -80,14 +80,14 @@ macro_rules! registry {
             }
         }
 
-        /// What one of the analyses has heard of a host.
+        /// What one of the analyses has collected of a host.
         #[derive(Debug, Serialize, Deserialize)]
         pub enum Accumulator {
             $(#[doc = $about] $Type($Type),)*
         }
 
         impl Accumulator {
-            /// One that has heard nothing.
+            /// One without spans so far.
             pub fn new(kind: AnalysisKind, options: &Options, when: When) -> Self {
                 match kind { $(AnalysisKind::$Type => Self::$Type($Type::new(options, when)),)* }
             }
@@ -130,7 +130,7 @@ macro_rules! call {
     };
 }
 
-/// Absorbs what the same analysis has heard.
+/// Absorbs the result of the same analysis.
 macro_rules! absorb {
     ($left:ident, $right:ident: $($Type:ident $name:literal: $about:literal,)*) => {
         match ($left, $right) {

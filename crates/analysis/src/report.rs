@@ -39,14 +39,14 @@ enum Part {
 }
 
 impl Note {
-    /// The note with a text behind it.
+    /// The note with a text after it.
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         self.0.push(Part::Text(text.to_owned()));
         self
     }
 
-    /// The note with a duration behind it, ns.
+    /// The note with a duration after it, ns.
     #[must_use]
     pub fn ns(mut self, ns: u64) -> Self {
         self.0.push(Part::Ns(ns));

@@ -1,7 +1,7 @@
-//! What a host did at one instant: which spans contain it, and what they say of each thread and each CPU.
+//! The state of all threads and CPUs of a host at one instant, composed of the spans that contain it.
 //!
-//! The state of a thread is composed of spans that know nothing of each other: it is on a CPU, off all of them or
-//! woken and waiting for one; it is in a call or not; its CPU is interrupted or not. [`crate::AnalysisSet`] listens once for
+//! The state of a thread is composed of spans of several kinds: it is on a CPU, off all of them or
+//! woken and waiting for one; it is in a call or not; its CPU is interrupted or not. [`crate::AnalysisSet`] collects it once for
 //! all analyses that show it (`processes`, `syscalls`): they have it from [`crate::HostResult`].
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,33 +16,33 @@ use crate::interrupt::InterruptSource;
 use crate::sorted_rows::SortedRows;
 use crate::window::contains;
 
-/// Spans that contain an instant. It grows with threads and CPUs, not with what passes.
+/// Collects the spans that contain an instant. Memory: proportional to threads and CPUs, not to spans.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SnapshotBuilder {
     /// Raw ns.
     at: Time,
-    /// All CPUs that were heard of.
+    /// All CPUs that occur.
     cpus: BTreeSet<u32>,
     ran: SortedRows<RunningSlice>,
     interrupts: SortedRows<Interrupt>,
     rests: SortedRows<OffCpuSlice>,
     calls: SortedRows<CallSpan>,
-    /// What is next to the instant, for calls of which one end is missing.
+    /// The ends of calls nearest to the instant, for calls of which one end is missing.
     near: CanonicalMap<ThreadId, NearestEnds>,
-    /// Whether any call was heard of.
+    /// Whether any call was recorded.
     has_calls: bool,
 }
 
-/// What a CPU ran.
+/// The running slice of a CPU.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct RunningSlice {
     begin: Time,
     cpu: u32,
-    /// `None`: nobody knows.
+    /// `None`: unknown.
     thread: Option<ThreadId>,
 }
 
-/// What interrupted a CPU. The last of those of a CPU is the innermost.
+/// A handler that interrupted a CPU. The last of those of a CPU is the innermost.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Interrupt {
     begin: Time,
@@ -50,7 +50,7 @@ struct Interrupt {
     source: InterruptSource,
 }
 
-/// A thread that was on no CPU.
+/// A thread off all CPUs: blocked, preempted, or waiting for a CPU.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct OffCpuSlice {
     begin: Time,
@@ -121,7 +121,7 @@ pub enum State {
     Woken,
     /// Off the CPU, though it could go on, or waiting for something.
     OffCpu(OffCpuReason),
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
@@ -146,7 +146,7 @@ impl State {
 pub struct CpuSnapshot<'i> {
     /// The CPU.
     pub cpu: u32,
-    /// Who ran; `None` where nobody knows.
+    /// Who ran; `None` where it is unknown.
     pub thread: Option<ThreadId>,
     /// Since when, raw ns.
     pub since: Option<Time>,
@@ -265,7 +265,7 @@ impl SnapshotBuilder {
         self.at
     }
 
-    /// What was going on, to be asked.
+    /// The snapshot of all spans so far.
     pub fn snapshot(&self) -> Snapshot<'_> {
         let mut threads: BTreeMap<ThreadId, ThreadSnapshot> = BTreeMap::new();
         // The weakest evidence first: what is certain takes its place.
@@ -332,7 +332,7 @@ pub struct Snapshot<'i> {
     calls: BTreeMap<ThreadId, CurrentCall<'i>>,
     /// Threads that may have been in a call of which an end was lost.
     unsure: BTreeSet<ThreadId>,
-    /// All CPUs that were heard of, in their order.
+    /// All CPUs that occur, in their order.
     pub cpus: Vec<CpuSnapshot<'i>>,
     /// Whether calls are traced at all.
     has_calls: bool,
@@ -360,7 +360,7 @@ impl<'i> Snapshot<'i> {
         self.calls.iter().filter(|(_, call)| call.is_half).map(|(&thread, &call)| (thread, call))
     }
 
-    /// What interrupted a CPU.
+    /// A handler that interrupted a CPU.
     pub fn interrupt(&self, cpu: Option<u32>) -> Option<(&'i InterruptSource, Time)> {
         self.cpus.iter().find(|doing| Some(doing.cpu) == cpu)?.interrupt
     }

@@ -1,9 +1,9 @@
-//! Rows that are kept as they are: all of them, or the greatest. Both write themselves sorted, so that the order in
-//! which the rows came cannot be seen.
+//! Rows of tables, all of them or the top-k. Both are serialized sorted, so that the order in which the rows came leaves no
+//! trace.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// All rows.
+/// Rows, sorted when they are read or written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SortedRows<T>(Vec<T>);
 
@@ -52,16 +52,16 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for SortedRows<T> {
     }
 }
 
-/// A row with something that says how great it is.
+/// A row with the key that [`TopRows`] sorts by.
 pub trait SortKey: Ord {
-    /// How great. It must not depend on what a thread is called: names change when pieces are merged.
+    /// The key: greater ones come first. It must not depend on thread ids, which change when pieces are merged.
     fn sort_key(&self) -> u64;
 }
 
-/// The rows of the greatest rank: as many as asked for, and all that are level with the last of them.
+/// The rows with the greatest keys: as many as asked for, and all that tie with the last of them.
 ///
 /// Because of the latter it is a function of the set of all rows, whatever order they come in. Memory: twice what is
-/// asked for, and the level ones.
+/// asked for, and the ties.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "Form<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct TopRows<T> {
@@ -70,7 +70,7 @@ pub struct TopRows<T> {
     rows: Vec<T>,
     /// The number of rows at which to throw some away.
     full: usize,
-    /// Rows below this rank are not among the greatest any more.
+    /// Rows with lesser keys are not among the greatest any more.
     floor: u64,
 }
 
@@ -100,7 +100,7 @@ impl<T> TopRows<T> {
     }
 }
 
-/// The least rank that is among the greatest `limit`.
+/// The least key that is among the greatest `limit`.
 fn floor(mut ranks: Vec<u64>, limit: Option<usize>) -> u64 {
     match limit {
         Some(0) => u64::MAX,
@@ -133,12 +133,12 @@ impl<T: SortKey> TopRows<T> {
         other.rows.into_iter().for_each(|row| self.push(row));
     }
 
-    /// All rows, to be changed (but not their ranks), in no order.
+    /// All rows, to be changed (but not their keys), in no order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.rows.iter_mut()
     }
 
-    /// The rows, the greatest first, those of one rank in their own order.
+    /// The rows, the greatest first, those of one key in their own order.
     pub fn sorted(&self) -> Vec<&T> {
         let floor = floor(self.rows.iter().map(T::sort_key).collect(), self.limit);
         let mut rows: Vec<&T> = self.rows.iter().filter(|row| row.sort_key() >= floor).collect();

@@ -1,4 +1,4 @@
-//! Which spans the analyses get to hear: those on the CPUs, of the durations and in the window that were asked for.
+//! Which spans the analyses get: those on the CPUs, of the durations and in the window that were asked for.
 //!
 //! An analysis need not know of any of this. Filters on threads come later, with the tables: who a thread is may be
 //! known only when all pieces of the trace are together.
@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::stats::duration;
 use crate::window::Window;
 
-/// What is let through.
+/// The filter on time, CPUs and durations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpanFilter {
     /// Time.
@@ -30,7 +30,7 @@ pub struct SpanFilter {
 }
 
 impl SpanFilter {
-    /// The gate that the options ask for.
+    /// The filter of some options.
     pub fn new(options: &Options, window: Window) -> Self {
         let filter = &options.filter;
         let cpus = (!filter.cpus.is_empty()).then(|| filter.cpus.iter().copied().collect());
@@ -91,7 +91,7 @@ impl SpanFilter {
 
     /// A file descriptor, if it counts: if it was open within the window.
     pub fn file<'s>(&self, file: &'s FileSpan) -> Option<&'s FileSpan> {
-        // What is known softly may have begun, or go on, at any time.
+        // A soft bound: it may have begun, or go on, at any time.
         let begin = if file.begin_bound == Bound::Soft { Time::MIN } else { file.begin };
         let is_over =
             self.window.begin.is_some_and(|first| file.end_bound == Bound::Hard && file.end <= first);

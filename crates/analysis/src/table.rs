@@ -39,7 +39,7 @@ pub enum Shown {
     /// Among the others.
     #[default]
     InPlace,
-    /// Behind the others: it is long at times, and makes no row wider than its own.
+    /// After the others: it is long at times, and makes no row wider than its own.
     Last,
     /// Nowhere: people can do without.
     Nowhere,
@@ -48,7 +48,7 @@ pub enum Shown {
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Nobody knows, or there is none.
+    /// Unknown, or there is none.
     Null,
     /// Whatever is measured or counted.
     Int(i128),

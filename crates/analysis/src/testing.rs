@@ -180,7 +180,7 @@ pub(crate) fn lines(tables: &[Table]) -> Vec<String> {
     lines
 }
 
-/// Puts together what several consumers heard of `pieces`. In each of them thread 2 is called otherwise at first, as
+/// Merges what several consumers collected of `pieces`. In each of them thread 2 is called otherwise at first, as
 /// one that ran when the piece began is.
 pub(crate) fn pieced(kind: AnalysisKind, pieces: &[Vec<Span>], options: &Options, when: When) -> AnalysisSet {
     let mut whole = AnalysisSet::new(&[kind], options, when);

@@ -44,7 +44,7 @@ impl Window {
 pub struct When {
     /// What counts.
     pub window: Window,
-    /// The instant of which `processes`, `fds` and `syscalls` tell the state, raw ns. The window does not concern
+    /// The instant at which `processes`, `fds` and `syscalls` show the state, raw ns. The window does not concern
     /// them then.
     pub at: Option<Time>,
 }

@@ -16,7 +16,7 @@ use crate::stamp::Stamp;
 
 /// Bytes read from a file at a time.
 const BUFFER: usize = 1 << 17;
-/// Link types that are not known and are told apart in diagnostics; those beyond are told together.
+/// Link types that are not known and are named one by one in diagnostics; those beyond are counted together.
 const MAX_FOREIGN: usize = 16;
 
 /// A frame that was captured.
@@ -30,9 +30,9 @@ pub struct Frame {
     pub stamp: Stamp,
     /// Number of the interface among those of all sections of the file.
     pub interface: usize,
-    /// The interface's own address, where the file tells it.
+    /// The interface's own address, where the file records it.
     pub own: Option<Mac>,
-    /// Which way it passed the interface, where the file tells it.
+    /// Which way it passed the interface, where the file records it.
     pub passed: Option<Passed>,
     /// Bytes on the wire.
     pub wire: u32,

@@ -37,11 +37,11 @@ impl fmt::Display for Mac {
 pub enum PacketType {
     /// Sent to the host of the capture.
     ToUs,
-    /// Broadcast by somebody else.
+    /// Broadcast by another host.
     Broadcast,
-    /// Multicast by somebody else.
+    /// Multicast by another host.
     Multicast,
-    /// Sent by somebody else to somebody else.
+    /// Sent by another host to another host.
     ToOther,
     /// Sent by the host of the capture.
     FromUs,
@@ -73,14 +73,14 @@ pub struct Link {
     pub is_loopback: bool,
 }
 
-/// What is behind the link layer.
+/// What is after the link layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LinkPayload {
     /// A network header of either version of IP, at this byte.
     Ip(usize),
     /// Something else.
     Other,
-    /// Not enough was captured to tell.
+    /// Not enough was captured to decide.
     Cut,
 }
 
@@ -121,7 +121,7 @@ fn ethernet(frame: &[u8]) -> (Link, LinkPayload) {
     (link, after_type(header.ether_type().0, frame, header.slice().len()))
 }
 
-/// What follows an ether type, at a byte, behind VLAN tags.
+/// What follows an ether type, at a byte, after VLAN tags.
 fn after_type(mut ether_type: u16, frame: &[u8], mut at: usize) -> LinkPayload {
     for _ in 0..MAX_TAGS {
         if !TAGS.contains(&ether_type) {

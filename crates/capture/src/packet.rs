@@ -35,7 +35,7 @@ pub struct IpPacket {
     pub fragment: Option<Fragment>,
     /// Length from the network header on, bytes, as it states it (the length on the wire where it states none).
     pub length: u32,
-    /// What is behind the network header.
+    /// What is after the network header.
     pub transport: Transport,
 }
 
@@ -61,7 +61,7 @@ pub enum Transport {
         ack: u32,
         /// The eight flags, FIN lowest.
         flags: u8,
-        /// Bytes behind the TCP header; `None` where the headers contradict each other.
+        /// Bytes after the TCP header; `None` where the headers contradict each other.
         payload: Option<u32>,
     },
     /// A UDP datagram.
@@ -70,7 +70,7 @@ pub enum Transport {
         ports: (u16, u16),
         /// Length of header and payload, bytes, as the header states it.
         length: u16,
-        /// The first eight bytes of the payload as a big-endian number, zeros behind a shorter one; `None` where not all
+        /// The first eight bytes of the payload as a big-endian number, zeros after a shorter one; `None` where not all
         /// of them were captured.
         data: Option<u64>,
     },
@@ -188,7 +188,7 @@ impl Fragment {
     }
 }
 
-/// Reads a transport header. By hand: its first bytes tell all, and no more of it may have been captured.
+/// Reads a transport header. By hand: its first bytes hold all that is needed, and no more of it may have been captured.
 fn transport(protocol: IpNumber, bytes: &[u8], length: Option<u32>) -> Transport {
     match protocol {
         ip_number::TCP => tcp(bytes, length).unwrap_or(Transport::Cut),

@@ -30,7 +30,7 @@ const ENHANCED_PACKET: u32 = 6;
 
 /// The number by which a section shows its byte order.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Least length of a block: type and length before it, length behind it.
+/// Least length of a block: type and length before it, length after it.
 const LEAST: u32 = 12;
 /// Bytes of an enhanced packet block before the packet.
 const ENHANCED_HEAD: usize = 28;

@@ -49,7 +49,7 @@ proptest! {
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400), file in 0_usize..3) {
         exercise(&bytes);
-        // Behind a sound header.
+        // After a sound header.
         let head = [24, 24, 28][file];
         exercise(&[&small()[file][..head], &bytes].concat());
     }

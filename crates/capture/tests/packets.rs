@@ -86,7 +86,7 @@ fn what_is_no_ip_is_reported() {
 
 #[test]
 fn lengths_come_from_headers() {
-    // How much of a TCP segment over IPv4 is captured, and whether that tells all.
+    // How much of a TCP segment over IPv4 is captured, and whether that is enough.
     for captured in 0..tcp().len() {
         let record = pcap_record(LITTLE, 1, 0, &tcp(), captured);
         let (frames, wrong) = read(&[pcap_header(LITTLE, 0xa1b2_3c4d, 1), record].concat());
@@ -105,7 +105,7 @@ fn lengths_come_from_headers() {
     short.resize(60, 0);
     assert!(matches!(ip(&one(1, &short)).transport, Transport::Tcp { payload: Some(0), .. }));
     assert_eq!((ip(&one(1, &short)).length, one(1, &short).wire), (40, 60));
-    // A super segment states no length: that on the wire tells it.
+    // A super segment states no length: the length on the wire gives it.
     let mut large = [tcp(), vec![0; 70_000]].concat();
     large[16..18].fill(0);
     assert!(matches!(ip(&one(1, &large)).transport, Transport::Tcp { payload: Some(70_100), .. }));

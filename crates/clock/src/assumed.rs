@@ -34,7 +34,7 @@ struct Shown {
     bends: bool,
 }
 
-/// By clock, over its span. `moved`: by clock, how far its rate was seen to leave the usual one although nobody was thought to
+/// By clock, over its span. `moved`: by clock, how far its rate was seen to leave the usual one although no daemon was thought to
 /// steer it, dimensionless.
 pub(crate) fn of_clocks(
     links: &[Link],

@@ -2,7 +2,7 @@
 //!
 //! Messages bound the relation of two clocks at the instants at which they were sent and received. What may happen between
 //! them is not in the messages; it is assumed, and the assumption differs from clock to clock and from time to time: a crystal
-//! that nobody touches keeps its rate, a clock that a time daemon disciplines does not. Who knows the host decides
+//! that nothing steers keeps its rate, a clock that a time daemon disciplines does not. Who knows the host decides
 //! (`isochrone-sync` does from its traces) and says so here; [`crate::joint`] and [`crate::stream`] take it from there.
 
 use crate::error::{ClockError, checked_time};
@@ -17,7 +17,7 @@ pub const MAX_CHANGES: usize = 4096;
 /// What is assumed of the rate of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Steering {
-    /// Nobody steers it: its rate stays within ± ρ of a constant ([`crate::Model::wander_ppm`]).
+    /// No daemon steers it: its rate stays within ± ρ of a constant ([`crate::Model::wander_ppm`]).
     #[default]
     Free,
     /// Its rate stays within ± ρ of a constant between known spans of time in which it may have been changed
@@ -29,7 +29,7 @@ pub enum Steering {
         /// Parts per million.
         ppm: u32,
     },
-    /// Nothing tells. What may be steered is bounded as if it was, by [`STEERED_PPM`].
+    /// Nothing is known. What may be steered is bounded as if it was, by [`STEERED_PPM`].
     Unknown,
 }
 
@@ -126,7 +126,7 @@ impl Assumptions {
         self.regimes[after.saturating_sub(1)].steering
     }
 
-    /// Whether nobody ever changes the rate of the clock.
+    /// Whether nothing ever changes the rate of the clock.
     pub fn is_free(&self) -> bool {
         self.regimes.iter().all(|regime| match regime.steering {
             Steering::Free => true,

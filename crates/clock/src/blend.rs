@@ -36,7 +36,7 @@ const NOISE_SHARE: f64 = 0.35;
 const SETTLED: f64 = 0.1;
 /// The same where none was tested.
 const UNSETTLED: f64 = 0.35;
-/// A stretch tells of instants in this part of it, its middle.
+/// A stretch counts for instants in this part of it, its middle.
 const CENTRAL: f64 = 0.75;
 
 /// A fitted stretch.

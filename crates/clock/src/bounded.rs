@@ -45,7 +45,7 @@ enum Points {
     Near(Near),
 }
 
-/// The messages of one direction by x, each with the next of the convex chain of all before it, and of all behind it: from
+/// The messages of one direction by x, each with the next of the convex chain of all before it, and of all after it: from
 /// any instant, the chains of either side can be walked away from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Near {

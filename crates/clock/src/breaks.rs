@@ -33,7 +33,7 @@ struct Seen {
 pub(crate) fn of_clocks(links: &[Link], clocks: usize, reference: Option<usize>) -> Vec<Vec<ClockBreak>> {
     let relations = || links.iter().filter_map(|l| Some((l, l.relation.as_ref()?)));
     let seen: Vec<Seen> = relations().flat_map(|(l, r)| on_link(l, r)).collect();
-    // Of the links of a clock with messages before and behind, the share that shows a break about then.
+    // Of the links of a clock with messages before and after, the share that shows a break about then.
     let share = |(clock, at): (usize, Span), of: &Seen| {
         // What a clock did shows on all its links, by the same size.
         let is_alike = |s: &Seen| {
@@ -60,7 +60,7 @@ pub(crate) fn of_clocks(links: &[Link], clocks: usize, reference: Option<usize>)
         for (end, sign) in [(0, -1), (1, 1)] {
             let (clock, raw) = s.ends[end];
             let is_reference = Some(clock) == reference;
-            // The reference is meant only where nobody else can be.
+            // The reference is meant only where no other clock can be.
             let guilty = shares[end] > shares[1 - end] || (shares[end] >= shares[1 - end] && !is_reference);
             if !guilty {
                 continue;

@@ -50,7 +50,7 @@ pub enum Infeasible {
         /// The messages that prove it.
         max_pair: (Point, Point),
     },
-    /// The rates would differ by more than [`crate::slope::MAX_RATE_FACTOR`].
+    /// The rates would differ by more than `crate::slope::MAX_RATE_FACTOR`.
     #[error("no two clocks run at rates this far apart")]
     NotAClock {
         /// The rates that the messages allow.
@@ -58,7 +58,7 @@ pub enum Infeasible {
     },
 }
 
-/// All that the messages of a link say. Size: bounded, whatever the number of messages ([`crate::window`]).
+/// All that the messages of a link say. Size: bounded, whatever the number of messages (`crate::window`).
 ///
 /// ```
 /// use isochrone_clock::Corridor;
@@ -159,7 +159,7 @@ impl Corridor {
         Self { windows, x_range: self.y_range, y_range: self.x_range }
     }
 
-    /// The messages by time: at most [`crate::window::MAX_FINE_WINDOWS`] windows, none of them empty.
+    /// The messages by time: at most `crate::window::MAX_FINE_WINDOWS` windows, none of them empty.
     pub fn windows(&self) -> &[Window] {
         self.windows.list()
     }

@@ -31,7 +31,7 @@ pub(crate) struct Curve {
     /// From a's time to b's.
     pub(crate) map: Correction,
     spread: Spread,
-    /// Half the least round trip, ns: the scale of what nobody can see of the asymmetry of delays.
+    /// Half the least round trip, ns: the scale of the asymmetry of delays, which messages do not show.
     pub(crate) margin: f64,
     /// Whether there are enough messages for a statistical error.
     pub(crate) is_statistical: bool,

@@ -106,7 +106,7 @@ impl Envelope {
         Self { upper: Tents::new(upper.to_vec(), rates), lower: Tents::new(turned.collect(), rates) }
     }
 
-    /// The highest time of b when a shows `x`, rounded up; `None` without a message that tells.
+    /// The highest time of b when a shows `x`, rounded up; `None` without a message that bounds it.
     pub(crate) fn hi(&self, x: i64) -> Option<i64> {
         self.upper.least(x)
     }
@@ -163,8 +163,8 @@ impl Tents {
         let before =
             after.checked_sub(1).and_then(|last| Some(self.up_to[last] + self.rates.max? * x as i128));
         // A point at the instant itself counts on both sides, without a limit too.
-        let behind = self.from.get(at_or_after).map(|least| least + self.rates.min * x as i128);
-        let least = match (before, behind) {
+        let from_there = self.from.get(at_or_after).map(|least| least + self.rates.min * x as i128);
+        let least = match (before, from_there) {
             (Some(a), Some(b)) => a.min(b),
             (one, other) => one.or(other)?,
         };

@@ -29,8 +29,8 @@ pub const MIN_MESSAGES_TO_FOLD: u64 = 10;
 /// `band` limits the slopes. Deterministic. O(n + h log h) for n messages kept.
 ///
 /// ```
-/// use isochrone_clock::folds::{Basis, estimate};
-/// use isochrone_clock::posterior::Floor;
+/// use isochrone_clock::{Basis, estimate};
+/// use isochrone_clock::Floor;
 /// use isochrone_clock::{Point, SlopeRange};
 /// let points = |all: &[(i64, i64)]| all.iter().map(|&(x, y)| Point::new(x, y)).collect::<Result<Vec<_>, _>>();
 /// let upper = Floor::of_all(points(&[(0, 150), (1_000_000, 1_000_120)])?);

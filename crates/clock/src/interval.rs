@@ -49,7 +49,7 @@ impl Interval {
     /// # Errors
     /// [`ClockError::TooFewRows`] without a row, [`ClockError::OutOfOrder`] unless raw increases strictly,
     /// [`ClockError::TimeOutOfRange`], [`ClockError::BadInterval`] for `lo > hi`, a negative `e95` or a value
-    /// beyond ±[`MAX_BOUND_NS`].
+    /// beyond ±`MAX_BOUND_NS`.
     pub fn new(rows: Vec<IntervalRow>) -> Result<Self, ClockError> {
         if rows.is_empty() {
             return Err(ClockError::TooFewRows { needed: 1, got: 0 });
@@ -100,12 +100,6 @@ impl Interval {
         let errors = self.rows.iter().map(error);
         (errors.clone().min().unwrap_or(0), errors.max().unwrap_or(0))
     }
-
-    /// The largest half width (hi − lo) / 2 over the rows, ns, rounded up. Between rows it is never larger.
-    pub fn worst_half_width(&self) -> i64 {
-        let width = |r: &IntervalRow| ceil_div(r.hi as i128 - r.lo as i128, 2) as i64;
-        self.rows.iter().map(width).max().unwrap_or(0)
-    }
 }
 
 #[cfg(test)]
@@ -131,7 +125,7 @@ mod tests {
     fn nothing_is_promised_outside() {
         let i = Interval::new(vec![row(3, 1, 5, 2)]).unwrap();
         assert_eq!((i.at(2), i.at(3), i.at(4)), (None, Some((1, 5, 2)), None));
-        assert_eq!((i.worst_half_width(), i.rows().len()), (2, 1));
+        assert_eq!(i.rows().len(), 1);
     }
 
     proptest! {

@@ -178,7 +178,7 @@ impl<'a> IslandSolver<'a> {
         [span.begin, span.end].map(|raw| Row { raw, lo: raw, hi: raw }).to_vec()
     }
 
-    /// What all links together prove, per clock: at the instants given, and at more of them where that tells more.
+    /// What all links together prove, per clock: at the instants given, and at more of them where that narrows them.
     fn known(&self, motions: &Motions) -> Result<Vec<Vec<Known>>, Contradiction> {
         let asked = self.asked();
         let reach = Reach::new(self.spans.len(), self.island.links, |l| asked[l]);
@@ -257,7 +257,7 @@ impl<'a> IslandSolver<'a> {
             let ends = r.steered().flat_map(|s| s.chain.instants(self.spans[link.a]));
             ends.map(|x| self.island.to_reference(link.a, x)).collect::<Vec<_>>()
         });
-        // More are asked at where it tells more: of too many legs, some will do to begin with.
+        // More are asked at where that narrows the bounds: of too many legs, some will do to begin with.
         let ends: Vec<i64> = ends.collect();
         let legs = ends.iter().copied().step_by(ends.len().div_ceil(MAX_LEG_ENDS).max(1));
         let mut instants: Vec<i64> = inner

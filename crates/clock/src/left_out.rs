@@ -14,7 +14,7 @@ use crate::link::MIN_MESSAGES_TO_REFUSE;
 use crate::measure::{has_moved, is_pinched};
 use crate::point::Point;
 use crate::slope::{Slope, SlopeBand, SlopeRange};
-use crate::suspect::{Reason, Suspect, clean};
+use crate::suspect::{Suspect, SuspectReason, clean};
 use crate::wander::Wander;
 use crate::zone::ABRUPT;
 
@@ -47,7 +47,7 @@ pub(crate) fn suspects_of_part(corridor: &Corridor, prior: SlopeRange, wander: W
 }
 
 /// Messages that look wrong among their neighbours, for clocks that are straight for a while only: where stretches overlap, among
-/// the neighbours of either, unless it is at an end of them and cannot be told.
+/// the neighbours of either, unless it is at an end of them and cannot be decided.
 pub(crate) fn local_suspects(corridor: &Corridor, prior: SlopeRange, wander: Wander) -> Vec<Suspect> {
     let Some((begin, end)) = corridor.x_range() else { return Vec::new() };
     let step = ((end - begin) / (2 * STRETCHES)).max(1);
@@ -97,7 +97,7 @@ fn taking(corridor: &Corridor, prior: SlopeRange, share: f64) -> Vec<Suspect> {
         |messages: &Corridor| Curve::line(messages, band, (0, 1))?.as_line().map(PairEstimate::margin_ns);
     let left = room(corridor).zip(room(&without(corridor, &suspects)));
     if left.is_some_and(|(with, without)| without - with < share * without) {
-        suspects.retain(|s| matches!(s.reason, Reason::Contradicts { .. }));
+        suspects.retain(|s| matches!(s.reason, SuspectReason::Contradicts { .. }));
     }
     if suspects.is_empty() {
         return suspects;
@@ -117,9 +117,13 @@ fn is_between(rest: &Corridor, suspect: &Suspect, prior: SlopeRange, wander: Wan
     let speaks_against = |part: &Corridor| {
         let part = Bounded::new(part, all.band(), wander, false);
         match (reason, side) {
-            (Reason::Contradicts { .. }, _) => excludes(&part, side, point),
-            (Reason::TooEarly { .. }, Side::Upper) => part.hi(point.x()).is_some_and(|hi| point.y() < hi),
-            (Reason::TooEarly { .. }, Side::Lower) => part.lo(point.x()).is_some_and(|lo| lo < point.y()),
+            (SuspectReason::Contradicts { .. }, _) => excludes(&part, side, point),
+            (SuspectReason::TooEarly { .. }, Side::Upper) => {
+                part.hi(point.x()).is_some_and(|hi| point.y() < hi)
+            }
+            (SuspectReason::TooEarly { .. }, Side::Lower) => {
+                part.lo(point.x()).is_some_and(|lo| lo < point.y())
+            }
         }
     };
     speaks_against(&rest.filtered(|_, p| p.x() <= point.x()))

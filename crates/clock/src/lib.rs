@@ -14,25 +14,26 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`slope`], [`wander`] | exact rates: a ratio of two integers, ranges of them; how far a rate may be from constant |
-//! | [`point`], [`hull`], [`window`] | the messages of one direction that can still matter, by time: half hulls in windows |
-//! | [`corridor`] | both directions of a link; what rates and offsets they allow |
-//! | [`bounded`] | a corridor within a range of rates: lowest and highest time at any instant |
-//! | [`margin`] | the line that stays farthest from all messages |
-//! | [`posterior`], [`folds`], `curve` | the likeliest line of a link, averaged over parts of the messages; bent where no line will do |
-//! | [`suspect`], `zone`, `measure` | messages that look wrong; where a clock was set; how much a rate was seen to change |
+//! | `slope`, `wander` | exact rates: a ratio of two integers, ranges of them; how far a rate may be from constant |
+//! | `point`, `hull`, `window` | the messages of one direction that can still matter, by time: half hulls in windows |
+//! | `corridor` | both directions of a link; what rates and offsets they allow |
+//! | `bounded` | a corridor within a range of rates: lowest and highest time at any instant |
+//! | `margin` | the line that stays farthest from all messages |
+//! | `posterior`, `folds`, `curve` | the likeliest line of a link, averaged over parts of the messages; bent where no line will do |
+//! | `suspect`, `zone`, `measure` | messages that look wrong; where a clock was set; how much a rate was seen to change |
 //! | `left_out` | which of the messages that look wrong are left out |
 //! | `pieces`, `relation` | a link as pieces between breaks, each with bounds and estimate |
-//! | [`link`] | what a link is worth: accurate, incomplete, approximate, refused |
+//! | `link` | what a link is worth: accurate, incomplete, approximate, refused |
 //! | `link_interval` | the bounds of one link over time, as rows |
-//! | [`breaks`], `paths` | which clock was set; islands, references, the best paths |
+//! | `breaks`, `paths` | which clock was set; islands, references, the best paths |
 //! | `placement`, `least_squares`, `interior` | the estimate of all clocks by all links, and its repair |
 //! | `reach`, `uncertainty` | the guarantee of all clocks by all links: bounds at instants, and intervals made of them |
-//! | `island`, [`joint`], [`stream`] | one island; many clocks at once; the same message by message |
-//! | [`assumption`] | who may steer a clock, and when: what a guarantee is conditional on |
-//! | [`model`], [`span`] | what is believed of clocks and links; when a clock was seen |
-//! | [`correction`], [`rate`], [`interval`] | applying and inverting a piecewise-affine map in integers; uncertainty over time, rounded outward |
-//! | [`error`], `exact` | what is not accepted; division with a chosen rounding |
+//! | `island`, `joint` | one island; many clocks with judged links |
+//! | `stream`, `network` | messages of many clocks as they come; a whole network at once |
+//! | `assumption` | who may steer a clock, and when: what a guarantee is conditional on |
+//! | `model`, `span` | what is believed of clocks and links; when a clock was seen |
+//! | `correction`, `rate`, `interval` | applying and inverting a piecewise-affine map in integers; uncertainty over time, rounded outward |
+//! | `error`, `exact` | what is not accepted; division with a chosen rounding |
 //!
 //! The crate is pure: no I/O, no events, no packets. All times are *raw nanoseconds* (`i64`, absolute value
 //! at most [`MAX_ABS_NS`]), for which every predicate on messages is exact in 128-bit integers. Floating point is used for
@@ -52,42 +53,43 @@
 //! ```
 
 mod assumed;
-pub mod assumption;
+mod assumption;
 mod blend;
-pub mod bounded;
-pub mod breaks;
+mod bounded;
+mod breaks;
 mod chain;
-pub mod correction;
-pub mod corridor;
+mod correction;
+mod corridor;
 mod curve;
 mod envelope;
-pub mod error;
+mod error;
 mod excess;
-pub mod folds;
-pub mod hull;
-pub mod interval;
-pub mod joint;
+mod folds;
+mod hull;
+mod interval;
+mod joint;
 mod left_out;
-pub mod link;
+mod link;
 mod link_interval;
-pub mod margin;
+mod margin;
 mod measure;
-pub mod model;
+mod model;
 mod motion;
 mod motions;
+mod network;
 mod pieces;
-pub mod point;
-pub mod posterior;
-pub mod rate;
+mod point;
+mod posterior;
+mod rate;
 mod relation;
-pub mod slope;
-pub mod span;
+mod slope;
+mod span;
 mod steered;
-pub mod stream;
-pub mod suspect;
+mod stream;
+mod suspect;
 mod usual;
-pub mod wander;
-pub mod window;
+mod wander;
+mod window;
 mod zone;
 
 mod exact;
@@ -111,22 +113,25 @@ pub use breaks::ClockBreak;
 pub use correction::Correction;
 pub use corridor::{Corridor, Feasible, Infeasible};
 pub use error::ClockError;
+pub use folds::{ASYMMETRY, Basis, PairEstimate, estimate};
 pub use hull::{HalfHull, Side};
 pub use interval::{Interval, IntervalRow};
 pub use island::MAX_ROWS;
-pub use joint::{Island, LinkData, Network, Solution, solve};
+pub use joint::{Island, Solution};
 pub use link::{LinkQuality, LinkReport, Refusal};
 pub use margin::MarginLine;
 pub use model::Model;
+pub use network::{LinkData, Network, solve};
 pub use point::Point;
+pub use posterior::{Floor, Kept};
 pub use rate::Rate;
 pub use relation::{Break, BreakKind};
 pub use slope::{RATE_PRIOR_PPM, Slope, SlopeBand, SlopeRange};
 pub use span::Span;
 pub use stream::Synchronizer;
-pub use suspect::Suspect;
-pub use wander::{WANDER_PPM, Wander};
-pub use window::{Flow, MAX_WINDOWS, Window};
+pub use suspect::{Cleaned, NotAffine, Suspect, SuspectReason, clean};
+pub use wander::{MAX_WANDER_PPM, WANDER_PPM, Wander};
+pub use window::{Flow, MAX_WINDOWS, Window, windows_per_link};
 
 /// The largest absolute raw time, in nanoseconds, that the crate accepts: 2⁶¹ (about 73 years).
 ///

@@ -59,9 +59,9 @@ pub enum Refusal {
     /// The bounds over the clocks' spans are beyond the range of times.
     #[error("the bounds are beyond the range of times")]
     OutOfRange,
-    /// One of its clocks was set, as another link shows, and neither before nor behind are there messages both ways.
+    /// One of its clocks was set, as another link shows, and neither before nor after are there messages both ways.
     #[error(
-        "one of its clocks was set, as other links show, and its messages are too few before and behind that"
+        "one of its clocks was set, as other links show, and its messages are too few before and after that"
     )]
     Broken,
     /// By itself the link is possible, but not together with others.
@@ -93,12 +93,12 @@ pub struct LinkReport {
     /// unless the link is usable.
     pub half_width_ns: Option<i64>,
     /// How far the rate of one clock may be from constant, ppm: more than the model's where messages show that the rate changed
-    /// though nobody was thought to steer ([`crate::Solution::assumed`] says more).
+    /// though no daemon was thought to steer ([`crate::Solution::assumed`] says more).
     pub wander_ppm: f64,
     /// Messages that matter and that the final corrections show as received before they were sent: no message of the link
     /// is inverted if there are none here. `None` when the two clocks are on different islands.
     pub inversions: Option<usize>,
-    /// One of its clocks was set, as other links show and this one does not: it bounds what is before or behind, and ties
+    /// One of its clocks was set, as other links show and this one does not: it bounds what is before or after, and ties
     /// nothing.
     pub is_severed: bool,
     /// The bounds of b's time over the span of a, by the messages of this link alone, with a likely error of the estimate of
@@ -222,7 +222,7 @@ impl Link {
     }
 
     /// The highest (`Side::Upper`) or lowest time that the other clock can show when one shows `t`; `None` where the
-    /// messages do not tell.
+    /// messages do not show.
     pub(crate) fn bound(&self, way: Way, side: Side, t: i64) -> Option<i64> {
         if let Some(relation) = &self.relation {
             return relation.bound(way, side, t);
@@ -299,7 +299,7 @@ impl Link {
         let relation = self.relation.as_ref()?;
         let estimate = |x: i64| of_b.0.invert(of_a.0.apply(x));
         let realistic = |x: i64| {
-            // As an interval of clocks counts it, of this link alone: what is told of one end is not told of the other.
+            // As an interval of clocks counts it, of this link alone: what holds at one end need not hold at the other.
             let hidden = model.asymmetry * relation.margin(x);
             let own = 2.0 * (relation.variance(x) + hidden * hidden).sqrt();
             let own = Some(own).filter(|own| own.is_finite() && relation.is_statistical());
@@ -327,7 +327,7 @@ impl Link {
     }
 }
 
-/// Bounds of messages that all go one way; `None` where a clock was set and nobody steers: what they bound then is not known.
+/// Bounds of messages that all go one way; `None` where a clock was set and no daemon steers it: what they bound then is not known.
 fn one_way(corridor: &Corridor, model: &Model, motion: &Motion<'_>, cuts: &[Span]) -> Option<Guarantee> {
     if !motion.is_free() {
         return Some(Guarantee::Steered(Box::new(steered::bounded(corridor, motion, cuts)?)));

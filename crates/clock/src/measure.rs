@@ -84,7 +84,7 @@ pub(crate) struct Change {
     pub(crate) rate: f64,
 }
 
-/// Where the rate changed, as far as fits to stretches of one length tell: the length that shows most.
+/// Where the rate changed, as far as fits to stretches of one length show: the length that shows most.
 pub(crate) fn changes(corridor: &Corridor, band: SlopeBand) -> Vec<Change> {
     let all = by_length(corridor, band);
     let Some(best) = all.iter().max_by(|a, b| half_range(a, SURE).total_cmp(&half_range(b, SURE))) else {

@@ -21,9 +21,9 @@ pub(crate) struct Motion<'a> {
     pub(crate) y: &'a Assumptions,
     /// How far rates leave the usual one, because messages contradict what was assumed; dimensionless.
     pub(crate) moved: Option<f64>,
-    /// Of two clocks that nobody steers.
+    /// Of two clocks that no daemon steers.
     pub(crate) wander: Wander,
-    /// How far the rate may be from the usual one where nobody steers, dimensionless.
+    /// How far the rate may be from the usual one where no daemon steers, dimensionless.
     pub(crate) prior: f64,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Motion<'a> {
         Self { moved, ..self }
     }
 
-    /// Whether nobody steers either.
+    /// Whether no daemon steers either.
     pub(crate) fn is_free(&self) -> bool {
         self.moved.is_none() && self.x.is_free() && self.y.is_free()
     }
@@ -131,7 +131,7 @@ impl<'a> Motion<'a> {
             return RateRange::ANY;
         }
         let by = if Excess::holds(&excess.fast, mid) { by.max(FASTEST) } else { by };
-        // What is usual of clocks that nobody steers is not constant either.
+        // What is usual of clocks that no daemon steers is not constant either.
         range_around(usual, by + self.wander.rate())
     }
 }

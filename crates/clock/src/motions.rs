@@ -50,7 +50,7 @@ impl Motions {
     }
 }
 
-/// Where the links of the island allow for more than what is assumed, by the reference's time as the tree tells it.
+/// Where the links of the island allow for more than what is assumed, by the reference's time by the tree.
 fn looser(solver: &IslandSolver<'_>, slack: i64) -> Looser {
     let island = &solver.island;
     let mut all = Looser::default();

@@ -86,7 +86,7 @@ impl<'l> Outline<'l> {
     }
 
     /// Tightens every point by its neighbours. Only then does a bound rise from each point to the next, and rows need not be
-    /// lowered to the ones behind them, which lines between them would not survive.
+    /// lowered to the ones after them, which lines between them would not survive.
     fn settle(&mut self) {
         let rates = |left: i64, right: i64| match self.gap(left, right) {
             Gap::Within(rates) => rates,
@@ -166,7 +166,7 @@ impl<'l> Outline<'l> {
             let share = if is_any { WORTH_OF_STEP } else { WORTH };
             let is_wide = between.1 - between.0 > LEAST_GAP_NS;
             if gain > WORTH_NS.max((half as f64 * share) as i64) && is_wide {
-                // At an end of the gap there is no limit to the rate: then any instant between may tell.
+                // At an end of the gap there is no limit to the rate: then any instant between may matter.
                 let near_end = raw <= between.0 + 1 || between.1 - 1 <= raw;
                 worth.push((gain, if near_end { between.0.midpoint(between.1) } else { raw }));
             }
@@ -187,7 +187,7 @@ impl<'l> Outline<'l> {
 
     fn want(&self, wanted: &mut Vec<(i64, i64)>, gain: i64, raw: i64, at: i64, between: (i64, i64)) {
         let (lo, hi) = self.at(raw);
-        // At an end of the gap there is no limit to the rate: then any instant between may tell.
+        // At an end of the gap there is no limit to the rate: then any instant between may matter.
         let at = if at <= between.0 || between.1 <= at { between.0.midpoint(between.1) } else { at };
         let half = (hi.saturating_sub(lo) / 2).max(0);
         // Where a clock was set, bounds are as wide as what happened: steps of them need not be fine.

@@ -22,7 +22,7 @@ use crate::seesaw;
 use crate::slope::{SlopeBand, SlopeRange};
 use crate::span::Span;
 use crate::steered;
-use crate::suspect::{MAX_CONTRADICTIONS, Reason, Suspect};
+use crate::suspect::{MAX_CONTRADICTIONS, Suspect, SuspectReason};
 use crate::wander::Wander;
 use crate::window::MAX_WINDOWS;
 use crate::zone::{ABRUPT, Zone, steepest};
@@ -81,7 +81,7 @@ impl Pieces {
         Self { list: vec![piece], used, suspects }
     }
 
-    /// Of clocks that nobody steers.
+    /// Of clocks that no daemon steers.
     fn free(corridor: &Corridor, model: &Model, motion: &Motion<'_>) -> Result<Self, Infeasible> {
         let (wander, prior) = (motion.wander, model.prior());
         let coarse = corridor.clone().limited_to(MAX_WINDOWS);
@@ -169,7 +169,7 @@ impl Part {
             .ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED })
     }
 
-    /// The piece: with constant rates if nobody steers and the messages allow, else with rates that change.
+    /// The piece: with constant rates if no daemon steers and the messages allow, else with rates that change.
     fn settled(&self, prior: SlopeRange, motion: &Motion<'_>) -> Result<Piece, Infeasible> {
         if !motion.is_free() {
             let piece = steered_piece(&self.fine, motion, &[]);
@@ -178,7 +178,7 @@ impl Part {
         match &self.bounded {
             Ok(bounded) => {
                 let piece = self.possible()?;
-                // Fits within the rates that a straight clock leaves could not tell that it is not straight.
+                // Fits within the rates that a straight clock leaves could not show that it is not straight.
                 let band = believable(&self.messages, prior).unwrap_or_else(|| bounded.band());
                 // Of many stretches some are off by accident: least delays must show it as well.
                 let shows = |line: &PairEstimate| {
@@ -238,7 +238,7 @@ pub(crate) fn steered_piece(messages: &Corridor, motion: &Motion<'_>, stops: &[S
 }
 
 /// A relation when the rates of its clocks move as `motion` says and a clock was set in each of some spans (a's time) that the
-/// messages of the link do not show. Where nobody steers, no piece reaches across them. `None` where no part has messages both
+/// messages of the link do not show. Where no daemon steers, no piece reaches across them. `None` where no part has messages both
 /// ways.
 pub(crate) fn allowing(
     relation: &Relation,
@@ -358,7 +358,7 @@ fn is_step(halves: &[Part; 2], x: i64) -> bool {
 }
 
 /// Parts with too few messages to stand for themselves, those next to each other together: wrong matches, if their neighbours
-/// fit together without them and nothing explains them, else a longer break. At an end they are nothing that can be told: wrong
+/// fit together without them and nothing explains them, else a longer break. At an end they are undecidable: wrong
 /// matches if they are few, else an error.
 fn swallow(
     parts: &mut Vec<Part>,
@@ -380,7 +380,7 @@ fn swallow(
         // More than wrong matches would be are no wrong matches: something happened meanwhile.
         let few = points.len() <= MAX_CONTRADICTIONS as usize;
         let mut name = |wrong: Vec<(Side, Point)>| {
-            let reason = Reason::Contradicts { violation_ns: 0.0 };
+            let reason = SuspectReason::Contradicts { violation_ns: 0.0 };
             suspects.extend(wrong.into_iter().map(|(side, point)| Suspect { side, point, reason }));
         };
         if at == 0 || at == parts.len() {

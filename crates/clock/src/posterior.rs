@@ -23,7 +23,7 @@ pub(crate) use chain::{Margin, chain, chain_without, position};
 pub(crate) use floor::reflected;
 pub(crate) use frame::{Frame, Spot};
 
-/// How many of the least slacks tell the rate of delays near the floor.
+/// How many of the least slacks estimate the rate of delays near the floor.
 ///
 /// The estimate is insensitive to it: 10, 20, 40, √n and 10 % of n give errors within 5 %.
 pub const NEAR_FLOOR: usize = 20;

@@ -96,13 +96,13 @@ impl Guarantee {
 pub(crate) struct Piece {
     /// First and last message, or what of that surely lies between the breaks at its ends, a's time.
     pub(crate) x: Span,
-    /// The same, b's time; next to a break, what is surely before or behind it.
+    /// The same, b's time; next to a break, what is surely before or after it.
     pub(crate) y: Span,
     pub(crate) bounds: Guarantee,
     pub(crate) curve: Curve,
     /// Whether its messages alone bound the rate from both sides.
     pub(crate) is_closed: bool,
-    /// How far the rate was seen to leave the usual one though nobody was thought to steer, dimensionless.
+    /// How far the rate was seen to leave the usual one though no daemon was thought to steer, dimensionless.
     pub(crate) moved: Option<f64>,
     /// Where the rate changed, if it did by more than the model allows.
     pub(crate) changes: Vec<Change>,
@@ -259,7 +259,7 @@ impl Relation {
         self.pieces.iter().map(|p| p.bounds.wander()).max().unwrap_or_default()
     }
 
-    /// How far rates were seen to leave the usual one though nobody was thought to steer, dimensionless.
+    /// How far rates were seen to leave the usual one though no daemon was thought to steer, dimensionless.
     pub(crate) fn moved(&self) -> Option<f64> {
         self.pieces.iter().filter_map(|p| p.moved).reduce(f64::max)
     }

@@ -31,7 +31,7 @@ const SINGLE: f64 = 4.0;
 /// What was found of a stretch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Seesaw {
-    /// Whether there were parts enough to tell.
+    /// Whether there were parts enough to decide.
     pub(crate) is_tested: bool,
     /// Whether nothing speaks against a straight line.
     pub(crate) is_straight: bool,

@@ -18,7 +18,7 @@ use crate::span::Span;
 const ABLE: u64 = 4;
 
 /// Links that allow for what any link shows of their clocks, and by clock, how far its rate was seen to leave the usual one
-/// although nobody was thought to steer it (dimensionless).
+/// although no daemon was thought to steer it (dimensionless).
 pub(crate) fn among_links(
     links: Vec<Link>,
     clocks: usize,

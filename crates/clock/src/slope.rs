@@ -178,7 +178,7 @@ impl SlopeRange {
         self.min.is_none_or(|min| min <= slope) && self.max.is_none_or(|max| slope <= max)
     }
 
-    /// The range within what two clocks can have at all ([`MAX_RATE_FACTOR`]); `None` when nothing is left.
+    /// The range within what two clocks can have at all (`MAX_RATE_FACTOR`); `None` when nothing is left.
     pub fn closed(self) -> Option<SlopeBand> {
         let possible = Self {
             min: Some(Slope { dy: 1, dx: MAX_RATE_FACTOR }),

@@ -1,7 +1,7 @@
 //! The bounds of a link of which a clock is steered, or may be.
 //!
 //! In two steps. First everything is bounded loosely: the rate may be anything within the widest limits of both clocks, and where
-//! messages exclude each other even so, the limits are wider ([`crate::excess`]). That tells where the instants of one clock lie
+//! messages exclude each other even so, the limits are wider ([`crate::excess`]). That shows where the instants of one clock lie
 //! on the other. Then the legs of [`crate::motion`] are bounded ([`crate::chain`]): between the calls of a daemon the rate is
 //! constant, and bounds are tight. A leg whose messages contradict that is bounded loosely, and reported.
 
@@ -16,7 +16,7 @@ use crate::motion::{Motion, range_around};
 use crate::point::Point;
 use crate::relation::Way;
 use crate::span::{Span, merge};
-use crate::suspect::{Reason, Suspect};
+use crate::suspect::{Suspect, SuspectReason};
 use crate::usual::Usual;
 
 /// Legs are loosened so often before everything is.
@@ -66,7 +66,8 @@ pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) 
     };
     // Messages that contradict so many legs contradict that there are any.
     let (chain, contradicted) = possible(&points, legs, motion, usual).unwrap_or((loose, vec![Span::EVER]));
-    let suspect = |(side, point)| Suspect { side, point, reason: Reason::Contradicts { violation_ns: 0.0 } };
+    let suspect =
+        |(side, point)| Suspect { side, point, reason: SuspectReason::Contradicts { violation_ns: 0.0 } };
     let suspects: Vec<Suspect> = gone.into_iter().map(suspect).collect();
     Some(Steered {
         chain,

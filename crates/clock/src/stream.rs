@@ -1,7 +1,7 @@
 //! Synchronization as messages come: one in, corrections and bounds out.
 //!
 //! [`Synchronizer`] keeps what the messages of every link prove, and judges a link again only when it has got a new
-//! message. [`crate::joint::solve`] is the same thing with all messages at once.
+//! message. [`crate::solve`] is the same thing with all messages at once.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::window::windows_per_link;
 /// Puts clocks on one as their messages come.
 ///
 /// Of free-running clocks, between two breaks, and while no message turns out to be suspect, bounds only get tighter with every message, but for what
-/// the grid of [`crate::window`] forgets when it becomes coarser: half of what the rate may wander within one window.
+/// the grid of `crate::window` forgets when it becomes coarser: half of what the rate may wander within one window.
 ///
 /// ```
 /// use isochrone_clock::{Model, Synchronizer};
@@ -191,7 +191,7 @@ impl Synchronizer {
     }
 
     /// Corrections, intervals and verdicts by all messages so far. Without a new message since the last call this is free;
-    /// else see [`crate::joint::solve`] for what it costs, less the links that have not changed.
+    /// else see [`crate::solve`] for what it costs, less the links that have not changed.
     ///
     /// # Errors
     /// [`ClockError`]; none for messages that were accepted.

@@ -41,7 +41,7 @@ pub const MESSAGES_PER_CONTRADICTION: u64 = 1000;
 
 /// Why a message was taken away.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Reason {
+pub enum SuspectReason {
     /// No line satisfied the messages while it was among them.
     Contradicts {
         /// What the line of least violation violated them by, ns.
@@ -62,7 +62,7 @@ pub struct Suspect {
     /// Time on a's clock, time on b's clock.
     pub point: Point,
     /// The rule that took it.
-    pub reason: Reason,
+    pub reason: SuspectReason,
 }
 
 /// What is left of a link, and what was taken.
@@ -91,12 +91,12 @@ pub struct NotAffine {
 /// for n messages kept, h vertices and r messages taken.
 ///
 /// # Errors
-/// [`NotAffine`] when rule 1 would take more than [`MAX_CONTRADICTIONS`] messages and more than one in
-/// [`MESSAGES_PER_CONTRADICTION`], or the last one of a direction.
+/// [`NotAffine`] when rule 1 would take more than `MAX_CONTRADICTIONS` messages and more than one in
+/// `MESSAGES_PER_CONTRADICTION`, or the last one of a direction.
 ///
 /// ```
-/// use isochrone_clock::posterior::Floor;
-/// use isochrone_clock::suspect::clean;
+/// use isochrone_clock::Floor;
+/// use isochrone_clock::clean;
 /// use isochrone_clock::{Point, SlopeRange};
 /// let second = 1_000_000_000;
 /// let forth = (0..9).map(|i| Point::new(i * second, i * second + 90 + i * 7 % 5)).collect::<Result<Vec<_>, _>>()?;
@@ -159,7 +159,7 @@ struct Without {
 }
 
 impl Without {
-    fn accept(self, directions: &mut [Direction; 2], margin: &mut Margin, reason: Reason) -> Suspect {
+    fn accept(self, directions: &mut [Direction; 2], margin: &mut Margin, reason: SuspectReason) -> Suspect {
         let direction = &mut directions[self.direction];
         direction.kept.remove(position(&direction.kept, self.point));
         direction.chain = self.chain;
@@ -209,7 +209,7 @@ fn contradictions(
         let taken = suspects.len() as u64;
         let best = greatest(candidates(directions, margin, band), |w| w.margin.gap());
         let Some((best, _)) = best.filter(|_| taken < most) else { return Err(NotAffine { taken }) };
-        let reason = Reason::Contradicts { violation_ns: -margin.gap() / 2.0 };
+        let reason = SuspectReason::Contradicts { violation_ns: -margin.gap() / 2.0 };
         suspects.push(best.accept(directions, margin, reason));
     }
     Ok(())
@@ -234,7 +234,7 @@ fn outliers(
         };
         let worst = greatest(candidates(directions, margin, band), z);
         let Some((worst, z)) = worst.filter(|&(_, z)| z > SUSPECT_Z) else { return };
-        suspects.push(worst.accept(directions, margin, Reason::TooEarly { z }));
+        suspects.push(worst.accept(directions, margin, SuspectReason::TooEarly { z }));
     }
 }
 
@@ -292,8 +292,8 @@ mod tests {
             let found: Vec<_> = (cleaned.suspects.iter())
                 .map(|s| {
                     let contradicts =
-                        matches!(s.reason, Reason::Contradicts { violation_ns } if violation_ns > 0.0);
-                    let early = matches!(s.reason, Reason::TooEarly { z } if z > SUSPECT_Z);
+                        matches!(s.reason, SuspectReason::Contradicts { violation_ns } if violation_ns > 0.0);
+                    let early = matches!(s.reason, SuspectReason::TooEarly { z } if z > SUSPECT_Z);
                     assert!(contradicts != early, "{s:?}");
                     (s.side, s.point.x() / 1_000_000_000, contradicts)
                 })
@@ -369,7 +369,7 @@ mod tests {
                 prop_assert_eq!((&u, &l), (&cleaned.upper, &cleaned.lower));
                 // A second look finds no contradiction.
                 let again = clean(u, l, SlopeRange::prior(300_000).closed().unwrap()).unwrap();
-                let contradicts = |s: &Suspect| matches!(s.reason, Reason::Contradicts { .. });
+                let contradicts = |s: &Suspect| matches!(s.reason, SuspectReason::Contradicts { .. });
                 prop_assert_eq!(again.suspects.iter().filter(|s| contradicts(s)).count(), 0);
             }
         }

@@ -1,11 +1,11 @@
-//! Rows of an interval without those that the others tell well enough: [`crate::outline`] and [`crate::link_interval`] leave out
+//! Rows of an interval without those that the others imply well enough: [`crate::outline`] and [`crate::link_interval`] leave out
 //! what says nothing new, and widen what is left by what that hides.
 
 use crate::exact::floor_div;
 use crate::interval::limited;
 use crate::uncertainty::Row;
 
-/// The rows without those that the ones around them tell well enough; what they tell too little by, the ones around them are
+/// The rows without those that the ones around them imply well enough; what they imply too little by, the ones around them are
 /// widened by. `share` of the half width is little enough.
 pub(crate) fn thinned(rows: &[Row], share: f64) -> Vec<Row> {
     /// So many rows at most are left out one after the other.

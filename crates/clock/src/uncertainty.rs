@@ -113,7 +113,7 @@ impl Bounds {
         }
     }
 
-    /// The rows just before and just behind all instants at which a break may show.
+    /// The rows just before and just after all instants at which a break may show.
     fn around(&self, at: Span) -> Option<(Row, Row)> {
         let left = self.latest.iter().rev().find(|p| p.1 <= at.begin)?.0;
         let right = self.earliest.iter().find(|p| p.1 >= at.end)?.0;

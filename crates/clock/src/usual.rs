@@ -30,7 +30,7 @@ struct Middle {
 }
 
 impl Usual {
-    /// Of messages; `prior` is how far the rate may be from 1 where they do not tell, dimensionless. O(k).
+    /// Of messages; `prior` is how far the rate may be from 1 where they leave it open, dimensionless. O(k).
     pub(crate) fn of(points: &Points, prior: f64) -> Self {
         let open = Self { rate: 1.0, error: prior };
         let all = || points.upper.iter().chain(&points.lower);

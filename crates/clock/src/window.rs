@@ -6,7 +6,7 @@
 //! the grid becomes twice as coarse and neighbours are merged. Which grid that is depends on the messages
 //! alone, so that any order of insertion, and any bracketing of merges, gives the same windows.
 //!
-//! Clocks that run free need few windows ([`MAX_WINDOWS`]); where a daemon steers them, only near messages tell, and many
+//! Clocks that run free need few windows ([`MAX_WINDOWS`]); where a daemon steers them, only near messages count, and many
 //! more are kept until it is known that none does ([`MAX_FINE_WINDOWS`]).
 //!
 //! [`crate::corridor`] is the only user.

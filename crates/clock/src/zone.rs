@@ -28,7 +28,7 @@ impl Zone {
         p.x() <= self.x.0 && p.y() <= self.y.0
     }
 
-    /// Whether a message says something about the time behind.
+    /// Whether a message says something about the time after.
     pub(crate) fn precedes(&self, p: Point) -> bool {
         p.x() >= self.x.1 && p.y() >= self.y.1 && !self.follows(p)
     }

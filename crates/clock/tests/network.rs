@@ -4,7 +4,8 @@ mod common;
 
 use common::{Cluster, Lcg};
 use isochrone_clock::{
-    BreakKind, Corridor, LinkData, LinkQuality, Network, Point, Refusal, Side, Solution, Span, solve,
+    BreakKind, Corridor, Interval, LinkData, LinkQuality, Network, Point, Refusal, Side, Solution, Span,
+    solve,
 };
 
 /// Largest error and largest half width over the run; panics where the truth is outside the interval.
@@ -84,8 +85,8 @@ fn a_chain_of_four() {
     assert_eq!(solution.path, vec![Some(1), Some(2), Some(3), None]);
     check_against_truth(&cluster, &solution);
     // Farther is less certain.
-    let widths: Vec<i64> =
-        solution.intervals.iter().map(isochrone_clock::Interval::worst_half_width).collect();
+    let worst = |interval: &Interval| interval.rows().iter().map(|row| row.hi - row.lo).max().unwrap();
+    let widths: Vec<i64> = solution.intervals.iter().map(worst).collect();
     assert!(widths.is_sorted_by(|a, b| a > b), "{widths:?}");
     let (begin, end) = (network.clocks[3].begin, network.clocks[3].end);
     let rows: Vec<_> = solution.intervals[3].rows().iter().map(|r| (r.raw, r.lo, r.hi, r.e95)).collect();

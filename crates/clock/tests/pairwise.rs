@@ -5,10 +5,10 @@
 
 #![allow(clippy::unwrap_used)] // A test may panic.
 
-use isochrone_clock::folds::{ASYMMETRY, Basis, estimate};
-use isochrone_clock::hull::{HalfHull, Side};
-use isochrone_clock::posterior::{Floor, Kept};
-use isochrone_clock::suspect::{Cleaned, Suspect, clean};
+use isochrone_clock::{ASYMMETRY, Basis, estimate};
+use isochrone_clock::{Cleaned, Suspect, clean};
+use isochrone_clock::{Floor, Kept};
+use isochrone_clock::{HalfHull, Side};
 use isochrone_clock::{Point, SlopeBand, SlopeRange};
 
 const TRACE_NS: i64 = 60_000_000_000;

@@ -112,7 +112,7 @@ fn few_messages_after_several_stops_are_not_taken_for_wrong_ones() {
     let solution = solved(&b, &messages);
     let link = &solution.links[0];
     assert_eq!(left_out(link), []);
-    // Nothing tells what the clock did in the end.
+    // Nothing shows what the clock did in the end.
     assert!(
         matches!(link.quality, LinkQuality::Refused { why: Refusal::Contradiction(_) }),
         "{:?}",

@@ -1,6 +1,6 @@
 //! Writes a trace anew, from what was read of it: `cargo run -p isochrone-ctf --example rewrite -- TRACE DIRECTORY [2]`.
 //!
-//! What could not be decoded is left out, and told. With a 2 the copy is a trace of CTF 2.
+//! What could not be decoded is left out, and reported. With a 2 the copy is a trace of CTF 2.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Reading and writing integers of any size at any bit position, in both byte orders.
 //!
 //! Bit order follows the byte order, as CTF 1.8 section 4.1.5 defines: in little endian the first field takes the low
-//! bits of a byte, in big endian the high bits. The decoders call [`read`] behind their own bounds check.
+//! bits of a byte, in big endian the high bits. The decoders call [`read`] after their own bounds check.
 
 use crate::schema::ByteOrder;
 
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn wide_numbers_of_known_bytes() {
         let check = |order, reversed, expect: &[u8]| {
-            // 70 bits behind the first 3: the low 3 of the first byte and all of the others.
+            // 70 bits after the first 3: the low 3 of the first byte and all of the others.
             let bytes = [0x17, 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 0x01];
             assert_eq!(read_wide(&bytes, 3, 70, order, reversed), expect, "{order:?} {reversed}");
         };

@@ -51,7 +51,7 @@ impl Columns {
     }
 
     /// Appends a row with the fields of an event; `false`, and nothing is appended, if that is of another class.
-    /// Linear in the fields, and where one lies behind text or other fields of variable size, in what is before it.
+    /// Linear in the fields, and where one lies after text or other fields of variable size, in what is before it.
     #[inline]
     pub fn push(&mut self, event: &Event<'_>) -> bool {
         if self.rows == self.capacity {

@@ -3,10 +3,10 @@
 use crate::error::{Diagnostic, Severity};
 
 /// Diagnostics of one file or stream that are kept as they are; a file of broken packets would give one for every few
-/// bytes. Nobody reads more than a screen of them.
+/// bytes. More than a screen of them is not read.
 const MAX_DIAGNOSTICS: usize = 100;
 
-/// Diagnostics in order; behind [`MAX_DIAGNOSTICS`] comes one that counts all others.
+/// Diagnostics in order; after [`MAX_DIAGNOSTICS`] comes one that counts all others.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints {
     kept: Vec<Diagnostic>,

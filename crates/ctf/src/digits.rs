@@ -6,7 +6,7 @@
 //! own costs such a copy for each number, which takes longer than finding the digits. Numbers beyond 64 bits are left to
 //! `itoa`.
 
-/// What eight digits can tell.
+/// What eight digits can express.
 const EIGHT_DIGITS: u64 = 100_000_000;
 /// The digit zero in all bytes.
 const ZEROS: u64 = 0x3030_3030_3030_3030;

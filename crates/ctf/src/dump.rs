@@ -119,7 +119,7 @@ fn flush_full(out: &mut Vec<u8>, writer: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Times of a packet, widened to hold its events: old tracers wrote a begin behind the first event, an end before the
+/// Times of a packet, widened to hold its events: old tracers wrote a begin after the first event, an end before the
 /// last one, or no end at all when they were killed.
 fn spanned(trace: &Trace, stream: usize, number: usize) -> (Option<u64>, Option<u64>) {
     let packet = &trace.streams()[stream].packets[number];

@@ -60,7 +60,7 @@ impl<'b> JsonVisitor<'b> {
         self.out.push(b'"');
     }
 
-    /// A number that stands behind `[`, and its labels.
+    /// A number that stands after `[`, and its labels.
     fn labels<'l>(&mut self, labels: impl Iterator<Item = &'l str>) {
         let mut labels: Vec<&str> = labels.collect();
         labels.sort_unstable();

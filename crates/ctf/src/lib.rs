@@ -21,6 +21,7 @@ mod lower;
 mod mapping;
 pub mod merge;
 mod metadata;
+mod metadata_text;
 pub mod plan;
 pub mod room;
 pub mod schema;
@@ -56,5 +57,5 @@ pub use value::{Value, ValueVisitor};
 /// # Ok::<(), isochrone_ctf::Error>(())
 /// ```
 pub fn parse_metadata(text: &str) -> Result<schema::Schema, Error> {
-    lower::schema(text, std::path::Path::new("metadata")).map(|(schema, _)| schema)
+    metadata_text::schema(text, std::path::Path::new("metadata")).map(|(schema, _)| schema)
 }

@@ -1,4 +1,4 @@
-//! Finds the smallest of many keys, again and again: what [`crate::merge`] puts streams in order with, and whoever else merges
+//! Finds the smallest of many keys, again and again: what [`crate::merge`] puts streams in order with, and other merges
 //! sources that are each in order. Knows nothing of events.
 
 /// A loser tree: of many sources it knows the next key of each, and which one is the smallest.

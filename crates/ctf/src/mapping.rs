@@ -1,4 +1,4 @@
-//! Files as byte slices, and what becomes of the process when somebody truncates one of them meanwhile. The only module of
+//! Files as byte slices, and what becomes of the process when one of them is truncated meanwhile. The only module of
 //! the project with `unsafe` code.
 #![allow(unsafe_code)]
 
@@ -30,8 +30,8 @@ struct Mapped {
     map: Mmap,
 }
 
-/// What tells a file from all others, whatever its name: device and inode. Where the system has no such numbers, all
-/// files look alike, and only lengths tell them apart.
+/// What distinguishes a file from all others, whatever its name: device and inode. Where the system has no such numbers, all
+/// files look alike, and only lengths distinguish them.
 type Identity = (u64, u64);
 
 /// What has become of a file since it was mapped.
@@ -60,14 +60,14 @@ impl FileMap {
         if metadata.len() == 0 {
             return Ok(Self { map: None, identity });
         }
-        // SAFETY: `Mmap::map` demands that nobody changes the mapped bytes while slices of them live. The mapping is
-        // read-only, so this process cannot. Another process can: tracers only append, and bytes behind
-        // the length that the file has here are not mapped (the rest of the last page is behind the end of every
+        // SAFETY: `Mmap::map` demands that the mapped bytes do not change while slices of them live. The mapping is
+        // read-only, so this process cannot. Another process can: tracers only append, and bytes after
+        // the length that the file has here are not mapped (the rest of the last page is after the end of every
         // slice); a tracer in overwrite mode writes new files. A file that grows gets a new mapping (`Self::refresh`),
         // and as that takes the map for itself alone, no slice of the old one is left. Against a file that
-        // somebody does rewrite, all decoding is written to be memory-safe for any bytes: each bound is taken from the
+        // a file is rewritten all the same, all decoding is written to be memory-safe for any bytes: each bound is taken from the
         // slice's length, never from bytes read twice, and no byte is interpreted as anything but an integer or
-        // lossily as text. A file that somebody truncates ends the process with SIGBUS, which is no memory unsafety
+        // lossily as text. A file that is truncated ends the process with SIGBUS, which is no memory unsafety
         // (`exit_on_truncation` makes it an error message); one that was truncated before it is looked at again is
         // mapped at its new length, and does not.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
@@ -112,7 +112,7 @@ impl Mapped {
     }
 }
 
-/// Opens a file for reading; a pipe without waiting for somebody who writes to it.
+/// Opens a file for reading; a pipe without waiting for a writer.
 fn open_at_once(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -185,7 +185,7 @@ mod truncation {
 
     /// The last place that was made; the others follow it.
     static PLACES: AtomicPtr<Place> = AtomicPtr::new(std::ptr::null_mut());
-    /// Places of mappings that are gone. Whoever writes to any place holds this.
+    /// Places of mappings that are gone. A writer of any place holds this.
     static FREE: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
     /// What to say, the status to end with, and what was done about the signal before.
     static ENDING: OnceLock<(&'static str, i32)> = OnceLock::new();
@@ -292,10 +292,10 @@ mod truncation {
     /// happened without it.
     extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
         // SAFETY: the kernel gives a valid `info` to handlers with SA_SIGINFO. It calls this within the instruction that
-        // touched the missing page, or for a signal that somebody sent, which has no address. All that is called is
+        // touched the missing page, or for a signal that a process sent, which has no address. All that is called is
         // async-signal-safe: `write`, `_exit`, `sigaction`, `raise`, loads of atomics and of cells that are set once.
         // The name of a matching place can be read: the thread that faulted has a slice of the mapping, so that
-        // the mapping lives, and with it its entry, which holds the name and which nobody writes to meanwhile.
+        // the mapping lives, and with it its entry, which holds the name and which is not written to meanwhile.
         unsafe {
             let sent = (*info).si_code <= 0;
             let place = if sent { None } else { find((*info).si_addr().addr()) };

@@ -13,7 +13,7 @@ pub(crate) const PIECE: usize = 1 << 14;
 /// When a buffer is full, and what to do then. The default is a buffer that is never full.
 #[derive(Default)]
 pub struct Room<'b> {
-    /// Bytes that the buffer may have, and who makes room behind them.
+    /// Bytes that the buffer may have, and who makes room after them.
     full: Option<(usize, Make<'b>)>,
 }
 

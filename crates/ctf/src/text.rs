@@ -239,10 +239,10 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Appends a string up to its first NUL, with escapes; gives what is behind that.
+/// Appends a string up to its first NUL, with escapes; gives what is after that.
 fn put_until_nul<'b>(out: &mut Vec<u8>, bytes: &'b [u8]) -> Option<&'b [u8]> {
     let mut rest = bytes;
-    // Eight bytes at a time; the last ones have zeros behind them, which end the string in any case.
+    // Eight bytes at a time; the last ones have zeros after them, which end the string in any case.
     loop {
         let word = bits::first_word(rest);
         let plain = plain_bytes(word);
@@ -379,7 +379,7 @@ mod tests {
         check("\u{a0}é€𝄞x".as_bytes(), "\u{a0}é€𝄞x".as_bytes());
         check(b"\xe2\x9b", b"\xe2\\x9b");
         check(b"caf\xe9", b"caf\xe9");
-        // A character that ends behind the first piece.
+        // A character that ends after the first piece.
         let long = ["x".repeat((1 << 14) - 1), "é\u{85}".to_owned()].concat();
         check(long.as_bytes(), long.replace('\u{85}', "\\xc2\\x85").as_bytes());
     }

@@ -62,7 +62,7 @@ fn fields_at_every_kind_of_place() {
     check(bits, &[0x21, 0, 0, 0, 0, 0, 0, 0, 0xf0], &["a", "b", "c"], Some(&[&[1], &[2], &[-1]]));
     let big = "integer { size = 4; align = 1; byte_order = be; } a; integer { size = 12; align = 1; byte_order = be; } b;";
     check(big, &[0x12, 0x34], &["b", "a"], Some(&[&[0x234], &[1]]));
-    // Behind text, behind an array, and behind both.
+    // After text, after an array, and after both.
     check(
         "u8 a; string s; u16 b; u8 c;",
         b"\x01ab\0\x02\x00\x03",
@@ -71,7 +71,7 @@ fn fields_at_every_kind_of_place() {
     );
     let array = "u8 n; u16 s[n]; u8 a; string t; integer { size = 32; align = 32; } b;";
     check(array, b"\x01xx\x07y\0\0\0\x09\0\0\0", &["a", "b", "n"], Some(&[&[7], &[9], &[1]]));
-    // Behind a variant whose options differ in size, and not inside it.
+    // After a variant whose options differ in size, and not inside it.
     let variant = "enum : u8 { x, y } t; variant <t> { u8 x; struct { u16 z; u8 w; } y; } v; integer { size = 8; align = 1; } a;";
     let two = [0, 5, 6, 1, 1, 2, 3, 4];
     check(variant, &two, &["a", "t"], Some(&[&[6, 4], &[0, 1]]));

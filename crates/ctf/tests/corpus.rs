@@ -60,7 +60,7 @@ fn dumps_equal_the_reference() {
         let digest = digest(&path).map_or_else(|_| "-".to_owned(), |(digest, _)| digest);
         match known.get(name).and_then(|rest| rest.split('\t').next()) {
             Some(own) => {
-                assert_eq!(digest, own, "{name}: not the difference that docs/ctf-differences.tsv tells");
+                assert_eq!(digest, own, "{name}: not the difference that docs/ctf-differences.tsv lists");
             }
             None => {
                 assert_eq!(digest, expected, "{name}");
@@ -74,7 +74,7 @@ fn dumps_equal_the_reference() {
     eprintln!("{} CTF 1.8 traces equal, {} known differences", equal.len(), known.len());
 }
 
-/// Traces of the corpus that are wrong although nobody meant it: their JSON has trailing commas, or a structure has two
+/// Traces of the corpus that are wrong by mistake: their JSON has trailing commas, or a structure has two
 /// members of one name.
 fn is_wrong_by_mistake(outcome: &Result<(String, usize), String>) -> bool {
     let mistakes =

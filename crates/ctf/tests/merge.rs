@@ -11,7 +11,7 @@ use isochrone_ctf::merge::Merge;
 use isochrone_ctf::{Diagnostic, Event, Trace};
 use proptest::prelude::*;
 
-/// A packet with events of these times, each with the same byte: what it tells as its begin and its end, times, byte.
+/// A packet with events of these times, each with the same byte: what it records as its begin and its end, times, byte.
 type Packet<'p> = (u64, u64, &'p [u64], char);
 
 fn bytes_of(&(begin, end, times, byte): &Packet<'_>) -> Vec<u8> {

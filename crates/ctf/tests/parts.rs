@@ -9,7 +9,7 @@ use std::path::Path;
 use common::write;
 use isochrone_ctf::{Event, Trace};
 
-/// What tells events apart: time, class, size.
+/// What distinguishes events: time, class, size.
 fn shown(event: &Event<'_>) -> (Option<u64>, usize, u64) {
     (event.cycles(), event.class().index, event.size())
 }

@@ -30,7 +30,7 @@ fn bytes_stay_where_values_would_say_something_else() {
     check(&event(&[("v", VU), ("m", U8)]), &[0x85, 0x80, 0, 7]);
     let wide = [[0x80; 12].as_slice(), &[0, 7]].concat();
     check(&event(&[("v", VU), ("m", U8)]), &wide);
-    // What cannot be decoded behind them.
+    // What cannot be decoded after them.
     let string = r#"{"type": "null-terminated-string"}"#;
     check(&event(&[("v", VU), ("s", string)]), &[wide.as_slice(), b"\0\x05no end"].concat());
     // A signed number that needs the 65th bit is no negative one.
@@ -38,7 +38,7 @@ fn bytes_stay_where_values_would_say_something_else() {
     check(&event(&[("v", signed)]), &[[0xff; 10].as_slice(), &[0]].concat());
 }
 
-/// Metadata whose packets tell their sizes in numbers of variable length.
+/// Metadata whose packets record their sizes in numbers of variable length.
 fn variable_head(optional: bool) -> String {
     let role = |role: &str| format!(r#"{{"type": "variable-length-unsigned-integer", "roles": ["{role}"]}}"#);
     let total = role("packet-total-length");

@@ -92,7 +92,7 @@ fn written(shape: &Shape) -> String {
     }
 }
 
-/// Lengths behind the name: those of arrays of arrays, the outermost first.
+/// Lengths after the name: those of arrays of arrays, the outermost first.
 fn suffix(shape: &Shape) -> String {
     match shape {
         Shape::Text(count) => format!("[{count}]"),

@@ -43,7 +43,7 @@ fn numbers_of_more_than_64_bits_are_bytes() {
     );
     let quadruple = [0x3f, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     check(&bits("floating-point-number", 128, "big"), &quadruple, r#""x3fff0000000000000000000000000001""#);
-    // 2⁷⁰ in eleven bytes, and what is behind it is found.
+    // 2⁷⁰ in eleven bytes, and what is after it is found.
     let leb = [&[0x80; 10], [1, 9].as_slice()].concat();
     check_fields(&[("v", VU), ("n", U8)], &leb, r#"{"v":"x0000400000000000000000","n":9}"#);
 }

@@ -79,7 +79,7 @@ fn alias(name: &str, class: &str) -> String {
     format!(r#"{{"type": "field-class-alias", "name": "{name}", "field-class": {class}}}"#)
 }
 
-/// Metadata with one event of these members behind these fragments.
+/// Metadata with one event of these members after these fragments.
 fn with_aliases(aliases: &[String], members: &[(&str, &str)]) -> String {
     let event = format!(r#"{{"type": "event-record-class", "payload-field-class": {}}}"#, structure(members));
     let fragments: Vec<&str> = aliases.iter().map(String::as_str).collect();

@@ -1,7 +1,7 @@
-//! CPUs of which nothing is there: no stream of the kernel tells of them.
+//! CPUs of which nothing is there: no stream of the kernel is theirs.
 //!
-//! Nobody says how many CPUs a host has. Three things tell of one that is missing: its number lies below that of another one;
-//! an index tells of packets of a file that is not there; events of other CPUs speak of it, which wake threads there or move
+//! No trace says how many CPUs a host has. Three things show that one is missing: its number lies below that of another one;
+//! an index lists packets of a file that is not there; events of other CPUs speak of it, which wake threads there or move
 //! them. [`crate::Host`] asks once.
 
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ const SPEAKS: [(&str, &str); 3] =
     [("sched_wak", "target_cpu"), ("sched_migrate_task", "dest_cpu"), ("sched_migrate_task", "orig_cpu")];
 
 /// CPUs without a stream, in order. `sources`: of the host, those of one series next to each other. `numbers`: CPUs that indexes
-/// tell of. `is_full`: whether each file
+/// list. `is_full`: whether each file
 /// of a stream holds packets; one that is empty may be that of a CPU that was quiet, of which others do not speak.
 pub(crate) fn cpus(
     sources: &[EventSource<'_>],
@@ -35,7 +35,7 @@ pub(crate) fn cpus(
     known.extend(numbers);
     let mut series = None;
     for source in of_kernel() {
-        // The first chunk tells what all of them do.
+        // The first chunk shows what all of them do.
         if series.replace(source.series) != Some(source.series) {
             spoken_of(source, &mut known);
         }

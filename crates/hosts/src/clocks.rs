@@ -58,7 +58,7 @@ pub fn same_offset(a: i64, b: i64) -> bool {
     (i128::from(a) - i128::from(b)).abs() <= i128::from(OFFSET_STEP_NS)
 }
 
-/// What stands for the host's name where a trace does not tell it: its directory.
+/// What stands for the host's name where a trace does not record it: its directory.
 pub fn name_or_directory(trace: &Trace) -> String {
     hostname(trace).map_or_else(|| directory_name(trace), str::to_owned)
 }
@@ -113,7 +113,7 @@ pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
 }
 
 /// The hosts that share a clock: one for each name in kernel traces. A trace of user space belongs to the host of its name; of
-/// a container nobody knows on which of several hosts it ran, and it is one of its own.
+/// a container it is unknown on which of several hosts it ran, and it is one of its own.
 fn by_kernel(clock: HostClock, traces: &[&Trace]) -> Vec<HostClock> {
     let name = |index: usize| name_or_directory(traces[index]);
     let kernels: BTreeSet<String> =

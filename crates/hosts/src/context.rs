@@ -1,4 +1,4 @@
-//! What the head of a packet tells beside times and sizes: its CPU, its number, its count of discarded events.
+//! What the head of a packet holds beside times and sizes: its CPU, its number, its count of discarded events.
 //!
 //! [`crate::losses`] compares these across the chunks of a rotated session, which `isochrone-ctf` reads as traces of their
 //! own.

@@ -1,6 +1,6 @@
-//! Times in which nothing is left of a host: a chunk of a rotated session is missing, with all its CPUs and domains.
+//! Gaps: times from which nothing of a host is left, because a chunk of a rotated session is missing, with all its CPUs and domains.
 //!
-//! [`crate::Host`] asks for them once; a pipeline makes them pieces of their own, whatever else it cuts.
+//! [`crate::Host`] computes them once; a pipeline makes each a piece of its own.
 
 use crate::losses::{LossKind, StreamLoss};
 use crate::window::{Time, Window};
@@ -10,7 +10,7 @@ use crate::window::{Time, Window};
 pub struct Gap {
     /// Its first instant, raw ns: all events before it are earlier.
     pub from: Time,
-    /// The first instant behind it, raw ns.
+    /// The first instant after it, raw ns.
     pub to: Time,
 }
 
@@ -32,10 +32,10 @@ pub(crate) struct StreamEdges {
     pub(crate) end: Option<Time>,
 }
 
-/// Where the streams of a channel are silent while others of them, those of other CPUs, are not. `begin`: that of the host.
+/// Where streams of a channel have not begun or are over while those of other CPUs record. `begin`: that of the host.
 pub(crate) fn uncovered(channel: &[StreamEdges], begin: Time) -> Vec<StreamLoss> {
     let first = channel.iter().map(|edges| edges.begin).min().unwrap_or(begin);
-    // A stream of which nobody knows where it ends lasts as long as the host.
+    // A stream whose end is unknown lasts as long as the host.
     let ends: Option<Vec<Time>> = channel.iter().map(|edges| edges.end).collect();
     let last = ends.map_or(Time::MAX, |ends| ends.into_iter().max().unwrap_or(Time::MAX));
     let late = channel.iter().filter(|edges| edges.begin > first);
@@ -51,7 +51,7 @@ pub(crate) fn uncovered(channel: &[StreamEdges], begin: Time) -> Vec<StreamLoss>
     late.chain(early).collect()
 }
 
-/// What a series of streams says of its time.
+/// Which times a logical stream covers.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
     /// First and last times of its chunks.
@@ -60,7 +60,7 @@ pub(crate) struct Coverage {
     pub(crate) holes: Vec<(Time, Time)>,
 }
 
-/// The gaps of a host, in order: no chunk reaches into them, and all series that go on behind them have a hole there.
+/// The gaps of a host, in order: no chunk reaches into them, and all logical streams that go on after them have a hole there.
 pub(crate) fn gaps(series: &[Coverage]) -> Vec<Gap> {
     let mut chunks: Vec<(Time, Time)> = series.iter().flat_map(|cover| &cover.chunks).copied().collect();
     chunks.sort_unstable();
@@ -76,7 +76,7 @@ pub(crate) fn gaps(series: &[Coverage]) -> Vec<Gap> {
     gaps
 }
 
-/// Whether all series that were there before a time and are there behind it miss packets in between.
+/// Whether all logical streams that were there before a time and are there after it miss packets in between.
 fn is_hole(series: &[Coverage], from: Time, to: Time) -> bool {
     let mut holes = 0;
     for cover in series {
@@ -92,8 +92,8 @@ fn is_hole(series: &[Coverage], from: Time, to: Time) -> bool {
     holes > 0
 }
 
-/// Takes the gaps out of losses: what is before a gap is said before it, what is behind it behind. The first part counts
-/// what is missing.
+/// Splits each loss at the gaps that it overlaps, and leaves out what lies in a gap. The first part has the count of what is
+/// missing.
 pub(crate) fn without_gaps(losses: &[StreamLoss], gaps: &[Gap]) -> Vec<StreamLoss> {
     let mut parts = Vec::with_capacity(losses.len());
     for &loss in losses {

@@ -19,7 +19,7 @@ pub(crate) struct StreamCursor<'p, 't> {
     number: usize,
     /// What begins at this time or later is not read.
     until: Time,
-    /// The packet behind the one that is being read.
+    /// The packet after the one that is being read.
     next_packet: usize,
     events: Option<PacketEvents<'t>>,
     /// No event of the packet counts as later than this.
@@ -28,11 +28,11 @@ pub(crate) struct StreamCursor<'p, 't> {
     now: Time,
     /// The next event.
     head: Option<Event<'t>>,
-    /// What ended packets that were read are found to lack, to be fetched by the reader.
+    /// Losses found at the ends of packets that were read, to be fetched by the reader.
     pub(crate) found: Vec<FoundLoss>,
 }
 
-/// A loss of which it is known only after the packet was read where it begins.
+/// A loss that is known only after the packet was read in which it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundLoss {
     pub(crate) loss: StreamLoss,
@@ -52,7 +52,7 @@ pub(crate) struct Broken {
 }
 
 impl Broken {
-    /// What there is to say.
+    /// The diagnostic.
     pub(crate) fn diagnostic(&self, source: &EventSource<'_>) -> Option<Diagnostic> {
         let packet = source.packet(self.packet)?;
         Some(Diagnostic {

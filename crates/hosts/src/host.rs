@@ -1,4 +1,4 @@
-//! A host: all traces of one clock, as one row of events.
+//! A host: all traces of one clock, read as one sequence of events.
 //!
 //! Which traces share a clock is known to [`crate::clocks`]. Here their streams become [`EventSource`]s in a fixed order, the
 //! same stream of all chunks of a rotated session one after the other, and what they lack is found.
@@ -50,7 +50,7 @@ pub struct Hosts<'t> {
 
 impl<'t> Hosts<'t> {
     /// Puts the traces of each clock together. The result does not depend on the order of the traces, but for the places
-    /// that it tells.
+    /// that it reports.
     pub fn group(traces: impl IntoIterator<Item = &'t Trace>) -> Self {
         let traces: Vec<&Trace> = traces.into_iter().collect();
         let clocks = clocks::group(&traces);
@@ -61,7 +61,7 @@ impl<'t> Hosts<'t> {
     }
 }
 
-/// A stream of the kernel that an index tells of, and of which nothing is there.
+/// A stream of the kernel that an index lists, and of which nothing is there.
 #[derive(Debug, Clone, Copy)]
 struct MissingStream {
     cpu: u32,
@@ -148,7 +148,7 @@ impl<'t> Host<'t> {
         host
     }
 
-    /// Streams of the kernel that only an index tells of, in all chunks.
+    /// Streams of the kernel that only an index lists, in all chunks.
     fn missing_streams(&self, series: &[(StreamKey, Vec<usize>)]) -> Vec<MissingStream> {
         let known: BTreeSet<(&str, u64, Option<u64>)> =
             series.iter().map(|(key, _)| (key.session.as_str(), key.class, key.id)).collect();
@@ -243,7 +243,7 @@ impl<'t> Host<'t> {
         begins
     }
 
-    /// Where a series begins and ends; `None` where its packets do not say.
+    /// Where a logical stream begins and ends; `None` where its packets do not say.
     fn edges(&self, members: &[usize], losses: &[StreamLoss]) -> Option<StreamEdges> {
         let full = |number: &&usize| !self.sources[**number].packets.is_empty();
         let (&first, &last) = (members.iter().find(full)?, members.iter().rfind(full)?);
@@ -318,7 +318,7 @@ impl<'t> Host<'t> {
         &self.sources
     }
 
-    /// What the traces say that they lack, by the times at which it is told. What a gap holds is not in it.
+    /// What the traces say that they lack, by the times at which it is reported. What a gap holds is not in it.
     pub fn losses(&self) -> &[StreamLoss] {
         &self.losses
     }
@@ -329,7 +329,7 @@ impl<'t> Host<'t> {
         &self.uncovered
     }
 
-    /// CPUs of which nothing is there, as far as names of files and the first events of other CPUs tell; in order.
+    /// CPUs of which nothing is there, as far as names of files and the first events of other CPUs show; in order.
     pub fn absent_cpus(&self) -> &[u32] {
         &self.absent_cpus
     }
@@ -420,7 +420,7 @@ fn join(sources: &mut [EventSource<'_>], members: &[usize]) {
     }
 }
 
-/// Begin of a packet and its number in the stream, where it tells both.
+/// Begin of a packet and its number in the stream, where it records both.
 fn begin_and_number(source: &EventSource<'_>, packet: usize) -> Option<(Time, u64)> {
     let context = source.context_of(packet)?;
     Some((source.begin_of(packet)?, context.sequence?.value))

@@ -3,14 +3,14 @@
 //!
 //! The way through this crate: [`clocks`] says which traces share a clock. [`Hosts::group`] makes [`Host`]s of them: the
 //! streams of all their traces, the chunks of a rotated session one after the other ([`mod@rotation`]). A host knows what it
-//! lacks before anything is read, as far as the heads of packets, indexes and names of files tell: [`Host::losses`],
+//! lacks before anything is read, as far as the heads of packets, indexes and names of files show: [`Host::losses`],
 //! [`Host::gaps`], [`Host::uncovered`]. [`Host::read`] gives the events of a [`Window`] of time in order, and among them where
 //! losses begin and end.
 //!
-//! The law of this crate: the events and losses of neighbouring windows, one after the other, are those of the whole, in the
-//! same order, but that what a window cuts through is told to begin again. Whoever wants to know what is missing of a trace
+//! The invariant of this crate: the events and losses of neighbouring windows, one after the other, are those of the whole, in the
+//! same order, but that a loss that a window cuts through begins again there. A caller that wants to know what is missing of a trace
 //! asks here: `isochrone-sync` which messages it may believe, `isochrone-pipeline` for what the kernel's model may join, the
-//! command line for what it tells people.
+//! command line for its messages.
 
 mod absent;
 pub mod clocks;

@@ -1,7 +1,7 @@
 //! What the traces of a host lack: events that were discarded, packets that never came, packets that cannot be decoded.
 //!
-//! `isochrone-ctf` tells the losses within a trace; here those between the chunks of a rotated session are added.
-//! [`crate::coverage`] finds out where nothing is left of a host, and which streams begin late or end early.
+//! `isochrone-ctf` reports the losses within a trace; here those between the chunks of a rotated session are added.
+//! [`crate::coverage`] finds gaps, and which streams begin late or end early.
 
 use isochrone_ctf::{Lost, Packet, Trace};
 
@@ -76,7 +76,7 @@ impl LossKind {
     }
 }
 
-/// A stream of a host through all chunks that have it.
+/// A logical stream: one stream of a host through all chunks of its session.
 #[derive(Debug)]
 pub(crate) struct LogicalStream<'s, 't> {
     /// Number in [`Host::sources`](crate::Host::sources), rank of the chunk in the session, source; in the order of time.
@@ -94,7 +94,7 @@ pub(crate) struct Extent {
     pub(crate) end: Time,
 }
 
-/// The losses of one series.
+/// The losses of one logical stream.
 #[derive(Debug, Default)]
 pub(crate) struct StreamLosses {
     pub(crate) losses: Vec<StreamLoss>,
@@ -135,7 +135,7 @@ pub(crate) fn of_series(series: &LogicalStream<'_, '_>, extent: Extent) -> Strea
         at_seam((number, rank, source), before, series, extent, &mut found);
         let time = |cycles| source.scale().time(cycles);
         for loss in source.trace.losses(source.stream) {
-            // The one before the first packet is between chunks, or older than the trace. That after the last one is told
+            // The one before the first packet is between chunks, or older than the trace. That after the last one is reported
             // with the first packet of the next chunk, if there is one.
             let is_after = loss.before_packet >= source.packets.end;
             if loss.before_packet <= first || is_after && Some(number) != last_part {

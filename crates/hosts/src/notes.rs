@@ -49,7 +49,7 @@ pub enum Note {
 pub struct Unrecorded {
     /// The file.
     pub file: String,
-    /// The CPU, where packets tell it.
+    /// The CPU, where packets record it.
     pub cpu: Option<u32>,
     /// Whether it is the begin that is not there, or the end.
     pub is_begin: bool,
@@ -137,8 +137,8 @@ impl Host<'_> {
         notes
     }
 
-    /// Says that a stream of a chunk is missing altogether, if that is what a loss means. What goes on behind a gap has been
-    /// told with the gap.
+    /// Says that a stream of a chunk is missing altogether, if that is what a loss means. What goes on after a gap has been
+    /// reported with the gap.
     pub(crate) fn missing_stream(&self, loss: &StreamLoss) -> Option<Note> {
         let StreamLoss { from, to, .. } = *loss;
         if loss.what != LossKind::All || self.gaps().iter().any(|gap| gap.to == from) {
@@ -160,7 +160,7 @@ impl Host<'_> {
         Some(source.trace().streams()[source.stream].file.clone())
     }
 
-    /// Traces of the kernel that cannot both be of this host, or tell the same twice.
+    /// Traces of the kernel that cannot both be of this host, or record the same twice.
     pub fn contradictions(&self) -> Vec<Contradiction> {
         // By CPU: the traces that have it and their times.
         let mut by_cpu: BTreeMap<u32, Vec<(Time, Time, usize)>> = BTreeMap::new();

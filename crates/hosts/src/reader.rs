@@ -3,7 +3,7 @@
 //! The order is total and the same for any cuts: by the time that an event counts as (see `cursor`), then by the
 //! order of the host's sources, then by their place in the stream. A loss comes before all events of its end or later, and that
 //! it begins comes after all events before it.
-//! `isochrone_ctf::merge` has the same order; it is not used because losses are to be told among the events.
+//! `isochrone_ctf::merge` has the same order; it is not used because losses are to be given among the events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,10 +18,10 @@ use crate::report::ReadReport;
 use crate::source::EventSource;
 use crate::window::{Time, Window};
 
-/// Progress is told once in so many bytes.
+/// Progress is reported once in so many bytes.
 const TELL_EVERY: u64 = 1 << 20;
 
-/// What a window consists of.
+/// An event or a loss of a window.
 #[derive(Debug, Clone, Copy)]
 pub enum Item<'t> {
     /// An event.
@@ -41,7 +41,7 @@ pub enum Item<'t> {
     Loss(StreamLoss),
 }
 
-/// As [`Item`], with the event where it lies in the reader: it is eleven words.
+/// An [`Item`] that borrows its event from the reader: an event is eleven words.
 #[derive(Debug)]
 pub enum ItemRef<'e, 't> {
     /// An event of a source.
@@ -61,7 +61,7 @@ pub enum ItemRef<'e, 't> {
     Loss(StreamLoss),
 }
 
-/// Hears how many bytes of events were read since it was told last. Those of heads and padding of packets are not told.
+/// Called with the number of bytes of events that were read since the last call. Heads and padding of packets are not counted.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
 /// The events and losses of a window. Memory is a few words for each source.
@@ -80,17 +80,17 @@ pub struct HostEvents<'p, 't> {
     found: BinaryHeap<Reverse<StreamLossBegin>>,
     /// Packets that broke on the way.
     broken: BinaryHeap<Reverse<LateLoss>>,
-    /// When the next begin or end of a loss is to be told.
+    /// When the next begin or end of a loss is to be given.
     next_loss: Option<Time>,
     /// Whether the cursor of the first head has to go on.
     is_taken: bool,
     report: ReadReport,
     progress: Option<Progress<'p>>,
-    /// Bytes of events that nobody was told of.
+    /// Bytes of events that were not reported yet.
     untold: u64,
 }
 
-/// A packet that broke, in the order in which they are told.
+/// The loss of a packet that broke, by the order in which losses are given.
 #[derive(Debug, PartialEq, Eq)]
 struct LateLoss(StreamLoss, Broken);
 
@@ -155,7 +155,7 @@ impl<'t> Host<'t> {
 }
 
 impl<'p, 't> HostEvents<'p, 't> {
-    /// Tells somebody how it goes on.
+    /// Reports progress.
     #[must_use]
     pub fn with_progress(self, progress: Option<Progress<'p>>) -> Self {
         Self { progress, ..self }
@@ -169,7 +169,7 @@ impl<'p, 't> HostEvents<'p, 't> {
         self.report
     }
 
-    /// Takes over what a cursor found, as far as this window tells it.
+    /// Takes over what a cursor found, as far as this window reports it.
     #[cold]
     fn take_found(&mut self, found: &mut Vec<FoundLoss>) {
         for FoundLoss { loss, at, broken } in found.drain(..) {
@@ -184,21 +184,21 @@ impl<'p, 't> HostEvents<'p, 't> {
         self.look_for_loss();
     }
 
-    /// When the next loss ends that this window tells.
+    /// When the next loss ends that this window reports.
     fn next_end(&mut self) -> Option<Time> {
         let known = self.known.peek().map(|loss| loss.to).filter(|&to| self.window.contains(to));
         let broken = self.broken.peek().map(|Reverse(late)| late.0.to);
         known.into_iter().chain(broken).min()
     }
 
-    /// When the next loss begins that this window tells.
+    /// When the next loss begins that this window reports.
     fn next_begin(&mut self) -> Option<StreamLossBegin> {
         let known = self.begins.peek().map(|&&begin| begin).filter(|begin| begin.is_in(self.window));
         let found = self.found.peek().map(|&Reverse(begin)| begin);
         known.into_iter().chain(found).min()
     }
 
-    /// Finds out when the next begin or end of a loss is to be told.
+    /// Finds out when the next begin or end of a loss is to be given.
     fn look_for_loss(&mut self) {
         let begin = self.next_begin().map(|begin| begin.at);
         self.next_loss = self.next_end().into_iter().chain(begin).min();

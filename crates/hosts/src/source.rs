@@ -1,4 +1,4 @@
-//! One stream of one trace, as a source of a host's events: its time in ns, and where a cut goes through it.
+//! An event source: one stream of one trace, with its times in ns, and where a cut goes through it.
 
 use std::ops::Range;
 
@@ -25,13 +25,13 @@ pub struct EventSource<'t> {
     /// Which of the streams that go on from chunk to chunk it is part of: the same number for the same stream of all
     /// chunks of a rotated session.
     pub series: usize,
-    /// The CPU, where packets tell it.
+    /// The CPU, where packets record it.
     pub cpu: Option<u32>,
     /// Whether the kernel's tracer wrote it.
     pub is_kernel: bool,
     /// Its packets: without those that an earlier chunk of the stream has, too.
     pub(crate) packets: Range<usize>,
-    /// Earlier times count as this one: those behind a chunk that is missing.
+    /// Earlier times count as this one: those after a chunk that is missing.
     pub(crate) floor: Time,
     /// Packets after whose last event the tracer discarded some, and that loss; by packet.
     pub(crate) discards: Vec<(usize, StreamLoss)>,
@@ -44,7 +44,7 @@ pub struct EventSource<'t> {
     bytes: u64,
 }
 
-/// What a search for cuts needs to know of a packet.
+/// Bounds of a packet, for the search for cuts.
 #[derive(Debug, Clone, Copy)]
 struct PacketBounds {
     /// Latest end of this packet and of all before it, as they say.
@@ -68,7 +68,7 @@ impl<'t> Scale<'t> {
         Self { clock, is_ns: clock.frequency == 1_000_000_000 }
     }
 
-    /// Raw ns in what 64 bits can tell; [`Time::MAX`] is left for the end of everything.
+    /// Raw ns in 64 bits; [`Time::MAX`] is left for the end of everything.
     #[inline]
     pub(crate) fn time(self, cycles: u64) -> Time {
         let raw = if self.is_ns { i64::try_from(cycles) } else { i64::try_from(self.clock.raw_ns(cycles)) };
@@ -125,7 +125,7 @@ impl<'t> EventSource<'t> {
         self.trace.streams()[self.stream].packets.get(number)
     }
 
-    /// What the head of a packet tells.
+    /// What the head of a packet holds.
     pub(crate) fn context_of(&self, packet: usize) -> Option<PacketContext> {
         Some(PacketContext::of(self.trace, self.stream, self.packet(packet)?))
     }
@@ -135,7 +135,7 @@ impl<'t> EventSource<'t> {
         Some(self.scale.time(self.packet(packet)?.begin()?))
     }
 
-    /// When a packet ends, as far as it or the one behind it tells; else when the host ends.
+    /// When a packet ends, as far as it or the one after it records that; else when the host ends.
     pub(crate) fn end_of(&self, packet: usize) -> Time {
         let own = self.packet(packet).and_then(sane_end);
         let end = own.or_else(|| self.packet(packet + 1)?.begin());
@@ -158,7 +158,7 @@ impl<'t> EventSource<'t> {
         self.begin_of(packet).map_or(self.floor, |begin| begin.saturating_sub(SLACK).max(self.floor))
     }
 
-    /// Nothing counts as later than this: what comes behind is in other chunks.
+    /// Nothing counts as later than this: what comes after is in other chunks.
     pub(crate) fn end_by(&mut self, time: Time) {
         for mark in self.marks.iter_mut().rev().take_while(|mark| mark.latest > time) {
             mark.latest = time;

@@ -13,7 +13,7 @@ use crate::window::Time;
 pub struct StreamTimeline {
     /// Number of its first source in [`Host::sources`].
     pub source: usize,
-    /// The CPU, where packets tell it.
+    /// The CPU, where packets record it.
     pub cpu: Option<u32>,
     /// Whether the kernel's tracer wrote it.
     pub is_kernel: bool,

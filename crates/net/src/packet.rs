@@ -42,7 +42,7 @@ pub struct Packet {
     pub addresses: Option<(IpAddr, IpAddr)>,
     /// What follows the network header.
     pub transport: Transport,
-    /// IPv4 identification: tells a retransmission from its original.
+    /// IPv4 identification: distinguishes a retransmission from its original.
     pub ip_id: Option<u16>,
 }
 

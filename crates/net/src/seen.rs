@@ -1,4 +1,4 @@
-//! What an event or a frame tells of a packet: the packet, or why there is none to compare.
+//! What an event or a frame records of a packet: the packet, or why there is none to compare.
 
 use crate::packet::Packet;
 use crate::tracer::pending::Half;
@@ -6,9 +6,9 @@ use crate::tracer::pending::Half;
 /// What an event of a tracer, or a frame of a capture, records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
-    /// A packet that can be told from all others.
+    /// A packet that has an identity.
     Packet(Packet),
-    /// A part of what two events tell of an arrival: [`crate::tracer::pending::Joiner`] makes packets of them.
+    /// A part of what two events record of an arrival: [`crate::tracer::pending::Joiner`] makes packets of them.
     Half(Half),
     /// A packet of a protocol that is not matched, a broadcast, or a later fragment of a packet.
     OtherProtocol,

@@ -50,7 +50,7 @@ pub struct Sighting {
     /// Raw time of the event itself, ns, rounded down as that of every event is. It is `time` unless a tick of the clock is
     /// longer than 1 ns.
     pub raw: i64,
-    /// The stream that holds the event. Of an arrival that two events tell of, this and `raw` are those of the first: when it
+    /// The stream that holds the event. Of an arrival that two events record, this and `raw` are those of the first: when it
     /// came from its device.
     pub place: StreamPlace,
     /// Which way.

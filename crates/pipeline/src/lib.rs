@@ -4,8 +4,8 @@
 //! events of a piece in the order of time, losses among them. [`fn@run`] maps pieces on several cores and merges neighbours as they are ready ([`PieceMerger`]), and
 //! [`map_merge`] does so with anything else that can be merged, [`map_merge_all`] with many hosts at once; [`mod@store`] keeps what a piece was mapped to on disk, so that pieces can be mapped in separate processes.
 //!
-//! The law of this crate: the events and losses of the pieces of any plan, one piece after the other, are those of the whole,
-//! in the same order. What a trace lacks (losses, missing chunks, packets that cannot be decoded) is told once.
+//! The invariant of this crate: the events and losses of the pieces of any plan, one piece after the other, are those of the whole,
+//! in the same order. What a trace lacks (losses, missing chunks, packets that cannot be decoded) is reported once.
 
 mod border;
 mod piece_merger;

@@ -1,4 +1,4 @@
-//! Models of pieces on their way to one: neighbours are merged as soon as both are there, in whatever order they arrive.
+//! Merges models of pieces: neighbours as soon as both are there, in whatever order they arrive.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 use crate::border::{Border, Piece};
 use isochrone_hosts::ReadReport;
 
-/// The model of a piece.
+/// The model of a piece, with what was read for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PieceModel<M> {
     /// The piece.
     pub piece: Piece,
-    /// What became of its events.
+    /// The model of its events.
     pub model: M,
     /// What was read, and what was missing.
     pub report: ReadReport,
 }
 
-/// Parts that have no neighbours yet.
+/// Merged pieces so far: no two of them are neighbours.
 #[derive(Debug)]
 pub struct PieceMerger<M> {
     /// By their begins.
     parts: BTreeMap<Border, PieceModel<M>>,
 }
 
-/// Why a part is not taken, or parts do not become one.
+/// Why a piece is not added, or pieces are not merged into one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PieceError<E> {
     /// A piece that is there already.
@@ -64,7 +64,7 @@ impl<M> PieceMerger<M> {
         }
     }
 
-    /// Whether a piece is none that is there already.
+    /// Whether a piece overlaps with none that is there already.
     pub(crate) fn check<E>(&self, piece: Piece) -> Result<(), PieceError<E>> {
         if piece.is_empty() {
             return Err(PieceError::Empty(piece));
@@ -109,7 +109,7 @@ impl<M> PieceMerger<M> {
     }
 
     /// Fills what is missing between parts with what `fill` makes of it, or leaves it where that makes nothing. What is missing
-    /// before the first part and behind the last is left.
+    /// before the first part and after the last is left.
     ///
     /// # Errors
     /// Two models cannot be merged.

@@ -44,7 +44,7 @@ pub struct Step {
     pub is_gap: bool,
 }
 
-/// The pieces of a host, one behind the other: from [`Border::Begin`] to [`Border::End`].
+/// The pieces of a host, one after the other: from [`Border::Begin`] to [`Border::End`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     steps: Vec<Step>,

@@ -27,7 +27,7 @@ pub fn in_order(tasks: usize, threads: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
-/// What a mutex holds; where somebody panicked with it, too: nothing is left half done in this crate.
+/// What a mutex holds; where a thread panicked with it, too: nothing is left half done in this crate.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,11 +14,11 @@ use isochrone_hosts::Host;
 use isochrone_hosts::ReadReport;
 use isochrone_hosts::{HostEvents, Progress};
 
-/// How events become models, and models one model.
+/// A job of map and merge: events of a piece to a model, models of two neighbours to one.
 ///
-/// Its part of the law: the model of a whole is the merged models of any pieces of it, whatever is merged first.
+/// The merge invariant: the model of a whole is the merged models of any pieces of it, whatever is merged first.
 pub trait MapMerge: Sync {
-    /// What becomes of the events of a piece.
+    /// The model of a piece.
     type Model: Send;
     /// Why two models cannot be merged.
     type Error: Display + Send;

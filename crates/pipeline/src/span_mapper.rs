@@ -1,4 +1,4 @@
-//! The mapper that makes spans of the events of Linux: the model of `isochrone-kernel`, whoever listens.
+//! Maps events of Linux to spans: the model of `isochrone-kernel`, for any consumer.
 
 use isochrone_hosts::{Host, HostEvents, ItemRef, LossKind, Progress};
 use isochrone_kernel::{CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, Time};

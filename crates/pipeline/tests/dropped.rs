@@ -1,4 +1,4 @@
-//! Pieces that are missing: what does not depend on them is told alike, and what does is unknown, not wrong.
+//! Pieces that are missing: what does not depend on them is emitted alike, and what does is unknown, not wrong.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
@@ -29,15 +29,15 @@ fn who(thread: ThreadId) -> String {
     match thread {
         ThreadId::Idle(cpu) => format!("idle {cpu}"),
         ThreadId::Thread { tid, .. } => tid.to_string(),
-        ThreadId::Unidentified { .. } => "somebody".to_owned(),
+        ThreadId::Unidentified { .. } => "unidentified".to_owned(),
     }
 }
 
 /// A span as a line that knows no lives, with the time that it needs to be known: from what it depends on to its end.
-/// `is_named`: whether to say who was running when it was told; that may be unknown until the CPU's next switch. Wakers are
+/// `is_named`: whether to say who was running when it was emitted; that may be unknown until the CPU's next switch. Wakers are
 /// left out for that reason.
 fn line(recorded: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Option<(String, Time, Time)> {
-    let runner = |thread| if is_named { who(thread) } else { "somebody".to_owned() };
+    let runner = |thread| if is_named { who(thread) } else { "unidentified".to_owned() };
     // Since when a thread has been off the CPUs.
     let since = |thread: &str, at: Time| {
         let all = away.get(thread).map_or(&[][..], Vec::as_slice);
@@ -161,7 +161,7 @@ fn check_cpus(all: &[Span], (begin, end): (Time, Time), what: &str) {
     }
 }
 
-/// What is told without the piece between two times, beside what is told of all.
+/// What is emitted without the piece between two times, beside what is emitted of all.
 fn check_gap(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) {
     let (away_all, away_rest) = (away(all), away(rest));
     let lines = |of: &[Span], away, is_named| {
@@ -220,28 +220,28 @@ fn check_gap(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) 
     }
 }
 
-/// Files that were closed before are told alike. Others may be told otherwise, but none is opened by a call that was not, unless it
-/// is told as doubtful.
+/// Files that were closed before are emitted alike. Others may be emitted otherwise, but none is opened by a call that was not, unless it
+/// is emitted as doubtful.
 fn check_files(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) {
     let opening = |it: &FileSpan| (who(it.thread), it.fd, it.begin, it.opened_by);
     let life = |it: &FileSpan| (opening(it), it.end, it.closed_by, it.name.clone());
-    let is_somebody = |it: &FileSpan| it.thread.tid().is_none();
+    let is_unidentified = |it: &FileSpan| it.thread.tid().is_none();
     let recorded: HashSet<_> = files(rest).map(life).collect();
-    // Where nobody knows until a switch, which is missing, who runs on some CPU, it is not known in whose table he does something.
-    let is_all_known = !files(rest).any(is_somebody);
-    // That two threads have one table, and a descriptor of one is that of the other, may be told by what is missing.
+    // Where it is unknown until a switch, which is missing, which thread runs on some CPU, it is not known in whose table he does something.
+    let is_all_known = !files(rest).any(is_unidentified);
+    // That two threads have one table, and a descriptor of one is that of the other, may be shown by what is missing.
     let is_certain = |it: &FileSpan| it.end < from && it.closed_by != ClosedBy::Unseen && is_all_known;
     for it in files(all).filter(|it| is_certain(it)) {
         assert!(recorded.contains(&life(it)), "{what}: without {from}..{to}: {it:?}");
     }
     let openings: HashSet<_> = files(all).map(opening).collect();
     // Who has the table of whom, and so what is inherited, may depend on what is missing. Of a call whose entry is missing is
-    // told what it makes as a rule: a dup2 of a number to itself makes nothing.
+    // emitted what it makes as a rule: a dup2 of a number to itself makes nothing.
     let is_sure = |it: &FileSpan| {
         let is_seen = matches!(it.opened_by, OpenedBy::Call(call) if call != Opener::Dup2 || it.kind != FileKind::Unknown);
         is_seen && !it.is_doubtful
     };
-    for it in files(rest).filter(|it| is_sure(it) && !is_somebody(it)) {
+    for it in files(rest).filter(|it| is_sure(it) && !is_unidentified(it)) {
         assert!(openings.contains(&opening(it)), "{what}: without {from}..{to} only: {it:?}");
     }
 }
@@ -335,7 +335,7 @@ fn missing_pieces_of_real_hosts() {
     check(unpacked("vm/disk1", directory.path()), 2);
 }
 
-/// Without the stream of a CPU, that CPU is unknown for all of the time, and what others did is told alike.
+/// Without the stream of a CPU, that CPU is unknown for all of the time, and what others did is emitted alike.
 #[test]
 fn missing_streams() {
     for seed in seeds(20) {

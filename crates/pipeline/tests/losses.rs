@@ -31,7 +31,7 @@ fn said(directory: &Path) -> Lack {
                 assert!(now < begin.at || now == i64::MIN, "{begin:?} comes after {now}");
             }
             Said::Loss(loss) => {
-                assert!(now <= loss.to, "{loss:?} comes behind {now}");
+                assert!(now <= loss.to, "{loss:?} comes after {now}");
                 losses.push((host.sources()[loss.source].cpu.unwrap(), loss.from, loss.to, loss.what));
             }
         }

@@ -50,7 +50,7 @@ fn times_decide_and_then_the_order_of_the_streams() {
     let expect =
         [(2, 0, 2), (9, 1, 9), (10, 0, 10), (10, 0, 8), (10, 0, 9), (10, 1, 10), (11, 1, 11), (20, 0, 20)];
     check(&[back, other], &expect);
-    // Ends that are nonsense, packets without events, events behind the end of their packet.
+    // Ends that are nonsense, packets without events, events after the end of their packet.
     let odd = stream(&[(5, 0, &[6, 9]), (10, 10, &[]), (10, 11, &[14, 15]), (15, 15, &[15])]);
     check(&[odd], &[(6, 0, 6), (9, 0, 9), (14, 0, 14), (15, 0, 15), (15, 0, 15)]);
 }

@@ -1,4 +1,4 @@
-//! The law: the analysis of a whole trace is that of any pieces of it, merged in any order, byte for byte.
+//! The merge invariant: the analysis of a whole trace is that of any pieces of it, merged in any order, byte for byte.
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // A test may panic; a skipped one says so.
 
 mod common;

@@ -1,5 +1,5 @@
-//! Packets, files and trace chunks that are removed or cut: nothing is told that contradicts the whole trace, and what is far
-//! from the hole is told as before.
+//! Packets, files and trace chunks that are removed or cut: nothing is emitted that contradicts the whole trace, and what is far
+//! from the hole is emitted as before.
 //!
 //! `ISOCHRONE_REMOVED=1000 cargo test --release -p isochrone-pipeline --test removed` tries so many random hosts.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic, and says what it measured.
@@ -29,12 +29,12 @@ use isochrone_testkit::Random;
 use partitions::hosts::kernel;
 use partitions::model::{map, merge, recorded};
 
-/// What is told is far from a hole if so much time is between them.
+/// What is emitted is far from a hole if so much time is between them.
 const FAR_NS: Time = 20_000_000;
-/// Of the calls and waits that are far from the hole, this share is still told.
+/// Of the calls and waits that are far from the hole, this share is still emitted.
 const STILL_TOLD: f64 = 0.95;
 
-/// A thread by its number: the begin of its life may be removed. Nobody where nobody knows.
+/// A thread by its number: the begin of its life may be removed. `None` where it is unknown.
 fn tid(thread: ThreadId) -> Option<i64> {
     match thread {
         ThreadId::Idle(cpu) => Some(-1 - i64::from(cpu)),
@@ -52,7 +52,7 @@ struct Deeds {
     runs: HashMap<i64, Vec<(Time, Time)>>,
     /// By thread: when its calls begin and end, those known by half too, sorted.
     calls: HashMap<i64, Vec<Time>>,
-    /// By CPU and thread: when it runs there, sorted; and when nobody knows who does.
+    /// By CPU and thread: when it runs there, sorted; and when it is unknown which one does.
     cpus: BTreeMap<u32, Vec<(Time, Time, Option<i64>)>>,
     files: Vec<FileSpan>,
 }
@@ -140,7 +140,7 @@ impl Deeds {
         found
     }
 
-    /// Of the calls and waits that are far from a hole, how many there are and how many are still told.
+    /// Of the calls and waits that are far from a hole, how many there are and how many are still emitted.
     fn kept_by(&self, damaged: &Self, (from, to): (Time, Time)) -> (usize, usize) {
         let far =
             |wait: &&(&str, i64, Time, Time)| wait.3 < from - FAR_NS || wait.2 > to.saturating_add(FAR_NS);
@@ -148,7 +148,7 @@ impl Deeds {
         (all.len(), all.iter().filter(|wait| damaged.waits.contains(wait)).count())
     }
 
-    /// As [`Self::kept_by`], of descriptors that are told without doubt.
+    /// As [`Self::kept_by`], of descriptors that are emitted without doubt.
     fn files_kept_by(&self, damaged: &Self, (from, to): (Time, Time)) -> (usize, usize) {
         let sure = |deeds: &Self| {
             let all = deeds.files.iter().filter(|it| is_sure(it));
@@ -166,7 +166,7 @@ fn life(it: &FileSpan) -> (Option<i64>, i32, Time, Time) {
     (tid(it.thread), it.fd, it.begin, it.end)
 }
 
-/// Whether a descriptor is told to have been opened and closed without doubt.
+/// Whether a descriptor is emitted as opened and closed without doubt.
 fn is_sure(it: &FileSpan) -> bool {
     let is_seen = matches!(it.opened_by, OpenedBy::Call(_)) && it.closed_by == ClosedBy::Close;
     is_seen && !it.is_doubtful && tid(it.thread).is_some()
@@ -193,7 +193,7 @@ struct Tally {
     wrong: Vec<String>,
     far: usize,
     kept: usize,
-    /// Descriptors that are told without doubt, of the whole trace and of the damaged one.
+    /// Descriptors that are emitted without doubt, of the whole trace and of the damaged one.
     files: (usize, usize),
 }
 
@@ -213,7 +213,7 @@ impl Tally {
             }
             let (far, kept) = whole.kept_by(damaged, hole);
             if (kept as f64) < far as f64 * STILL_TOLD {
-                println!("{what:?} of {host}: {kept} of {far} are told");
+                println!("{what:?} of {host}: {kept} of {far} are emitted");
             }
             self.far += far;
             self.kept += kept;
@@ -225,7 +225,7 @@ impl Tally {
     fn check(&self, name: &str) {
         let share = self.kept as f64 / self.far.max(1) as f64;
         println!(
-            "{name}: {} damages, {} with contradictions; of {} calls and waits far from the hole {:.2} % are told, of {} \
+            "{name}: {} damages, {} with contradictions; of {} calls and waits far from the hole {:.2} % are emitted, of {} \
              sure descriptors {:.2} %",
             self.runs,
             self.wrong.len(),

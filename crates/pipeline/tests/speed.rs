@@ -1,5 +1,5 @@
 //! How fast events come out of a host: to be run by hand, with optimization.
-#![allow(clippy::print_stderr, clippy::unwrap_used)] // A measurement tells its result; a test may panic.
+#![allow(clippy::print_stderr, clippy::unwrap_used)] // A measurement prints its result; a test may panic.
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! How much memory and time matching takes: `many_hosts [MESSAGES_PER_CONNECTION [LONELY]]`.
 //!
 //! 100 hosts in a ring, each with connections to its five neighbours on either side, which send to each other for ten minutes;
-//! 10 million messages unless told otherwise. Some packets are lost. Of the packets of so many lonely hosts nobody sees the
+//! 10 million messages by default. Some packets are lost. Of the packets of so many lonely hosts no trace has the
 //! other end. Nothing is kept of packets outside of the matcher.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -93,7 +93,7 @@ impl PacketSource for End {
     }
 }
 
-/// Lines of what the kernel tells of this process that begin so.
+/// Lines of `/proc/self/status` that begin so.
 fn memory(what: &str) -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().find_map(|line| line.strip_prefix(what)).unwrap_or("unknown").trim().to_owned()

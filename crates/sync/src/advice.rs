@@ -1,4 +1,4 @@
-//! What the traces of hosts lack for synchronization, and how to record it next time: packets, and what tells who steers the
+//! What the traces of hosts lack for synchronization, and how to record it next time: packets, and what shows who steers the
 //! clock.
 
 use isochrone_hosts::clocks::HostClock;
@@ -19,7 +19,7 @@ pub struct Advice {
 }
 
 /// Advice for every host that saw no usable packet leave or arrive, or that does not show who steers its clock. Hosts that
-/// lack the same are told together.
+/// lack the same are listed together.
 pub(crate) fn for_hosts(clocks: &[HostClock], traffic: &[Traffic], verdicts: &[Verdict]) -> Vec<Advice> {
     let packets = clocks.iter().filter_map(|clock| for_host(clock, traffic));
     let of_clocks = clocks.iter().zip(verdicts);
@@ -36,7 +36,7 @@ pub(crate) fn for_hosts(clocks: &[HostClock], traffic: &[Traffic], verdicts: &[V
     all
 }
 
-/// What would tell who steers the clock.
+/// What would show who steers the clock.
 fn on_steering(clock: &HostClock, lack: MissingEvidence) -> Advice {
     let hosts = vec![clock.host.clone()];
     let untraced = match lack {
@@ -64,7 +64,7 @@ fn on_steering(clock: &HostClock, lack: MissingEvidence) -> Advice {
 }
 
 fn for_host(clock: &HostClock, traffic: &[Traffic]) -> Option<Advice> {
-    // What a capture lacks, no tracer can be told to record.
+    // What a capture lacks, no tracer can be set to record.
     if clock.traces.is_empty() {
         return None;
     }

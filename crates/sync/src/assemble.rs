@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use isochrone_clock::suspect::Reason;
+use isochrone_clock::SuspectReason;
 use isochrone_clock::{BreakKind, ClockBreak, Interval, LinkQuality, LinkReport, Side, Solution, Suspect};
 
 use crate::artefact::{
@@ -178,13 +178,13 @@ fn suspects(clocks: &[HostClock], solution: &Solution) -> Vec<SuspectEntry> {
         let (a, b) = (clocks[link.a].host.clone(), clocks[link.b].host.clone());
         let (x, y) = (suspect.point.x(), suspect.point.y());
         let why = match suspect.reason {
-            Reason::Contradicts { violation_ns } if violation_ns > 0.0 => {
+            SuspectReason::Contradicts { violation_ns } if violation_ns > 0.0 => {
                 format!(
                     "no relation of the clocks satisfies it and the others; the best misses it by {violation_ns:.0} ns"
                 )
             }
-            Reason::Contradicts { .. } => "it contradicts the messages before and behind it".to_owned(),
-            Reason::TooEarly { z } => {
+            SuspectReason::Contradicts { .. } => "it contradicts the messages before and after it".to_owned(),
+            SuspectReason::TooEarly { z } => {
                 format!("it arrived earlier than the others by {z:.0} times what their delays scatter")
             }
         };

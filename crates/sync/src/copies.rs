@@ -81,7 +81,7 @@ pub fn check(inputs: &Inputs, directory: &Path) -> Result<(), CopyError> {
 
 /// Writes copies of all traces that a correction is known for (of captures there are none) into `directory`: each argument's last path component
 /// followed by `_`, its inner tree kept. Nothing is overwritten. Whatever has its name is whole; a process that is
-/// killed leaves a hidden directory `.copies.partial-…`, in which nobody looks for traces.
+/// killed leaves a hidden directory `.copies.partial-…`, which no search for traces enters.
 ///
 /// # Errors
 /// Names collide, a target exists, or a file cannot be written.
@@ -224,7 +224,7 @@ fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<Cloc
         })
         .min();
     let offset_ns = clocks.of_host(reference).map_or(0, |clock| clock.reference_offset_ns);
-    // Whole seconds, so that people can still tell the reference's own values.
+    // Whole seconds, so that people still recognise the reference's own values.
     let earlier_s = earliest.map_or(0, |earliest| earliest.min(0).div_euclid(1_000_000_000));
     // The copies are on the reference's time line, so they carry its identity – unless its zero had to move: that is
     // another time line.

@@ -1,6 +1,6 @@
 //! One pass over traces. [`survey`] gathers what each of them holds and lacks; [`extract`] also looks into the packets of
 //! the network, and for who steers the clock. A [`StreamSource`] does either for one stream, at once or a stretch of time after the other; a
-//! [`TraceSource`] joins the streams that tell of one arrival together.
+//! [`TraceSource`] joins the streams that record one arrival together.
 
 use isochrone_clock::Span;
 use isochrone_ctf::schema::ClockClass;
@@ -45,7 +45,7 @@ pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction
     Extraction { facts, traffic, sightings: sightings.into_iter().flatten().collect() }
 }
 
-/// Reads traces as [`extract`] does, but no event's fields: what can be told without a look into the packets of the
+/// Reads traces as [`extract`] does, but no event's fields: what can be known without a look into the packets of the
 /// network, which takes longer than all the rest on a host that talks much. Linear in the events; memory does not depend
 /// on their number.
 pub fn survey(traces: &[&Trace], progress: Progress<'_>) -> Vec<TraceFacts> {
@@ -82,7 +82,7 @@ pub(crate) fn sources<'t>(
     look: bool,
     progress: Progress<'t>,
 ) -> Vec<TraceSource<'t>> {
-    // Streams that tell of one arrival together are read as one source, all others each by itself.
+    // Streams that record one arrival together are read as one source, all others each by itself.
     let together = |trace: &Trace, streams: &mut Vec<Vec<usize>>| {
         let (whole, single): (Vec<usize>, Vec<usize>) = (0..trace.streams().len())
             .partition(|&stream| look && tracer::has_halves(trace.stream_plan(stream)));
@@ -104,7 +104,7 @@ pub(crate) fn sources<'t>(
     parts.par_iter().map(open).collect()
 }
 
-/// What sources told of their traces, by trace.
+/// What sources reported of their traces, by trace.
 #[derive(Debug, Default)]
 pub(crate) struct TraceReports {
     pub(crate) facts: Vec<TraceFacts>,
@@ -135,7 +135,7 @@ pub(crate) fn told(sources: Vec<TraceSource<'_>>, traces: usize) -> TraceReports
     TraceReports { facts: streams.into_iter().map(in_order).collect(), traffic, steering }
 }
 
-/// One stream of a trace, or those of its streams that tell of arrivals together.
+/// One stream of a trace, or those of its streams that record arrivals together.
 pub(crate) struct TraceSource<'t> {
     /// Index of the trace.
     index: usize,
@@ -185,7 +185,7 @@ impl PacketSource for TraceSource<'_> {
     }
 }
 
-/// Raw times between which a host may have sent packets that nobody saw leaving, ns: all that is known to be missing, before
+/// Raw times between which a host may have sent packets that were not recorded, ns: all that is known to be missing, before
 /// reading, of streams that show packets.
 pub(crate) fn losses(host: &Host<'_>) -> Vec<(i64, i64)> {
     let shows_packets: Vec<bool> = host
@@ -199,7 +199,7 @@ pub(crate) fn losses(host: &Host<'_>) -> Vec<(i64, i64)> {
     let shown = |loss: &&isochrone_hosts::StreamLoss| shows_packets[loss.source];
     let lost = host.losses().iter().chain(host.uncovered()).filter(shown).map(|loss| (loss.from, loss.to));
     let gaps = host.gaps().iter().map(|gap| (gap.from, gap.to));
-    // What a CPU sends that has no stream, nobody ever sees.
+    // What a CPU sends that has no stream is in no trace.
     let unseen = (!host.absent_cpus().is_empty()).then_some((i64::MIN, i64::MAX));
     lost.chain(gaps).chain(unseen).collect()
 }
@@ -286,7 +286,7 @@ impl<'t> StreamSource<'t> {
         source
     }
 
-    /// Reads on to the first event behind `last` cycles, or until there are enough sightings. One function for all who
+    /// Reads on to the first event after `last` cycles, or until there are enough sightings. One function for all who
     /// read, not one each: the compiler makes the decoder a part of the only loop that there is.
     #[inline(never)]
     fn read(&mut self, last: u64, most: usize, out: &mut Vec<Sighting>) {
@@ -338,7 +338,7 @@ impl<'t> StreamSource<'t> {
         }
     }
 
-    /// Raw time of an event in what 64 bits can tell.
+    /// Raw time of an event in 64 bits.
     fn time(&self, event: &Event<'_>) -> i64 {
         let raw = self.stamps.zip(event.cycles()).map_or(0, |(stamps, cycles)| stamps.raw_ns(cycles));
         i64::try_from(raw).unwrap_or(i64::MAX - 1).min(i64::MAX - 1)

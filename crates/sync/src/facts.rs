@@ -1,4 +1,4 @@
-//! What a trace holds and lacks, as one pass over it tells: counts, first and last events, losses.
+//! What a trace holds and lacks, as one pass over it shows: counts, first and last events, losses.
 //!
 //! [`crate::survey`] and [`crate::extract()`] fill these in; `isochrone info` shows them, the notes of a synchronization draw
 //! on them. What a trace shows of the network is in [`crate::traffic`].

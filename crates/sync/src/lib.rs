@@ -4,7 +4,7 @@
 //! [`isochrone_net`] turns events and frames into packets, and the sources of this crate them into
 //! [`Sighting`](isochrone_net::Sighting)s (`extract` those of traces, [`mod@capture`] those of captures); [`rounds`] reads all sources side by side; [`matching`] pairs
 //! sightings to messages; `steering` says by the traces what is assumed of each clock; [`synchronize()`] hands the messages to `isochrone-clock` and puts the answer into an [`artefact::Artefact`], the `sync.json`. [`apply`] reads
-//! events and times through an artefact, [`copies`] writes synchronized copies of traces, [`output`] files. [`survey`] tells what traces
+//! events and times through an artefact, [`copies`] writes synchronized copies of traces, [`output`] files. [`survey`] shows what traces
 //! hold without a look into their events. [`text_messages`] reads lists of messages, for which nothing has to be matched.
 //!
 //! Nothing is printed here: what a person should know comes back as values.
@@ -46,5 +46,5 @@ pub use rounds::{PacketSource, match_sources};
 pub use steering::{ClockChoice, MissingEvidence, Untraced};
 pub use synchronize::{Outcome, synchronize, synchronize_messages, synchronize_with};
 
-/// Told how many bytes of the traces have been read since the last call; called from several threads.
+/// Called with the number of bytes of the traces that were read since the last call, from several threads.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);

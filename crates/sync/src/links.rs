@@ -7,7 +7,7 @@ use isochrone_clock::{
     Corridor, Infeasible, LinkData, LinkQuality, LinkReport, Point, Refusal, Side, Solution, Span,
 };
 
-use isochrone_clock::window::{MAX_WINDOWS, windows_per_link};
+use isochrone_clock::{MAX_WINDOWS, windows_per_link};
 
 use crate::artefact::MessageCounts;
 use crate::matching::{Message, Summary};
@@ -20,7 +20,7 @@ use isochrone_hosts::clocks::HostClock;
 pub(crate) struct Links {
     pairs: BTreeMap<(usize, usize), Pair>,
     trust: Trust,
-    /// By clock: whether it is known before reading that nobody steers it.
+    /// By clock: whether it is known before reading that no daemon steers it.
     free: Vec<bool>,
 }
 
@@ -102,7 +102,7 @@ impl Links {
         &self.trust
     }
 
-    /// What the messages say, by the groups of the clocks. Where no clock is trusted, it is given away: nobody asks again.
+    /// What the messages say, by the groups of the clocks. Where no clock is trusted, it is moved out: it is not needed again.
     pub(crate) fn corridors(&mut self) -> Vec<LinkData> {
         if self.trust.is_trivial() {
             let given = |(&(a, b), pair): (&(usize, usize), &mut Pair)| LinkData {
@@ -190,7 +190,7 @@ fn contradicting(contradiction: &Infeasible, a: &str, b: &str) -> String {
     }
 }
 
-/// Windows of the corridor of a pair: few where it is known that nobody steers either clock, since fine ones would be merged
+/// Windows of the corridor of a pair: few where it is known that no daemon steers either clock, since fine ones would be merged
 /// in the end.
 fn windows(free: &[bool], (a, b): (usize, usize)) -> usize {
     let is_free = |clock: usize| free.get(clock).copied().unwrap_or_default();

@@ -16,7 +16,7 @@ pub(crate) struct NetworkLook {
     clock: usize,
     place: StreamPlace,
     pub(crate) traffic: Traffic,
-    /// Parts of what two events tell of an arrival, since they were last taken.
+    /// Parts of what two events record of an arrival, since they were last taken.
     pub(crate) halves: Vec<(Stamp, Half)>,
     /// Whether there can be any.
     pub(crate) has_halves: bool,

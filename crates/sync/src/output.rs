@@ -59,7 +59,7 @@ pub fn check(path: &Path, inputs: &[PathBuf]) -> Result<(), OutputError> {
     }
     match fs::metadata(&target) {
         Ok(there) if there.is_dir() => return Err(io(io::ErrorKind::IsADirectory.into())),
-        // Opened for writing, it tells whether it may be written; its content stays.
+        // Opened for writing, to see whether it may be written; its content stays.
         Ok(there) if there.is_file() => drop(OpenOptions::new().write(true).open(&target).map_err(io)?),
         _ => {}
     }
@@ -75,7 +75,7 @@ pub fn check(path: &Path, inputs: &[PathBuf]) -> Result<(), OutputError> {
             }
             continue;
         }
-        // What cannot be searched is told when it is to be read.
+        // What cannot be searched is reported when it is to be read.
         for trace in find_traces(input).unwrap_or_default().traces {
             let inside = trace.canonicalize().is_ok_and(|trace| directory.starts_with(trace));
             let files = || files_in(&trace).chain(files_in(&trace.join("index")));
@@ -147,7 +147,7 @@ fn prefix(name: &OsStr) -> OsString {
     prefix
 }
 
-/// Makes files and directories with the access that the user's mask leaves of `mode`; of its own, `tempfile` lets nobody
+/// Makes files and directories with the access that the user's mask leaves of `mode`; of its own, `tempfile` lets no one
 /// else read them.
 fn builder(prefix: &OsStr, mode: u32) -> Builder<'_, 'static> {
     let mut builder = Builder::new();

@@ -18,7 +18,7 @@ pub trait PacketSource: Send {
     fn take_broken(&mut self) -> Vec<(i64, i64)> {
         Vec::new()
     }
-    /// Reads on, to the first record behind a raw time or until it has given `most` sightings. Returns the raw time of the
+    /// Reads on, to the first record after a raw time or until it has given `most` sightings. Returns the raw time of the
     /// record where it will go on, `None` at the end. Sightings come roughly in the order of time.
     fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64>;
 }
@@ -46,7 +46,7 @@ pub fn match_sources(
     let most = (ROUND / sources.len().max(1)).max(LEAST);
     let mut ahead = FIRST_ROUND_NS;
     // First a look at where each source begins, whatever its clock says of the time: traces are mostly begun together, and
-    // what they have in common tells how the clocks stand to each other.
+    // what they have in common shows how the clocks stand to each other.
     let mut limits = vec![i64::MAX; unix_offsets.len()];
     while next.iter().any(Option::is_some) {
         let found: Vec<(Option<i64>, Vec<Sighting>)> = sources
@@ -65,7 +65,7 @@ pub fn match_sources(
         let total: usize = found.iter().map(|(_, sightings)| sightings.len()).sum();
         let stopped = found.iter().any(|(_, sightings)| sightings.len() >= most);
         let (later, sightings): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-        // Times that no common time can tell apart: everything at once.
+        // Times that no common time can separate: everything at once.
         let stuck = later == next;
         next = later;
         let read = read_to(sources, &next, unix_offsets.len());

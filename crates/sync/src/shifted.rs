@@ -1,4 +1,4 @@
-//! What is known of one clock, or of two, told by other clocks that differ from these by constants, or the other way round: for
+//! What is known of one clock, or of two, expressed by other clocks that differ from these by constants, or the other way round: for
 //! [`crate::trusted`].
 
 use isochrone_clock::{Correction, Interval, IntervalRow, Span};

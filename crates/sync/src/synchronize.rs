@@ -32,7 +32,7 @@ use crate::trusted::Trust;
 use crate::useless::{eventless, unclocked};
 use isochrone_hosts::clocks::{self, HostClock};
 
-/// Progress over a list of messages is told in pieces of so many bytes.
+/// Progress over a list of messages is reported in pieces of so many bytes.
 const TELL_AFTER: u64 = 1 << 20;
 
 /// The artefact and what a report says beside it.

@@ -258,7 +258,7 @@ fn time(text: &[u8], rounded: Rounded) -> Result<Option<i64>, Fault> {
         [b'+', rest @ ..] | rest => (false, rest),
     };
     let mut size: i128 = 0;
-    // Digits behind the point; `None` before it.
+    // Digits after the point; `None` before it.
     let mut places: Option<u32> = None;
     let (mut any, mut beyond) = (false, false);
     for &byte in digits {

@@ -64,7 +64,7 @@ impl Passed {
 }
 
 /// Events that show packets with their headers pass in a direction, whatever the protocol: what a [`crate::survey`] can
-/// tell without a look into the packets. Linear in the event classes of all streams.
+/// know without a look into the packets. Linear in the event classes of all streams.
 pub fn packet_events(trace: &Trace, facts: &TraceFacts, direction: Direction) -> u64 {
     let streams = facts.streams.iter().enumerate().map(|(stream, facts)| (trace.stream_plan(stream), facts));
     let classes = streams.flat_map(|(plan, facts)| {

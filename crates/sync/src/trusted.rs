@@ -2,7 +2,7 @@
 //!
 //! The Unix times of the hosts of a group are taken to be equal. So every clock is mapped to the first of its group by the
 //! difference of the clock offsets: [`crate::links`] does that to each message as it comes, [`mod@crate::synchronize`] to
-//! the problem, and the answer is handed back to each clock in its own raw time. Messages between hosts of one group tell
+//! the problem, and the answer is handed back to each clock in its own raw time. Messages between hosts of one group show
 //! nothing of clocks that are one; they can only contradict the trust, and are counted where they do.
 
 use std::collections::BTreeMap;

@@ -92,7 +92,7 @@ fn frames_tell_where_they_were_captured() {
     check(&frames(&flooded), host);
     flooded.push(full(B, C));
     check(&frames(&flooded), way);
-    // A host sees its own short frames before they are padded, and those of others behind that.
+    // A host sees its own short frames before they are padded, and those of others after that.
     check(&frames(&[segment(A, B, 1, 0, 64), padded(B, A, 64)]), host);
     check(&frames(&[padded(A, B, 64), padded(B, A, 64)]), either);
     check(&frames(&[padded(A, B, 64), full(B, A), full(C, A)]), way);
@@ -158,7 +158,7 @@ fn a_stamp_means_all_instants_that_it_can() {
         let sent: Vec<_> = seen(&said).iter().map(|(direction, _)| *direction == Direction::Sent).collect();
         assert_eq!(sent, [false, true, false], "{other}");
     }
-    // A reader stops where it is told to and goes on.
+    // A reader stops at a limit and goes on.
     let mut reader = reader(&path, &host, 3);
     assert_eq!(reader.span().map(|span| span.0), Some(1_000_005_000));
     let mut found = Vec::new();
@@ -211,7 +211,7 @@ fn exchange(directory: &TempDir, names: [&str; 2], offset: i64) -> [PathBuf; 2] 
         of_a.extend(record(at + delays.0, &frame));
         of_b.extend(record(at + delays.1 + offset, &frame));
     }
-    // Each talks to somebody else too, which shows whose capture it is.
+    // Each talks to another host too, which shows whose capture it is.
     of_a.extend(record(3_000_000_000, &segment(A, C, 7, 100, 64)));
     of_b.extend(record(3_000_000_000 + offset, &segment(B, C, 7, 100, 64)));
     [file(directory, names[0], &of_a), file(directory, names[1], &of_b)]

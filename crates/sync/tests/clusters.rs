@@ -77,7 +77,7 @@ fn losses_and_retransmissions_prove_nothing_wrong() {
             ambiguous += link.messages.ambiguous;
         }
     }
-    assert!(ambiguous > 0, "retransmissions over IPv6 cannot be told apart");
+    assert!(ambiguous > 0, "retransmissions over IPv6 cannot be distinguished");
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn recorded(
     Some(Packet { addresses, transport, ip_id: identified.then_some(segment.ip_id) })
 }
 
-/// All that a host's trace should tell, in the order of time.
+/// All that a host's trace should record, in the order of time.
 fn expected(
     cluster: &Cluster,
     simulation: &Simulation,
@@ -162,9 +162,9 @@ fn families_that_do_not_know_a_protocol_say_so() {
             };
             let other = match family {
                 _ if known => 0,
-                // Nobody tells of other packets.
+                // No event records other packets.
                 Family::Addons => 0,
-                // A packet that came from its device and to no protocol is not told of.
+                // A packet that came from its device and to no protocol is not recorded.
                 Family::LttvExtended => 100,
                 Family::Net(..) | Family::Experimental(_) => 200,
             };

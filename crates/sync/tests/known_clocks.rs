@@ -45,7 +45,7 @@ const LIMITS: [(&str, f64, f64); 7] = [
     ("ntppll3.tar.zst", 800.0, 250.0),
     ("slew3.tar.zst", 300.0, 110.0),
     ("step2", 450.0, 140.0),
-    // What a machine that stood still showed meanwhile, nobody knows.
+    // What a machine that stood still showed meanwhile is unknown.
     ("pause2", 300.0, f64::INFINITY),
     ("pause3.tar.zst", 250.0, f64::INFINITY),
 ];

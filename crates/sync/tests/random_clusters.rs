@@ -23,7 +23,7 @@ const INSTANTS: i64 = 60;
 /// Of clusters that keep to the model, so many may be said not to: good messages that look wrong, mostly. In percent.
 const MOST_FALSE_ALARMS: usize = 6;
 /// Of clusters that break the model, in so many the truth is inside all the same. In percent. What the messages cannot
-/// tell is in the others: a clock that is set while all its messages go one way.
+/// show is in the others: a clock that is set while all its messages go one way.
 const LEAST_INSIDE: usize = 84;
 /// Of clusters that break the model, so many may have the truth outside without a word. In percent.
 const MOST_SILENT: usize = 5;

@@ -53,7 +53,7 @@ fn the_order_of_the_arguments_does_not_matter() {
     assert_eq!(results[0], results[2]);
 }
 
-/// A survey tells what an extraction does, but for what is inside the packets of the network; and those it counts.
+/// A survey shows what an extraction does, but for what is inside the packets of the network; and those it counts.
 #[test]
 fn a_survey_agrees_with_an_extraction() {
     let inputs = Inputs::open(&[shop("client"), shop("app"), shop("db")]);

@@ -17,7 +17,7 @@ use networks::refuted::is_refuted;
 use networks::truth::{ClockSample, OfLinks, moments, of_links, spans};
 use networks::{Message, alarms, from_environment, in_parallel, network};
 
-/// The default model: rates that nobody steers stay within 0.1 ppm of a constant.
+/// The default model: rates that no daemon steers stay within 0.1 ppm of a constant.
 const WANDER_PPB: u32 = 100;
 /// Links and clusters, and messages of a link, without a wish in the environment.
 const LINKS: u64 = 60;

@@ -1,4 +1,4 @@
-//! What is assumed of clocks, by traces of hosts on which somebody steers them, or nobody.
+//! What is assumed of clocks, by traces of hosts with and without a time daemon.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
@@ -26,7 +26,7 @@ fn listed(script: &mut KernelScript) {
     alive(script);
 }
 
-/// Somebody runs each second.
+/// A thread runs each second.
 fn alive(script: &mut KernelScript) {
     for second in 0..60 {
         for cpu in 0..2 {
@@ -88,7 +88,7 @@ fn without_a_daemon_a_clock_runs_free() {
         let mut script = host(generation, "nginx");
         listed(&mut script);
         check(&script, &[(0, "free", None)], "no time daemon is in the list of processes or ever ran");
-        // Calls alone tell it, too.
+        // Calls alone show it, too.
         let script = script.untraced(&["sched_switch"]);
         check(&script, &[(0, "free", None)], "nothing called clock_adjtime");
         let neither: Vec<&str> = CALLS.into_iter().chain(["sched_switch"]).collect();
@@ -139,7 +139,7 @@ fn before_it_is_started_the_clock_runs_free() {
     let start = |program: &str| {
         let mut script = KernelScript::new("h1", Generation::V2_13).cpus(2);
         script.process(1, "systemd").process(10, "sh").thread(20, 20, program);
-        // Who is told of later is not there at the begin.
+        // A thread of a later event is not there at the begin.
         script.at(BEGIN).event("lttng_statedump_start", &[]);
         script.at(BEGIN + 1).dump_process(1).dump_process(10);
         script.at(BEGIN + 2).event("lttng_statedump_end", &[]);
@@ -186,11 +186,11 @@ fn who_is_no_daemon_of_calls_may_steer_at_any_time() {
     listed(&mut script);
     calls(&mut script, "clock_adjtime", BEGIN + 7 * S, 0);
     check(&script, &[(0, "free", None)], "no time daemon");
-    // Nobody knows whose call it is.
+    // It is unknown whose call it is.
     let mut script = host(Generation::V2_13, "nginx").untraced(&["sched_switch"]);
     listed(&mut script);
     calls(&mut script, "clock_adjtime", BEGIN + 7 * S, 0);
-    check(&script, &[(0, "steered", None)], "somebody");
+    check(&script, &[(0, "steered", None)], "an unidentified thread");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn one_wrong_match_does_not_break_the_guarantee() {
         let all: Vec<&Outcome> = found.iter().collect();
         at_least(0.94, &format!("by {size} ns, truth inside"), &all, |o| o.inside);
         if *size >= 1_000_000 {
-            // One that is early by less than the round trips may contradict nobody: only its luck is suspicious.
+            // One that is early by less than the round trips may contradict no other message: only its luck is suspicious.
             let contradicted: Vec<&Outcome> = found.iter().filter(|o| o.is_contradicted).collect();
             at_least(1.0, &format!("by {size} ns, contradicted ones named"), &contradicted, |o| o.named);
             at_least(0.95, &format!("by {size} ns, named"), &all, |o| o.named);

@@ -191,7 +191,7 @@ impl<'g> Assignment<'g> {
         }
     }
 
-    /// An element that nobody has given: structures within arrays consist of leaves only.
+    /// An element that was not given: structures within arrays consist of leaves only.
     fn leaf_or_empty(&mut self, class: &FieldClass) -> Result<Value, Misuse> {
         let FieldClass::Struct(class) = class else { return self.leaf(class, None) };
         let members = class.members.iter().map(|member| self.leaf_or_empty(&member.class));
@@ -270,7 +270,7 @@ fn same_path(wanted: &[String], current: &[&str]) -> bool {
 /// The given fields at or below a member, their names one step shorter.
 fn step<'g>(below: &[(usize, &'g str)], name: &str) -> Below<'g> {
     let steps = below.iter().filter_map(|&(n, given)| {
-        // Most names are told apart by where their first step ends.
+        // Most names are distinguished by where their first step ends.
         let rest = match given.as_bytes().get(name.len()) {
             Some(b'.') => given.get(name.len() + 1..)?,
             None if given.len() == name.len() => "",

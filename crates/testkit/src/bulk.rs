@@ -24,7 +24,7 @@ const LONGEST_EVENT: u64 = 2_048;
 const STOCK: u64 = 64;
 /// Mean time between two events of a CPU, ns.
 const MEAN_GAP_NS: u64 = 1_500;
-/// Once in so many events a CPU sleeps for five seconds, longer than the short event header can tell.
+/// Once in so many events a CPU sleeps for five seconds, longer than the short event header can express.
 const PAUSE_EVERY: u64 = 2_000_000;
 const PAUSE_NS: u64 = 5_000_000_000;
 

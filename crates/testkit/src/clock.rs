@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_slews() {
-        // The same clock told twice: by rates, and by the changes of the rate.
+        // The same clock described twice: by rates, and by the changes of the rate.
         let told = SimClock::new(9, -7).rates(&[(3_000, -40_000), (1_000, 250_000), (7_777, 11)]);
         let slewed = SimClock::new(9, -7).slew(1_000, 250_000).slew(3_000, -290_000).slew(7_777, 40_011);
         for t in (-1_000..1_000_000_000_000).step_by(9_999_999_967).chain(0..9_000) {

@@ -7,7 +7,7 @@
 use crate::random::{Random, sine_of_turns};
 
 const NS_PER_S: i64 = 1_000_000_000;
-/// Courses go on for so long behind the end of a trace: the last messages arrive then.
+/// Courses go on for so long after the end of a trace: the last messages arrive then.
 const BEYOND_NS: i64 = 5 * NS_PER_S;
 /// The kernel's limit for the rate of `adjtime` and for the frequency that its control loop sets, ppb.
 const LIMIT_PPB: i64 = 500_000;

@@ -58,7 +58,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// An exchange during a trace of so many seconds, with no more messages than told.
+    /// An exchange during a trace of so many seconds, with at most so many messages.
     pub fn random([asks, answers]: [usize; 2], seconds: u64, most: u64, random: &mut Random) -> Self {
         let span = seconds as i64 * NS_PER_S;
         let fastest = span / (most / 2).max(1) as i64 + 1;

@@ -25,7 +25,7 @@ const PAGE_BYTES: u64 = 4096;
 
 /// A trace in the making: described first, then filled with events, then written.
 ///
-/// A mistake on the way (an unknown name, a time that goes back) is kept and told by [`Self::write`].
+/// A mistake on the way (an unknown name, a time that goes back) is kept and reported by [`Self::write`].
 ///
 /// ```
 /// use isochrone_testkit::LttngTrace;
@@ -247,7 +247,7 @@ impl LttngTrace {
         self.on_cpu(cpu, CpuLog::cut)
     }
 
-    /// Counts events that the tracer could not write: the packet that ends next on the CPU tells of them.
+    /// Counts events that the tracer could not write: the packet that ends next on the CPU counts them.
     pub fn discard(&mut self, cpu: u32, count: u64) -> &mut Self {
         self.on_cpu(cpu, |log| log.discard(count))
     }

@@ -24,7 +24,7 @@ pub enum IpVersion {
     V6,
 }
 
-/// Which events tell of packets.
+/// Which events record packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// `net_dev_queue` and `net_if_receive_skb` of LTTng-modules.
@@ -51,7 +51,7 @@ pub(crate) enum Way {
     In,
 }
 
-/// Which of the events that tell of one packet at one host.
+/// Which of the events that record one packet at one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PacketStage {
     First,

@@ -12,7 +12,7 @@ use crate::random_cluster::straight;
 const BASE_PPB: u32 = 40_000;
 /// What a daemon may do to a rate that the kernel does: the limit of its frequency.
 const LIMIT_PPM: u32 = 500;
-/// A call begins and ends so long before and behind its change, ns.
+/// A call begins and ends so long before and after its change, ns.
 const CALL_NS: (u64, u64) = (10_000, 50_000);
 
 /// What is known of the daemon of a host.
@@ -132,7 +132,7 @@ impl SteeredClock {
         };
         let mut regimes = vec![(self.clock.raw(0), rule)];
         if self.daemon == Daemon::ChronyStarting {
-            // Its first call follows at once when it starts; before that, nobody steers.
+            // Its first call follows at once when it starts; before that, no daemon steers.
             regimes = vec![(self.clock.raw(0), Rule::Free)];
             regimes.extend(self.calls.first().map(|call| (call.0, rule)));
         }

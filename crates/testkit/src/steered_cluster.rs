@@ -59,7 +59,7 @@ pub struct SteeredCluster {
 }
 
 impl SteeredCluster {
-    /// Two hosts, the second with this daemon; the first one is straight in most cases. No more messages than told.
+    /// Two hosts, the second with this daemon; the first one is straight in most cases. At most so many messages.
     pub fn random_link(daemon: Daemon, seed: u64, most: u64) -> Self {
         let mut random = Random::new(seed).part(3);
         let first = if random.permille(700) { Daemon::None } else { any_daemon(&mut random) };
@@ -67,7 +67,7 @@ impl SteeredCluster {
     }
 
     /// Three to six hosts in a chain, a star, a mesh or a tree with some more links, each with a daemon of its own; a third of
-    /// them has none. No more messages per link than told.
+    /// them has none. At most so many messages per link.
     pub fn random(seed: u64, most: u64) -> Self {
         let mut random = Random::new(seed).part(4);
         let count = 3 + random.below(4);
@@ -114,7 +114,7 @@ impl SteeredCluster {
     }
 
     /// Half the sum of the least delays there and back between two hosts, over the links where it is least: half as wide as
-    /// what messages alone can tell of two clocks, however many there are. `None` if no links lead there.
+    /// what messages alone can show of two clocks, however many there are. `None` if no links lead there.
     pub fn ideal_half_width(&self, from: usize, to: usize) -> Option<i64> {
         let mut least = vec![None; self.hosts.len()];
         *least.get_mut(from)? = Some(0);

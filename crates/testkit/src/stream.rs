@@ -185,7 +185,7 @@ struct Cutter {
     chunk: usize,
     last: u64,
     discarded: u64,
-    /// Whether events were discarded that no packet has told of yet.
+    /// Whether events were discarded that no packet has counted yet.
     unreported: bool,
 }
 

@@ -21,7 +21,7 @@ pub struct Segment {
     pub ack: u32,
     /// The nine flag bits.
     pub flags: u16,
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub payload: u16,
     /// Identification in the IPv4 header: runs on for every packet of the sender.
     pub ip_id: u16,
@@ -93,7 +93,7 @@ impl SimPacket {
         self.segment.payload.div_ceil(LARGEST_PAYLOAD).max(1)
     }
 
-    /// The first eight bytes of its payload as a big-endian number, zeros behind a shorter one: of UDP, bytes that differ
+    /// The first eight bytes of its payload as a big-endian number, zeros after a shorter one: of UDP, bytes that differ
     /// from packet to packet, the first of them odd.
     pub fn data(&self) -> u64 {
         let own = Random::new(u64::from(self.segment.seq))

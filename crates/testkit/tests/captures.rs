@@ -47,7 +47,7 @@ fn key(slice: &LaxSlicedPacket<'_>) -> (u64, u64) {
         }
         TransportSlice::Icmpv4(icmp) => (rest(icmp.bytes5to8()), icmp.type_u8().into()),
         TransportSlice::Icmpv6(icmp) => (rest(icmp.bytes5to8()), icmp.type_u8().into()),
-        TransportSlice::Igmp(_) => panic!("nobody joins groups"),
+        TransportSlice::Igmp(_) => panic!("no host joins groups"),
     }
 }
 
@@ -69,7 +69,7 @@ fn addresses(slice: &LaxSlicedPacket<'_>) -> (IpAddr, IpAddr) {
     match slice.net.as_ref().unwrap() {
         LaxNetSlice::Ipv4(v4) => (v4.header().source_addr().into(), v4.header().destination_addr().into()),
         LaxNetSlice::Ipv6(v6) => (v6.header().source_addr().into(), v6.header().destination_addr().into()),
-        LaxNetSlice::Arp(_) => panic!("nobody asks for addresses"),
+        LaxNetSlice::Arp(_) => panic!("no host asks for addresses"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Random kernel traces are what real hosts could have told.
+//! Random kernel traces are what real hosts could have recorded.
 
 // The lint knows test functions only, not what they call.
 #![allow(clippy::unwrap_used)]
@@ -114,7 +114,7 @@ impl Seen {
     }
 }
 
-/// Who an event says that runs: an exec tells of the new number.
+/// Which thread an event says is running: an exec records the new number.
 fn runs(running: i32, name: &str, event: &Event<'_>) -> i32 {
     match name {
         "sched_process_exec" => {

@@ -1,6 +1,6 @@
 //! `cputop`: CPU time by thread or by process, by CPU, and of the host.
 //!
-//! Idle tasks are no threads here: their time is the CPU's idle time. Time of which nobody knows what a CPU did
+//! Idle tasks are no threads here: their time is the CPU's idle time. Time in which it is unknown what a CPU did
 //! (before its first switch, in a loss) is neither busy nor idle; a thread that was seen to leave the CPU at its end
 //! ran for some of it.
 

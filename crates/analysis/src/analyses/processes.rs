@@ -17,7 +17,7 @@ use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
 use crate::window::When;
 
-/// What a host's threads used in a window. What they did at an instant is not kept here: `HostResult::instant` tells it.
+/// What a host's threads used in a window. What they did at an instant is not kept here: `HostResult::instant` has it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Processes {
     threads: CanonicalMap<ThreadId, Used>,

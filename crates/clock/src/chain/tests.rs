@@ -81,7 +81,7 @@ impl Truth {
             if lo.is_some_and(|lo| lo > floor) || hi.is_some_and(|hi| hi < ceil) {
                 return Some(format!("at {x}: {floor} {ceil} outside of {lo:?} {hi:?}"));
             }
-            // While b stands still, it shows one time at many of a: bounds hold just before and just behind it.
+            // While b stands still, it shows one time at many of a: bounds hold just before and just after it.
             let is_still = [x - 1, x + 1].iter().any(|&near| self.exact(near) == self.exact(x));
             let (floor, ceil) = if is_still { (floor - 1, ceil + 1) } else { (floor, ceil) };
             let (lo, hi) =

@@ -2,14 +2,13 @@
 
 use crate::exact::{floor_div, saturate};
 use crate::posterior::Frame;
-use crate::slope::Slope;
 
-/// Fewer messages than this in a direction tell nothing about the spread of delays: 95 of 100 stated errors
+/// Fewer messages than this in a direction say nothing about the spread of delays: 95 of 100 stated errors
 /// hold with 4 messages, 90 with 3, 63 with 2. Only the guaranteed interval should be stated.
 pub const MIN_MESSAGES_TO_STATE_ERROR: u64 = 5;
 
 /// How much of the minimum round trip's half the two directions' minimum delays are believed to be apart
-/// (one standard deviation): no message can tell.
+/// (one standard deviation): no message shows it.
 ///
 /// The least value for which 95 % of stated errors held on virtual machines with known truth, where it is
 /// what carries the figure: without it 57 % held. A network of symmetric hosts would allow 0.05 to 0.1.
@@ -69,11 +68,6 @@ impl PairEstimate {
         (self.frame.x0, self.frame.y0)
     }
 
-    /// s0 of the exact line.
-    pub fn base_slope(&self) -> Slope {
-        self.frame.slope
-    }
-
     /// (offset in ns at the origin, tilt) relative to the exact line.
     pub fn residual(&self) -> (f64, f64) {
         (self.offset, self.tilt)
@@ -99,7 +93,7 @@ impl PairEstimate {
 
     /// The error at `x` that 95 of 100 estimates stay below, ns, if the minimum delays of the two directions
     /// differ by about `asymmetry` ([`ASYMMETRY`]) of their sum; `None` for fewer than
-    /// [`MIN_MESSAGES_TO_STATE_ERROR`] messages in a direction. Not yet capped by the guaranteed interval.
+    /// `MIN_MESSAGES_TO_STATE_ERROR` messages in a direction. Not yet capped by the guaranteed interval.
     pub fn likely_error(&self, x: i64, asymmetry: f64) -> Option<f64> {
         let (forth, back) = self.messages;
         (forth.min(back) >= MIN_MESSAGES_TO_STATE_ERROR).then(|| {
@@ -119,7 +113,7 @@ impl PairEstimate {
         self.rates
     }
 
-    /// Number of messages (a to b, b to a) behind it.
+    /// Number of messages (a to b, b to a) after it.
     pub fn messages(&self) -> (u64, u64) {
         self.messages
     }

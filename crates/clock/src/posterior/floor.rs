@@ -22,7 +22,7 @@ pub const FOLDS: usize = 5;
 pub struct Kept {
     /// Time on a's clock, time on b's clock.
     pub point: Point,
-    /// Which of the [`FOLDS`] folds the message is in, modulo their number.
+    /// Which of the `FOLDS` folds the message is in, modulo their number.
     pub fold: u8,
 }
 
@@ -30,7 +30,7 @@ pub struct Kept {
 ///
 /// ```
 /// use isochrone_clock::Point;
-/// use isochrone_clock::posterior::{Floor, Kept};
+/// use isochrone_clock::{Floor, Kept};
 /// let kept = [Kept { point: Point::new(10, 30)?, fold: 0 }];
 /// let floor = Floor::new(&kept[..], 3, 36); // three messages, at 36 / 3 = 12 on average
 /// assert_eq!((floor.kept().len(), floor.count()), (1, 3));

@@ -41,7 +41,7 @@ fn step_in(text: &str, at: usize, step: Inside<'_>) -> Option<usize> {
             Inside::Property(name) => {
                 let end = value_end(text, at);
                 let key: String = serde_json::from_str(text.get(at..end)?).ok()?;
-                // Behind the colon.
+                // After the colon.
                 at = after_space(text, after_space(text, end) + 1);
                 key == name
             }

@@ -1,4 +1,4 @@
-//! From the text to JSON values: a sequence of texts as RFC 7464 has it, each behind a record separator.
+//! From the text to JSON values: a sequence of texts as RFC 7464 has it, each after a record separator.
 //!
 //! A fragment knows where it begins, for the errors of those who read it ([`super::place`]).
 

@@ -74,7 +74,7 @@ impl<'j> Place<'j, '_> {
         Complaint::new(self.offset + self.inside(), self.described(message))
     }
 
-    /// A message that tells the way to this place.
+    /// A message with the path to this place.
     pub(super) fn described(&self, message: impl std::fmt::Display) -> String {
         let way = self.way();
         let point = if way.is_empty() { "" } else { ", " };

@@ -47,7 +47,7 @@ struct Lowering<'a> {
     declared: Vec<(ScopeId, &'a Declaration<'a>)>,
     /// Event blocks and their scopes: lowered when all streams are known (a stream block may come later).
     events: Vec<(&'a Block<'a>, ScopeId)>,
-    /// Where the streams are declared, by their ids, and whether their event headers tell the class of the event.
+    /// Where the streams are declared, by their ids, and whether their event headers hold the class of the event.
     streams: HashMap<u64, (usize, bool)>,
 }
 

@@ -135,7 +135,7 @@ fn mappings(enumerators: &[Enumerator<'_>]) -> Result<Mappings> {
     for Enumerator { offset, label, range } in enumerators {
         let (first, last) = range.map_or((next, next), |(first, last)| (first.as_i128(), last.as_i128()));
         if first > last {
-            let message = format!("the range of `{label}` begins behind its end");
+            let message = format!("the range of `{label}` begins after its end");
             return Err(Complaint::new(*offset, message));
         }
         next = last + 1;

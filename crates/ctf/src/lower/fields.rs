@@ -121,7 +121,7 @@ impl<'s> Fields<'s> {
 
     /// Finds the field a path means (CTF 1.8 sections 4.2.2 and 7.3.2): in a type with a name first among the fields before
     /// its definition; then in the innermost structure, in those around it, and in the scopes decoded before, the nearest
-    /// first. Also tells how many names were compared.
+    /// first. Also returns how many names were compared.
     pub(super) fn find(&self, path: &Path<'_>) -> (Option<(Location, &FieldClass)>, usize) {
         let search = Search::default();
         let found = self.absolute(path, &search).or_else(|| self.relative(path, &search));

@@ -116,7 +116,7 @@ impl Measure {
         Self { align: self.align.max(align), ..self }
     }
 
-    /// With another member behind those so far.
+    /// With another member after those so far.
     pub(crate) fn and(self, member: Self, offset: usize) -> Result<Self> {
         let bits = checked_bits(self.bits, member, offset)?;
         let levels = above(member, offset)?.max(self.levels);

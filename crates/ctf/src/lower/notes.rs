@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::Complaint;
 
-/// Notes that are kept, as many as the diagnostics of one file: nobody reads more.
+/// Notes that are kept, as many as the diagnostics of one file.
 const MAX_NOTES: usize = 100;
 
 /// The first notes that were found, and the number of all others.
@@ -27,7 +27,7 @@ impl Notes {
         }
     }
 
-    /// The notes in the order of the text; behind [`MAX_NOTES`] comes one that counts all others.
+    /// The notes in the order of the text; after [`MAX_NOTES`] comes one that counts all others.
     pub(crate) fn into_vec(mut self) -> Vec<Complaint> {
         self.kept.sort_by_key(|note| note.offset);
         if self.more > 0

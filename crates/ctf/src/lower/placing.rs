@@ -1,4 +1,4 @@
-//! Where the members of a structure come to lie, as far as constant sizes tell: whether neighbours that share a byte have
+//! Where the members of a structure come to lie, as far as constant sizes show: whether neighbours that share a byte have
 //! one byte order, and where the units of bit fields end. For TSDL and JSON alike.
 
 use super::limits::Measure;
@@ -37,7 +37,7 @@ impl Placing {
         self.units
     }
 
-    /// Goes on behind a field; `false` if it shares a byte with the one before it and has another byte order: then their
+    /// Goes on after a field; `false` if it shares a byte with the one before it and has another byte order: then their
     /// bits overlap.
     pub(crate) fn pass(&mut self, class: &FieldClass, measure: Measure) -> bool {
         let (size, align, order) = match class {
@@ -63,7 +63,7 @@ impl Placing {
 
     /// Alignment of a bit field of so many bits that begins here (CTF 1.8 section 4.1.6): where it does not fit the rest of
     /// its unit, it begins the next one. A unit that is not aligned to its own size has no borders to respect. `None`:
-    /// nobody can know where the unit ends.
+    /// it is undefined where the unit ends.
     pub(crate) fn bit_field(&mut self, size: u32, unit: &IntegerClass) -> Option<u32> {
         if unit.align < unit.size || !unit.size.is_power_of_two() {
             return Some(1);

@@ -40,7 +40,7 @@ pub(super) fn mark_packet_context(class: &mut StructClass, clock: Option<usize>)
     }
 }
 
-/// Whatever is mapped to the clock and has such a name tells the packet's begin or end (CTF 1.8 section 8), unless the
+/// Whatever is mapped to the clock and has such a name is the packet's begin or end (CTF 1.8 section 8), unless the
 /// usual field is there.
 fn mark_by_ending(class: &mut StructClass, role: Role, ending: &str, clock: Option<usize>) {
     if class.members.iter().any(|member| member.class.role() == Some(role)) {

@@ -36,7 +36,7 @@ pub(super) enum Namespace {
 /// A type that has a name.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Definition<'a> {
-    /// The type and the array lengths behind it.
+    /// The type and the array lengths after it.
     Alias(&'a Type<'a>, &'a [ArrayLength<'a>]),
     Struct(&'a Struct<'a>),
     Variant(&'a Variant<'a>),
@@ -44,7 +44,7 @@ pub(super) enum Definition<'a> {
 }
 
 impl Definition<'_> {
-    /// The address of what is defined, which tells it from all other definitions of the text.
+    /// The address of what is defined, which distinguishes it from all other definitions of the text.
     pub(super) fn address(&self) -> *const () {
         match self {
             Self::Alias(target, _) => std::ptr::from_ref(*target).cast(),

@@ -8,7 +8,7 @@ use super::types::Types;
 use crate::schema::Scope;
 use crate::tsdl::{Declaration, Declarator, TypeKind};
 
-/// Field classes made only to see whether they can be. Named types multiply, and nobody waits for those that nothing
+/// Field classes made only to see whether they can be. Named types multiply, and time must not be spent on those that nothing
 /// uses; real metadata have some dozen.
 const MAX_TRIED_CLASSES: usize = 1 << 16;
 

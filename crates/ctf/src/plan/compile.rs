@@ -48,7 +48,7 @@ pub struct StreamPlan {
     pub id: u64,
     /// Index of the clock class in [`Schema::clocks`].
     pub clock: Option<usize>,
-    /// The structure behind the packet header.
+    /// The structure after the packet header.
     pub packet_context: Option<Node>,
     /// The structure at the head of every event.
     pub event_header: Option<Node>,
@@ -102,7 +102,7 @@ impl EventPlan {
         self.slot_count
     }
 
-    /// The fields of a scope behind the header.
+    /// The fields of a scope after the header.
     #[inline]
     pub(crate) fn scope<'p>(&'p self, stream: &'p StreamPlan, scope: Scope) -> Option<&'p Node> {
         match scope {
@@ -240,10 +240,10 @@ fn references<'c>(classes: impl IntoIterator<Item = &'c StructClass>) -> Vec<Loc
 struct Context {
     node: Option<Node>,
     max_align: u32,
-    /// What is known of the position behind the header.
+    /// What is known of the position after the header.
     after_header: Known,
     skip: Option<Program>,
-    /// What is known of the position behind the context.
+    /// What is known of the position after the context.
     after: Known,
 }
 

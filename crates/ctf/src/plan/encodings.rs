@@ -4,7 +4,7 @@ use super::Cursor;
 use crate::DecodeError;
 use crate::schema::{ByteOrder, Encoding};
 
-/// Moves behind the next NUL of an encoding's size; gives the bytes before it.
+/// Moves after the next NUL of an encoding's size; gives the bytes before it.
 pub(crate) fn take_string<'a>(cursor: &mut Cursor<'a>, encoding: Encoding) -> Result<&'a [u8], DecodeError> {
     cursor.align(8);
     let start = (cursor.at / 8) as usize;

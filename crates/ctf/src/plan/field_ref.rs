@@ -16,7 +16,7 @@ pub struct FieldRef {
     pub(crate) scope: Scope,
     /// Index of the member or option to take at each level.
     pub(crate) steps: Vec<usize>,
-    /// Where an integer lies behind the begin of the body, if that never changes.
+    /// Where an integer lies after the begin of the body, if that never changes.
     pub(crate) fixed: Option<Word>,
     /// Where a text begins, if that never changes.
     pub(crate) text: Option<FixedText>,
@@ -39,7 +39,7 @@ impl EventPlan {
         self.field(stream, Scope::Payload, path)
     }
 
-    /// Finds a field of any scope behind the header.
+    /// Finds a field of any scope after the header.
     pub fn field(&self, stream: &StreamPlan, scope: Scope, path: &[&str]) -> Option<FieldRef> {
         let mut node = self.scope(stream, scope)?;
         let mut steps = Vec::with_capacity(path.len());
@@ -95,7 +95,7 @@ impl EventPlan {
         Some(builder.finish().0)
     }
 
-    /// The constant place of a field behind the begin of the body, if all before it has a constant size and alignments are
+    /// The constant place of a field after the begin of the body, if all before it has a constant size and alignments are
     /// known.
     fn fixed_offset(&self, stream: &StreamPlan, scope: Scope, steps: &[usize]) -> Option<u64> {
         let mut at: u64 = 0;

@@ -1,4 +1,4 @@
-//! Fields at constant places behind the begin of a body, or of a section of one: read without walking what is before them.
+//! Fields at constant places after the begin of a body, or of a section of one: read without walking what is before them.
 
 use super::program::Known;
 use super::walk::Text;
@@ -8,7 +8,7 @@ use crate::schema::{ByteOrder, IntegerClass};
 /// An integer at a constant place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FixedInteger {
-    /// Bits behind the begin.
+    /// Bits after the begin.
     offset: u64,
     size: u32,
     order: ByteOrder,
@@ -20,7 +20,7 @@ impl FixedInteger {
         Self { offset, size: class.size, order: class.byte_order, signed: class.signed }
     }
 
-    /// Its bits, sign-extended, behind this bit.
+    /// Its bits, sign-extended, after this bit.
     #[inline]
     pub(crate) fn read(self, bytes: &[u8], begin: u64) -> u64 {
         bits::extend(bits::read(bytes, begin + self.offset, self.size, self.order), self.size, self.signed)
@@ -30,7 +30,7 @@ impl FixedInteger {
 /// An integer within eight bytes from a byte border on: these are loaded at once and shifted up and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// Bytes behind the begin.
+    /// Bytes after the begin.
     byte: u32,
     up: u8,
     down: u8,
@@ -38,7 +38,7 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// `None` for an integer over nine bytes, and where it does not lie behind a border of bytes.
+    /// `None` for an integer over nine bytes, and where it does not lie after a border of bytes.
     pub(crate) fn new(integer: FixedInteger, begin: Known) -> Option<Self> {
         let shift = (integer.offset % 8) as u32;
         let unused = 64_u32.checked_sub(shift + integer.size)?;
@@ -57,7 +57,7 @@ impl Word {
         self.integer.signed
     }
 
-    /// Its bits, sign-extended, behind this bit, which is at a border of bytes.
+    /// Its bits, sign-extended, after this bit, which is at a border of bytes.
     #[inline]
     pub(crate) fn read(&self, bytes: &[u8], begin: u64) -> u64 {
         let first = (begin / 8) as usize + self.byte as usize;
@@ -74,7 +74,7 @@ impl Word {
 /// Text that begins at a constant place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FixedText {
-    /// Bits behind the begin.
+    /// Bits after the begin.
     pub(crate) offset: u64,
     /// Bytes that it has; `None`: it ends with a NUL.
     pub(crate) length: Option<u64>,

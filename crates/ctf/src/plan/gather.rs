@@ -1,7 +1,7 @@
-//! Where the integers that somebody wants lie in an event class, so that one pass over an event reads them all.
+//! Where the wanted integers lie in an event class, so that one pass over an event reads them all.
 //!
 //! A class is cut into *sections*. Within a section all sizes are constant, so that an integer lies at a constant place
-//! behind the section's begin; a skip program leads from one section to the next. The first one begins with the body.
+//! after the section's begin; a skip program leads from one section to the next. The first one begins with the body.
 //! Most classes have one section, those with a string among their fields two. [`Columns`](crate::Columns) are filled so.
 
 use super::compile::{EventPlan, StreamPlan};
@@ -16,7 +16,7 @@ use crate::schema::{IntegerClass, Scope};
 pub(crate) struct Gather {
     /// [`EventPlan::identity`] of the class.
     class: u64,
-    /// The integers at constant places behind the begin of the body.
+    /// The integers at constant places after the begin of the body.
     pub(crate) first: Section,
     /// The others, in the order of decoding.
     pub(crate) more: Vec<(Program, Section)>,
@@ -31,7 +31,7 @@ pub(crate) struct Gather {
 pub(crate) struct Section {
     /// Each with its place in the list of fields.
     words: Vec<(usize, Word)>,
-    /// Those over nine bytes, or behind something that ends within a byte.
+    /// Those over nine bytes, or after something that ends within a byte.
     others: Vec<(usize, FixedInteger)>,
 }
 
@@ -42,7 +42,7 @@ impl Gather {
         self.class == class.identity
     }
 
-    /// Whether all integers lie at constant places behind the begin of the body.
+    /// Whether all integers lie at constant places after the begin of the body.
     #[inline]
     pub(crate) fn is_one_section(&self) -> bool {
         self.more.is_empty() && self.rare.is_empty()

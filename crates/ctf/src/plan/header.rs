@@ -50,7 +50,7 @@ pub(crate) struct EventTime {
 }
 
 impl EventTime {
-    /// A time behind which there may be any.
+    /// A time after which there may be any.
     pub(crate) fn new(now: u64) -> Self {
         Self { now, earliest: 0, latest: u64::MAX }
     }
@@ -63,7 +63,7 @@ impl EventTime {
     }
 }
 
-/// Decodes a header: the cursor ends behind it. Gives the class id (if the header has one) and moves the time on.
+/// Decodes a header: the cursor ends after it. Gives the class id (if the header has one) and moves the time on.
 #[inline]
 pub(crate) fn decode(
     form: HeaderForm,
@@ -103,7 +103,7 @@ fn short<const ID: u32, const TIME: u32>(cursor: &mut Cursor<'_>, time: &mut Eve
     Some(id)
 }
 
-/// The long form of the same, behind the id that stands for it: what most headers are of traces with many classes.
+/// The long form of the same, after the id that stands for it: what most headers are of traces with many classes.
 #[inline]
 fn long<const ID: u32>(cursor: &mut Cursor<'_>, now: &mut u64) -> Option<u64> {
     let at = bits::align_up(cursor.at, 8);
@@ -190,14 +190,14 @@ fn decode_other(
     }
 }
 
-/// The long form behind the escape id.
+/// The long form after the escape id.
 fn full(cursor: &mut Cursor<'_>, order: ByteOrder, now: &mut u64) -> Result<u64, DecodeError> {
     let at = cursor.take(96)?;
     *now = bits::read(cursor.bytes, at + 32, 64, order);
     Ok(bits::read(cursor.bytes, at, 32, order))
 }
 
-/// Picks the id and the time out of any header. Of several ids the last one counts: the full id stands behind the
+/// Picks the id and the time out of any header. Of several ids the last one counts: the full id stands after the
 /// escape value.
 struct HeaderRoles {
     id: Option<u64>,

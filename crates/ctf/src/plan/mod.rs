@@ -2,7 +2,7 @@
 //!
 //! Two views of every event class are kept. The *skip program* (`program`) is a flat list of steps that finds the end
 //! of an event: all that has a constant size is folded into one step. The *nodes* (`node`) hold the fields as a tree
-//! and are walked when somebody asks for values. Lengths and selectors live in numbered slots, so that no name is looked
+//! and are walked when values are asked for. Lengths and selectors live in numbered slots, so that no name is looked
 //! up while decoding; `slots` gives the numbers. `lttng` recognises LTTng's event headers, `header` decodes them without
 //! either. `variable` reads numbers of variable length, `encodings` text that is not UTF-8, `fixed` what lies at a constant place.
 //! `field_ref` finds fields by name, `gather` many integers at once, `ids` classes by id.
@@ -42,7 +42,7 @@ pub struct Cursor<'a> {
     pub bytes: &'a [u8],
     /// Next bit to decode.
     pub at: u64,
-    /// First bit behind the packet's content.
+    /// First bit after the packet's content.
     pub limit: u64,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
         Ok(self.bytes.get(start..start + count as usize).unwrap_or_default())
     }
 
-    /// Moves behind the next NUL byte; gives the bytes before it.
+    /// Moves after the next NUL byte; gives the bytes before it.
     #[inline]
     pub(crate) fn take_string(&mut self) -> Result<&'a [u8], crate::DecodeError> {
         self.align(8);

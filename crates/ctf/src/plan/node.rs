@@ -71,7 +71,7 @@ pub struct Selector {
     /// `(first, last, index of the option)`; the first range that holds the value wins.
     pub ranges: Vec<(i128, i128, usize)>,
     /// Slots of integers inside the options: emptied with each choice, so that an option that was not chosen leaves no
-    /// value behind from where it was.
+    /// value after from where it was.
     pub inside: Vec<u32>,
 }
 
@@ -94,7 +94,7 @@ pub struct Name {
     assignment: Assignment,
 }
 
-/// ` name = `. A short one has zeros behind it, so that it can be copied at its full size.
+/// ` name = `. A short one has zeros after it, so that it can be copied at its full size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Assignment {
     Short([u8; Self::SHORT], usize),

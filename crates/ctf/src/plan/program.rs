@@ -1,4 +1,4 @@
-//! Skip programs: flat lists of steps that move over fields nobody asked for.
+//! Skip programs: flat lists of steps that skip fields that are not asked for.
 
 use super::node::{Count, Node, NodeKind, Selector};
 use super::walk::EmptyElements;
@@ -24,11 +24,11 @@ enum Step {
     Keep { slot: u32, size: u32, signed: bool, order: ByteOrder },
     /// Keep an integer whose bits come in reverse.
     KeepReversed { slot: u32, size: u32, signed: bool, order: ByteOrder },
-    /// Move behind an integer of variable length; it may be wanted in a slot.
+    /// Move after an integer of variable length; it may be wanted in a slot.
     Variable { slot: Option<u32>, signed: bool },
-    /// Move behind the next NUL byte.
+    /// Move after the next NUL byte.
     String,
-    /// Move behind the next NUL of several bytes.
+    /// Move after the next NUL of several bytes.
     WideString(Encoding),
     /// A field that may be missing.
     Maybe { selector: Selector, body: Program },
@@ -54,7 +54,7 @@ impl Program {
     }
 }
 
-/// Runs a program: moves the cursor behind the fields and fills slots. `empty` is how many array elements without size
+/// Runs a program: moves the cursor after the fields and fills slots. `empty` is how many array elements without size
 /// may still come.
 ///
 /// Time is bounded by the bits of the packet: loops over elements that take no space end at once, because neither the
@@ -283,7 +283,7 @@ impl Builder {
 
     fn elements(&mut self, count: Count, stride: u64, size: u64, empty: u64) {
         self.push(Step::Elements { count, stride, size, empty });
-        // Behind n elements: a multiple of the greatest power of two that divides stride and size.
+        // After n elements: a multiple of the greatest power of two that divides stride and size.
         let step = 1_u64 << (stride | size | u64::from(self.known.modulus)).trailing_zeros().min(31);
         let modulus = (step as u32).min(self.known.modulus);
         self.known = Known { modulus, remainder: self.known.remainder % modulus };

@@ -28,7 +28,7 @@ impl<'o> Slots<'o> {
         if self.verbatim { Name::verbatim(declared) } else { Name::new(declared) }
     }
 
-    /// Slots behind those that others have taken.
+    /// Slots after those that others have taken.
     pub(super) fn inside(outer: &'o Self) -> Self {
         Self {
             first: outer.count() as u32,

@@ -9,7 +9,7 @@ use crate::schema::MAX_INTEGER_BITS;
 /// Bytes that 64 bits can take.
 pub(crate) const MAX_BYTES: u32 = 10;
 
-/// Reads a number at a byte border; the cursor ends behind it. Gives its 64 bits, sign-extended if it is signed, and how
+/// Reads a number at a byte border; the cursor ends after it. Gives its 64 bits, sign-extended if it is signed, and how
 /// many bits it was written with: 7 for each byte.
 pub(crate) fn read(cursor: &mut Cursor<'_>, signed: bool) -> Result<(u64, u32), DecodeError> {
     cursor.align(8);
@@ -46,7 +46,7 @@ pub(crate) fn write_padded(raw: u64, signed: bool, bytes: u32) -> Vec<u8> {
     written
 }
 
-/// Moves behind a number at a byte border; gives its bytes.
+/// Moves after a number at a byte border; gives its bytes.
 pub(crate) fn skip<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
     cursor.align(8);
     let start = (cursor.at / 8) as usize;
@@ -99,7 +99,7 @@ pub(crate) fn write_wide(number: &[u8], signed: bool) -> Vec<u8> {
     {
         groups.pop();
     }
-    // The last group also tells the sign.
+    // The last group also has the sign.
     if !groups.last().is_some_and(has_sign) {
         groups.push(fill & 0x7f);
     }

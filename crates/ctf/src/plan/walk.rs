@@ -1,4 +1,4 @@
-//! Walking fields: the values of an event, pushed to whoever asked for them.
+//! Walking fields: the values of an event, pushed to a visitor.
 
 use super::node::{Name, Node, NodeKind};
 use super::{Cursor, encodings, variable};
@@ -111,7 +111,7 @@ pub trait Visitor {
     fn end_optional(&mut self) {}
 }
 
-/// Fills slots and moves on; tells nobody.
+/// Fills slots and moves on; calls no visitor.
 pub(crate) struct Ignore;
 
 impl Visitor for Ignore {}
@@ -145,7 +145,7 @@ fn first_nul(bytes: &[u8; 16]) -> usize {
     (zeros.trailing_zeros() / 8) as usize
 }
 
-/// Decodes one field, filling slots on the way; the cursor ends behind it. Linear in the bits of the field.
+/// Decodes one field, filling slots on the way; the cursor ends after it. Linear in the bits of the field.
 ///
 /// # Errors
 /// The field does not fit the packet's content, a selector chooses nothing, or too many elements of arrays take no

@@ -46,7 +46,7 @@ pub struct ClockOrigin {
 }
 
 impl ClockClass {
-    /// What tells the clock from all others: its uuid, else its uid and the names that belong to it (CTF 2). Clocks of
+    /// What distinguishes the clock from all others: its uuid, else its uid and the names that belong to it (CTF 2). Clocks of
     /// the same identity share one time line, also in different traces.
     pub fn identity(&self) -> Option<String> {
         let full = |uid: &String| match &self.namespace {

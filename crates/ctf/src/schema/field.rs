@@ -45,7 +45,7 @@ pub enum Role {
 pub enum Scope {
     /// Head of the packet.
     PacketHeader,
-    /// Behind the packet header.
+    /// After the packet header.
     PacketContext,
     /// Head of the event.
     EventHeader,

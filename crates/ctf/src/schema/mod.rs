@@ -71,11 +71,11 @@ pub struct StreamClass {
     pub uid: Option<String>,
     /// Index into [`Schema::clocks`] of the clock that stamps packets and events.
     pub clock: Option<usize>,
-    /// Structure behind the packet header.
+    /// Structure after the packet header.
     pub packet_context: Option<StructClass>,
     /// Structure at the head of every event record.
     pub event_header: Option<StructClass>,
-    /// Structure behind every event header (`event.context` of a TSDL stream).
+    /// Structure after every event header (`event.context` of a TSDL stream).
     pub common_context: Option<StructClass>,
     /// Event record classes by ascending id.
     pub events: Vec<EventClass>,

@@ -131,7 +131,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
     Some((metadata.len(), metadata.modified().ok()))
 }
 
-/// Whether a schema lays the packets of a class out as the old one does. Events are decoded anew by whoever reads them.
+/// Whether a schema lays the packets of a class out as the old one does. Events are decoded anew by each reader.
 fn describes(new: &Schema, old: &Schema, class: &StreamClass) -> bool {
     let same_context = |new: &StreamClass| new.packet_context == class.packet_context;
     new.packet_header == old.packet_header && new.stream(class.id).is_some_and(same_context)

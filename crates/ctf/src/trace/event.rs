@@ -1,5 +1,5 @@
 //! An event as a view: where it lies in its packet, of which class it is, when it happened. Fields are decoded when
-//! somebody asks for them.
+//! they are asked for.
 
 use super::{Packet, Trace};
 use crate::bits;
@@ -104,7 +104,7 @@ impl<'t> Event<'t> {
         self.class.scope(self.plan, scope)
     }
 
-    /// Decodes all fields of a scope. Only the scopes behind the header can be asked for.
+    /// Decodes all fields of a scope. Only the scopes after the header can be asked for.
     ///
     /// # Errors
     /// None in practice: sizes and selectors have been checked when the event was found, and so has the number of array
@@ -219,7 +219,7 @@ impl<'t> Event<'t> {
         plan.is_one_section() || self.gather_more(plan, put).is_ok()
     }
 
-    /// The integers behind fields of variable size, and rare ones.
+    /// The integers after fields of variable size, and rare ones.
     #[inline(never)]
     fn gather_more(&self, plan: &Gather, mut put: impl FnMut(usize, u64)) -> Result<(), DecodeError> {
         let mut slots = Slots::new(self.class.slot_count());

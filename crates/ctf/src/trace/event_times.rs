@@ -1,4 +1,4 @@
-//! Between which times the events of a packet lie, as far as the packet and its neighbours tell and its tracer can be
+//! Between which times the events of a packet lie, as far as the packet and its neighbours show and its tracer can be
 //! believed. An event elsewhere means that the packet is damaged: a wrong time at its begin moves all its events by a wrap of
 //! their few bits, which is seconds.
 
@@ -64,7 +64,7 @@ impl TimeRule {
     }
 }
 
-/// The end of a packet. Where a tracer was killed it is 0 or nonsense, and tells nothing.
+/// The end of a packet. Where a tracer was killed it is 0 or nonsense, and means nothing.
 fn sane_end(packet: &Packet) -> Option<u64> {
     packet.end().filter(|&end| end > 0 && packet.begin().is_none_or(|begin| begin <= end))
 }

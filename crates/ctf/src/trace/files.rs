@@ -62,7 +62,7 @@ pub(super) struct Absent<'f> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileStatus {
     Followed,
-    /// It was cut to so many bytes, among known packets. What is written behind them later belongs to no known packet.
+    /// It was cut to so many bytes, among known packets. What is written after them later belongs to no known packet.
     Cut(usize),
     /// Its name is that of another file.
     Replaced,
@@ -103,7 +103,7 @@ impl Files {
         self.list[packet.file as usize].bytes().get(start..end).unwrap_or_default()
     }
 
-    /// Packets that indexes tell of and that are not there.
+    /// Packets that indexes list and that are not there.
     pub(super) fn absent(&self) -> impl Iterator<Item = Absent<'_>> {
         let files = self.list.iter().zip(0..).map(|(file, number)| {
             (file.name.as_os_str(), file.has_packets.then_some(number), file.index.proven())
@@ -162,7 +162,7 @@ impl Files {
         (self.orphans, self.orphan_diagnostics) = missing::orphans(directory, description.plan, is_there);
     }
 
-    /// Refuses files whose packets all carry the uuid of another trace. Where those of all files do, somebody has exchanged
+    /// Refuses files whose packets all carry the uuid of another trace. Where those of all files do, the metadata have been exchanged
     /// the metadata: then the uuid that most files carry counts.
     fn refuse_foreign(&mut self, directory: &Path, description: scan::Description<'_>) {
         let Some(own) = description.uuid else { return };
@@ -219,7 +219,7 @@ impl DataFile {
         let change = self.map.refresh(path)?;
         let (length, end) = (self.bytes().len(), self.scan.end());
         let message = match change {
-            // What lies behind the packets may be cut off: space that a tracer had reserved.
+            // What lies after the packets may be cut off: space that a tracer had reserved.
             Change::Shrunk if length < end => {
                 self.status = FileStatus::Cut(length);
                 let lost = end - length;

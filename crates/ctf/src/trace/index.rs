@@ -45,7 +45,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<IndexEntry>, String> {
     Ok((0..entries.len()).filter_map(|n| entries.get(n)).collect())
 }
 
-/// The entries of an index, read when somebody asks for one: there are as many as packets.
+/// The entries of an index, read when one is asked for: there are as many as packets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entries<'b> {
     bytes: &'b [u8],
@@ -74,7 +74,7 @@ impl<'b> Entries<'b> {
         (self.bytes.len() - HEADER) / self.size
     }
 
-    /// Whether entries tell numbers of streams and packets.
+    /// Whether entries have numbers of streams and packets.
     pub(crate) fn is_numbered(&self) -> bool {
         self.size >= ENTRY_1_1
     }

@@ -15,7 +15,7 @@ use crate::error::{Diagnostic, Error, Reason, Severity};
 use crate::mapping::FileMap;
 use crate::plan::Plan;
 
-/// A tracer writes the entry of a packet right behind the packet. An index that lacks more entries than this is not
+/// A tracer writes the entry of a packet right after the packet. An index that lacks more entries than this is not
 /// late but wrong.
 const MAX_LATE: usize = 64;
 
@@ -84,7 +84,7 @@ impl IndexFile {
 }
 
 impl IndexCheck {
-    /// Whether an index could still tell something.
+    /// Whether an index could still add something.
     pub(super) fn wants_index(&self) -> bool {
         matches!(self.state, State::Unknown | State::Compared)
     }
@@ -94,7 +94,7 @@ impl IndexCheck {
         self.note.as_ref()
     }
 
-    /// Packets behind the last one of the file, as its index tells.
+    /// Packets after the last one of the file, by its index.
     pub(super) fn proven(&self) -> &[Proven] {
         &self.proven
     }
@@ -156,7 +156,7 @@ impl Comparison<'_> {
         match check.state {
             State::Compared if !packet.open_ended => {}
             State::Disagrees | State::Done => return,
-            // An index that appears behind the first packets need not begin with them; and packets that say nothing of
+            // An index that appears after the first packets need not begin with them; and packets that say nothing of
             // their size cannot disagree.
             State::Compared | State::Unknown => {
                 (check.state, check.note) = (State::Done, None);
@@ -190,8 +190,8 @@ impl Comparison<'_> {
             let is_new = end > bytes && fs::metadata(file).is_ok_and(|now| now.len() >= end);
             check.note = (!is_new).then(|| {
                 let message = match proven.iter().map(|proven| proven.packets).sum() {
-                    1 => "the last packet that the index tells of is lost".to_owned(),
-                    count => format!("from here on, {count} packets that the index tells of are lost"),
+                    1 => "the last packet that the index lists is lost".to_owned(),
+                    count => format!("from here on, {count} packets that the index lists are lost"),
                 };
                 let (severity, path) = (Severity::Loss, file.to_owned());
                 Diagnostic { severity, path, packet: None, offset: Some(next.offset), message }

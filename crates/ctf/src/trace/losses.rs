@@ -14,9 +14,9 @@ pub struct Loss {
     /// What is missing.
     pub lost: Lost,
     /// Number of the packet (in the stream's order) before which it is missing; the number of all packets where it is
-    /// missing after the last one, as an index tells.
+    /// missing after the last one, by an index.
     pub before_packet: usize,
-    /// End of the packet before, in cycles; where the stream begins with the loss, it is unknown, or as an index tells.
+    /// End of the packet before, in cycles; where the stream begins with the loss, it is unknown, or by an index.
     pub begin: Option<u64>,
     /// Latest time that may be affected, in cycles: for events the end of the packet that reports them, for packets
     /// the begin of the packet after, or the end of the last of them where there is none.
@@ -34,7 +34,7 @@ pub enum Lost {
 
 /// The losses of a stream in order: a packet's own counters against those of the packet before. Counters wrap by the
 /// width of their fields; one that goes down otherwise has been reset and says nothing. `absent` are packets that indexes
-/// tell of and that are not there; where packets are numbered, those between others are counted by their numbers.
+/// list and that are not there; where packets are numbered, those between others are counted by their numbers.
 pub(super) fn of(stream: &Stream, plan: &StreamPlan, absent: &[Proven]) -> Vec<Loss> {
     let timed = plan.clock.is_some();
     let count_bits = plan.context_bits(Role::DiscardedEvents);

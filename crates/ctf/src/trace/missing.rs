@@ -1,4 +1,4 @@
-//! Packets that are not there although an index tells of them: the end of a file, or all of it.
+//! Packets that are not there although an index lists them: the end of a file, or all of it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,15 +10,15 @@ use super::index_check::IndexFile;
 use crate::error::{Diagnostic, Error, Severity};
 use crate::plan::Plan;
 
-/// A stream file that is not there, is no file or holds no packet, although its index tells of packets. A file whose index
-/// tells of several streams gives one for each of them.
+/// A stream file that is not there, is no file or holds no packet, although its index lists packets. A file whose index
+/// lists several streams gives one for each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingFile {
     /// Name inside the trace directory.
     pub file: String,
     /// Id of the stream class.
     pub stream_class: u64,
-    /// Number of the stream in its class, where the index tells it (since version 1.1).
+    /// Number of the stream in its class, where the index has it (since version 1.1).
     pub stream_id: Option<u64>,
     /// Number of the stream in [`Trace::streams`](super::Trace::streams), where other files of that stream are there.
     pub stream: Option<usize>,
@@ -30,11 +30,11 @@ pub struct MissingFile {
     pub end: u64,
     /// Free-running count of discarded events up to the end of its last packet.
     pub discarded: u64,
-    /// Numbers of its first and its last packet in the stream, where the index tells them (since version 1.1).
+    /// Numbers of its first and its last packet in the stream, where the index has them (since version 1.1).
     pub sequence: Option<(u64, u64)>,
 }
 
-/// Packets of one stream that an index tells of and that are not there.
+/// Packets of one stream that an index lists and that are not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Proven {
     pub(super) class_id: u64,
@@ -98,7 +98,7 @@ impl Proven {
     }
 }
 
-/// What the entries of an index from one on tell of packets that begin at this byte, stream by stream. `None` where they cannot
+/// What the entries of an index from one on list: packets that begin at this byte, stream by stream. `None` where they cannot
 /// be entries of packets that follow each other: then they prove nothing. Linear in their number.
 pub(super) fn proven(entries: Entries<'_>, first: usize, offset: u64, plan: &Plan) -> Option<Vec<Proven>> {
     let mut streams: BTreeMap<(u64, u64), Proven> = BTreeMap::new();
@@ -133,7 +133,7 @@ pub(super) fn orphans(
                     let count: u64 = proven.iter().map(|proven| proven.packets).sum();
                     let packets = if count == 1 { "packet" } else { "packets" };
                     let message =
-                        format!("there is no such stream file, and its index tells of {count} {packets}");
+                        format!("there is no such stream file, and its index lists {count} {packets}");
                     let (severity, path) = (Severity::Loss, directory.join(&name));
                     diagnostics.push(Diagnostic { severity, path, packet: None, offset: None, message });
                     orphans.push(Orphan { name, proven });

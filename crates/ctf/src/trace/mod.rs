@@ -94,7 +94,7 @@ impl Trace {
     /// calls of the system for each file, and is linear in the number of new packets. Where the metadata have changed,
     /// they are understood and compiled anew as a whole.
     ///
-    /// What a consumer knows stays valid: streams and packets keep their numbers, new ones come behind the old ones.
+    /// What a consumer knows stays valid: streams and packets keep their numbers, new ones come after the old ones.
     /// A packet that a file holds only in part is a diagnostic that goes when the rest is there. Only
     /// [`FieldRef`](crate::FieldRef)s must be found again if [`Growth::metadata`] says so, and
     /// [`Stream::class`] can have another value then.
@@ -166,7 +166,7 @@ impl Trace {
         growth
     }
 
-    /// Finds the streams of packets that indexes tell of and that are not there.
+    /// Finds the streams of packets that indexes list and that are not there.
     fn find_absent(&mut self) {
         (self.missing, self.absent) = (Vec::new(), BTreeMap::new());
         let mut streams_by_file: Option<HashMap<(u32, u64), Option<usize>>> = None;
@@ -221,7 +221,7 @@ impl Trace {
         &self.description.plan
     }
 
-    /// The streams, by class, number and file name; those that [`Self::refresh`] finds come behind them.
+    /// The streams, by class, number and file name; those that [`Self::refresh`] finds come after them.
     pub fn streams(&self) -> &[Stream] {
         self.streams.as_slice()
     }
@@ -296,7 +296,7 @@ impl Trace {
     }
 
     /// Decodes the packet context but for the fields that the reader itself needs (times, sizes, counters): what is
-    /// left tells where the packet comes from, such as `cpu_id`. The visitor sees a structure of the remaining members.
+    /// left shows where the packet comes from, such as `cpu_id`. The visitor sees a structure of the remaining members.
     ///
     /// `None` where nothing is left, where the stream has no packet context and where it cannot be decoded; in the first
     /// and the last case the visitor has seen a part of the structure, or an empty one.
@@ -348,14 +348,14 @@ impl Trace {
         StreamEvents::new(self, stream, from.into())
     }
 
-    /// What a stream lacks: what its tracer could not write, and packets that are not there although an index tells of them;
+    /// What a stream lacks: what its tracer could not write, and packets that are not there although an index lists them;
     /// in the order of its packets. Linear in their number.
     pub fn losses(&self, stream: usize) -> Vec<Loss> {
         let absent = self.absent.get(&stream).map(Vec::as_slice).unwrap_or_default();
         losses::of(&self.streams()[stream], self.stream_plan(stream), absent)
     }
 
-    /// Files of which nothing is there although their indexes tell of packets, by their names, as of the last look. What
+    /// Files of which nothing is there although their indexes list packets, by their names, as of the last look. What
     /// streams that are there lack of them is in [`Self::losses`], too.
     pub fn missing_files(&self) -> &[MissingFile] {
         &self.missing

@@ -9,7 +9,7 @@ use crate::error::{DecodeError, Diagnostic, Severity};
 use crate::plan::{Cursor, EmptyElements, EventPlan, EventTime, Ignore, StreamPlan, run, walk};
 
 /// A first event that is so many cycles after its packet's begin may have been moved by a wrong begin: half of what LTTng's
-/// shortest times can tell.
+/// shortest times can express.
 const FAR: u64 = 1 << 26;
 
 /// The events of one packet in order. What follows an undecodable event is lost: [`Self::error`] says why.
@@ -77,7 +77,7 @@ impl<'t> PacketEvents<'t> {
         Self { trace, packet, stream, number, plan, cursor, time, from: (0, 0), slots, error }
     }
 
-    /// Where the next event begins, and the time of the one before. Behind an error this decodes all again: the time
+    /// Where the next event begins, and the time of the one before. After an error this decodes all again: the time
     /// before each event is not kept for that.
     fn place(&self) -> (u64, u64) {
         let Some((bit, _)) = self.error else { return (self.cursor.at, self.time.now) };
@@ -87,7 +87,7 @@ impl<'t> PacketEvents<'t> {
         (bit, again.time.now)
     }
 
-    /// Goes on behind an event that was read before.
+    /// Goes on after an event that was read before.
     fn resume(mut self, bit: u64, now: u64) -> Self {
         if bit > self.cursor.at {
             (self.cursor.at, self.time.now, self.from) = (bit, now, (bit, now));
@@ -100,7 +100,7 @@ impl<'t> PacketEvents<'t> {
         self.error
     }
 
-    // An event is eleven words: where this is inlined, those that nobody looks at are never written.
+    // An event is eleven words: where this is inlined, those that are not used are never written.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn decode(&mut self) -> Result<Event<'t>, DecodeError> {
@@ -133,7 +133,7 @@ impl<'t> PacketEvents<'t> {
         })
     }
 
-    /// Moves behind a body whose size is not constant.
+    /// Moves after a body whose size is not constant.
     #[inline(never)]
     fn skip_body(&mut self, class: &EventPlan) -> Result<(), DecodeError> {
         let mut empty = EmptyElements::new();
@@ -199,7 +199,7 @@ impl<'t> StreamEvents<'t> {
 
     /// Ends, without a complaint, where more of the trace may make the next event readable: at an event of a class that
     /// the metadata do not describe ([`Self::awaits_class`]), and within the event that the last packet ends in if that
-    /// packet says nothing of its size. Tracers may write the metadata behind the events; to read on, take
+    /// packet says nothing of its size. Tracers may write the metadata after the events; to read on, take
     /// [`Self::position`] to [`Trace::events_from`] after a [`Trace::refresh`], without this call when the trace has ended.
     #[must_use]
     pub fn while_growing(self) -> Self {
@@ -211,7 +211,7 @@ impl<'t> StreamEvents<'t> {
         self.stream
     }
 
-    /// The place behind the last event that was given. Linear in the events of its packet where they end with an error.
+    /// The place after the last event that was given. Linear in the events of its packet where they end with an error.
     pub fn position(&self) -> Position {
         match &self.current {
             Some(current) => {
@@ -249,7 +249,7 @@ impl<'t> StreamEvents<'t> {
         Self { packets, current: None, ..self }
     }
 
-    /// What went wrong so far. Behind a number that nobody would read, one diagnostic counts the rest.
+    /// What went wrong so far. After a fixed number of them, one diagnostic counts the rest.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         self.complaints.as_slice()
     }

@@ -106,7 +106,7 @@ impl Repeats {
     }
 }
 
-/// The packet like this one that came first, if another one did; `kept` are packets of one begin by what else tells them
+/// The packet like this one that came first, if another one did; `kept` are packets of one begin by what else distinguishes them
 /// apart.
 fn first_like<'p>(kept: &mut HashMap<(u64, u64), &'p Packet>, packet: &'p Packet) -> Option<&'p Packet> {
     // What says nothing of its size is the rest of its file.

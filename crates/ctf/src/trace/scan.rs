@@ -79,7 +79,7 @@ pub struct Packet {
     pub(super) open_ended: bool,
 }
 
-/// Whether a packet tells when it ends.
+/// Whether a packet records when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EndKnown {
     No,
@@ -184,7 +184,7 @@ enum ScanError {
     Packet { message: String, bits: u64, unknown_class: bool },
 }
 
-/// What tells packets of a trace apart from other bytes.
+/// What distinguishes packets of a trace from other bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Description<'d> {
     pub(super) plan: &'d Plan,
@@ -223,7 +223,7 @@ impl Description<'_> {
     }
 }
 
-/// How far a file has been searched for packets, and what those behind need to know. The file may grow.
+/// How far a file has been searched for packets, and what those after need to know. The file may grow.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Byte where the next packet begins.
@@ -241,7 +241,7 @@ pub(super) struct Scan {
     /// Times of the packet before, for streams whose begins are narrower than the clock; by the stream's class id and number.
     times: HashMap<(u64, Option<u64>), Times>,
     complaints: Complaints,
-    /// Why nothing behind `offset` can be used as long as the file is as it is.
+    /// Why nothing after `offset` can be used as long as the file is as it is.
     tail: Option<Diagnostic>,
     /// Whether packets were skipped because no stream class has their id.
     skipped_unknown: bool,
@@ -417,7 +417,7 @@ impl HeaderReader<'_> {
         if let Some(context) = &stream.packet_context {
             walk(context, &mut cursor, self.slots, &mut roles).map_err(tail)?;
         }
-        // A packet that tells only its content has no padding.
+        // A packet that records only the size of its content has no padding.
         let content = roles.content_bits.map(|bits| bits.saturating_add(7) & !7);
         let told_bits = roles.total_bits.or(content);
         let total_bits = told_bits.unwrap_or(available);
@@ -526,7 +526,7 @@ impl HeaderReader<'_> {
             full((value, bits)).unwrap_or_else(|| Times::begin(self.times.get(&stream), value, bits))
         });
         let extended_end = end.map(|(value, bits)| Times::end(extended_begin.unwrap_or(0), value, bits));
-        // No packet of the file comes behind an open-ended one.
+        // No packet of the file comes after an open-ended one.
         if begin.is_some_and(|begin| full(begin).is_none()) && !open_ended {
             self.times.insert(stream, Times::of(extended_begin.unwrap_or(0), extended_end));
         }

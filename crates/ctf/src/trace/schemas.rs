@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::event_times::TimeRule;
 use crate::error::{Diagnostic, Error, Severity};
-use crate::lower;
 use crate::metadata::Metadata;
+use crate::metadata_text;
 use crate::plan::Plan;
 use crate::schema::Schema;
 
@@ -74,7 +74,7 @@ impl Schemas {
         known.get(&hash)?.iter().find(|known| known.text == text).cloned()
     }
 
-    /// Keeps what was understood, unless somebody else was faster.
+    /// Keeps what was understood, unless another thread was faster.
     fn keep(&self, hash: u64, new: ParsedMetadata) -> Arc<ParsedMetadata> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let same_hash = known.entry(hash).or_default();
@@ -89,7 +89,7 @@ impl Schemas {
 
 impl ParsedMetadata {
     fn new(text: String, path: &Path) -> Result<Self, Error> {
-        let (schema, warnings) = lower::schema(&text, path)?;
+        let (schema, warnings) = metadata_text::schema(&text, path)?;
         let plan = Plan::compile(&schema);
         let time_rules = schema.streams.iter().map(|class| TimeRule::of(&schema, class)).collect();
         Ok(Self { text, schema, plan, time_rules, warnings })

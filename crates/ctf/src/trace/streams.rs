@@ -1,4 +1,4 @@
-//! Streams: which packets belong together, and in which order they are. New packets go behind those that are known,
+//! Streams: which packets belong together, and in which order they are. New packets go after those that are known,
 //! whose numbers a consumer may hold.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub struct Stream {
     /// Name of its (first) file inside the trace directory.
     pub file: String,
     /// Its packets, by the times they begin at; those that begin at the same time in the order of their files and of their
-    /// places there. Packets may overlap. What [`Trace::refresh`](super::Trace::refresh) finds comes behind what was there
+    /// places there. Packets may overlap. What [`Trace::refresh`](super::Trace::refresh) finds comes after what was there
     /// before, and is in order for itself.
     pub packets: Vec<Packet>,
 }
@@ -62,7 +62,7 @@ impl Order {
                 "the files of the stream were not in the order of their packet numbers; they were sorted"
             }
             Self::LatePackets => {
-                "packets were added that begin before the last one that was known; they come behind it"
+                "packets were added that begin before the last one that was known; they come after it"
             }
             Self::LateEvents => "a packet has grown that is not the last of its stream",
         }
@@ -252,7 +252,7 @@ fn sort(packets: &mut [Packet]) -> Option<Order> {
     if first.file == last.file || packets.iter().any(|p| p.begin().is_some()) {
         return None;
     }
-    // Without times only the numbers of the packets tell which file comes first. Within a file its own order counts:
+    // Without times only the numbers of the packets show which file comes first. Within a file its own order counts:
     // there the numbers may wrap.
     let mut first_of_file = BTreeMap::new();
     for packet in &*packets {

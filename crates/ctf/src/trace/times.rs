@@ -2,7 +2,7 @@
 
 use crate::plan::extend_time;
 
-/// Begin and end of a packet, as a base for the times of the packet behind it.
+/// Begin and end of a packet, as a base for the times of the packet after it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
     begin: u64,
@@ -16,7 +16,7 @@ impl Times {
     }
 
     /// The begin of a packet from its low bits. Packets follow each other by their begins (they may overlap), unless the
-    /// one before took longer than the bits can tell.
+    /// one before took longer than the bits can express.
     pub(crate) fn begin(before: Option<&Self>, value: u64, bits: u32) -> u64 {
         let Some(before) = before else { return value };
         let wraps = bits < u64::BITS && (before.end - before.begin) >> bits > 0;

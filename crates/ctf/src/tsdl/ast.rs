@@ -4,7 +4,7 @@
 //! Every node that a later error may point at has the byte `offset` of its first character. Names are
 //! borrowed from the text; strings are too, unless they contain escapes.
 //!
-//! The tree tells what was written, not what it means. Attribute values are kept as they are
+//! The tree holds what was written, not what it means. Attribute values are kept as they are
 //! (`base = hex` is a path of one part), so the lowering decides what is valid where.
 
 use std::borrow::Cow;
@@ -35,7 +35,7 @@ pub enum Item<'a> {
 pub struct Block<'a> {
     /// Where its keyword stands.
     pub offset: usize,
-    /// The first byte behind its semicolon.
+    /// The first byte after its semicolon.
     pub end: usize,
     /// Which block it is.
     pub kind: BlockKind<'a>,
@@ -191,7 +191,7 @@ pub struct Typealias<'a> {
     pub offset: usize,
     /// The type on the left side.
     pub target: Type<'a>,
-    /// Array lengths behind that type, in the order of the text.
+    /// Array lengths after that type, in the order of the text.
     pub lengths: Vec<ArrayLength<'a>>,
     /// The new name.
     pub name: TypeName<'a>,
@@ -218,7 +218,7 @@ pub struct Name<'a> {
 /// A type as written, and where it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Type<'a> {
-    /// Where its first word stands (behind `const`).
+    /// Where its first word stands (after `const`).
     pub offset: usize,
     /// What it is.
     pub kind: TypeKind<'a>,
@@ -248,7 +248,7 @@ pub enum TypeKind<'a> {
 pub struct Enum<'a> {
     /// The tag.
     pub name: Option<Name<'a>>,
-    /// The integer type behind it; TSDL means `int` when it is missing.
+    /// The integer type after it; TSDL means `int` when it is missing.
     pub container: Option<Type<'a>>,
     /// The labels; `None` when this refers to an enum declared elsewhere.
     pub enumerators: Option<Vec<Enumerator<'a>>>,
@@ -327,6 +327,6 @@ pub enum ArrayLength<'a> {
         /// How many elements.
         count: u64,
     },
-    /// The name or path of the field that tells how many elements this array has.
+    /// The name or path of the field that holds how many elements this array has.
     Field(Path<'a>),
 }

@@ -14,7 +14,7 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// At the beginning of a text, behind its byte order mark if it has one.
+    /// At the beginning of a text, after its byte order mark if it has one.
     pub(super) fn new(text: &'a str) -> Self {
         let position = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Self { text, position }
@@ -26,7 +26,7 @@ impl<'a> Lexer<'a> {
         let mut offset = self.position;
         let kind = match self.rest().as_bytes() {
             [] => TokenKind::End,
-            // C's wide strings: the prefix says nothing that matters here, so the token begins behind it.
+            // C's wide strings: the prefix says nothing that matters here, so the token begins after it.
             [b'L', b'"', ..] => {
                 self.position += 1;
                 offset = self.position;

@@ -50,7 +50,7 @@ pub struct CopySummary {
 
 /// Writes a trace anew into a new directory, which is made, as are the directories above it: metadata from its schema,
 /// packets from the values of their fields. What is read of it is the same. What could not be decoded is not in it, unless
-/// it lies in a packet that does not tell where its content ends. Linear in the trace; memory is one packet and the index
+/// it lies in a packet that does not record where its content ends. Linear in the trace; memory is one packet and the index
 /// of one file.
 ///
 /// # Errors

@@ -25,7 +25,7 @@ type Result<T> = std::result::Result<T, Inexpressible>;
 /// # Errors
 /// A structure has members that differ in that underscore only, a location through an option of a variant would mean
 /// fields of other options too, or the offset of a clock does not fit. What else the language of CTF 2 has no words for,
-/// such as an option that is never chosen or a role of a signed field, [`metadata()`](super::metadata()) tells.
+/// such as an option that is never chosen or a role of a signed field, [`metadata()`](super::metadata()) reports.
 pub fn to_ctf_2(schema: &Schema) -> Result<Schema> {
     let clocks = schema.clocks.iter().cloned().map(with_normal_offset).collect::<Result<Vec<_>>>()?;
     if schema.version.0 >= 2 {
@@ -49,7 +49,7 @@ pub fn to_ctf_2(schema: &Schema) -> Result<Schema> {
     })
 }
 
-/// The clock with its offset as CTF 2 has it: cycles from 0 to below the frequency. It tells the same times.
+/// The clock with its offset as CTF 2 has it: cycles from 0 to below the frequency. It means the same times.
 pub(super) fn with_normal_offset(clock: ClockClass) -> Result<ClockClass> {
     let (cycles, frequency) = (i128::from(clock.offset_cycles), i128::from(clock.frequency));
     let parts = cycles.checked_div_euclid(frequency).zip(cycles.checked_rem_euclid(frequency));

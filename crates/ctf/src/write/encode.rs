@@ -20,7 +20,7 @@ pub enum EncodeError {
         /// Bits of time that the header holds.
         bits: u32,
     },
-    /// A time of the packet's head cannot be told from its field, not even with the packet before.
+    /// A time of the packet's head cannot be recovered from its field, not even with the packet before.
     #[error("the {bits} bits of a packet's time cannot tell {cycles} cycles from other times")]
     PacketTime {
         /// The time.
@@ -39,7 +39,7 @@ pub enum EncodeError {
     /// The head of a packet takes another space with its sizes and times than without.
     #[error("the head of the packet grows with its sizes and times")]
     GrowingHead,
-    /// A packet without a field for the size of its content, whose content does not end at a byte: the bits behind it
+    /// A packet without a field for the size of its content, whose content does not end at a byte: the bits after it
     /// would be read as events.
     #[error("content of {bits} bits does not fill the packet, and no field tells where it ends")]
     Padding {
@@ -291,7 +291,7 @@ fn raw(value: &Value, class: &IntegerClass) -> Result<u64, EncodeError> {
 }
 
 /// Gives sizes and times of variable length at the head of a packet space for other values, which are known when the events
-/// behind them have been written: as much as they take now, or that of the largest number.
+/// after them have been written: as much as they take now, or that of the largest number.
 pub(super) fn reserve(node: &Node, value: &mut Value, largest: bool) {
     use Role::{PacketBegin, PacketContentLength, PacketEnd, PacketTotalLength};
     let known_later = [PacketTotalLength, PacketContentLength, PacketBegin, PacketEnd];

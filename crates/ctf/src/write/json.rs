@@ -86,7 +86,7 @@ impl<'s> Writer<'s> {
     }
 
     fn clock(&mut self, index: usize, clock: &ClockClass) -> Result<()> {
-        // What is read back would be another clock: whoever makes the schema has to decide.
+        // What is read back would be another clock: the maker of the schema has to decide.
         let Some(cycles) = u64::try_from(clock.offset_cycles).ok().filter(|&n| n < clock.frequency) else {
             let (cycles, frequency) = (clock.offset_cycles, clock.frequency);
             let message = format!(

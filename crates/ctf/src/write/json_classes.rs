@@ -1,6 +1,6 @@
 //! Field classes as the JSON of CTF 2; a part of [`super::json`].
 //!
-//! Each writes its object but for the brace at the end, and tells how deep it is: [`super::json_text`] ends it.
+//! Each writes its object but for the brace at the end, and returns how deep it is: [`super::json_text`] ends it.
 //! What other readers refuse is refused here, where there are words for it.
 
 use super::json::{Here, Writer};

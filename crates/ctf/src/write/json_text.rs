@@ -204,7 +204,7 @@ impl<'s> Text<'s> {
         Ok(())
     }
 
-    /// Refuses a text that nobody would read.
+    /// Refuses a text that no reader accepts.
     fn bounded(&self) -> Result<()> {
         if self.out.len() + self.body.len() > MOST_BYTES { Err(too_long()) } else { Ok(()) }
     }

@@ -61,7 +61,7 @@ impl From<&str> for Inexpressible {
 /// CTF 2 share – mappings, user attributes – is written once for each kind of field that has it.
 ///
 /// # Errors
-/// The language cannot express a part of the schema, or the text would be longer than 64 MiB, which nobody would read.
+/// The language cannot express a part of the schema, or the text would be longer than 64 MiB, which no reader accepts.
 /// Such a text is not made to its end.
 ///
 /// ```

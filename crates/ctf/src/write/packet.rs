@@ -73,7 +73,7 @@ impl<'p> PacketWriter<'p> {
         }
     }
 
-    /// A writer whose first packet lies behind another one of its stream.
+    /// A writer whose first packet lies after another one of its stream.
     pub(super) fn after(plan: &'p Plan, class: usize, before: Option<Times>) -> Self {
         Self { before, ..Self::new(plan, class) }
     }
@@ -227,7 +227,7 @@ impl<'p> PacketWriter<'p> {
         Ok(())
     }
 
-    /// What lies from bit `at` of a packet on and cannot be decoded: it is written as it is where no field would tell that the
+    /// What lies from bit `at` of a packet on and cannot be decoded: it is written as it is where no field would show that the
     /// content ends before it. All before it must have been written.
     pub(super) fn rest_without_end(&mut self, packet: &[u8], at: u64) -> Result<(), EncodeError> {
         if self.stream.context_bits(Role::PacketContentLength).is_some() {
@@ -263,7 +263,7 @@ impl<'p> PacketWriter<'p> {
     ///
     /// # Errors
     /// The value is of another shape than the field; or its lengths and options are not those that the fields written before
-    /// tell.
+    /// hold.
     pub fn field(&mut self, node: &Node, value: &Value) -> Result<(), EncodeError> {
         encode_by(node, value, &mut self.out, &mut self.knows_header.then_some(&mut self.slots))
     }

@@ -90,7 +90,7 @@ fn quoted(text: &str) -> String {
         match character {
             '\\' | '"' => literal.extend(['\\', character]),
             '\n' => literal.push_str("\\n"),
-            // Three digits, so that no digit behind belongs to the escape.
+            // Three digits, so that no digit after belongs to the escape.
             '\0'..' ' | '\x7f' => literal.push_str(&format!("\\{:03o}", u32::from(character))),
             _ => literal.push(character),
         }

@@ -1,4 +1,4 @@
-//! Packets and files that an index tells of and that are not there, and what lies in the place of a file.
+//! Packets and files that an index lists and that are not there, and what lies in the place of a file.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -65,9 +65,9 @@ fn a_file_that_lacks_its_last_packets() {
         [Loss { lost: Lost::Packets(packets), before_packet: after, begin, end }]
     };
     let gone = |packets: u64, offset: u64| match packets {
-        1 => format!("Loss s byte {offset}: the last packet that the index tells of is lost"),
+        1 => format!("Loss s byte {offset}: the last packet that the index lists is lost"),
         _ => {
-            format!("Loss s byte {offset}: from here on, {packets} packets that the index tells of are lost")
+            format!("Loss s byte {offset}: from here on, {packets} packets that the index lists are lost")
         }
     };
     check("whole", &good, &whole, &ALL, &[], &[]);
@@ -113,10 +113,10 @@ fn check_place(row: &str, make: impl Fn(&Path), diagnostics: &[&str], missing: &
 
 #[test]
 fn files_that_are_not_there() {
-    let gone = "Loss s: there is no such stream file, and its index tells of 4 packets";
+    let gone = "Loss s: there is no such stream file, and its index lists 4 packets";
     let missing = || [MissingFile { file: "s".to_owned(), ..MISSING }];
     check_place("no file", |_| (), &[gone], &missing());
-    let emptied = "Loss s byte 0: from here on, 4 packets that the index tells of are lost";
+    let emptied = "Loss s byte 0: from here on, 4 packets that the index lists are lost";
     check_place("an empty file", |path| fs::write(path.join("s"), "").unwrap(), &[emptied], &missing());
     let dangling = "Loss s: it cannot be read: it is a link to a file that is not there";
     check_place(

@@ -22,7 +22,7 @@ fn packets_that_are_cut_off() {
         ],
     );
     check(
-        "truncated mid last packet, behind its header",
+        "truncated mid last packet, after its header",
         &good[..480],
         &[0, 1, 2],
         &[
@@ -146,7 +146,7 @@ fn headers_that_do_not_belong_here() {
 
 #[test]
 fn events_that_cannot_be_read_cost_the_rest_of_their_packet() {
-    // The second event begins 14 bytes behind the first.
+    // The second event begins 14 bytes after the first.
     let bad_second =
         |id: u16| stream(1, move |packet| packet.body[14..16].copy_from_slice(&id.to_le_bytes()));
     let mut events = events_of(&ALL);

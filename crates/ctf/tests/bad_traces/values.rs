@@ -1,4 +1,4 @@
-//! Lengths, tags and values that metadata allow and that nobody expects.
+//! Lengths, tags and values that metadata allow and readers do not expect.
 
 use isochrone_ctf::Trace;
 

@@ -13,7 +13,7 @@ pub const S8: &str = r#"{"type": "fixed-length-signed-integer", "length": 8, "by
 pub const VU: &str = r#"{"type": "variable-length-unsigned-integer"}"#;
 pub const BOOL: &str = r#"{"type": "fixed-length-boolean", "length": 8, "byte-order": "big-endian"}"#;
 
-/// Fragments behind a preamble.
+/// Fragments after a preamble.
 pub fn document(fragments: &[&str]) -> String {
     let preamble = r#"{"type": "preamble", "version": 2}"#;
     let fragments: Vec<_> = std::iter::once(&preamble).chain(fragments).copied().collect();

@@ -79,7 +79,7 @@ impl Document {
             }
             "trace-class" => {
                 ensure(!std::mem::replace(&mut self.has_trace, true), "two trace classes")?;
-                ensure(self.streams.is_empty(), "a trace class behind stream classes")?;
+                ensure(self.streams.is_empty(), "a trace class after stream classes")?;
                 let optional = [("environment", Kind::Any), ("packet-header-field-class", Kind::Any)];
                 properties(fragment, &[], &[&IDENTITY[..], &optional].concat())?;
                 if let Some(environment) = fragment.get("environment") {

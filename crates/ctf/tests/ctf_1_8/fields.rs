@@ -17,7 +17,7 @@ fn bit_fields_of_units() {
     );
     check("one unit", &fields("short a:12; short b:4;"), &[0xff, 0x77], &["x {\"a\":2047,\"b\":7}"]);
     check(
-        "behind a byte",
+        "after a byte",
         &fields("u8 a; short b:8; short c:8;"),
         &[1, 2, 3],
         &["x {\"a\":1,\"b\":2,\"c\":3}"],
@@ -25,7 +25,7 @@ fn bit_fields_of_units() {
     let packed = "u32 a:5; u32 b:27;";
     check("of packed units", &event(packed), &bytes!(3_u32 | 7 << 5), &["x {\"a\":3,\"b\":7}"]);
     check_odd(
-        "behind text",
+        "after text",
         &fields("string s; short a:8;"),
         &[b'a', 0, 5],
         &["x {\"s\":\"a\",\"a\":5}"],
@@ -166,7 +166,7 @@ fn tags_and_lengths_of_every_scope() {
 
 #[test]
 fn names_mean_the_fields_before_the_definition_of_a_type() {
-    // The example of section 4.2.2, with a byte behind it.
+    // The example of section 4.2.2, with a byte after it.
     let fields = "enum : u8 { a, b } x; typedef variant <x> { u8 a; u16 b; } example; \
                   struct { enum : u8 { x, y, b = 0 } x; example v; } s[2];";
     check(
@@ -185,7 +185,7 @@ fn names_mean_the_fields_before_the_definition_of_a_type() {
         &[2, 1, 3, 4, 5, 6],
         &["x {\"n\":2,\"s\":{\"n\":1,\"l\":[3,4],\"t\":{\"l\":[5,6]}}}"],
     );
-    // A field behind the definition is not meant, and its own fields come first.
+    // A field after the definition is not meant, and its own fields come first.
     let fields = "u8 n; struct { typedef struct { u8 l[n]; } list; u8 n; list l; } s; \
                   typedef struct { u8 n; u8 l[n]; } own; own o;";
     check(

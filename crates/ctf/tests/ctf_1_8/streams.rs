@@ -206,7 +206,7 @@ fn packets_whose_tracer_was_hasty() {
         assert_eq!(shown(trace.path()).unwrap(), expect, "{name}");
     };
     let (stream, event) = ("[\"S\",0,0,\"s\",1]", "[\"E\",50,50,0,\"x\",null,null,null]");
-    check("an event behind the end (lttng-ust)", 40, 45, &[stream, "[\"P\",40,50,null]", event]);
+    check("an event after the end (lttng-ust)", 40, 45, &[stream, "[\"P\",40,50,null]", event]);
     check("an event before the begin (barectf)", 60, 70, &[stream, "[\"P\",50,70,null]", event]);
     let odd = "! the packet ends before it begins; read all the same";
     check("no end (lttng-crash)", 40, 0, &[odd, stream, "[\"P\",40,50,null]", event]);

@@ -93,7 +93,7 @@ impl Follower {
         }
     }
 
-    /// What is known keeps its place, and all that is new is told.
+    /// What is known keeps its place, and all that is new is reported.
     fn packets_stay(&mut self, growth: Option<Growth>) {
         let trace = self.trace.as_ref().unwrap();
         let now: Vec<_> = (0..trace.streams().len()).map(|stream| packets(trace, stream)).collect();

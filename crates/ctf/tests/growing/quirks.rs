@@ -76,7 +76,7 @@ fn empty_files_and_new_ones_get_packets() {
     append(&directory.path().join("empty"), &packet(5, 1, 5, &[(0, 6, "x")]));
     append(&directory.path().join("another"), &packet(2, 0, 7, &[(3, 8, "y")]));
     let growth = trace.refresh().unwrap();
-    // New streams come behind the old one, in order among themselves.
+    // New streams come after the old one, in order among themselves.
     assert_eq!(growth.packets, [1..1, 0..1, 0..1]);
     let streams: Vec<_> =
         (0..3).map(|n| (trace.stream_class(n).id, trace.streams()[n].file.as_str())).collect();
@@ -158,7 +158,7 @@ fn a_file_that_is_cut_between_looks_is_not_followed() {
     let file = directory.path().join("s");
     fs::write(&file, first()).unwrap();
     assert!(trace.refresh().unwrap().is_empty());
-    // What is written behind the cut belongs to no packet that is known.
+    // What is written after the cut belongs to no packet that is known.
     append(&file, &packet(5, 0, 30, &[(1, 33, "d")]));
     assert!(trace.refresh().unwrap().is_empty());
     assert_eq!(times(&trace), [[11, 12]]);
@@ -177,7 +177,7 @@ fn new_packets_come_after_those_that_are_known() {
             complaints(&trace),
             [
                 "s: packets were not in the order of time; they were sorted",
-                "s: packets were added that begin before the last one that was known; they come behind it",
+                "s: packets were added that begin before the last one that was known; they come after it",
             ]
         );
         assert_eq!(times(&trace), [[21, 11, 12, 41, 51]]);
@@ -199,7 +199,7 @@ fn classes_may_come_after_their_events() {
     };
     let old_field = field(&trace);
 
-    // Without waiting the rest of the first packet is lost; with waiting it is not, but what is behind it waits, too.
+    // Without waiting the rest of the first packet is lost; with waiting it is not, but what is after it waits, too.
     let mut events = trace.events(0);
     assert_eq!(events.by_ref().filter_map(|event| event.cycles()).collect::<Vec<_>>(), [11, 21]);
     assert_eq!((events.diagnostics().len(), events.awaits_class()), (1, None));
@@ -268,10 +268,10 @@ fn what_only_an_index_knows_may_come() {
     for _ in 0..2 {
         assert!(trace.refresh().unwrap().is_empty());
         let at = first().len() + second().len();
-        let lost = format!("s, byte {at}: the last packet that the index tells of is lost");
+        let lost = format!("s, byte {at}: the last packet that the index lists is lost");
         assert_eq!(
             complaints(&trace),
-            [lost.as_str(), "t: there is no such stream file, and its index tells of 1 packet"]
+            [lost.as_str(), "t: there is no such stream file, and its index lists 1 packet"]
         );
         assert_eq!(trace.missing_files().len(), 1);
         // The one at the end of a file, and the file.

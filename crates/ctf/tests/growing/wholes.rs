@@ -114,7 +114,7 @@ pub fn wholes() -> Vec<Whole> {
         ("index/b.idx", &index_of(&b)),
         ("index/mixed.idx", &index_of(&mixed)),
     ];
-    // A packet of an unknown class does not tell its size by what the others have in common.
+    // A packet of an unknown class does not show its size by what the others have in common.
     let contexts =
         described().replacen("u16 packet_size;", "integer { size = 16; base = hex; } packet_size;", 1);
 

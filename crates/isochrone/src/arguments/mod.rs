@@ -5,8 +5,8 @@ mod analyze;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use isochrone_clock::folds::ASYMMETRY;
-use isochrone_clock::wander::MAX_WANDER_PPM;
+use isochrone_clock::ASYMMETRY;
+use isochrone_clock::MAX_WANDER_PPM;
 use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
 use isochrone_sync::ClockChoice;
 use isochrone_sync::capture::DeclaredVantage;

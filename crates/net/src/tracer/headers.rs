@@ -18,7 +18,7 @@ const FRAGMENT_OFFSET: u64 = 0x1fff;
 const ECHO_REPLY: u64 = 0;
 const ECHO_REQUEST: u64 = 8;
 
-/// What an event tells that holds the headers of a packet. Linear in its fields.
+/// What an event records that holds the headers of a packet. Linear in its fields.
 pub(super) fn seen(event: &Event<'_>, shapes: &Shapes) -> Seen {
     let mut walk = Walk { shapes, now: 0, first: [0; MAX_DEPTH], depth: 0, found: Found::default() };
     if event.visit(Scope::Payload, &mut walk).is_err() {

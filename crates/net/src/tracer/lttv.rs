@@ -1,6 +1,6 @@
 //! The events that LTTV synchronized by: markers of the channel `net` of LTTng 0.x, in traces converted to CTF.
 //!
-//! `dev_xmit_extended` tells of a departure. An arrival is told by two events: `dev_receive` when the packet comes from its
+//! `dev_xmit_extended` records a departure. An arrival is recorded by two events: `dev_receive` when the packet comes from its
 //! device, and `tcpv4_rcv_extended` or `udpv4_rcv_extended` when its headers are known; [`super::pending`] joins them.
 //! Broadcasts are no messages between two hosts and are passed over. IPv4 only; of UDP, departures have no ports.
 
@@ -41,7 +41,7 @@ pub(super) fn direction(event: &str) -> Option<Direction> {
     }
 }
 
-/// Whether an event is a half of what tells of an arrival.
+/// Whether an event is a half of what records an arrival.
 pub(super) fn is_half(event: &str) -> bool {
     matches!(marker(event), ARRIVE | TCP | UDP)
 }

@@ -30,12 +30,12 @@ pub fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dyn Extra
     families.into_iter().find_map(|family| family(stream, class))
 }
 
-/// Whether a stream tells of arrivals by two events each, of which the second may lie in another stream.
+/// Whether a stream records arrivals by two events each, of which the second may lie in another stream.
 pub fn has_halves(stream: &StreamPlan) -> bool {
     stream.events.iter().any(|class| class.name.as_deref().is_some_and(lttv::is_half))
 }
 
-/// Names of the events of today's tracers that packets are taken from, for telling users what is missing.
+/// Names of the events of today's tracers that packets are taken from, for messages about what is missing.
 pub fn event_names(direction: Direction) -> &'static [&'static str] {
     match direction {
         Direction::Sent => &[lttng_net::QUEUE, lttng_addons::OUT],

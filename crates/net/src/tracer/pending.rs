@@ -1,4 +1,4 @@
-//! Receptions that two events tell of: one when the packet comes from its device, with nothing but the address of its
+//! Receptions that two events record: one when the packet comes from its device, with nothing but the address of its
 //! buffer, and a later one with its headers.
 //!
 //! The time is that of the first event. The second may come on another CPU, so that the events of all streams of a trace
@@ -10,7 +10,7 @@ use crate::packet::Packet;
 use crate::sighting::StreamPlace;
 
 /// A buffer is forgotten after so many later receptions: those that wait between device and transport at one time are far
-/// fewer, and packets whose headers no event tells would else wait for ever.
+/// fewer, and packets whose headers no event records would else wait for ever.
 const CAPACITY: usize = 65_536;
 
 /// When an event was recorded, and where it is found again.
@@ -24,7 +24,7 @@ pub struct Stamp {
     pub place: StreamPlace,
 }
 
-/// What one event tells of such a reception.
+/// What one event records of such a reception.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Half {
     /// A packet has come, in the buffer at this address.
@@ -83,7 +83,7 @@ impl Receptions {
     }
 }
 
-/// Joins what the streams of one trace tell, a stretch of time after the other.
+/// Joins what the streams of one trace record, a stretch of time after the other.
 #[derive(Debug, Default)]
 pub struct Joiner {
     receptions: Receptions,
@@ -93,7 +93,7 @@ pub struct Joiner {
 }
 
 impl Joiner {
-    /// Adds what a stream tells, in its order. Streams are added in the same order for every stretch of time.
+    /// Adds what a stream records, in its order. Streams are added in the same order for every stretch of time.
     pub fn add(&mut self, halves: impl IntoIterator<Item = (Stamp, Half)>) {
         self.waiting.extend(halves);
     }

@@ -160,7 +160,7 @@ pub fn unpacked(part: &str, directory: &Path) -> PathBuf {
 }
 
 /// A packet of a trace that is written byte by byte: begin, end, number, discarded events, times of its events, whether it
-/// breaks behind them.
+/// breaks after them.
 #[derive(Debug, Clone, Default)]
 pub struct Raw {
     pub begin: u64,

@@ -79,7 +79,7 @@ pub fn bracket(mut parts: Vec<Mapped>, random: &mut Random) -> Mapped {
     parts.pop().unwrap()
 }
 
-/// What a model is: its bytes, and those of what it has told in the end.
+/// What a model is: its bytes, and those of what it has emitted in the end.
 pub struct Bytes {
     model: Vec<u8>,
     finished: Vec<u8>,
@@ -133,7 +133,7 @@ fn without<'l>(lines: &'l [String], others: &[String]) -> Vec<&'l str> {
     lines.iter().filter(|line| !others.contains(line)).map(String::as_str).take(6).collect()
 }
 
-/// All that a finished model has told.
+/// All that a finished model has emitted.
 pub fn recorded(part: Mapped) -> (Vec<Span>, Option<(Time, Time)>) {
     let finished = part.model.finish();
     let Recorder(recorded) = finished.spans.recorded;
@@ -150,7 +150,7 @@ pub fn times(host: &Host<'_>) -> Vec<Time> {
     host.read(Piece::WHOLE.window()).map(time).collect()
 }
 
-/// Cuts at random: in time, at packets, at events, right behind them.
+/// Cuts at random: in time, at packets, at events, right after them.
 pub fn random_cuts(times: &[Time], random: &mut Random) -> Cuts {
     let most = if random.permille(300) { 60 } else { 8 };
     let pieces = 2 + random.below(most) as usize;

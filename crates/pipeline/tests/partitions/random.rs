@@ -1,4 +1,4 @@
-//! The law on random hosts: all generations of the tracer, words of both sizes and orders, losses, CPUs that are missing.
+//! The merge invariant on random hosts: all generations of the tracer, words of both sizes and orders, losses, CPUs that are missing.
 
 use isochrone_hosts::Hosts;
 

@@ -1,4 +1,4 @@
-//! The law on traces of real hosts.
+//! The merge invariant on traces of real hosts.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A consumer that keeps all that it is told, of every kind and with all fields: what two models have told is the same when
+//! A consumer that keeps all spans, of every kind and with all fields: what two models have emitted is the same when
 //! their bytes are.
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, Options, When};

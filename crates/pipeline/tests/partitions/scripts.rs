@@ -1,6 +1,6 @@
-//! Hosts small enough to check by eye, cut in three at all of their events: what is told of calls, and who was there.
+//! Hosts small enough to check by eye, cut in three at all of their events: what is emitted of calls, and which threads there were.
 //!
-//! A loss is told at its end, but a switch is missing before. Until then a CPU is thought to run a thread that runs elsewhere.
+//! A loss is reported at its end, but a switch is missing before. Until then a CPU is thought to run a thread that runs elsewhere.
 
 use isochrone_hosts::Hosts;
 use isochrone_pipeline::Cuts;
@@ -10,7 +10,7 @@ use super::common::open;
 use super::model::{Mapped, bytes, difference, map, merge_two, times, whole};
 use isochrone_kernel::Span;
 
-/// Checks what is told of calls, and of the names of threads, and that no cut changes anything.
+/// Checks what is emitted of calls, and the names of threads, and that no cut changes anything.
 fn check(host: &KernelScript, calls: &[&str], names: &[(i32, &str)]) {
     let directory = tempfile::tempdir().unwrap();
     host.write(directory.path()).unwrap();
@@ -85,7 +85,7 @@ fn two_calls_that_seem_to_be_of_one_thread() {
     check(&host, &calls, &[(10, "web"), (20, "db")]);
 }
 
-/// Of the thread that executes a program nobody knows who it is until then: with the program it gets the number of its process.
+/// Which thread executes a program is unknown until then: with the program it gets the number of its process.
 #[test]
 fn who_executes_a_program_is_who_runs() {
     let mut host = KernelScript::new("h1", Generation::V2_13).cpus(1).contexts(false);
@@ -99,7 +99,7 @@ fn who_executes_a_program_is_who_runs() {
     check(&host, &calls, &[(10, "ls")]);
 }
 
-/// The tracers of old do not tell who executes a program. Here 10 seems to, and is seen elsewhere by its name before and after.
+/// Old tracers do not record who executes a program. Here 10 seems to, and is seen elsewhere by its name before and after.
 #[test]
 fn the_last_name_counts() {
     let mut host = KernelScript::new("h1", Generation::V2_1).cpus(2).contexts(false);

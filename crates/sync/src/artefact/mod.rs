@@ -49,7 +49,7 @@ pub struct Artefact {
 pub struct Model {
     /// How far a clock's rate may be from constant between breaks, ppm. 0: clocks are straight lines.
     pub wander_ppm: f64,
-    /// How far apart the rates of two clocks may be where messages do not tell, ppm.
+    /// How far apart the rates of two clocks may be where messages leave it open, ppm.
     pub rate_prior_ppm: u32,
     /// Difference of the least delays of two directions, as a share of their sum, that `e95` allows for.
     pub asymmetry: f64,

@@ -63,7 +63,7 @@ impl InputCapture {
         stem.map_or_else(|| self.path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
     }
 
-    /// Length of the file, bytes; 0 where the system does not tell.
+    /// Length of the file, bytes; 0 where the system does not say.
     pub fn file_bytes(&self) -> u64 {
         std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
@@ -134,7 +134,7 @@ pub(crate) fn look(captures: &[InputCapture], taken: &[(String, DeclaredVantage)
     facts
 }
 
-/// Tells captures which IP addresses are those of hosts that record their packets themselves: by name of the host, as its traces
+/// Sets for captures which IP addresses are those of hosts that record their packets themselves: by name of the host, as its traces
 /// show.
 pub(crate) fn beside(
     captures: &[InputCapture],

@@ -13,10 +13,10 @@ use crate::Progress;
 use crate::rounds::PacketSource;
 use crate::traffic::Traffic;
 
-/// Progress is told in pieces of so many bytes.
+/// Progress is reported in pieces of so many bytes.
 const TELL_AFTER: u64 = 1 << 20;
 
-/// Reads a capture and stops wherever it is told to.
+/// Reads a capture and stops at a given time or number of sightings.
 pub struct CaptureReader<'p> {
     capture: Capture<BufReader<File>>,
     places: VantagePoints,
@@ -25,7 +25,7 @@ pub struct CaptureReader<'p> {
     clock: usize,
     span: Span,
     progress: Progress<'p>,
-    /// A frame that was read and lies behind the last limit.
+    /// A frame that was read and lies after the last limit.
     waiting: Option<Frame>,
     traffic: Traffic,
     told: u64,
@@ -116,7 +116,7 @@ impl PacketSource for CaptureReader<'_> {
     }
 }
 
-/// Tells of bytes that were read since the last time, when they are many.
+/// Reports bytes that were read since the last report, when they are many.
 pub(super) fn tell(told: &mut u64, position: u64, progress: Progress<'_>) {
     if position - *told >= TELL_AFTER {
         progress(position - *told);

@@ -1,10 +1,10 @@
 //! From which side a capture looks at packets: from an end host, which sends some and receives the others, or from their
 //! way, as a switch or a mirror port does, where each is received from its sender and sent on at the same instant.
 //!
-//! What a file tells itself is believed first: the direction of single packets (pcapng), the packet type of cooked
+//! What a file records itself is believed first: the direction of single packets (pcapng), the packet type of cooked
 //! headers, the address of the interface. Else the addresses decide: an end host's own is part of every frame that is not
-//! for a group (of several such the one in most). Between two stations that only talk to each other, Ethernet's padding can still tell (a host sees its own
-//! short frames before they are padded and those of others behind that), and so can hop counts: what comes from a router has
+//! for a group (of several such the one in most). Between two stations that only talk to each other, Ethernet's padding can still show it (a host sees its own
+//! short frames before they are padded and those of others after that), and so can hop counts: what comes from a router has
 //! passed one, what the host sends has not. Where all that misleads, the user says it: [`DeclaredVantage`].
 //!
 //! The view from the way is always true: a frame that is seen has left its sender and has not yet reached its receiver. It
@@ -21,7 +21,7 @@ use isochrone_capture::{Content, Frame, Mac, PacketType, Passed};
 /// Stations of an interface that are counted. An own address is among the first, unless a capture has more than that
 /// before it comes; such a one is taken for one from the way.
 const MAX_STATIONS: usize = 4096;
-/// Interfaces that are told apart. Those beyond are taken for ones on the way.
+/// Interfaces that are distinguished. Those beyond are taken for ones on the way.
 const MAX_INTERFACES: usize = 256;
 /// Frames between others that an end host may see, of a hundred: switches flood frames whose receivers they forgot.
 const MAX_FOREIGN_PERCENT: u64 = 1;
@@ -153,7 +153,7 @@ impl fmt::Display for VantagePoint {
     }
 }
 
-/// Whether a frame was sent (else received), where the file tells it.
+/// Whether a frame was sent (else received), where the file records it.
 fn stated(frame: &Frame) -> Option<bool> {
     let by_type = frame.link.packet_type.map(|kind| kind == PacketType::FromUs);
     frame.passed.map(|passed| passed == Passed::Out).or(by_type)
@@ -170,7 +170,7 @@ pub(super) struct Observer {
 struct Observed {
     /// Frames that say which way they pass.
     stated: u64,
-    /// The interface's own address, as the file tells it.
+    /// The interface's own address, as the file records it.
     own: Option<Mac>,
     /// Frames of one station for another.
     unicast: u64,
@@ -304,7 +304,7 @@ impl Observed {
 }
 
 impl Station {
-    /// Whether frames were seen where this station sends them: before padding, those of the other behind that; fresh,
+    /// Whether frames were seen where this station sends them: before padding, those of the other after that; fresh,
     /// those of the other from a router.
     fn is_nearer(&self, other: &Self) -> bool {
         let unpadded = self.short > 0 && self.padded == 0 && other.short == 0 && other.padded > 0;

@@ -1,9 +1,9 @@
 //! What has left each host of each TCP connection: whether a departure can be a repetition of one before.
 //!
 //! A reception proves only that some copy of a packet left before it. Which copy matters where the packet has no
-//! identification that tells copies apart: then the first departure is a bound that holds for all of them, provided that
+//! identification that distinguishes copies: then the first departure is a bound that holds for all of them, provided that
 //! it is the first. It is where the sender's numbers go on from those of an earlier departure; and not for certain in the
-//! first moments of a trace or after a loss of events, when a sender may repeat what nobody saw leaving.
+//! first moments of a trace or after a loss of events, when a sender may repeat what left unrecorded.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pub(super) struct Flows {
 
 #[derive(Debug)]
 struct Flow {
-    /// The number behind the last byte that left.
+    /// The number after the last byte that left.
     end: u32,
     /// The latest acknowledgement that left: the first segment of a connection has none.
     ack: Option<u32>,

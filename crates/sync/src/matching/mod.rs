@@ -37,8 +37,8 @@ use isochrone_net::{Direction, PacketKey, Sighting, StreamPlace};
 /// How long after a packet another copy of it, or its arrival, may be seen. Connections give up on a packet later, but after
 /// such a time repeat it only every minute or so; identifications of datagrams wrap earlier on busy hosts.
 pub(crate) const WINDOW_NS: i64 = 20_000_000_000;
-/// Sightings kept at most, 64 bytes each: 128 MiB. Reached where clocks are not tied to each other, so that nobody can
-/// tell what may still be answered, and by traffic of a hundred thousand packets a second.
+/// Sightings kept at most, 64 bytes each: 128 MiB. Reached where clocks are not tied to each other, so that it is impossible to
+/// decide what may still be answered, and by traffic of a hundred thousand packets a second.
 const MAX_KEPT: usize = 1 << 21;
 /// A key that comes again and again (datagrams of one length, without identification) is not kept longer than so many
 /// windows: by then nothing about it can be certain.
@@ -287,7 +287,7 @@ impl Matcher {
                 [_] => {}
                 [a, b] => pair(a, b),
                 more => more.chunk_by(|a, b| a.identity() == b.identity()).for_each(|equal| {
-                    // One departure and one arrival, and perhaps somebody on the way.
+                    // One departure and one arrival, and perhaps a host on the way.
                     if equal.len() <= MOST_TO_TIE {
                         for (at, a) in equal.iter().enumerate() {
                             equal[at + 1..].iter().for_each(|b| pair(a, b));

@@ -1,4 +1,4 @@
-//! What the sightings of a packet prove: which of its departures and arrivals are certain messages.
+//! Pairs departures and arrivals of one packet: which of them are certainly messages.
 //!
 //! A host that only sent the packet is its origin, one that only received it a destination, and one with both has passed it
 //! on. Certain are the ways from the origin to each of the others, and from each host in transit to each destination.
@@ -19,14 +19,14 @@ const MAX_TRANSIT_NS: i64 = 1_000_000_000;
 /// Sightings of one loosest key by tracers of different families that are compared each with each.
 const MAX_COMPARED: usize = 128;
 
-/// Where verdicts go.
+/// Where messages and counts go.
 pub(super) struct MatchSink<'m> {
     pub(super) sink: MessageSink<'m>,
     pub(super) summary: &'m mut Summary,
     pub(super) alignment: &'m mut Alignment,
 }
 
-/// What a host saw of a packet, as places in the slice of its sightings.
+/// The sightings of a packet by one host, as ranges of the slice of all sightings.
 #[derive(Debug, Clone)]
 struct HostSightings {
     clock: usize,
@@ -126,7 +126,7 @@ impl MatchSink<'_> {
                 if !(certain.is_some() && seen[x.sent.start].has_unique_id()) {
                     self.summary.pair(from, to).ambiguous += left_over as u64;
                 }
-                // Other departures of the same bytes may tell more.
+                // Other departures of the same bytes may decide it.
                 let bytes = certain.is_none() && origins < 2 && seen[x.sent.start].carries_bytes();
                 for place in x.sent.clone().chain(y.received.clone()) {
                     seen[place].bits |= if bytes { bit::AMBIGUOUS } else { bit::ANSWERED };
@@ -186,7 +186,7 @@ impl MatchSink<'_> {
         let (sent, received) = if a.has(bit::SENT) { (a, b) } else { (b, a) };
         let opposite = sent.has(bit::SENT) && !received.has(bit::SENT) && sent.clock != received.clock;
         let known = known::ADDRESSES | known::PORTS | known::SIZE;
-        // Two numbers of 32 bits tell a segment from all others; a SYN has only one.
+        // Two numbers of 32 bits identify a segment; a SYN has only one.
         let is_unlike_others = sent.key.protocol == protocol::TCP && sent.key.ack() != 0;
         let certain = (sent.has_unique_id() && received.has_unique_id()) || !sent.has(bit::DOUBTFUL);
         let agree = sent.key.knows(known)

@@ -1,8 +1,8 @@
-//! Segments that devices cut up or put together on their way, paired by their bytes.
+//! Segments that offload (TSO, GSO, GRO) cut up or put together on their way, paired by their bytes.
 //!
 //! A reception proves that each of its bytes left before it. The first departure of a byte that nothing sent before
 //! ([`bit::FRESH_BYTES`]) is a bound for every arrival of it, whatever was repeated; the last of the bytes that an arrival
-//! holds left last, so its departure is the tightest. Where that is not known, the identifications tell: those of the parts
+//! holds left last, so its departure is the tightest. Where that is not known, the identifications show it: those of the parts
 //! of a segment run on from its own.
 
 use isochrone_net::known;
@@ -21,7 +21,7 @@ const SMALLEST_PART: i32 = 64;
 /// So many departures before an arrival are searched for one whose identification it carries on.
 const MAX_SEARCHED: usize = 1024;
 
-/// The segments that no equal one answered.
+/// Segments that wait for others with their bytes: no equal one answered them.
 #[derive(Debug, Default)]
 pub(super) struct ReassemblyQueue {
     segments: Vec<StoredSighting>,
@@ -220,7 +220,7 @@ mod tests {
             let lost_first =
                 [&super_segment(first, Some(7))[..1], &super_segment(first, Some(7))[2..]].concat();
             check(&lost_first, &all[1..], 0);
-            // Sent again as a whole: the first departure is a bound for all; identifications tell the second.
+            // Sent again as a whole: the first departure is a bound for all; identifications show the second.
             let again = |id: Option<u16>| {
                 let mut again = super_segment(first, id);
                 for seen in &mut again {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is lost, repeated, cut and put together, nothing arrives before it left, and every arrival tells
+        /// Whatever is lost, repeated, cut and put together, nothing arrives before it left, and every arrival shows
         /// something.
         #[test]
         fn bytes_never_arrive_before_they_left(

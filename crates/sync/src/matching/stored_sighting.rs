@@ -24,11 +24,11 @@ pub(super) mod bit {
     pub const DONE: u16 = 1 << 6;
     /// Its key comes again and again without a pause.
     pub const CROWDED: u16 = 1 << 7;
-    /// It is counted as ambiguous, unless its bytes tell more.
+    /// It is counted as ambiguous, unless its bytes decide it.
     pub const AMBIGUOUS: u16 = 1 << 8;
 }
 
-/// A sighting. The order of two of them puts equal packets beside each other.
+/// A sighting that waits for its equals. Their order puts equal packets beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoredSighting {
     /// What identifies the packet.
@@ -115,7 +115,7 @@ impl StoredSighting {
         self.bits & bits == bits
     }
 
-    /// Whether its identification tells it from its repetitions. Zero is what systems write that keep no count.
+    /// Whether its identification distinguishes it from its repetitions. Zero is what systems write that keep no count.
     pub(super) fn has_unique_id(&self) -> bool {
         self.key.knows(known::ID) && self.key.ip_id != 0
     }
@@ -129,7 +129,7 @@ impl StoredSighting {
     }
 
     /// The loosest key: packets that differ in it are different packets, whatever is known of them. A datagram's is
-    /// its ports and length, with what else all tracers tell.
+    /// its ports and length, with what else all tracers record.
     pub(super) fn loosest(&self, mixed: Mixed) -> (u8, u64, u64, u16) {
         let PacketKey { protocol, word, ports, size, ip_id, .. } = self.key;
         if protocol != protocol::UDP {

@@ -282,7 +282,7 @@ fn hosts_in_transit_pass_on_what_they_received() {
     let scene: Vec<Seen> = scene.into_iter().chain(through(3, 50)).collect();
     let expect = [(0, 10, 1, 90), (0, 10, 2, 30), (0, 10, 3, 50), (2, 32, 1, 90), (3, 52, 1, 90)];
     check(&scene, &expect, 0);
-    // Nobody traced the origin.
+    // The origin was not traced.
     check(&[through(2, 30).to_vec(), vec![tcp(1, '<', 90).id(5)]].concat(), &[(2, 32, 1, 90)], 0);
     // A switch that does not know where a host is sends to all.
     let all = [tcp(0, '>', 10).id(5), tcp(1, '<', 50).id(5), tcp(2, '<', 51).id(5)];

@@ -1,4 +1,4 @@
-//! When the sightings of a packet are complete: how far everything has been read that may add to them.
+//! The watermark: up to which common time all sources have been read, so that the sightings of a packet are complete.
 
 use super::alignment::Alignment;
 use super::stored_sighting::{StoredSighting, bit};

@@ -16,7 +16,7 @@ const MAX_STEERED_PPM: u32 = 100_000;
 /// What is declared of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockChoice {
-    /// Nobody steers it.
+    /// No daemon steers it.
     Free,
     /// Its rate changes only by the calls that the traces show, or while a daemon runs.
     Calls,
@@ -70,7 +70,7 @@ impl Choices {
         Ok(Self(choices))
     }
 
-    /// By clock: whether it is declared that nobody steers it.
+    /// By clock: whether it is declared that no daemon steers it.
     pub(crate) fn declared_free(&self) -> Vec<bool> {
         self.0.iter().map(|choice| *choice == Some(ClockChoice::Free)).collect()
     }

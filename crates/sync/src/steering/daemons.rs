@@ -58,7 +58,7 @@ pub(crate) const DAEMONS: [Daemon; 21] = [
     kernel("msntp"),
     kernel("rdate"),
     kernel("htpdate"),
-    // Sets whatever it is told, the PLL too.
+    // Sets what its arguments say, the PLL too.
     kernel("adjtimex"),
     // Guests that take the time of their hosts: slewed by adjtime(), or by the PLL.
     kernel("vmtoolsd"),

@@ -65,7 +65,7 @@ fn untraced(from: i64) -> Reasoned {
 
 fn of_recording(recording: &Recording, span: Span, verdict: &mut Verdict) {
     let judged = Judged::new(recording, span);
-    let (base, lack) = judged.nobody();
+    let (base, lack) = judged.without_daemon();
     let mut found = judged.daemons();
     found.extend(judged.strangers());
     found.sort_by(|a, b| (a.from, &a.why).cmp(&(b.from, &b.why)));
@@ -133,7 +133,7 @@ impl<'r> Judged<'r> {
     }
 
     /// What is assumed while no daemon is there, and what is missing for more.
-    fn nobody(&self) -> (Reasoned, Option<MissingEvidence>) {
+    fn without_daemon(&self) -> (Reasoned, Option<MissingEvidence>) {
         let Recording { list, switches, calls_traced, .. } = *self.recording;
         let lossless = self.recording.losses.is_empty();
         let missing = Untraced { list: list == List::None, switches: !switches, calls: !calls_traced };
@@ -193,7 +193,7 @@ impl<'r> Judged<'r> {
         let ran = self.recording.ran.get(&daemon).copied();
         let seen = match (ran.into_iter().chain(called).min(), self.recording.names.get(&name)) {
             (Some(seen), Some(&listed)) if seen <= listed => seen,
-            // In a later list and not seen before: since nobody knows when.
+            // In a later list and not seen before: since when is unknown.
             (_, Some(_)) => self.span.begin,
             (seen, None) => seen?,
         };
@@ -250,7 +250,7 @@ impl<'r> Judged<'r> {
         for (caller, span) in self.calls() {
             let (from, who) = match caller {
                 None if has_daemon => continue,
-                None => (begin, "somebody".to_owned()),
+                None => (begin, "an unidentified thread".to_owned()),
                 Some(name) if daemons::find(&name).is_some() || known.contains(&name) => continue,
                 Some(name) => {
                     known.push(name);

@@ -10,7 +10,7 @@ use isochrone_clock::Span;
 use super::daemons::Comm;
 
 /// Calls, or runs, that are less than this apart are one: a daemon asks before and after it sets. More than a change of the
-/// rate is lost to nobody by it.
+/// rate is lost by it.
 pub(super) const TOGETHER_NS: i64 = 2_000_000;
 /// Calls and runs that are kept of a stream. A daemon that wakes up every tenth of a second reaches it in two hours; who does
 /// more leaves no constant rates between.
@@ -100,7 +100,7 @@ pub(super) struct Calls {
 pub(super) struct Call {
     pub(super) begin: i64,
     pub(super) end: i64,
-    /// The thread that called; `None` where nothing tells.
+    /// The thread that called; `None` where it is unknown.
     pub(super) caller: Option<Comm>,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Half {
     pub(super) at: i64,
     pub(super) caller: Option<Comm>,
     pub(super) tid: Option<i64>,
-    /// Whether the call can have changed the clock, as far as this end tells.
+    /// Whether the call can have changed the clock, as far as this end shows.
     pub(super) counts: bool,
 }
 

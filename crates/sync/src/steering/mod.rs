@@ -22,7 +22,7 @@
 //!
 //! Each of these begins with the recording, unless a complete list without the program shows that it came later: then with
 //! its first run (or its first call), or with the first loss before that. Where several hold, the weakest counts. Calls
-//! of nobody known are a daemon's that works by calls, where there is one. `--clock` overrides all of it ([`choice`]).
+//! of an unidentified thread are a daemon's that works by calls, where there is one. `--clock` overrides all of it ([`choice`]).
 
 mod choice;
 mod daemons;

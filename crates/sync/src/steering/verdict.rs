@@ -8,7 +8,7 @@ use crate::artefact::AssumptionEntry;
 /// What stands in the way of a stronger assumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingEvidence {
-    /// The traces could tell more.
+    /// The traces could show more.
     Traced(Untraced),
     /// A daemon is there that has the kernel change the rate at any time.
     Constancy,

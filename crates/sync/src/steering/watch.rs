@@ -1,4 +1,4 @@
-//! Watches one stream for what tells who steers the clock: who is there, who runs, who calls.
+//! Watches one stream for events that show what steers the clock: the list of processes, switches, calls.
 //!
 //! [`mod@crate::extract`] shows every event of a watched class to a [`SteeringWatch`] in the same pass that finds packets.
 //! `sched_switch` is the most frequent of all events, so that what is usual costs some ten instructions; whatever is rare
@@ -68,7 +68,7 @@ pub(crate) struct SteeringWatch<'t> {
     /// Since when a daemon runs, raw ns.
     on: Option<i64>,
     under_way: Vec<OpenCall>,
-    /// Whether a caller was told by a switch alone.
+    /// Whether a caller was identified by a switch alone.
     told_by_switch: bool,
     evidence: StreamEvidence,
 }
@@ -193,7 +193,7 @@ impl<'t> SteeringWatch<'t> {
             }
             Watcher::AnyExit(end) if !self.under_way.is_empty() => {
                 let exit = self.half(event, end, at, integer(&end.value).is_none_or(|ret| ret >= 0));
-                // Of another call, perhaps: it must be the same thread, or nobody else may have run meanwhile.
+                // Of another call, perhaps: it must be the same thread, or no other thread may have run meanwhile.
                 let is_its = |known: &OpenCall| match known.entry.tid.zip(exit.tid) {
                     Some((a, b)) => a == b,
                     None => known.switch == self.switch,
@@ -242,7 +242,7 @@ impl<'t> SteeringWatch<'t> {
         for OpenCall { entry, .. } in self.under_way {
             Calls::half(entered, overflow, entry);
         }
-        // Where a switch may be missing, nobody knows who ran.
+        // Where a switch may be missing, it is unknown who ran.
         if self.told_by_switch && !losses.is_empty() {
             let of_calls = whole.iter_mut().map(|call| &mut call.caller);
             let of_halves = entered.iter_mut().chain(left).map(|half| &mut half.caller);

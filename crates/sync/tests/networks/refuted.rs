@@ -98,7 +98,7 @@ impl Limits {
             BILLION * i128::from(y) - (BILLION + i128::from(rate)) * i128::from(x)
         };
         // Against the line of greatest growth, no lower limit may lie above an upper one before it; against that of least
-        // growth, above one behind it.
+        // growth, above one after it.
         let mut before = self.upper.iter().peekable();
         let mut least = i128::MAX;
         let too_fast = self.lower.iter().any(|&low| {

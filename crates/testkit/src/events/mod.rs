@@ -40,7 +40,7 @@ pub(crate) fn describe(family: Family, trace: &mut LttngTrace) {
     }
 }
 
-/// Name and fields of the event that tells of a packet, if the family sees such packets.
+/// Name and fields of the event that records a packet, if the family sees such packets.
 pub(crate) fn event(view: &View<'_>, family: Family) -> Option<(&'static str, Vec<Given<'static>>)> {
     let tcp = view.passing.packet.protocol == Protocol::Tcp;
     Some(match family {
@@ -52,7 +52,7 @@ pub(crate) fn event(view: &View<'_>, family: Family) -> Option<(&'static str, Ve
     })
 }
 
-/// When the second event that tells of a packet comes after the first, if there is one.
+/// When the second event that records a packet comes after the first, if there is one.
 pub(crate) fn second_after(family: Family, host: &SimHost, first: &Passing<'_>) -> Option<i64> {
     let packet = first.packet;
     match (family, first.way) {
@@ -67,7 +67,7 @@ pub(crate) fn second_after(family: Family, host: &SimHost, first: &Passing<'_>) 
     }
 }
 
-/// Bytes behind the network header.
+/// Bytes after the network header.
 fn after_network(protocol: Protocol, segment: Segment) -> u16 {
     let header = match protocol {
         Protocol::Tcp => TCP_WORDS * 4,

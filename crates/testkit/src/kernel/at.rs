@@ -57,7 +57,7 @@ pub(crate) enum Net {
     Receive,
 }
 
-/// A time and a CPU of a [`KernelScript`]. What happens there is told word by word, each of them an event:
+/// A time and a CPU of a [`KernelScript`]. What happens there is written call by call, each of them an event:
 ///
 /// ```
 /// # use isochrone_testkit::{Generation, KernelScript};
@@ -167,7 +167,7 @@ impl<'s> At<'s> {
         self.exit_with(call, ret, &[])
     }
 
-    /// As [`Self::exit`], with what else the exit tells; what only other generations tell is left out.
+    /// As [`Self::exit`], with what else the exit records; what only other generations record is left out.
     pub fn exit_with(&mut self, call: &str, ret: i64, fields: &[(&str, FieldValue)]) -> &mut Self {
         let fields = [("ret", ret.into())].iter().chain(fields).cloned().collect::<Vec<_>>();
         self.action(Action::Exit { call: call.to_owned(), fields: kept(&fields) })
@@ -178,12 +178,12 @@ impl<'s> At<'s> {
         self.action(Action::Dump)
     }
 
-    /// A state dump tells of one thread, and from 2.13 on of its numbers in each namespace.
+    /// A state dump records one thread, and from 2.13 on of its numbers in each namespace.
     pub fn dump_process(&mut self, tid: i32) -> &mut Self {
         self.action(Action::DumpProcess { tid })
     }
 
-    /// A state dump tells of an open file of a process.
+    /// A state dump records an open file of a process.
     pub fn dump_file(&mut self, pid: i32, fd: i32, flags: u32, filename: &str) -> &mut Self {
         self.action(Action::DumpFile { pid, fd, flags, filename: filename.to_owned() })
     }

@@ -3,7 +3,7 @@
 //! Fields are those that the metadata of real traces declare (those of `memfd_create` in 2.14: the tracer's sources; other
 //! calls that are younger than Linux 3.10 in the same manner). [`super::calls`] reads the rows, [`super::spec`] the notation.
 
-/// What is told of a peer's address at the entry of `connect` and at the exit of `accept`.
+/// What is recorded of a peer's address at the entry of `connect` and at the exit of `accept`.
 const ACCEPTED: &str = "i32 upeer_addrlen, u16 family, n16 sport, u32 _v4addr_length, n8 v4addr[_v4addr_length], \
                         u32 _v6addr_length, n16 v6addr[_v6addr_length]";
 const CONNECT: &str = "i32 fd, ptr uservaddr, h32 addrlen, u16 family, n16 dport, u32 _v4addr_length, \

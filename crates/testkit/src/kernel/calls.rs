@@ -17,7 +17,7 @@ pub(crate) struct Call {
     entry: &'static str,
     /// Without the result.
     exit: &'static str,
-    /// Entry of tracers whose exits tell the result only; `None`: they know no such call.
+    /// Entry of tracers whose exits record the result only; `None`: they know no such call.
     old: Option<&'static str>,
     /// Whether it is younger than the tables of calls of 2.8 and 2.13.
     young: bool,

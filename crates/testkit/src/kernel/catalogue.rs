@@ -15,9 +15,9 @@ use crate::lttng::LttngTrace;
 use crate::net;
 use crate::value::FieldValue;
 
-/// The packet events that tell of headers, from 2.9 on.
+/// The packet events that record headers, from 2.9 on.
 const WITH_HEADERS: [&str; 2] = ["net_dev_queue", "net_if_receive_skb"];
-/// What every event tells of the running thread where contexts were asked for.
+/// What every event records of the running thread where contexts were asked for.
 const CONTEXT: &str = "i32 tid, i32 pid, comm procname";
 
 /// All event classes of a trace.

@@ -94,7 +94,7 @@ const EVENTS: [Row; 53] = [
     ("kmem_mm_page_free", V2_8, V2_14, "ptr page, ulong pfn, u32 order"),
     ("net_dev_xmit", V2_1, V2_5, "ulong skbaddr, u32 len, i32 rc, str name"),
     ("net_dev_xmit", V2_8, V2_14, "ptr skbaddr, i32 rc, u32 len, str name"),
-    // From 2.9 on they tell of headers: [`crate::classes`].
+    // From 2.9 on they record headers: [`crate::classes`].
     ("net_dev_queue", V2_1, V2_8, "ulong skbaddr, u32 len, str name"),
     ("netif_receive_skb", V2_1, V2_8, "ulong skbaddr, u32 len, str name"),
     ("lttng_statedump_start", V2_1, V2_14, ""),

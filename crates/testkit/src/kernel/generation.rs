@@ -8,11 +8,11 @@ pub enum Generation {
     /// 2.1 on Linux 3.6: `sys_*` and `exit_syscall`, `softirq_*`, `sched_wakeup` with `success`, no processes in
     /// `sched_process_fork`.
     V2_1,
-    /// 2.5 on Linux 3.10: as 2.1; forks tell of processes, the dumps of file descriptors of their flags.
+    /// 2.5 on Linux 3.10: as 2.1; forks record processes, the dumps of file descriptors their flags.
     V2_5,
     /// 2.8 on Linux 4.4: `syscall_entry_*` and `syscall_exit_*`, `irq_softirq_*`, `sched_waking`, namespaces.
     V2_8,
-    /// 2.13 on Linux 6.1: dumps tell of tables of file descriptors, and of namespaces in events of their own. Calls that
+    /// 2.13 on Linux 6.1: dumps record tables of file descriptors, and namespaces in events of their own. Calls that
     /// are younger than Linux 3.10 are `unknown`.
     #[default]
     V2_13,
@@ -67,12 +67,12 @@ impl Generation {
         self >= Self::V2_8
     }
 
-    /// Whether `sched_waking` tells of a wake-up where it is decided.
+    /// Whether `sched_waking` records a wake-up where it is decided.
     pub fn has_waking(self) -> bool {
         self >= Self::V2_8
     }
 
-    /// What the tracer adds to priorities in wake-ups, but in no other event: old ones tell the kernel's own number.
+    /// What the tracer adds to priorities in wake-ups, but in no other event: old ones record the kernel's own number.
     pub(crate) fn wakeup_priority(self, priority: i32) -> i32 {
         if self <= Self::V2_5 { priority + 100 } else { priority }
     }

@@ -1,6 +1,6 @@
 //! Scripted and random kernel traces, as LTTng-modules of several generations write them.
 //!
-//! A test tells what happens in the words of [`At`]; [`KernelScript`] writes it with the event classes, fields and
+//! A test says what happens with the methods of [`At`]; [`KernelScript`] writes it with the event classes, fields and
 //! numbers of a [`Generation`]. [`RandomKernel`] makes such scripts of a seed.
 
 mod at;

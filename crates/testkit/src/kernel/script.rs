@@ -1,7 +1,7 @@
 //! Scripted kernel traces: who there is, what happens when, and what of it was lost.
 //!
 //! A [`KernelScript`] keeps what [`super::at`] says; on writing, [`super::simulator`] plays it in the order of time and
-//! [`super::stream_writer`] keeps what the CPUs tell.
+//! [`super::stream_writer`] writes the streams of the CPUs.
 
 use std::fs;
 use std::path::Path;
@@ -22,11 +22,11 @@ use isochrone_ctf::schema::ByteOrder;
 /// Largest packets, in bits.
 const PACKET_BITS: u64 = 256 * 1024 * 8;
 
-/// A kernel trace as LTTng-modules of some [`Generation`] write it, told in a few lines.
+/// A kernel trace as LTTng-modules of some [`Generation`] write it, described in a few lines.
 ///
 /// Names, priorities and processes of threads are said once and filled in wherever events repeat them. What happens may
-/// be told in any order: it is sorted by time, and what happens at the same time keeps the order of the script. Mistakes
-/// (a call or field that no generation has, a CPU that is not there) are told by [`Self::write`].
+/// be described in any order: it is sorted by time, and what happens at the same time keeps the order of the script. Mistakes
+/// (a call or field that no generation has, a CPU that is not there) are reported by [`Self::write`].
 ///
 /// ```
 /// use isochrone_testkit::{Generation, KernelScript};
@@ -154,7 +154,7 @@ impl KernelScript {
         self
     }
 
-    /// Leaves out these events, and says nothing of them in the metadata, as if nobody had enabled them.
+    /// Leaves out these events, and says nothing of them in the metadata, as if they were not enabled.
     #[must_use]
     pub fn untraced(mut self, events: &[&str]) -> Self {
         self.untraced = events.iter().map(|&event| event.to_owned()).collect();
@@ -195,7 +195,7 @@ impl KernelScript {
         self
     }
 
-    /// A thread has other numbers in a namespace: dumps and forks tell them.
+    /// A thread has other numbers in a namespace: dumps and forks record them.
     pub fn namespace(&mut self, tid: i32, vtid: i32, vpid: i32, ns: u32) -> &mut Self {
         self.who.change(tid).inner = Some(Inner { vtid, vpid, ns });
         self
@@ -207,7 +207,7 @@ impl KernelScript {
         self
     }
 
-    /// Whom a CPU runs at the begin. It need not be said where a switch tells: the CPU runs who leaves it first, or its idle
+    /// Whom a CPU runs at the begin. It need not be said where a switch shows it: the CPU runs who leaves it first, or its idle
     /// task. It must be said where a thread gets another number by an exec before that.
     pub fn runs(&mut self, cpu: u32, tid: i32) -> &mut Self {
         self.runs.push((cpu, tid));
@@ -309,7 +309,7 @@ impl KernelScript {
         trace
     }
 
-    /// Tells all that the CPUs tell, in the order of time.
+    /// Emits all events of all CPUs, in the order of time.
     fn play<'s>(
         &'s self,
         tell: &mut dyn FnMut(u32, CpuItem<'s>) -> Result<(), TestkitError>,
@@ -359,7 +359,7 @@ impl KernelScript {
         Ok(())
     }
 
-    /// By time; at the same time in the order of the script, but losses begin behind all events.
+    /// By time; at the same time in the order of the script, but losses begin after all events.
     fn sorted(&self) -> Vec<&Item> {
         let mut order: Vec<&Item> = self.items.iter().collect();
         let loses = |item: &Item| matches!(item.what, What::Lose { to, .. } if to > item.time);
@@ -389,7 +389,7 @@ impl KernelScript {
     }
 }
 
-/// What a CPU tells.
+/// What goes into the stream of a CPU.
 pub(crate) enum CpuItem<'s> {
     Event { time: u64, name: String, fields: Vec<Given<'s>> },
     Cut(u64),

@@ -1,4 +1,4 @@
-//! A script played in the order of time: what each act changes on the host, and the event that tells of it.
+//! Plays a script in the order of time: what each action changes on the host, and the event that records it.
 //!
 //! [`super::tasks`] remembers the threads; system calls are spelled by [`super::call_event`].
 
@@ -15,7 +15,7 @@ const FIRST_PFN: u64 = 0x1_0000;
 const PACKET: u64 = 0xffff_9000_0000_0000;
 /// A request reads.
 const RWBS_READ: u32 = 4;
-/// What dumps tell of threads: an unknown mode and submode; whether they run or wait.
+/// What dumps record of threads: an unknown mode and submode; whether they run or wait.
 const MODE_UNKNOWN: u32 = 5;
 const SUBMODE_UNKNOWN: u32 = 1;
 const STATUS_WAITS: u32 = 5;
@@ -24,7 +24,7 @@ const STATUS_RUNS: u32 = 6;
 /// Class and fields of an event.
 pub(crate) type EmittedEvent<'s> = (String, Vec<Given<'s>>);
 
-/// The host while the script is played.
+/// The simulated host while the script is played.
 pub(crate) struct Simulator {
     generation: Generation,
     contexts: bool,
@@ -36,9 +36,9 @@ impl Simulator {
         Self { generation, contexts, who }
     }
 
-    /// Does what an act says and gives the events that tell of it: one, but for dumps.
+    /// Does what an action says and gives the events that record it: one, but for dumps.
     pub(crate) fn play<'s>(&mut self, cpu: u32, action: &'s Action) -> Vec<EmittedEvent<'s>> {
-        // Who runs when the event is written: an exec tells of the new program, a switch of who leaves.
+        // Who runs when the event is written: an exec records the new program, a switch the thread that leaves.
         let before = self.who.get(cpu, self.who.running(cpu));
         let mut events = self.events(cpu, action, &before);
         if self.contexts {

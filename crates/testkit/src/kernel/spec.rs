@@ -7,7 +7,7 @@
 //! * `n16`: unsigned in network byte order; `m32`: the same in base 16
 //! * `long`, `ulong`, `ptr`: a number of the size of the machine's words; `ptr` is shown in base 16
 //! * `str`: text that ends with zero; `comm`: the name of a task, 16 bytes
-//! * `pollfd`, `epollfd`, `epollevent`, `epollop`: what calls for waiting tell of file descriptors
+//! * `pollfd`, `epollfd`, `epollevent`, `epollop`: what calls for waiting record of file descriptors
 
 use crate::classes::Fields;
 
@@ -26,7 +26,7 @@ pub(crate) struct Field<'s> {
     kind: &'s str,
     /// Name as people see it.
     pub(crate) name: &'s str,
-    /// Elements of an array: a number, or the name of the field that tells it.
+    /// Elements of an array: a number, or the name of the field that holds it.
     length: Option<&'s str>,
 }
 
@@ -73,7 +73,7 @@ impl Field<'_> {
                     let order = if network { " byte_order = be;" } else { "" };
                     fields.integer(bits, signed.into(), "none", base, order, &name)
                 }
-                // A slip in a table: the metadata will not parse, and the first test tells.
+                // A slip in a table: the metadata will not parse, and the first test fails.
                 None => fields.line(&format!("\t\t{kind} _{name};")),
             },
         }

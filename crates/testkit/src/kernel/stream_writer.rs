@@ -1,6 +1,6 @@
-//! What happens on one CPU, written as a stream of packets while it happens.
+//! Writes the events of one CPU as a stream of packets.
 //!
-//! [`super::script`] opens one tape for each CPU. Packets end where they are full, where the script says so, and where
+//! [`super::script`] opens one writer for each CPU. Packets end where they are full, where the script says so, and where
 //! events are lost.
 
 use std::fs::{self, File};
@@ -44,7 +44,7 @@ pub(crate) struct StreamWriter<'c> {
     /// Time of the last event.
     last: u64,
     discarded: u64,
-    /// Whether events were discarded that no packet has told of yet.
+    /// Whether events were discarded that no packet has counted yet.
     unreported: bool,
 }
 

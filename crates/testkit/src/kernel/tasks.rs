@@ -1,4 +1,4 @@
-//! Who is who on a scripted host: threads by number, and which of them each CPU runs.
+//! The threads of a scripted host by number, and which of them each CPU runs.
 //!
 //! [`super::script`] asks it for what events repeat: names, priorities, processes.
 
@@ -67,7 +67,7 @@ impl SimTask {
     }
 }
 
-/// Everybody.
+/// All threads.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskTable {
     threads: BTreeMap<i32, SimTask>,
@@ -119,7 +119,7 @@ impl TaskTable {
         self.running.contains(&tid)
     }
 
-    /// The number of the thread that a CPU runs; CPUs that are not there run nobody.
+    /// The number of the thread that a CPU runs; CPUs that are not there run none.
     pub(crate) fn running(&self, cpu: u32) -> i32 {
         self.running.get(cpu as usize).copied().unwrap_or(0)
     }
@@ -146,7 +146,7 @@ impl TaskTable {
     }
 }
 
-/// A thread that nobody has introduced.
+/// A thread that the script has not introduced.
 fn stranger(tid: i32) -> SimTask {
     SimTask::new(tid, tid, &format!("t{tid}"))
 }

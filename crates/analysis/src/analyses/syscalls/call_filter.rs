@@ -16,7 +16,7 @@ use crate::window::{When, Window};
 pub(super) struct CallFilter {
     names: BTreeSet<Name>,
     errors: BTreeSet<u16>,
-    /// Of an instant, all spans are heard: CPUs and durations are looked at here.
+    /// Of an instant, all spans come: CPUs and durations are looked at here.
     span_filter: Option<SpanFilter>,
 }
 
@@ -52,7 +52,7 @@ impl CallFilter {
     /// The same of one that was in progress at an instant.
     pub(super) fn in_progress(&self, thread: ThreadId, call: CurrentCall<'_>, at: Time) -> bool {
         let half = if call.since.is_some() { Half::Begin } else { Half::End };
-        // The gate does not ask for the CPU of a call that is known by half.
+        // The filter does not use the CPU of a call of which one end is missing.
         self.half(&HalfSyscall { thread, cpu: 0, name: call.name, at, half, entry: None })
     }
 }

@@ -1,4 +1,4 @@
-//! What a call was, as it is kept, and as a row.
+//! A call as it is kept, and as a row of the table.
 
 use isochrone_kernel::calls::line;
 use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadAliases, ThreadId, Time};

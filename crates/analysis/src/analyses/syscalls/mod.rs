@@ -1,8 +1,7 @@
 //! `syscalls`: every call with its arguments, as `strace` shows them; of one instant, those that were in progress
 //! then. Beside, what all CPUs ran at that instant or, where asked for, when each of the calls ended.
 //!
-//! What a call was and its row are in `call`, which calls are asked for in `call_filter`, what ran when they ended in
-//! `around`.
+//! `call_row` has the rows, `call_filter` decides which calls are asked for, `cpu_context` has what ran when they ended.
 
 mod call_filter;
 mod call_row;
@@ -47,7 +46,7 @@ impl Spans for Syscalls {
     }
 
     fn half_syscall(&mut self, half: &HalfSyscall<'_>) {
-        // Of an instant, it takes both sides to tell whether the thread was in a call: the picture does.
+        // Of an instant, it takes both sides to know whether the thread was in a call: the snapshot has them.
         if self.at.is_none() && self.call_filter.half(half) {
             self.calls.push(CallRow::of_half(half));
         }
@@ -88,7 +87,7 @@ impl Analysis for Syscalls {
             call_filter: CallFilter::new(options, when),
             calls: SortedRows::default(),
             files: SortedRows::default(),
-            // Of an instant, the picture tells what ran then.
+            // Of an instant, the snapshot shows what ran then.
             around: (options.calls.around && when.at.is_none()).then(CpuContext::default),
         }
     }
@@ -267,7 +266,7 @@ mod tests {
                 SLEEP,
                 RUNNING,
                 "h 1092 0 2 2 worker 1065 user ? ? ? ?",
-                // It came out of a call at 95 of which nobody saw the begin.
+                // It came out of a call at 95 whose entry was not recorded.
                 "h 1092 1 2 3 worker 1070 ? ? ? ? ?",
             ],
         );

@@ -14,7 +14,7 @@ use super::Parser;
 enum Naming {
     /// A field: may be a bit field, and may have the name of a keyword.
     Field,
-    /// A type: must be told from keywords when it is used.
+    /// A type: must be distinguished from keywords when it is used.
     Type,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Parser<'a> {
         Ok(Member::Field(Field { target, declarators }))
     }
 
-    /// One or more names with commas between, and the semicolon behind.
+    /// One or more names with commas between, and the semicolon after.
     fn declarators(&mut self, naming: Naming) -> Result<Vec<Declarator<'a>>, SyntaxError> {
         let mut declarators = Vec::new();
         loop {
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The words of a type name, with stars behind, as [`TypeName::text`] spells them; `None` if there
+    /// The words of a type name, with stars after, as [`TypeName::text`] spells them; `None` if there
     /// are none. With `name_follows` the last word may be the name of a field and then stays: an
     /// identifier belongs to the type when it is the first word, or when more of the type follows it.
     pub(super) fn type_words(&mut self, name_follows: bool) -> Result<Option<Cow<'a, str>>, SyntaxError> {

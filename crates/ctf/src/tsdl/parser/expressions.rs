@@ -9,7 +9,7 @@ use super::super::token::{Reserved, Symbol, TokenKind, reserved};
 use super::Parser;
 
 impl<'a> Parser<'a> {
-    /// A value: what may stand behind `=` and in `align( )`.
+    /// A value: what may stand after `=` and in `align( )`.
     pub(super) fn value(&mut self) -> Result<Value<'a>, SyntaxError> {
         let offset = self.current.offset;
         let kind = match self.current.kind {

@@ -13,7 +13,7 @@ use super::error::SyntaxError;
 use super::lexer::Lexer;
 use super::token::{Reserved, Symbol, Token, TokenKind, reserved, shortened};
 
-/// The state of parsing: the current token, and the text behind it.
+/// The state of parsing: the current token, and the text after it.
 #[derive(Debug)]
 pub(super) struct Parser<'a> {
     lexer: Lexer<'a>,

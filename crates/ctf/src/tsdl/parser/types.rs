@@ -9,12 +9,12 @@ use super::super::{MAX_LABELS, MAX_NESTING};
 use super::Parser;
 
 impl<'a> Parser<'a> {
-    /// A type with no name behind it: after `:=`, on the left side of a typealias, behind an enum.
+    /// A type with no name after it: after `:=`, on the left side of a typealias, after an enum.
     pub(super) fn lone_type(&mut self) -> Result<Type<'a>, SyntaxError> {
         self.nested_type(false)
     }
 
-    /// A type with the name of a field or of a new type behind it.
+    /// A type with the name of a field or of a new type after it.
     pub(super) fn named_type(&mut self) -> Result<Type<'a>, SyntaxError> {
         self.nested_type(true)
     }
@@ -36,7 +36,7 @@ impl<'a> Parser<'a> {
         Ok(Type { offset, kind })
     }
 
-    /// Skips `const`, which tells a reader nothing.
+    /// Skips `const`, which means nothing to a reader.
     fn skip_const(&mut self) -> Result<(), SyntaxError> {
         while self.current.kind == TokenKind::Word("const") {
             self.advance()?;
@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
         Ok(Enumerator { offset, label, range })
     }
 
-    /// The name behind `struct`, `variant` or `enum`, if it is there. Names of blocks and built-in types
+    /// The name after `struct`, `variant` or `enum`, if it is there. Names of blocks and built-in types
     /// may be tags, since only a tag can stand here; a keyword of C cannot.
     fn tag(&mut self) -> Result<Option<Name<'a>>, SyntaxError> {
         let TokenKind::Word(text) = self.current.kind else {

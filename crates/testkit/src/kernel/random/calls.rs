@@ -28,7 +28,7 @@ pub(super) struct Call {
     pub(super) done: Done,
     /// Whether it may wait for something.
     pub(super) waits: bool,
-    /// Whether its entry was told.
+    /// Whether its entry was recorded.
     pub(super) entered: bool,
 }
 
@@ -70,7 +70,7 @@ pub(super) enum Done {
         fd: i32,
         closes: bool,
     },
-    /// Two file descriptors, told in a field.
+    /// Two file descriptors, recorded in a field.
     Pair {
         field: &'static str,
         closes: bool,
@@ -107,7 +107,7 @@ impl Call {
         !matches!(self.done, Done::Clone { .. } | Done::Exec { .. } | Done::Close(_) | Done::Is(_))
     }
 
-    /// Whether its exit may tell that it was interrupted.
+    /// Whether its exit may show that it was interrupted.
     pub(super) fn may_be_interrupted(&self) -> bool {
         self.entered && !matches!(self.done, Done::Exit { .. })
     }

@@ -1,7 +1,7 @@
 //! The threads of a random host, and who runs where.
 //!
 //! The host does one thing after the other, each on some CPU and later than the one before, or at the same time on the
-//! same CPU: whoever sorts its events by time finds the order in which they happened.
+//! same CPU: a reader that sorts its events by time finds the order in which they happened.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ pub(super) struct RandomHost {
     pub(super) cpus: u32,
     pub(super) tasks: BTreeMap<i32, Task>,
     pub(super) tables: BTreeMap<u32, Table>,
-    /// Who runs on each CPU; 0: nobody.
+    /// Which thread runs on each CPU; 0: none.
     pub(super) running: Vec<i32>,
     /// Interrupts and softirqs of each CPU, the outermost first.
     pub(super) stacks: Vec<Vec<Level>>,
@@ -136,7 +136,7 @@ impl RandomHost {
         }
     }
 
-    /// A state dump, told by CPU 0.
+    /// A state dump, recorded on CPU 0.
     pub(super) fn dump(&mut self) {
         let mut at = self.script.at(self.now);
         at.dump();
@@ -189,7 +189,7 @@ impl RandomHost {
             0 | 1 => self.interrupt(cpu),
             2 => self.free_any(cpu),
             _ if self.next(cpu).is_some() => self.leave(cpu, OffCpuReason::Waits),
-            // Somebody must wake somebody.
+            // One thread must wake another.
             _ => self.interrupt(cpu),
         }
     }
@@ -267,7 +267,7 @@ impl RandomHost {
         self.running[cpu as usize] = to;
     }
 
-    /// Wakes somebody who waits.
+    /// Wakes a thread that waits.
     pub(super) fn wake_any(&mut self, cpu: u32) {
         if let Some(tid) = self.any(|task| task.life == TaskState::Waits) {
             self.wake(cpu, tid);
@@ -291,7 +291,7 @@ impl RandomHost {
         }
     }
 
-    /// Somebody inherits a priority, or gives it back.
+    /// A thread inherits a priority, or gives it back.
     pub(super) fn priority(&mut self, cpu: u32) {
         if let Some(tid) = self.any(|task| matches!(task.life, TaskState::Ready | TaskState::Waits)) {
             let priority = [20, 20, 19, 39, 0, -51][self.random.below(6) as usize];

@@ -115,7 +115,7 @@ impl RandomHost {
         }
     }
 
-    /// The number of somebody who has ended becomes free: of a process when all its threads are gone.
+    /// The number of a thread that has ended becomes free: of a process when all its threads are gone.
     pub(super) fn free_any(&mut self, cpu: u32) {
         let has_threads: Vec<i32> =
             self.tasks.values().filter(|task| task.tid != task.pid).map(|task| task.pid).collect();

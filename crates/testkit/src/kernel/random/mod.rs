@@ -2,7 +2,7 @@
 //!
 //! [`host`] schedules threads over CPUs, [`interrupts`] interrupts them, [`calls`] has them make system calls, which
 //! [`returns`] ends, [`life`]
-//! lets them begin and end. All of it is legal: what it tells could be the trace of a real host.
+//! lets them begin and end. All of it is legal: what it records could be the trace of a real host.
 
 mod calls;
 mod host;
@@ -28,7 +28,7 @@ const LONGEST_LOSS: u64 = 40;
 /// nested interrupts, wake-ups, priorities, block requests, packets, pages.
 ///
 /// The same seed and the same description give the same trace. What has begun when the trace begins or has not ended when
-/// it ends is told by half.
+/// it ends has one end only.
 ///
 /// ```
 /// use isochrone_testkit::RandomKernel;

@@ -11,7 +11,7 @@ const ENOENT: i64 = -2;
 /// Internet addresses.
 const AF_INET: u16 = 2;
 
-/// What the exit of a call tells.
+/// What the exit of a call records.
 type CpuItem = (i64, Vec<(&'static str, FieldValue)>);
 
 impl RandomHost {
