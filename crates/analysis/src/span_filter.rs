@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Phase, SchedLatency, Slice,
-    Softirq, Syscall, ThreadEvent, Time, Unknown, Wakeup,
+    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Phase, Poll, Retired,
+    SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Time, Unknown, Wakeup,
 };
 use serde::{Deserialize, Serialize};
 
@@ -122,7 +122,18 @@ impl SpanFilter {
 
     /// A request to a disk, if it counts. It belongs to no CPU.
     pub fn block_request<'s>(&self, request: &'s BlockRequest) -> Option<&'s BlockRequest> {
-        self.long(request.begin, request.end).then_some(request)
+        self.long(request.begin(), request.end()).then_some(request)
+    }
+
+    /// A wait for descriptors, if it counts. It belongs to no CPU.
+    pub fn poll<'s>(&self, poll: &'s Poll) -> Option<&'s Poll> {
+        self.window.holds(poll.at).then_some(poll)
+    }
+
+    /// A thread that has ended: whenever that was, its name may be needed.
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps)] // One method for each kind.
+    pub fn retired<'s>(&self, retired: &'s Retired) -> Option<&'s Retired> {
+        Some(retired)
     }
 
     /// A packet, if it counts.

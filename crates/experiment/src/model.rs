@@ -5,7 +5,9 @@ use std::thread;
 
 use isochrone_analysis::{HostContext, ThreadIdentity};
 use isochrone_hosts::{Progress, ReadReport};
-use isochrone_kernel::{Facts, Finished, MergeError, PIECE_BEGIN, PartialState, Spans, ThreadId, Time};
+use isochrone_kernel::{
+    Facts, Finished, MergeError, PIECE_BEGIN, PartialState, Spans, ThreadId, Time, WithThreads,
+};
 use isochrone_pipeline::{Cuts, Job, PieceModel, Plan, SpanMapper, map_merge_all};
 
 use crate::experiment::TimedHost;
@@ -98,10 +100,14 @@ pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     let timings = timed.iter().filter_map(|host| host.timing);
     let mut jobs = Vec::with_capacity(timed.len());
     for ((plan, host), timing) in spread.plans(&timed).into_iter().zip(&timed).zip(timings) {
-        jobs.push(Job { host: &host.traced, plan, mapper: SpanMapper::new(make(host, timing)).lines(lines) });
+        let consumer = make(host, timing);
+        let mapper = SpanMapper::new(move || WithThreads::new(consumer())).lines(lines);
+        jobs.push(Job { host: &host.traced, plan, mapper });
     }
     // A finished model is much smaller: it is made as soon as its host is whole.
-    let finish = |_, PieceModel { model, report, .. }: PieceModel<PartialState<S>>| (model.finish(), report);
+    let finish = |_, PieceModel { model, report, .. }: PieceModel<PartialState<WithThreads<S>>>| {
+        (model.finish().with_threads(), report)
+    };
     let mut parts = map_merge_all(&jobs, spread.threads(), finish, progress).into_iter();
     let model = |host: &&TimedHost<'o>| {
         let host_name = || host.name().to_owned();

@@ -33,18 +33,19 @@ pub(crate) fn cpus(
     let Some(&last) = there.last() else { return Vec::new() };
     let mut known: BTreeSet<u32> = (0..=last).filter(|_| is_full && u64::from(last) < MOST_CPUS).collect();
     known.extend(numbers);
-    let mut series = None;
+    // The first events of a series, in however many chunks they are.
+    let (mut series, mut left) = (None, LOOK);
     for source in of_kernel() {
-        // The first chunk shows what all of them do.
         if series.replace(source.series) != Some(source.series) {
-            spoken_of(source, &mut known);
+            left = LOOK;
         }
+        left -= spoken_of(source, left, &mut known);
     }
     known.difference(&there).copied().collect()
 }
 
-/// The CPUs that the first events of a stream speak of.
-fn spoken_of(source: &EventSource<'_>, known: &mut BTreeSet<u32>) {
+/// The CPUs that the first events of a stream speak of, so many at most. Returns how many were looked at.
+fn spoken_of(source: &EventSource<'_>, most: usize, known: &mut BTreeSet<u32>) -> usize {
     let plan = source.trace().stream_plan(source.stream);
     let fields: Vec<Vec<FieldRef>> = plan
         .events
@@ -56,13 +57,16 @@ fn spoken_of(source: &EventSource<'_>, known: &mut BTreeSet<u32>) {
         })
         .collect();
     if fields.iter().all(Vec::is_empty) {
-        return;
+        return 0;
     }
-    for event in source.trace().events_from(source.stream, source.first_packet()).take(LOOK) {
+    let mut looked = 0;
+    for event in source.trace().events_from(source.stream, source.first_packet()).take(most) {
+        looked += 1;
         let numbers = fields.get(event.class().index).into_iter().flatten();
         let number =
             |field| event.signed(field).and_then(|cpu| u64::try_from(cpu).ok()).or(event.unsigned(field));
         let cpus = numbers.filter_map(number).filter(|&cpu| cpu < MOST_CPUS);
         known.extend(cpus.filter_map(|cpu| u32::try_from(cpu).ok()));
     }
+    looked
 }

@@ -2,11 +2,14 @@
 //!
 //! `decode` makes them from events; `PartialState` is made from them.
 
+use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
 use crate::calls::{Entry, Exit};
+use crate::contexts::Context;
 use crate::id::{Name, Time};
-use crate::span::OffCpuReason;
+use crate::requests::Asked;
+use crate::span::{Cause, OffCpuReason};
 
 /// Where and when an event was recorded, and what its contexts tell.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +61,21 @@ pub struct Namespace {
     pub inode: Option<u64>,
 }
 
+/// What happens to a request to a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockStep {
+    /// `block_rq_insert`: it comes into a queue.
+    Insert,
+    /// `block_rq_merge`: it becomes a part of another one.
+    Merge,
+    /// `block_rq_issue`: the driver takes it.
+    Issue,
+    /// `block_rq_requeue`: the driver gives it back.
+    Requeue,
+    /// `block_rq_complete`, with the error as a negative number.
+    Complete(i32),
+}
+
 /// What happened.
 #[derive(Debug)]
 pub enum KernelEvent<'e> {
@@ -76,6 +94,8 @@ pub enum KernelEvent<'e> {
         who: TaskRef<'e>,
         /// Where it will run.
         target_cpu: Option<u32>,
+        /// What does it if no interrupt or timer that the trace tells of is under way: [`Cause::Thread`] or [`Cause::Unknown`].
+        cause: Cause,
     },
     /// `sched_migrate_task`.
     Migrate {
@@ -113,6 +133,11 @@ pub enum KernelEvent<'e> {
     },
     /// `sched_process_exit`: a thread ends.
     Exit(TaskRef<'e>),
+    /// A timer or an interrupt of the CPU's own controller begins: `hrtimer_expire_entry`, `timer_expire_entry`,
+    /// `irq_vectors_*_entry`, by whatever names.
+    Enter(Context),
+    /// It ends.
+    Leave(Context),
     /// `irq_handler_entry`.
     IrqEntry {
         /// Number of the interrupt.
@@ -137,23 +162,16 @@ pub enum KernelEvent<'e> {
     SyscallEntry(Entry),
     /// `syscall_exit_*`, `exit_syscall`.
     SyscallExit(Exit),
-    /// `block_rq_issue`: a disk's driver takes a request.
-    BlockIssue {
+    /// Something happens to a request to a disk.
+    Block {
         /// The device, as the kernel numbers it.
         device: u32,
         /// First sector.
         sector: u64,
-        /// Number of sectors.
-        sectors: u32,
-        /// Whether it writes.
-        is_write: bool,
-    },
-    /// `block_rq_complete`.
-    BlockComplete {
-        /// The device.
-        device: u32,
-        /// First sector.
-        sector: u64,
+        /// What it asks for; of `complete`, what is done.
+        asked: Asked,
+        /// What happens.
+        step: BlockStep,
     },
     /// `net_dev_queue`, `netif_receive_skb`, `net_if_receive_skb`.
     Packet {
@@ -163,6 +181,10 @@ pub enum KernelEvent<'e> {
         bytes: u32,
         /// Whether it is sent.
         is_sent: bool,
+        /// From where to where it goes, where the tracer tells.
+        flow: Option<Flow>,
+        /// Whether the trace tells of all softirqs and interrupts that might send it.
+        is_accounted: bool,
     },
     /// `mm_page_alloc`, `mm_page_free` and so on.
     PageAllocation {

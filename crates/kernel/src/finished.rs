@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::id::{PIECE_BEGIN, ThreadId, Time};
 use crate::partial_state::PartialState;
+use crate::retire::sort_heirs;
 use crate::span::{Spans, Unknown};
 use crate::thread::Facts;
 
@@ -12,7 +13,8 @@ use crate::thread::Facts;
 pub struct Finished<S> {
     /// What the consumer has heard.
     pub spans: S,
-    /// Who was there.
+    /// Who was there, except those who have ended: these were emitted as [`Retired`](crate::Retired), and
+    /// [`WithThreads`](crate::WithThreads) keeps them.
     pub threads: Threads,
     /// Times of the first and the last event of the kernel, raw ns.
     pub range: Option<(Time, Time)>,
@@ -43,18 +45,18 @@ impl Threads {
         self.0.iter().map(|(&thread, facts)| (thread, facts))
     }
 
-    /// Threads that were others before an exec: what is known of those is known of them. The first ones come first, because those
-    /// that follow may have been they.
+    /// Adds others.
+    pub(crate) fn add(&mut self, others: BTreeMap<ThreadId, Facts>) {
+        self.0.extend(others);
+    }
+
+    /// Threads that were others before an exec: what is known of those is known of them.
     fn inherit(&mut self, heirs: &mut [(ThreadId, ThreadId)]) {
-        heirs.sort_by_key(|&(heir, _)| match heir {
-            ThreadId::Thread { born, .. } => born,
-            ThreadId::Idle(_) | ThreadId::Unidentified { .. } => PIECE_BEGIN,
-        });
+        sort_heirs(heirs);
         for &(heir, was) in heirs.iter() {
             let before = self.0.get(&was).cloned();
             if let (Some(before), Some(facts)) = (before, self.0.get_mut(&heir)) {
-                let since = std::mem::replace(facts, Facts { exited: None, dead: None, ..before });
-                facts.append(since);
+                facts.inherit(before);
             }
         }
     }
@@ -88,6 +90,7 @@ impl<S: Spans> PartialState<S> {
             threads,
             deferred_effects,
             files,
+            requests,
             mut spans,
             ..
         } = self;
@@ -98,6 +101,7 @@ impl<S: Spans> PartialState<S> {
             for (cpu, there) in cpus.sorted() {
                 there.timeline.finish(cpu, span, there.over, &mut spans);
                 there.interrupts.finish(cpu, &mut spans);
+                there.contexts.finish(&mut spans);
                 there.call.finish(&mut spans);
             }
         }
@@ -113,15 +117,14 @@ impl<S: Spans> PartialState<S> {
             there.waits.finish(thread, end, span.1, &mut spans);
         }
         files.finish(span.1, &mut spans);
+        requests.finish(&mut spans);
         let mut heirs: Vec<(ThreadId, ThreadId)> =
             threads.sorted().into_iter().filter_map(|(&thread, there)| Some((thread, there.was?))).collect();
         let mut threads =
             Threads(threads.into_sorted().into_iter().map(|(thread, there)| (thread, there.facts)).collect());
         threads.inherit(&mut heirs);
-        for (thread, facts) in threads.0.iter_mut().filter(|(_, facts)| facts.program.is_some()) {
-            // The kernel's own threads execute nothing, and who does is the only thread of its process.
-            facts.is_kernel = Some(false);
-            facts.pid = thread.tid().or(facts.pid);
+        for (&thread, facts) in &mut threads.0 {
+            *facts = std::mem::take(facts).settled(thread);
         }
         Finished { spans, threads, range, events, losses, events_lost, gaps, missing_cpus }
     }

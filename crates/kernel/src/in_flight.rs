@@ -10,16 +10,18 @@
 //! An exit is that of an entry only if nothing between them can be missing: if nobody else can have run on the CPU in the
 //! meantime, or else if all CPUs were recorded ([`CallPoint::is_of_call`]).
 
+use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
 use crate::calls::{Effect, Entry, Exit, clone_flag, is_about_files};
 use crate::canonical_map::CanonicalMap;
 use crate::completeness::LossCount;
+use crate::contexts::Contexts;
 use crate::event::EventContext;
 use crate::files::{Files, Returned};
 use crate::id::{ThreadAliases, ThreadId, Time};
 use crate::partial_state::{PartialState, TaskChange};
-use crate::span::{Half, HalfSyscall, Spans, Syscall};
+use crate::span::{Half, HalfSyscall, Poll, Spans, Syscall};
 
 /// Who keeps a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -52,6 +54,8 @@ pub(crate) struct OpenCall {
     point: CallPoint,
     /// Whether it has made a thread: it makes one only.
     has_forked: bool,
+    /// The first packet that it sent.
+    flow: Option<Box<Flow>>,
 }
 
 /// Where and when an entry or an exit was, and whose.
@@ -179,6 +183,9 @@ impl OpenCall {
         }
         let CallPoint { thread, at: end, cpu, .. } = point;
         spans.syscall(&Syscall { thread, cpu, begin: *begin, end, entry, exit });
+        if let Some(poll) = Poll::of_call(thread, end, entry, exit) {
+            spans.poll(&poll);
+        }
         Some(entry)
     }
 
@@ -209,7 +216,12 @@ impl CallPoint {
     }
 
     /// What files are told of a call that has ended.
-    fn returned<'c>(self, entry: Option<&'c Entry>, exit: &'c Exit) -> Option<Returned<'c>> {
+    fn returned<'c>(
+        self,
+        entry: Option<&'c Entry>,
+        exit: &'c Exit,
+        flow: Option<&'c Flow>,
+    ) -> Option<Returned<'c>> {
         let Self { thread, at, .. } = self;
         let (effect, name) = match entry {
             Some(entry) => (Some(&entry.effect), None),
@@ -217,7 +229,16 @@ impl CallPoint {
         };
         let concerns_files =
             effect.is_none_or(Effect::concerns_files) && name.is_none_or(|name| is_about_files(name));
-        concerns_files.then_some(Returned { thread, at, effect, name, ret: exit.ret, output: &exit.output })
+        let flow = flow.filter(|_| effect.is_some());
+        concerns_files.then_some(Returned {
+            thread,
+            at,
+            effect,
+            name,
+            ret: exit.ret,
+            output: &exit.output,
+            flow,
+        })
     }
 }
 
@@ -284,10 +305,18 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Where and when an event was, and whose.
-    pub(crate) fn call_point(&mut self, thread: ThreadId, context: &EventContext<'_>) -> CallPoint {
+    /// Where and when an event was, and whose. `change`: what that changes in what the CPU is known to run.
+    #[inline]
+    pub(crate) fn call_point(
+        &mut self,
+        thread: ThreadId,
+        context: &EventContext<'_>,
+        change: impl FnOnce(&mut Contexts),
+    ) -> CallPoint {
         let EventContext { time: at, cpu, .. } = *context;
-        let task_change = self.cpus.or_default(cpu).task_change;
+        let there = self.cpus.or_default(cpu);
+        change(&mut there.contexts);
+        let task_change = there.task_change;
         CallPoint { thread, at, cpu, task_change, loss_count: self.complete.loss_count(at) }
     }
 
@@ -301,7 +330,7 @@ impl<S: Spans> PartialState<S> {
     pub(crate) fn begin_call(&mut self, owner: CallOwner, point: CallPoint, entry: Entry) {
         let (pending, mut tracker, _) = self.pending(owner);
         tracker.drop(pending, owner);
-        *pending = PendingCall::Call(OpenCall { entry, point, has_forked: false });
+        *pending = PendingCall::Call(OpenCall { entry, point, has_forked: false, flow: None });
     }
 
     /// A call ends.
@@ -310,7 +339,7 @@ impl<S: Spans> PartialState<S> {
         let before = match pending {
             PendingCall::Call(open) => {
                 let entry = open.close(point, exit, tracker.spans);
-                if let Some(call) = point.returned(entry, exit) {
+                if let Some(call) = point.returned(entry, exit, open.flow.as_deref()) {
                     files.returned(&call, tracker.spans);
                 }
                 *pending = tracker.nothing();
@@ -327,7 +356,7 @@ impl<S: Spans> PartialState<S> {
             }
             None => point.emit_end(exit, tracker.spans),
         }
-        if let Some(call) = point.returned(None, exit) {
+        if let Some(call) = point.returned(None, exit, None) {
             files.returned(&call, tracker.spans);
         }
         *pending = tracker.nothing();
@@ -348,6 +377,19 @@ impl<S: Spans> PartialState<S> {
         };
         tracker.deferred_effects.or_default(before).forked.get_or_insert((child, point));
         None
+    }
+
+    /// The first packet that a call sends.
+    pub(crate) fn sent_in_call(&mut self, owner: CallOwner, flow: Flow) {
+        // Nothing is made for a keeper that is not there.
+        let pending = match owner {
+            CallOwner::Cpu(cpu) => self.cpus.get_mut(cpu).map(|cpu| &mut cpu.call),
+            CallOwner::OffCpu(thread) => self.threads.get_mut(&thread).map(|thread| &mut thread.call_off),
+            CallOwner::Named(thread) => self.threads.get_mut(&thread).map(|thread| &mut thread.call),
+        };
+        if let Some(PendingCall::Call(open)) = pending {
+            open.flow.get_or_insert_with(|| Box::new(flow));
+        }
     }
 
     /// A thread that names itself has another name from now on.
@@ -414,7 +456,7 @@ impl<S: Spans> PartialState<S> {
             Some(CallEnd::Unseen) => open.emit_begin(&mut self.spans),
             Some(CallEnd::Exit { point, exit }) => {
                 if let Some(entry) = open.close(point, &exit, &mut self.spans) {
-                    files.fill(point.thread, point.at, &entry.effect);
+                    files.fill(point.thread, point.at, &entry.effect, open.flow.as_deref());
                 }
             }
         }

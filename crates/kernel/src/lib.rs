@@ -12,6 +12,7 @@ mod border;
 pub mod calls;
 mod canonical_map;
 mod completeness;
+mod contexts;
 mod decode;
 mod event;
 pub mod files;
@@ -22,6 +23,8 @@ mod interrupts;
 mod merge;
 mod numbered;
 mod partial_state;
+mod requests;
+mod retire;
 mod scheduling;
 mod span;
 mod thread;
@@ -33,15 +36,18 @@ mod testing;
 
 pub use border::{Border, CpuLoss, CpuLossBegin};
 pub use canonical_map::CanonicalMap;
+pub use contexts::Context;
 pub use decode::{Decoder, EventDecoder, cpu_of};
-pub use event::{EventContext, KernelEvent, Namespace, PrevState, TaskRef};
+pub use event::{BlockStep, EventContext, KernelEvent, Namespace, PrevState, TaskRef};
 pub use finished::{Finished, Threads};
 pub use id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 pub use merge::MergeError;
 pub use partial_state::PartialState;
+pub use requests::Asked;
+pub use retire::{Retired, WithThreads};
 pub use span::{
-    BlockRequest, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason, OwnedHalfSyscall,
-    OwnedSyscall, PageAllocation, Phase, Recorder, SchedLatency, Slice, Softirq, Span, Spans, Syscall,
-    ThreadChange, ThreadEvent, Unknown, Wakeup,
+    BlockRequest, Cause, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason,
+    OwnedHalfSyscall, OwnedSyscall, PageAllocation, Phase, Poll, Recorder, SchedLatency, Slice, Softirq,
+    Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 pub use thread::Facts;

@@ -22,6 +22,16 @@ pub struct MergeError {
     pub begin: Border,
 }
 
+/// Threads that may have ended.
+#[derive(Debug, Default)]
+struct MayEnd {
+    threads: Vec<ThreadId>,
+    /// Those that had ended before.
+    strays: Vec<ThreadId>,
+    /// Who was whom before an exec.
+    heirs: Vec<(ThreadId, ThreadId)>,
+}
+
 impl<S: Spans> PartialState<S> {
     /// Joins the piece that follows. The result is what one pass over the events of both had made, byte for byte, whatever
     /// partition of a trace pieces are of and in whatever order neighbours are joined. `O(n log n)` in what both have kept.
@@ -34,17 +44,20 @@ impl<S: Spans> PartialState<S> {
         }
         self.settle_names(&mut right);
         let (seam, losses) = (self.seam(), self.complete.losses());
+        let ended = self.may_end(&right);
         let mut calls = self.append_threads(&mut right);
         calls.extend(self.append_cpus(&mut right));
         self.append_calls(calls, &seam, &mut right);
-        right.requests.change(|request| request.loss_count.shift(losses), |end| end.loss_count.shift(losses));
+        right.requests.shift(losses);
         let programs = self.programs_complete.losses();
         right.phases.change(|begin| begin.loss_count.shift(programs), |end| end.loss_count.shift(programs));
         let Self { requests, phases, spans, .. } = &mut self;
-        requests.append(right.requests, |key, request, end| request.end(key, end, spans));
+        requests.append(right.requests, spans);
         phases.append(right.phases, |key, begin, end| emit_phase(key, begin, end, spans));
         self.files.append(right.files, &mut self.spans);
         self.tids.append(right.tids);
+        self.inherit(ended.heirs);
+        self.retire_ended(ended.threads, &ended.strays);
         self.spans.absorb(right.spans);
         self.end = right.end;
         self.range = match (self.range, right.range) {
@@ -60,6 +73,23 @@ impl<S: Spans> PartialState<S> {
         self.referenced_cpus.sort_unstable();
         self.referenced_cpus.dedup();
         Ok(self)
+    }
+
+    /// Threads that may have ended when the next piece is appended.
+    fn may_end(&self, right: &Self) -> MayEnd {
+        if !self.is_first() {
+            return MayEnd::default();
+        }
+        let of_right = || right.threads.unordered();
+        let mut threads: Vec<ThreadId> = of_right().map(|(&thread, _)| thread).collect();
+        threads.extend(self.tids.replaced_by(&right.tids));
+        threads.sort_unstable();
+        threads.dedup();
+        let is_stray =
+            |thread: &&ThreadId| self.threads.get(thread).is_none() && self.tids.was_over(**thread);
+        let strays = of_right().map(|(thread, _)| thread).filter(is_stray).copied().collect();
+        let heirs = of_right().filter_map(|(&thread, there)| Some((thread, there.was?))).collect();
+        MayEnd { threads, strays, heirs }
     }
 
     fn settle_names(&mut self, right: &mut Self) {
@@ -158,8 +188,10 @@ impl<S: Spans> PartialState<S> {
                 there.or_insert_with(cpu, || unseen_right.clone());
             }
         }
+        let (is_first, mut sent) = (self.is_first(), Vec::new());
         for (cpu, there) in there.into_sorted() {
             let here = self.cpus.or_insert_with(cpu, || unseen_left.clone());
+            sent.extend(here.contexts.append(there.contexts, is_first, &mut self.spans));
             here.timeline.append(cpu, there.timeline, &mut self.spans);
             here.interrupts.append(cpu, there.interrupts, &mut self.spans);
             here.task_change = there.task_change.or(here.task_change);
@@ -167,6 +199,9 @@ impl<S: Spans> PartialState<S> {
             calls.push((CallOwner::Cpu(cpu), there.call));
         }
         calls.retain(|(_, pending)| *pending != PendingCall::Inherited);
+        for (owner, flow) in sent {
+            self.sent_in_call(owner, flow);
+        }
         calls
     }
 
@@ -200,12 +235,13 @@ impl<S: Spans> PartialState<S> {
         for (_, cpu) in self.cpus.unordered_mut() {
             cpu.timeline.rename(aliases);
             cpu.call.rename(aliases);
+            cpu.contexts.rename(aliases);
         }
         self.tids.rename(aliases);
         self.threads.unordered_mut().for_each(|(_, thread)| thread.rename(aliases));
         self.deferred_effects.unordered_mut().for_each(|(_, deferred)| deferred.rename(aliases));
         self.deferred_effects.rekey(|owner| owner.renamed(aliases), DeferredEffect::append);
-        self.requests.change(|request| request.thread = aliases.of(request.thread), |_| {});
+        self.requests.rename(aliases);
         // What two threads that are one make known is told with the right names.
         self.rekey_threads(aliases);
         let Self { phases, spans, .. } = self;

@@ -1,7 +1,7 @@
 //! The model of one piece of a host's trace, made from its events in one pass.
 //!
 //! `decode` feeds it; [`Spans`] hear at once of all that begins and ends within the piece. What reaches over its borders is kept
-//! until [`PartialState::merge`](crate::merge) joins it to the piece before or behind. Its size is that of what is open, of who was there,
+//! until [`PartialState::merge`](crate::merge) joins it to the piece before or behind. Its size is that of what is open, of who is there,
 //! and of what the consumer keeps.
 
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,15 @@ use crate::begin_end::BeginEndMatcher;
 use crate::border::{Border, CpuLoss, CpuLossBegin};
 use crate::canonical_map::CanonicalMap;
 use crate::completeness::{Completeness, LossCount};
-use crate::event::{EventContext, KernelEvent, TaskRef};
+use crate::contexts::{Context, Contexts};
+use crate::event::{BlockStep, EventContext, KernelEvent, TaskRef};
 use crate::files::{DumpOwner, FileOp, Files};
 use crate::id::{Name, ThreadAliases, ThreadId, Time};
 use crate::in_flight::{DeferredEffects, PendingCall};
 use crate::interrupts::Interrupts;
 use crate::numbered::Numbered;
-use crate::span::{BlockRequest, Migration, NetPacket, PageAllocation, Phase, Spans, ThreadChange};
+use crate::requests::{End, Requests, Start};
+use crate::span::{Migration, NetPacket, PageAllocation, Phase, Spans, ThreadChange};
 use crate::thread::{Membership, Thread};
 use crate::tid_table::TidTable;
 use crate::timeline::Timeline;
@@ -52,7 +54,7 @@ pub struct PartialState<S> {
     /// What happens to calls that were under way before.
     pub(crate) deferred_effects: DeferredEffects,
     pub(crate) files: Files,
-    pub(crate) requests: BeginEndMatcher<(u32, u64), Request, Edge>,
+    pub(crate) requests: Requests,
     pub(crate) phases: BeginEndMatcher<(ThreadId, Name), Edge, Edge>,
     /// Names that the consumer has not heard of yet: it may keep much, and each loss gives one. None in a piece that is closed.
     #[serde(skip)]
@@ -65,6 +67,7 @@ pub struct PartialState<S> {
 pub(crate) struct Cpu {
     pub(crate) timeline: Timeline,
     pub(crate) interrupts: Interrupts,
+    pub(crate) contexts: Contexts,
     /// The call of whoever runs here.
     pub(crate) call: PendingCall,
     /// What came last of all after which another thread may run.
@@ -86,34 +89,8 @@ impl Cpu {
     /// One of which all events are missing since `from`, to `to`.
     pub(crate) fn missing((from, to): (Time, Time)) -> Self {
         let (timeline, interrupts) = (Timeline::missing(from, to), Interrupts::missing());
-        Self {
-            timeline,
-            interrupts,
-            call: PendingCall::Inherited,
-            task_change: Some(TaskChange::Loss(from)),
-            over: None,
-        }
-    }
-}
-
-/// A request to a disk that is not complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Request {
-    pub(crate) at: Time,
-    pub(crate) loss_count: LossCount,
-    pub(crate) thread: ThreadId,
-    sectors: u32,
-    is_write: bool,
-}
-
-impl Request {
-    /// Tells of it when it is complete, unless something is missing in between.
-    pub(crate) fn end(self, &(device, sector): &(u32, u64), end: Edge, spans: &mut impl Spans) {
-        let Self { at: begin, loss_count, thread, sectors, is_write } = self;
-        if loss_count.agrees(end.loss_count) {
-            let end = end.at;
-            spans.block_request(&BlockRequest { device, sector, sectors, is_write, thread, begin, end });
-        }
+        let (contexts, task_change) = (Contexts::missing(), Some(TaskChange::Loss(from)));
+        Self { timeline, interrupts, contexts, call: PendingCall::Inherited, task_change, over: None }
     }
 }
 
@@ -149,7 +126,7 @@ impl<S: Spans> PartialState<S> {
             tids: TidTable::default(),
             deferred_effects: DeferredEffects::default(),
             files: Files::new(begin == Border::Begin),
-            requests: BeginEndMatcher::default(),
+            requests: Requests::new(begin == Border::Begin),
             phases: BeginEndMatcher::default(),
             pending_aliases: ThreadAliases::default(),
             spans,
@@ -163,7 +140,7 @@ impl<S: Spans> PartialState<S> {
         gap.complete = Completeness::nothing();
         gap.programs_complete = Completeness::nothing();
         gap.gaps.push((from, to));
-        gap.requests = BeginEndMatcher::missing();
+        gap.requests = Requests::missing();
         gap.phases = BeginEndMatcher::missing();
         gap.files.note(FileOp::Lost { at: from }, &mut gap.spans);
         gap
@@ -203,6 +180,7 @@ impl<S: Spans> PartialState<S> {
     pub fn close(&mut self, end: Border) {
         self.end = end;
         self.emit_aliases();
+        self.forget_strays();
         self.complete.close(end);
         self.programs_complete.close(end);
     }
@@ -253,7 +231,9 @@ impl<S: Spans> PartialState<S> {
         let there = self.cpus.or_default(cpu);
         there.timeline.lose(cpu, from, to, &mut self.spans);
         there.interrupts.lose();
+        there.contexts.lose();
         there.task_change = Some(TaskChange::Loss(to));
+        self.requests.lose(&mut self.spans);
         self.files.note(FileOp::Lost { at: to }, &mut self.spans);
     }
 
@@ -270,7 +250,7 @@ impl<S: Spans> PartialState<S> {
         let cpu = context.cpu;
         match what {
             KernelEvent::Switch { prev, prev_state, next } => self.switch(context, prev, prev_state, next),
-            KernelEvent::Wakeup { who, target_cpu } => self.wakeup(context, who, target_cpu),
+            KernelEvent::Wakeup { who, target_cpu, cause } => self.wakeup(context, who, target_cpu, cause),
             KernelEvent::Migrate { who, to } => {
                 self.reference_cpu(to);
                 if let Some(thread) = self.named(who, at) {
@@ -294,41 +274,63 @@ impl<S: Spans> PartialState<S> {
                 }
             }
             KernelEvent::IrqEntry { number, name } => {
-                self.cpus.or_default(cpu).interrupts.enter(number, name, at);
+                let there = self.cpus.or_default(cpu);
+                there.contexts.enter(Context::Irq(number), at);
+                there.interrupts.enter(number, name, at);
             }
             KernelEvent::IrqExit { number, ret } => {
-                self.cpus.or_default(cpu).interrupts.exit(cpu, number, ret, at, &mut self.spans);
+                let there = self.cpus.or_default(cpu);
+                there.contexts.leave(Context::Irq(number));
+                there.interrupts.exit(cpu, number, ret, at, &mut self.spans);
             }
             KernelEvent::SoftirqRaise(vector) => self.cpus.or_default(cpu).interrupts.soft_raise(vector, at),
-            KernelEvent::SoftirqEntry(vector) => self.cpus.or_default(cpu).interrupts.soft_enter(vector, at),
+            KernelEvent::SoftirqEntry(vector) => {
+                let there = self.cpus.or_default(cpu);
+                there.contexts.enter(Context::Softirq(vector), at);
+                there.interrupts.soft_enter(vector, at);
+            }
             KernelEvent::SoftirqExit(vector) => {
-                self.cpus.or_default(cpu).interrupts.soft_exit(cpu, vector, at, &mut self.spans);
+                let there = self.cpus.or_default(cpu);
+                there.contexts.leave(Context::Softirq(vector));
+                there.interrupts.soft_exit(cpu, vector, at, &mut self.spans);
             }
             KernelEvent::SyscallEntry(entry) => {
                 let thread = self.present(context);
-                let point = self.call_point(thread, context);
-                self.begin_call(Self::owner(thread, context), point, entry);
+                let owner = Self::owner(thread, context);
+                let point = self.call_point(thread, context, |contexts| contexts.call(owner));
+                self.begin_call(owner, point, entry);
             }
             KernelEvent::SyscallExit(exit) => {
                 let thread = self.present(context);
-                let point = self.call_point(thread, context);
+                let point = self.call_point(thread, context, Contexts::call_returns);
                 self.end_call(Self::owner(thread, context), point, &exit);
             }
-            KernelEvent::BlockIssue { device, sector, sectors, is_write } => {
+            KernelEvent::Enter(context) => self.cpus.or_default(cpu).contexts.enter(context, at),
+            KernelEvent::Leave(context) => self.cpus.or_default(cpu).contexts.leave(context),
+            KernelEvent::Block { device, sector, asked, step } => {
+                let (place, loss_count) = ((device, sector), self.complete.loss_count(at));
                 let thread = self.current(context);
-                let loss_count = self.complete.loss_count(at);
-                self.requests.begin((device, sector), Request { at, loss_count, thread, sectors, is_write });
-            }
-            KernelEvent::BlockComplete { device, sector } => {
-                let key = (device, sector);
-                let end = Edge { at, loss_count: self.complete.loss_count(at) };
-                if let Some((request, end)) = self.requests.end(&key, end) {
-                    request.end(&key, end, &mut self.spans);
+                let start = Start { at, loss_count, thread, asked };
+                let Self { requests, spans, .. } = self;
+                match step {
+                    BlockStep::Insert => requests.insert(place, start, spans),
+                    BlockStep::Merge => requests.merge(place, spans),
+                    BlockStep::Issue => requests.issue(place, start),
+                    BlockStep::Requeue => requests.end(place, End::Requeued, spans),
+                    BlockStep::Complete(error) => {
+                        requests.end(place, End::Complete { at, loss_count, asked, error }, spans);
+                    }
                 }
             }
-            KernelEvent::Packet { device, bytes, is_sent } => {
+            KernelEvent::Packet { device, bytes, is_sent, flow, is_accounted } => {
                 let (thread, device) = (self.current(context), Name::from_utf8_lossy(device));
-                self.spans.packet(&NetPacket { at, cpu, thread, device, bytes, is_sent });
+                self.spans.packet(&NetPacket { at, cpu, thread, device, bytes, flow, is_sent });
+                if let Some(flow) = flow.filter(|_| is_sent && is_accounted) {
+                    let is_first = self.is_first();
+                    if let Some(owner) = self.cpus.or_default(cpu).contexts.sent(flow, is_first) {
+                        self.sent_in_call(owner, flow);
+                    }
+                }
             }
             KernelEvent::PageAllocation { pages, is_free } => {
                 let thread = self.current(context);

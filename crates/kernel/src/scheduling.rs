@@ -9,7 +9,7 @@ use crate::files::FileOp;
 use crate::id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::in_flight::{CallOwner, CallTracker};
 use crate::partial_state::{COMM, PartialState, TaskChange};
-use crate::span::{Spans, ThreadChange, ThreadEvent, Wakeup};
+use crate::span::{Cause, Spans, ThreadChange, ThreadEvent, Wakeup};
 use crate::thread::{SchedChange, set_name};
 
 impl<S: Spans> PartialState<S> {
@@ -42,6 +42,7 @@ impl<S: Spans> PartialState<S> {
         let on = cpus.or_default(cpu);
         on.timeline.switch(cpu, at, prev_thread, (next_thread, Some(priority)), spans);
         on.task_change = Some(TaskChange::Switch(at));
+        on.contexts.switch();
         let here = CallOwner::Cpu(cpu);
         if prev_thread.is_idle() {
             // Idle tasks call nothing: a switch is missing.
@@ -58,6 +59,9 @@ impl<S: Spans> PartialState<S> {
             there.waits.step(next_thread, SchedChange::On { at, cpu, priority }, loss_count, spans);
             let off_cpu = (&mut there.call_off, CallOwner::OffCpu(next_thread));
             CallTracker { is_first, deferred_effects, spans }.transfer(off_cpu, (&mut on.call, here));
+        }
+        if prev_state == PrevState::Dead {
+            self.retire(prev_thread);
         }
     }
 
@@ -79,14 +83,24 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    pub(crate) fn wakeup(&mut self, context: &EventContext<'_>, who: TaskRef<'_>, target_cpu: Option<u32>) {
+    pub(crate) fn wakeup(
+        &mut self,
+        context: &EventContext<'_>,
+        who: TaskRef<'_>,
+        target_cpu: Option<u32>,
+        cause: Cause,
+    ) {
         if let Some(cpu) = target_cpu {
             self.reference_cpu(cpu);
         }
         let waker = self.current(context);
         let (at, loss_count) = (context.time, self.complete.loss_count(context.time));
         if let Some(thread) = self.named(who, at) {
-            self.spans.wakeup(&Wakeup { thread, at, cpu: context.cpu, target_cpu, waker });
+            let (cpu, is_first) = (context.cpu, self.is_first());
+            let wake = Wakeup { thread, at, cpu, target_cpu, waker, cause };
+            if let Some(wake) = self.cpus.or_default(cpu).contexts.wake(wake, is_first) {
+                self.spans.wakeup(&wake);
+            }
             self.threads.or_default(thread).waits.wake(thread, at, Some(waker), loss_count, &mut self.spans);
         }
     }
@@ -111,8 +125,11 @@ impl<S: Spans> PartialState<S> {
         if let Some(pid) = parent_pid {
             self.join_process(parent, pid, at);
         }
-        let thread = self.tids.begin(child, at);
-        let point = self.call_point(thread, context);
+        let (thread, gone) = self.tids.begin(child, at);
+        if let Some(gone) = gone {
+            self.retire(gone);
+        }
+        let point = self.call_point(thread, context, |_| {});
         let flags = self.fork_in_call(caller, (thread, point));
         let shares_table = match (flags, child_pid) {
             (Some(flags), _) => flags & clone_flag::FILES != 0,
@@ -166,7 +183,10 @@ impl<S: Spans> PartialState<S> {
     fn take_number_of_leader(&mut self, context: &EventContext<'_>, thread: ThreadId, tid: i32) -> ThreadId {
         let (at, cpu, loss_count) = (context.time, context.cpu, self.complete.loss_count(context.time));
         self.tids.end(thread);
-        let leader = self.tids.begin(tid, at);
+        let (leader, gone) = self.tids.begin(tid, at);
+        if let Some(gone) = gone {
+            self.retire(gone);
+        }
         let there = self.threads.or_default(leader);
         there.first = Some(at);
         there.was = Some(thread);
@@ -195,6 +215,8 @@ impl<S: Spans> PartialState<S> {
             loss_count,
             spans,
         );
+        self.inherit(vec![(leader, thread)]);
+        self.retire(thread);
         leader
     }
 }

@@ -36,11 +36,35 @@ impl TidTable {
         }
     }
 
-    /// A thread begins.
-    pub(crate) fn begin(&mut self, tid: i32, at: Time) -> ThreadId {
+    /// A thread begins. Returns it, and the one that had the number before, if nobody saw the end of that.
+    pub(crate) fn begin(&mut self, tid: i32, at: Time) -> (ThreadId, Option<ThreadId>) {
         let thread = ThreadId::Thread { tid, born: at };
-        self.0.insert(tid, TidOwner { thread, is_dead: false });
-        thread
+        let before = self.0.insert(tid, TidOwner { thread, is_dead: false });
+        (thread, before.filter(|life| !life.is_dead && life.thread != thread).map(|life| life.thread))
+    }
+
+    /// Whether a thread has ended, or another one has its number.
+    pub(crate) fn is_over(&self, thread: ThreadId) -> bool {
+        let life = thread.tid().and_then(|tid| self.0.get(&tid));
+        life.is_some_and(|life| life.is_dead || life.thread != thread)
+    }
+
+    /// As [`Self::is_over`], of a thread that may begin later.
+    pub(crate) fn was_over(&self, thread: ThreadId) -> bool {
+        let ThreadId::Thread { tid, born } = thread else { return false };
+        self.0.get(&tid).is_some_and(|life| match life.thread {
+            ThreadId::Thread { born: last, .. } if born == last => life.is_dead,
+            ThreadId::Thread { born: last, .. } => born < last,
+            ThreadId::Idle(_) | ThreadId::Unidentified { .. } => false,
+        })
+    }
+
+    /// Threads of this piece whose numbers others have in the next one.
+    pub(crate) fn replaced_by(&self, right: &Self) -> Vec<ThreadId> {
+        let replaced = right.0.unordered().filter_map(|(tid, life)| {
+            self.0.get(tid).map(|own| own.thread).filter(|&thread| thread != life.thread)
+        });
+        replaced.collect()
     }
 
     /// A thread has ended.

@@ -3,7 +3,7 @@
 //! [`crate::tracer`] and [`crate::captured`] make these; by its [`crate::PacketKey`] one is compared with others. What a tracer
 //! does not record is `None`, and is left out of the comparison.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +106,17 @@ pub struct Echo {
     pub identifier: u16,
     /// Sequence number.
     pub sequence: u16,
+}
+
+/// From where to where a packet goes: a TCP segment or a UDP datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Flow {
+    /// [`protocol::TCP`] or [`protocol::UDP`].
+    pub protocol: u8,
+    /// Address and port that it comes from.
+    pub source: SocketAddr,
+    /// Address and port that it goes to.
+    pub destination: SocketAddr,
 }
 
 /// Which way a packet passed.

@@ -17,7 +17,7 @@ use common::{open, shared, unpacked};
 use isochrone_hosts::{Host, Hosts};
 use isochrone_kernel::calls::Opener;
 use isochrone_kernel::files::{ClosedBy, FileKind, FileSpan, OpenedBy};
-use isochrone_kernel::{Half, ThreadId, Time};
+use isochrone_kernel::{BlockRequest, Half, ThreadId, Time};
 use isochrone_kernel::{Span, ThreadChange};
 use isochrone_pipeline::{Border, Cuts, Plan};
 use isochrone_testkit::Random;
@@ -73,17 +73,10 @@ fn line(recorded: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> O
             (text, it.begin, it.end)
         }
         Span::BlockRequest(it) => {
-            let text = format!(
-                "request {} {} {} {} {} {}..{}",
-                it.device,
-                it.sector,
-                it.sectors,
-                it.is_write,
-                runner(it.thread),
-                it.begin,
-                it.end
-            );
-            (text, it.begin, it.end)
+            // What is known by half depends on what is missing, and so does who inserted it.
+            let (begin, end) = (it.issued?, it.completed?);
+            let BlockRequest { device, sector, sectors, is_write, .. } = it;
+            (format!("request {device} {sector} {sectors} {is_write} {begin}..{end}"), begin, end)
         }
         Span::Packet(it) => {
             let text = format!(
@@ -115,8 +108,11 @@ fn line(recorded: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> O
             };
             (format!("thread {} {} {what}", who(it.thread), it.at), it.at, it.at)
         }
-        // What is known by half, and what is known of files, depends on all of the past.
-        Span::HalfSyscall(_) | Span::Unknown(_) | Span::File(_) => return None,
+        // What is known by half, and what is known of files and of threads in the end, depends on all of the past; waits are told with
+        // their calls.
+        Span::HalfSyscall(_) | Span::Unknown(_) | Span::File(_) | Span::Retired(_) | Span::Poll(_) => {
+            return None;
+        }
     })
 }
 

@@ -53,8 +53,9 @@ impl HostWriter {
         SpanWriter::new(self.shared.clone())
     }
 
-    /// Writes threads, states and zoom levels. Memory: what overlaps at an instant, and some numbers for each thread.
-    /// `O(n log n)` in the spans.
+    /// Writes threads, states and zoom levels; of a model that has the threads that have ended, too
+    /// ([`isochrone_kernel::WithThreads`]). Memory: what overlaps at an instant, and some numbers for each thread. `O(n log n)`
+    /// in the spans.
     ///
     /// # Errors
     /// Something could not be written, now or when a consumer wrote it.

@@ -52,8 +52,10 @@ tables! {
     SOFTIRQS "softirqs" by 3, 4 { cpu: U32, vector: U32, raised: I64 or null, begin: I64, end: I64, }
     /// Waits for a CPU.
     LATENCIES "latencies" by 4, 5 { thread: U32, waker: U32 or null, cpu: U32, priority: I32, begin: I64, end: I64, }
-    /// Wake-ups.
-    WAKEUPS "wakeups" by 4, 4 { thread: U32, waker: U32, cpu: U32, target_cpu: U32 or null, at: I64, }
+    /// Wake-ups; `cause`: `thread`, `irq`, `softirq`, `timer`, `ipi`, `vector`, null where it is not known; `source`: number or vector of it.
+    WAKEUPS "wakeups" by 4, 4 {
+        thread: U32, waker: U32, cpu: U32, target_cpu: U32 or null, at: I64, cause: Text or null, source: I64 or null,
+    }
     /// Begins and ends of threads: `what` is `forked` (by `other`), `executed`, `renumbered` (from `other`), `exits`, `died`; `name` is
     /// that of the thread, or of the program.
     THREAD_EVENTS "thread_events" by 1, 1 { thread: U32, at: I64, what: Text, other: U32 or null, name: Text or null, }
@@ -61,12 +63,16 @@ tables! {
     MIGRATIONS "migrations" by 1, 1 { thread: U32, at: I64, to_cpu: U32, }
     /// Threads off the CPUs; `why`: `preempted`, `blocked`, `uninterruptible`, `stopped`.
     OFF "off" by 3, 4 { thread: U32, waker: U32 or null, why: U8, begin: I64, end: I64, }
-    /// Requests to disks.
+    /// Requests to disks, from the first of the three times to the last.
     BLOCK_REQUESTS "block_requests" by 5, 6 {
-        device: U32, sector: U64, sectors: U32, is_write: Bool, thread: U32, begin: I64, end: I64,
+        device: U32, sector: U64, sectors: U32, is_write: Bool, thread: U32 or null, begin: I64, end: I64, bytes: U32 or null,
+        inserted: I64 or null, issued: I64 or null, completed: I64 or null, error: I32, is_partial: Bool,
     }
     /// Packets of the network.
-    PACKETS "packets" by 0, 0 { at: I64, cpu: U32, thread: U32, device: Text, bytes: U32, is_sent: Bool, }
+    PACKETS "packets" by 0, 0 {
+        at: I64, cpu: U32, thread: U32, device: Text, bytes: U32, is_sent: Bool, protocol: U8 or null, source: Text or null,
+        destination: Text or null,
+    }
     /// Memory that was allocated or given back.
     PAGES "pages" by 0, 0 { at: I64, thread: U32, pages: U64, is_free: Bool, }
     /// Phases of programs.
@@ -75,6 +81,12 @@ tables! {
     FILES "files" by 3, 4 {
         thread: U32, process: I32 or null, fd: I32, begin: I64, end: I64, is_begin_seen: Bool, is_end_seen: Bool, kind: Text or null,
         name: Text, opened_by: Text or null, closed_by: Text or null, is_doubtful: Bool, read_bytes: U64, written_bytes: U64,
+        local: Text or null, peer: Text or null,
+    }
+    /// Waits for descriptors (`poll`, `select`, `epoll_wait`) that are over: `waited` and `ready` are lists of descriptors, `3 5 7`, of 64 at
+    /// most; the counts say how many there are.
+    POLLS "polls" by 1, 1 {
+        thread: U32, at: I64, set: I32 or null, waited: Text, waited_count: U32, ready: Text, ready_count: U32,
     }
 }
 
@@ -141,10 +153,11 @@ pub(crate) mod place {
     pub(crate) const PAGES: usize = 13;
     pub(crate) const PHASES: usize = 14;
     pub(crate) const FILES: usize = 15;
+    pub(crate) const POLLS: usize = 16;
 }
 
 /// The tables of spans: [`place`] has their places.
-pub(crate) static OF_SPANS: [&Layout; 16] = [
+pub(crate) static OF_SPANS: [&Layout; 17] = [
     &SLICES,
     &UNKNOWN,
     &SYSCALLS,
@@ -161,4 +174,5 @@ pub(crate) static OF_SPANS: [&Layout; 16] = [
     &PAGES,
     &PHASES,
     &FILES,
+    &POLLS,
 ];

@@ -7,11 +7,12 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use isochrone_kernel::files::{Bound, FileSpan};
+use isochrone_kernel::calls::WaitedSet;
+use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, CanonicalMap, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason,
-    PageAllocation, Phase, SchedLatency, Slice, Softirq, Spans, Syscall, ThreadAliases, ThreadChange,
-    ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
+    BlockRequest, CanonicalMap, Cause, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason,
+    PageAllocation, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Spans, Syscall, ThreadAliases,
+    ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
 };
 
 use crate::batches::BatchFile;
@@ -191,7 +192,16 @@ impl SpanWriter {
 
     fn wakeup(&mut self, it: &Wakeup) {
         let (thread, waker) = (self.thread(it.thread), self.thread(it.waker));
-        row!(self, WAKEUPS, [thread, waker, it.cpu, it.target_cpu, it.at]);
+        let (cause, source) = match it.cause {
+            Cause::Thread => (Some("thread"), None),
+            Cause::Irq(number) => (Some("irq"), Some(i64::from(number))),
+            Cause::Softirq(vector) => (Some("softirq"), Some(i64::from(vector))),
+            Cause::Timer => (Some("timer"), None),
+            Cause::Ipi(vector) => (Some("ipi"), Some(i64::from(vector))),
+            Cause::Vector(vector) => (Some("vector"), Some(i64::from(vector))),
+            Cause::Unknown => (None, None),
+        };
+        row!(self, WAKEUPS, [thread, waker, it.cpu, it.target_cpu, it.at, cause, source]);
     }
 
     fn thread_event(&mut self, it: &ThreadEvent) {
@@ -218,13 +228,38 @@ impl SpanWriter {
     }
 
     fn block_request(&mut self, it: &BlockRequest) {
-        let thread = self.thread(it.thread);
-        row!(self, BLOCK_REQUESTS, [it.device, it.sector, it.sectors, it.is_write, thread, it.begin, it.end]);
+        let thread = self.some_thread(it.thread);
+        row!(
+            self,
+            BLOCK_REQUESTS,
+            [
+                it.device,
+                it.sector,
+                it.sectors,
+                it.is_write,
+                thread,
+                it.begin(),
+                it.end(),
+                it.bytes,
+                it.inserted,
+                it.issued,
+                it.completed,
+                it.error,
+                it.is_partial,
+            ]
+        );
     }
 
     fn packet(&mut self, it: &NetPacket) {
         let thread = self.thread(it.thread);
-        row!(self, PACKETS, [it.at, it.cpu, thread, it.device.as_str(), it.bytes, it.is_sent]);
+        let protocol = it.flow.map(|flow| flow.protocol);
+        let ends = it.flow.map(|flow| [flow.source, flow.destination].map(|end| end.to_string()));
+        let [source, destination] = [0, 1].map(|end| ends.as_ref().map(|ends| ends[end].as_str()));
+        row!(
+            self,
+            PACKETS,
+            [it.at, it.cpu, thread, it.device.as_str(), it.bytes, it.is_sent, protocol, source, destination]
+        );
     }
 
     fn page_allocation(&mut self, it: &PageAllocation) {
@@ -241,6 +276,11 @@ impl SpanWriter {
         let thread = self.thread(it.thread);
         let (is_begin_seen, is_end_seen) = (it.begin_bound == Bound::Hard, it.end_bound == Bound::Hard);
         let (opened_by, closed_by) = (it.opened_by.label(), it.closed_by.label());
+        let [local, peer] = match &it.kind {
+            FileKind::Socket(socket) => [socket.local, socket.peer],
+            _ => [None, None],
+        };
+        let [local, peer] = [local, peer].map(|end| end.map(|end| end.to_string()));
         row!(
             self,
             FILES,
@@ -259,9 +299,26 @@ impl SpanWriter {
                 it.is_doubtful,
                 it.uses.read_bytes,
                 it.uses.written_bytes,
+                local.as_deref(),
+                peer.as_deref(),
             ]
         );
     }
+
+    fn poll(&mut self, it: &Poll) {
+        let thread = self.thread(it.thread);
+        let list = |set: &WaitedSet| {
+            let all: Vec<String> = set.first.iter().map(|waited| waited.fd.to_string()).collect();
+            all.join(" ")
+        };
+        let (waited, ready) = (list(&it.waited), list(&it.ready));
+        let counts = (it.waited.count, it.ready.count);
+        row!(self, POLLS, [thread, it.at, it.set, waited.as_str(), counts.0, ready.as_str(), counts.1]);
+    }
+
+    /// The table of threads is written in the end, of all of them.
+    #[allow(clippy::unused_self)] // One method for each kind.
+    fn retired(&mut self, _: &Retired) {}
 }
 
 macro_rules! write_rows {

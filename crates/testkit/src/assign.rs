@@ -136,7 +136,9 @@ impl<'g> Assignment<'g> {
 
     fn field(&mut self, class: &'g FieldClass, below: &[(usize, &'g str)]) -> Result<Value, Misuse> {
         match class {
-            FieldClass::Struct(class) => return self.structure(class, below),
+            FieldClass::Struct(class) if below.iter().all(|(_, rest)| !rest.is_empty()) => {
+                return self.structure(class, below);
+            }
             FieldClass::Variant(class) => return self.variant(class, below),
             _ => {}
         }
@@ -185,6 +187,17 @@ impl<'g> Assignment<'g> {
                 }
                 let values = elements.iter().map(|element| self.leaf(&class.element, Some(element)));
                 values.collect::<Result<_, _>>().map(Value::Array)
+            }
+            // Its members in their order: those that are left out are empty.
+            (FieldClass::Struct(class), Some(FieldValue::Array(members)))
+                if members.len() <= class.members.len() =>
+            {
+                let given = members.iter().map(Some).chain(std::iter::repeat(None));
+                let members = class.members.iter().zip(given).map(|(member, given)| match given {
+                    Some(_) => self.leaf(&member.class, given),
+                    None => self.leaf_or_empty(&member.class),
+                });
+                members.collect::<Result<_, _>>().map(Value::Struct)
             }
             (_, Some(value)) => Err(self.bad(format!("{value:?} is of another kind than the field"))),
             (_, None) => Err(self.bad("elements of such arrays cannot be made up".to_owned())),

@@ -11,7 +11,7 @@ pub enum FieldValue {
     Float(f64),
     /// Text; for an enumeration, the label of a value.
     Text(String),
-    /// The elements of an array.
+    /// The elements of an array, or the first members of a structure.
     Array(Vec<FieldValue>),
 }
 

@@ -19,6 +19,16 @@ pub enum Address {
     Family(u16),
 }
 
+impl Address {
+    /// Host and port, an IPv4 address as such also where IPv6 carries it.
+    pub(crate) fn canonical(self) -> Option<(IpAddr, u16)> {
+        match self {
+            Self::Ip { ip, port } => Some((ip.to_canonical(), port)),
+            Self::Family(_) => None,
+        }
+    }
+}
+
 /// `10.0.0.1:80`, `[::1]:80`, `AF_UNIX`.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -33,6 +33,12 @@ pub(super) enum EffectKind {
     Listen,
     /// Descriptor, flags.
     Accept,
+    /// The sets have fields of their own.
+    Poll,
+    /// Set, operation, descriptor; the event has a field of its own.
+    EpollControl,
+    /// Set.
+    EpollWait,
     /// Descriptor.
     Use(Use),
     /// Descriptor, flags.
@@ -188,7 +194,9 @@ pub(super) fn find(name: &str) -> Option<Call> {
         "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" | "send" | "sendto" | "sendmsg" => {
             uses(Use::Write, "fd, -, -")
         }
-        "epoll_ctl" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => uses(Use::Other, "epfd, -, -"),
+        "poll" | "ppoll" | "select" | "pselect6" => call(EffectKind::Poll, "-, -, -", [NO; 3]),
+        "epoll_ctl" => call(EffectKind::EpollControl, "epfd, op_enum|op, fd", [0, 1, 2]),
+        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => call(EffectKind::EpollWait, "epfd, -, -", first),
         "timerfd_settime" | "timerfd_gettime" => uses(Use::Other, "ufd, -, -"),
         "mq_timedsend" | "mq_notify" | "mq_getsetattr" => uses(Use::Other, "mqdes, -, -"),
         "fanotify_mark" => uses(Use::Other, "fanotify_fd, -, -"),
@@ -207,8 +215,9 @@ pub(super) fn find(name: &str) -> Option<Call> {
 /// Whether the exit of a call of this name may tell of file descriptors: then the model of files wants it even where its
 /// entry was not seen.
 pub fn is_about_files(call: &str) -> bool {
-    find(call)
-        .is_some_and(|call| !matches!(call.what, EffectKind::Clone | EffectKind::Fork | EffectKind::Vfork))
+    find(call).is_some_and(|call| {
+        !matches!(call.what, EffectKind::Clone | EffectKind::Fork | EffectKind::Vfork | EffectKind::Poll)
+    })
 }
 
 /// What a call of this name makes, if that has no path and is no socket: without its arguments.
@@ -236,6 +245,8 @@ mod tests {
         check("execve", true);
         check("read", true);
         check("clone", false);
+        check("poll", false);
+        check("epoll_wait", true);
         check("getpid", false);
         check("", false);
     }

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Address;
+use super::{Address, EpollChange, EpollReady, WaitedSet};
 use crate::id::Name;
 
 /// Bits of `clone`'s and `unshare`'s flags.
@@ -129,6 +129,25 @@ pub enum Effect {
         /// What for.
         what: Use,
     },
+    /// Waits for descriptors: `poll`, `select`.
+    Poll {
+        /// For which.
+        asked: WaitedSet,
+    },
+    /// Changes a set of descriptors to wait for.
+    EpollControl {
+        /// Descriptor of the set.
+        set: i32,
+        /// Which descriptor comes or goes.
+        fd: i32,
+        /// What happens to it.
+        change: EpollChange,
+    },
+    /// Waits for the descriptors of a set.
+    EpollWait {
+        /// Descriptor of the set.
+        set: i32,
+    },
     /// Moves bytes from one to another.
     Transfer {
         /// From.
@@ -164,8 +183,11 @@ impl Effect {
             | Self::Listen { fd }
             | Self::Accept { fd, .. }
             | Self::Use { fd, .. }
+            | Self::EpollControl { set: fd, .. }
+            | Self::EpollWait { set: fd }
             | Self::Transfer { from: fd, .. } => Some(fd),
             Self::Nothing
+            | Self::Poll { .. }
             | Self::Create { .. }
             | Self::Pair { .. }
             | Self::CloseRange { .. }
@@ -186,7 +208,7 @@ impl Effect {
     /// Whether it concerns file descriptors in any way. New threads and processes do not: what they share is told by the
     /// model, which knows who they are.
     pub fn concerns_files(&self) -> bool {
-        !matches!(self, Self::Nothing | Self::Clone { .. })
+        !matches!(self, Self::Nothing | Self::Clone { .. } | Self::Poll { .. })
     }
 }
 
@@ -267,6 +289,10 @@ pub enum ExitOutput {
     Pair(i32, i32),
     /// Who is at the other end.
     Peer(Address),
+    /// Descriptors that are ready.
+    Ready(WaitedSet),
+    /// What is ready of a set of epoll: the first ones.
+    EpollReady(Box<[EpollReady]>),
 }
 
 /// Defines the calls that make descriptors, and their names.

@@ -7,7 +7,7 @@ use super::arguments::{self, Arguments};
 use super::catalog::{self, Call, EffectKind, NewObject, OnExec};
 use super::effect::{Created, Effect, Opener, Paired, Use, clone_flag, open_flag};
 use super::fields::{Fields, Numbers, Raw, Source, number};
-use super::{Entry, numbers};
+use super::{Entry, EpollChange, numbers};
 use crate::id::Name;
 
 /// `AT_FDCWD`: paths begin at the directory that the thread is in.
@@ -64,6 +64,8 @@ impl EntryDecoder {
             let fields = Fields::find(stream, class, call.fields);
             let tells_address = matches!(call.what, EffectKind::Connect | EffectKind::Bind);
             let fields = if tells_address { fields.with_address(stream, class) } else { fields };
+            let waits = matches!(call.what, EffectKind::Poll | EffectKind::EpollControl);
+            let fields = if waits { fields.with_waited(stream, class) } else { fields };
             (call, catalog::opener(name), fields)
         });
         let arguments = lines.then(|| Arguments::of_entry(name, class));
@@ -126,6 +128,12 @@ fn known_effect(call: Call, opener: Opener, from: &impl Source) -> Option<Effect
     let flags = |slot| from.number(slot).unwrap_or_default();
     Some(match call.what {
         EffectKind::Use(what) => Effect::Use { fd: fd(0)?, what },
+        EffectKind::Poll => Effect::Poll { asked: from.asked()? },
+        EffectKind::EpollControl => match (fd(2), EpollChange::of(from.number(1)?, from.epoll_event())) {
+            (Some(other), Some(change)) => Effect::EpollControl { set: fd(0)?, fd: other, change },
+            _ => Effect::Use { fd: fd(0)?, what: Use::Other },
+        },
+        EffectKind::EpollWait => Effect::EpollWait { set: fd(0)? },
         EffectKind::Map => {
             if flags(1) & MAP_ANONYMOUS != 0 {
                 return None;

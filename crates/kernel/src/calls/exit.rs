@@ -5,6 +5,7 @@ use isochrone_ctf::{Event, FieldRef, Trace};
 
 use super::arguments::{self, Arguments};
 use super::fields::{AddressFields, Numbers, number};
+use super::waiting::WaitedFields;
 use super::{Exit, ExitOutput, numbers};
 use crate::id::Name;
 
@@ -28,6 +29,8 @@ enum ExitFields {
     Nothing,
     Pair(FieldRef),
     Peer(AddressFields),
+    Ready(WaitedFields),
+    EpollReady(WaitedFields),
 }
 
 impl ExitDecoder {
@@ -52,6 +55,12 @@ impl ExitDecoder {
         let output = match name {
             Some("pipe" | "pipe2") => field("fildes").map(ExitFields::Pair),
             Some("socketpair") => field("socket").map(ExitFields::Pair),
+            Some("poll" | "ppoll" | "select" | "pselect6") => {
+                Some(ExitFields::Ready(WaitedFields::find(stream, class)))
+            }
+            Some("epoll_wait" | "epoll_pwait" | "epoll_pwait2") => {
+                Some(ExitFields::EpollReady(WaitedFields::find(stream, class)))
+            }
             Some("accept" | "accept4") => AddressFields::find(stream, class).map(ExitFields::Peer),
             _ => None,
         };
@@ -77,6 +86,11 @@ impl ExitDecoder {
                 Numbers { values, count: 2, .. } => ExitOutput::Pair(values[0] as i32, values[1] as i32),
                 _ => ExitOutput::Nothing,
             },
+            ExitFields::Ready(_) | ExitFields::EpollReady(_) if ret == 0 => ExitOutput::Nothing,
+            ExitFields::Ready(fields) => fields.ready(event).map_or(ExitOutput::Nothing, ExitOutput::Ready),
+            ExitFields::EpollReady(fields) => {
+                fields.epoll_ready(event).map_or(ExitOutput::Nothing, ExitOutput::EpollReady)
+            }
             ExitFields::Peer(fields) => fields.read(event).map_or(ExitOutput::Nothing, ExitOutput::Peer),
         };
         let name = match &self.unknown {

@@ -7,7 +7,8 @@ use isochrone_ctf::plan::{EventPlan, StreamPlan};
 use isochrone_ctf::schema::IntegerClass;
 use isochrone_ctf::{Event, FieldRef, Visitor};
 
-use super::Address;
+use super::waiting::WaitedFields;
+use super::{Address, EpollReady, WaitedSet};
 use crate::id::Name;
 
 /// Text of traces is kept up to this many bytes: paths may have 4096.
@@ -21,6 +22,10 @@ pub(super) trait Source {
     fn text(&self, slot: usize) -> Name;
     /// The address that the call tells of.
     fn address(&self) -> Option<Address>;
+    /// The descriptors that `poll` and `select` wait for.
+    fn asked(&self) -> Option<WaitedSet>;
+    /// What `epoll_ctl` passes.
+    fn epoll_event(&self) -> Option<EpollReady>;
 }
 
 /// Fields of a class.
@@ -28,6 +33,7 @@ pub(super) trait Source {
 pub(super) struct Fields {
     slots: [Option<FieldRef>; 3],
     address: Option<AddressFields>,
+    waited: WaitedFields,
 }
 
 impl Fields {
@@ -37,12 +43,18 @@ impl Fields {
         for (slot, names) in slots.iter_mut().zip(names.split(", ")) {
             *slot = names.split('|').find_map(|name| class.payload_field(stream, &[name]));
         }
-        Self { slots, address: None }
+        Self { slots, address: None, waited: WaitedFields::default() }
     }
 
     /// Finds those of an address too.
     pub(super) fn with_address(mut self, stream: &StreamPlan, class: &EventPlan) -> Self {
         self.address = AddressFields::find(stream, class);
+        self
+    }
+
+    /// Finds those of descriptors to wait for too.
+    pub(super) fn with_waited(mut self, stream: &StreamPlan, class: &EventPlan) -> Self {
+        self.waited = WaitedFields::find(stream, class);
         self
     }
 
@@ -72,6 +84,14 @@ impl Source for Filled<'_> {
 
     fn address(&self) -> Option<Address> {
         self.fields.address.as_ref()?.read(self.event)
+    }
+
+    fn asked(&self) -> Option<WaitedSet> {
+        self.fields.waited.asked(self.event)
+    }
+
+    fn epoll_event(&self) -> Option<EpollReady> {
+        self.fields.waited.epoll_event(self.event)
     }
 }
 
@@ -193,6 +213,14 @@ impl Source for Raw<'_> {
     }
 
     fn address(&self) -> Option<Address> {
+        None
+    }
+
+    fn asked(&self) -> Option<WaitedSet> {
+        None
+    }
+
+    fn epoll_event(&self) -> Option<EpollReady> {
         None
     }
 }

@@ -15,6 +15,7 @@ mod line;
 mod numbers;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,7 @@ pub use effect::{Created, Effect, ExitOutput, Opener, Paired, Use, clone_flag, o
 pub use entry::EntryDecoder;
 pub use exit::ExitDecoder;
 pub use line::{error_name, error_text, line};
+pub use waiting::{EpollChange, EpollReady, MOST_WAITED, Waited, WaitedSet};
 
 /// The entry of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

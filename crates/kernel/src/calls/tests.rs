@@ -4,8 +4,8 @@ use isochrone_ctf::Trace;
 use isochrone_testkit::{FieldValue, Generation, KernelScript};
 
 use super::{
-    Address, Created, Effect, Entry, EntryDecoder, Exit, ExitDecoder, ExitOutput, Opener, Paired, Use,
-    clone_flag, line, open_flag,
+    Address, Created, Effect, Entry, EntryDecoder, EpollChange, EpollReady, Exit, ExitDecoder, ExitOutput,
+    Opener, Paired, Use, WaitedSet, clone_flag, line, open_flag,
 };
 
 /// What the decoders make of the events of a script.
@@ -266,6 +266,49 @@ fn whole_calls_are_lines() {
             "select(9, NULL, [3 5 8], [], [], readfds=[3]) = 1",
         ]
     );
+}
+
+/// Descriptors and events of a set.
+fn shown(set: &WaitedSet) -> (Vec<(i32, u32)>, u32) {
+    (set.first.iter().map(|waited| (waited.fd, waited.events)).collect(), set.count)
+}
+
+#[test]
+fn waits_tell_their_descriptors() {
+    let fd = |fd: i32, events: u32| FieldValue::Array(vec![fd.into(), events.into()]);
+    let asked = FieldValue::Array(vec![fd(3, 1), fd(5, 5)]);
+    let ready = FieldValue::Array(vec![fd(5, 4)]);
+    let bits = |bytes: &[u8]| FieldValue::Array(bytes.iter().map(|&byte| byte.into()).collect());
+    let sets = [("n", 11.into()), ("readfds", bits(&[8, 4])), ("writefds", bits(&[8]))];
+    let event = FieldValue::Array(vec![FieldValue::Array(vec![0xbeef.into(), 7.into()]), 1.into()]);
+    for generation in [Generation::V2_13, Generation::V2_14] {
+        let poll = entry(generation, 64, "poll", &[("nfds", 2.into()), ("fds", asked.clone())]);
+        let Effect::Poll { asked } = poll.effect else { panic!("{poll:?}") };
+        assert_eq!(shown(&asked), (vec![(3, 1), (5, 5)], 2));
+        let exit = |call, ret, fields: &[(&str, FieldValue)]| exit(generation, 64, call, ret, fields).output;
+        let ExitOutput::Ready(output) = exit("poll", 1, &[("fds", ready.clone())]) else { panic!() };
+        assert_eq!(shown(&output), (vec![(5, 4)], 1));
+        assert_eq!(exit("poll", 0, &[]), ExitOutput::Nothing);
+        let Effect::Poll { asked } = entry(generation, 64, "select", &sets).effect else { panic!() };
+        assert_eq!(shown(&asked), (vec![(3, 5), (10, 1)], 2));
+
+        let fields = [("epfd", 4.into()), ("op_enum", 1.into()), ("fd", 7.into()), ("event", event.clone())];
+        let change = EpollChange::Set { events: 1, data: Some(0xbeef) };
+        let effect = entry(generation, 64, "epoll_ctl", &fields).effect;
+        assert_eq!(effect, Effect::EpollControl { set: 4, fd: 7, change });
+        let effect = entry(generation, 64, "epoll_wait", &[("epfd", 4.into())]).effect;
+        assert_eq!(effect, Effect::EpollWait { set: 4 });
+        let output = exit("epoll_wait", 1, &[("fds", FieldValue::Array(vec![event.clone()]))]);
+        assert_eq!(output, ExitOutput::EpollReady([EpollReady { data: 0xbeef, events: 1 }].into()));
+    }
+    // Old tracers show where the descriptors lie, not which they are.
+    for generation in [Generation::V2_1, Generation::V2_8] {
+        assert_eq!(entry(generation, 64, "poll", &[("nfds", 2.into())]).effect, Effect::Nothing);
+    }
+    let fields = [("epfd", 4.into()), ("op", 3.into()), ("fd", 7.into())];
+    let change = EpollChange::Set { events: 0, data: None };
+    let effect = entry(Generation::V2_5, 64, "epoll_ctl", &fields).effect;
+    assert_eq!(effect, Effect::EpollControl { set: 4, fd: 7, change });
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! The machine: interrupts, disks, the network, memory.
 
 use isochrone_ctf::{Event, FieldRef};
+use isochrone_net::tracer::{self, Extractor};
 
-use super::{Fields, int32, text};
-use crate::event::KernelEvent;
+use super::{Fields, Tracer, int32, text};
+use crate::contexts::Context;
+use crate::event::{BlockStep, KernelEvent};
+use crate::requests::Asked;
 
 /// Bit of `rwbs` for a request that writes, as LTTng encodes it.
 const WRITES: u64 = 1;
@@ -17,37 +20,112 @@ pub(super) enum Class {
     SoftirqRaise(FieldRef),
     SoftirqEntry(FieldRef),
     SoftirqExit(FieldRef),
-    BlockIssue { request: Request, sectors: FieldRef, kind: Option<FieldRef> },
-    BlockComplete(Request),
-    Packet { device: FieldRef, bytes: FieldRef, is_sent: bool },
+    Timer { context: Context, begins: bool },
+    Vector { vector: FieldRef, make: fn(i32) -> Context, begins: bool },
+    Block(Block),
+    Packet { device: FieldRef, bytes: FieldRef, is_sent: bool, flow: Flows, is_accounted: bool },
     PageAllocation { order: Option<FieldRef>, is_free: bool },
 }
 
+/// How to read an event of a request to a disk.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct Block {
+    step: BlockStep,
     device: FieldRef,
     sector: FieldRef,
+    sectors: Option<FieldRef>,
+    bytes: Option<FieldRef>,
+    kind: Option<FieldRef>,
+    error: Option<FieldRef>,
+}
+
+/// How to read the addresses of a packet.
+pub(super) struct Flows(Option<Box<dyn Extractor>>);
+
+impl std::fmt::Debug for Flows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Flows").field(&self.0.is_some()).finish()
+    }
+}
+
+/// Whether an event of this name begins the run of a high-resolution timer.
+pub(super) fn is_hrtimer_entry(name: &str) -> bool {
+    timer_of(name) == Some((Context::HrTimer, true))
+}
+
+/// The timer whose run an event of this name begins or ends, and whether it begins.
+fn timer_of(name: &str) -> Option<(Context, bool)> {
+    // LTTng 2.8 gave names a prefix.
+    Some(match name.strip_prefix("timer_").filter(|rest| !rest.starts_with("expire")).unwrap_or(name) {
+        "hrtimer_expire_entry" => (Context::HrTimer, true),
+        "hrtimer_expire_exit" => (Context::HrTimer, false),
+        "timer_expire_entry" => (Context::Timer, true),
+        "timer_expire_exit" => (Context::Timer, false),
+        _ => return None,
+    })
+}
+
+/// The interrupt of the CPU's own controller that an event of this name begins or ends (`reschedule`), and whether it begins.
+pub(super) fn vector_of(name: &str) -> Option<(&str, bool)> {
+    let rest = name.strip_prefix("x86_").unwrap_or(name).strip_prefix("irq_vectors_")?;
+    match rest.strip_suffix("_entry") {
+        Some(vector) => Some((vector, true)),
+        None => rest.strip_suffix("_exit").map(|vector| (vector, false)),
+    }
+}
+
+/// What such an interrupt is, by its vector.
+fn context_of(vector: &str) -> fn(i32) -> Context {
+    match vector {
+        "local_timer" => |_| Context::LocalTimer,
+        "reschedule" | "call_function" | "call_function_single" | "irq_work" | "ipi" | "x86_platform_ipi" => {
+            Context::Ipi
+        }
+        _ => Context::Vector,
+    }
 }
 
 impl Class {
     /// `has`: whether the trace has a class of that name. Ends without begins are not waited for.
-    pub(super) fn new(fields: &Fields<'_>, name: &str, has: impl Fn(&str) -> bool) -> Option<Self> {
+    pub(super) fn new(
+        fields: &Fields<'_>,
+        name: &str,
+        facts: Tracer,
+        has: impl Fn(&str) -> bool,
+    ) -> Option<Self> {
+        if let Some((context, begins)) = timer_of(name) {
+            return Some(Self::Timer { context, begins });
+        }
+        if let Some((vector, begins)) = vector_of(name) {
+            return Some(Self::Vector { vector: fields.get("vector")?, make: context_of(vector), begins });
+        }
         let get = |name: &str| fields.get(name);
-        let request = || Some(Request { device: get("dev")?, sector: get("sector")? });
+        let packet = |is_sent| {
+            Some(Self::Packet {
+                device: get("name")?,
+                bytes: get("len")?,
+                is_sent,
+                flow: Flows(tracer::extractor(fields.stream, fields.class)),
+                is_accounted: facts.records.has_interrupts(),
+            })
+        };
+        let block = |step| {
+            let is_whole = has("block_rq_issue") && has("block_rq_complete");
+            Block::new(fields, step).filter(|_| is_whole).map(Self::Block)
+        };
         Some(match name {
             "irq_handler_entry" => Self::IrqEntry { number: get("irq")?, name: get("name")? },
             "irq_handler_exit" => Self::IrqExit { number: get("irq")?, ret: get("ret") },
             "softirq_raise" | "irq_softirq_raise" => Self::SoftirqRaise(get("vec")?),
             "softirq_entry" | "irq_softirq_entry" => Self::SoftirqEntry(get("vec")?),
             "softirq_exit" | "irq_softirq_exit" => Self::SoftirqExit(get("vec")?),
-            "block_rq_issue" if has("block_rq_complete") => {
-                Self::BlockIssue { request: request()?, sectors: get("nr_sector")?, kind: get("rwbs") }
-            }
-            "block_rq_complete" if has("block_rq_issue") => Self::BlockComplete(request()?),
-            "net_dev_queue" => Self::Packet { device: get("name")?, bytes: get("len")?, is_sent: true },
-            "netif_receive_skb" | "net_if_receive_skb" => {
-                Self::Packet { device: get("name")?, bytes: get("len")?, is_sent: false }
-            }
+            "block_rq_insert" => block(BlockStep::Insert)?,
+            "block_rq_merge" => block(BlockStep::Merge)?,
+            "block_rq_issue" => block(BlockStep::Issue)?,
+            "block_rq_requeue" => block(BlockStep::Requeue)?,
+            "block_rq_complete" => block(BlockStep::Complete(0))?,
+            "net_dev_queue" => packet(true)?,
+            "netif_receive_skb" | "net_if_receive_skb" => packet(false)?,
             "mm_page_alloc" | "kmem_mm_page_alloc" => {
                 Self::PageAllocation { order: get("order"), is_free: false }
             }
@@ -73,20 +151,19 @@ impl Class {
             Self::SoftirqRaise(field) => KernelEvent::SoftirqRaise(vector(field)?),
             Self::SoftirqEntry(field) => KernelEvent::SoftirqEntry(vector(field)?),
             Self::SoftirqExit(field) => KernelEvent::SoftirqExit(vector(field)?),
-            Self::BlockIssue { request, sectors, kind } => {
-                let (device, sector) = request.read(event)?;
-                let kind = kind.as_ref().and_then(|field| event.unsigned(field)).unwrap_or(0);
-                let sectors = event.unsigned(sectors)? as u32;
-                KernelEvent::BlockIssue { device, sector, sectors, is_write: kind & WRITES != 0 }
+            Self::Timer { context, begins: true } => KernelEvent::Enter(*context),
+            Self::Timer { context, begins: false } => KernelEvent::Leave(*context),
+            Self::Vector { vector, make, begins } => {
+                let context = make(int32(event, vector)?);
+                if *begins { KernelEvent::Enter(context) } else { KernelEvent::Leave(context) }
             }
-            Self::BlockComplete(request) => {
-                let (device, sector) = request.read(event)?;
-                KernelEvent::BlockComplete { device, sector }
-            }
-            Self::Packet { device, bytes, is_sent } => KernelEvent::Packet {
+            Self::Block(block) => block.read(event)?,
+            Self::Packet { device, bytes, is_sent, flow, is_accounted } => KernelEvent::Packet {
                 device: text(event, device),
                 bytes: event.unsigned(bytes)? as u32,
                 is_sent: *is_sent,
+                flow: flow.0.as_ref().and_then(|extractor| extractor.flow(event)),
+                is_accounted: *is_accounted,
             },
             Self::PageAllocation { order, is_free } => {
                 let order = order.as_ref().and_then(|field| event.unsigned(field)).unwrap_or(0);
@@ -96,10 +173,68 @@ impl Class {
     }
 }
 
-impl Request {
-    fn read(&self, event: &Event<'_>) -> Option<(u32, u64)> {
+impl Block {
+    fn new(fields: &Fields<'_>, step: BlockStep) -> Option<Self> {
+        Some(Self {
+            step,
+            device: fields.get("dev")?,
+            sector: fields.get("sector")?,
+            sectors: fields.get("nr_sector"),
+            bytes: fields.get("bytes"),
+            kind: fields.get("rwbs"),
+            error: fields.get("error").or_else(|| fields.get("errors")),
+        })
+    }
+
+    fn read<'e>(&self, event: &Event<'_>) -> Option<KernelEvent<'e>> {
+        let number = |field: &Option<FieldRef>| field.as_ref().and_then(|field| event.unsigned(field));
         let sector =
             event.unsigned(&self.sector).or_else(|| event.signed(&self.sector).map(|sector| sector as u64));
-        Some((event.unsigned(&self.device)? as u32, sector?))
+        let asked = Asked {
+            sectors: number(&self.sectors).unwrap_or_default() as u32,
+            bytes: number(&self.bytes).map(|bytes| bytes as u32),
+            is_write: number(&self.kind).unwrap_or_default() & WRITES != 0,
+        };
+        let step = match self.step {
+            // Old tracers have numbers of their own that are not negative.
+            BlockStep::Complete(_) => BlockStep::Complete(
+                self.error.as_ref().and_then(|field| int32(event, field)).unwrap_or_default(),
+            ),
+            step => step,
+        };
+        Some(KernelEvent::Block {
+            device: event.unsigned(&self.device)? as u32,
+            sector: sector?,
+            asked,
+            step,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_and_vectors_are_known_by_all_names() {
+        let check = |name, timer, vector| {
+            assert_eq!(timer_of(name), timer, "{name}");
+            assert_eq!(
+                vector_of(name).map(|(vector, begins)| (context_of(vector)(7), begins)),
+                vector,
+                "{name}"
+            );
+        };
+        // LTTng up to 2.7; since 2.8; the kernel itself.
+        check("hrtimer_expire_entry", Some((Context::HrTimer, true)), None);
+        check("timer_hrtimer_expire_exit", Some((Context::HrTimer, false)), None);
+        check("timer_expire_entry", Some((Context::Timer, true)), None);
+        check("timer_timer_expire_exit", Some((Context::Timer, false)), None);
+        check("timer_hrtimer_start", None, None);
+        check("x86_irq_vectors_local_timer_entry", None, Some((Context::LocalTimer, true)));
+        check("x86_irq_vectors_call_function_single_exit", None, Some((Context::Ipi(7), false)));
+        check("irq_vectors_reschedule_entry", None, Some((Context::Ipi(7), true)));
+        check("x86_irq_vectors_thermal_apic_entry", None, Some((Context::Vector(7), true)));
+        check("x86_irq_vectors", None, None);
     }
 }

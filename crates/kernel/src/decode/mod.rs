@@ -5,6 +5,7 @@
 
 mod machine;
 mod program;
+mod records;
 mod sched;
 
 use isochrone_ctf::plan::{EventPlan, Name as FieldName, StreamPlan, Visitor};
@@ -33,6 +34,7 @@ struct Tracer {
     states: States,
     /// Whether lines of system calls are wanted.
     lines: bool,
+    records: records::Records,
 }
 
 /// Numberings of the states of threads, by version of Linux.
@@ -182,6 +184,7 @@ impl Tracer {
                 _ => States::Reported,
             },
             lines,
+            records: records::Records::of(trace),
         }
     }
 }
@@ -197,7 +200,7 @@ impl ClassDecoder {
             let has = |name: &str| streams.events.iter().any(|class| class.name.as_deref() == Some(name));
             sched::Class::new(&fields, name, facts)
                 .map(Kind::Sched)
-                .or_else(|| machine::Class::new(&fields, name, has).map(Kind::Machine))
+                .or_else(|| machine::Class::new(&fields, name, facts, has).map(Kind::Machine))
                 .or_else(|| EntryDecoder::new(trace, stream, class, facts.lines).map(Kind::Entry))
                 .or_else(|| ExitDecoder::new(trace, stream, class, facts.lines).map(Kind::Exit))
         };

@@ -4,7 +4,7 @@ use isochrone_ctf::{Event, FieldRef};
 
 use super::{Fields, States, Tracer, int32, text};
 use crate::event::{KernelEvent, Namespace, PrevState, TaskRef};
-use crate::span::OffCpuReason;
+use crate::span::{Cause, OffCpuReason};
 
 /// How to read an event of this family.
 #[derive(Debug)]
@@ -20,6 +20,7 @@ pub(super) enum Class {
         who: TaskRefFields,
         target_cpu: Option<FieldRef>,
         success: Option<FieldRef>,
+        cause: Cause,
     },
     Migrate {
         who: TaskRefFields,
@@ -96,7 +97,8 @@ impl Class {
                 next: TaskRefFields::new(fields, "next_tid", "next_comm", "next_prio")?,
             },
             "sched_wakeup" | "sched_waking" | "sched_wakeup_new" => {
-                Self::Wakeup { who: who()?, target_cpu: get("target_cpu"), success: get("success") }
+                let (target_cpu, success) = (get("target_cpu"), get("success"));
+                Self::Wakeup { who: who()?, target_cpu, success, cause: facts.records.waker(name) }
             }
             "sched_migrate_task" => Self::Migrate { who: who()?, to: get("dest_cpu")? },
             "sched_pi_setprio" => {
@@ -147,7 +149,8 @@ impl Class {
             },
             // It was awake already.
             Self::Wakeup { success, .. } if optional(success) == Some(0) => return None,
-            Self::Wakeup { who, target_cpu, .. } => KernelEvent::Wakeup {
+            Self::Wakeup { who, target_cpu, cause, .. } => KernelEvent::Wakeup {
+                cause: *cause,
                 who: who.read(event)?,
                 target_cpu: optional(target_cpu).and_then(|cpu| cpu.try_into().ok()),
             },

@@ -1,24 +1,30 @@
 //! The law: however a history is cut and in whatever order neighbours are joined, bytes and spans are the same.
 
+use isochrone_net::Flow;
 use proptest::prelude::*;
 
 use super::{DumpOwner, FileOp, FileSpan, Files};
-use crate::calls::{Created, Effect, ExitOutput, Opener, Paired, Use};
+use crate::calls::{Created, Effect, EpollChange, EpollReady, ExitOutput, Opener, Paired, Use};
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
-use crate::span::Spans;
+use crate::span::{Poll, Spans};
 
 #[derive(Debug, Default)]
-struct Emitted(Vec<FileSpan>);
+struct Emitted(Vec<FileSpan>, Vec<Poll>);
 
 impl Spans for Emitted {
     fn file(&mut self, span: &FileSpan) {
         self.0.push(span.clone());
     }
+    fn poll(&mut self, poll: &Poll) {
+        self.1.push(poll.clone());
+    }
     fn rename(&mut self, aliases: &ThreadAliases) {
         self.0.iter_mut().for_each(|span| span.rename(aliases));
+        self.1.iter_mut().for_each(|poll| aliases.change(&mut poll.thread));
     }
     fn absorb(&mut self, mut right: Self) {
         self.0.append(&mut right.0);
+        self.1.append(&mut right.1);
     }
 }
 
@@ -48,10 +54,10 @@ impl History {
     fn op(&self, index: usize, first: usize) -> FileOp {
         let planned = &self.ops[index];
         let mut op = planned.op.clone();
-        if let FileOp::Call { effect, .. } = &mut op
+        if let FileOp::Call { effect, flow, .. } = &mut op
             && planned.entry < first as i64
         {
-            *effect = None;
+            (*effect, *flow) = (None, None);
         }
         let mut aliases = ThreadAliases::default();
         for (place, &(tid, from, until)) in self.windows.iter().enumerate() {
@@ -98,9 +104,11 @@ impl History {
         files.settle(&mut emitted);
         there.rename(&aliases);
         for index in seam..last {
-            let FileOp::Call { thread, at, effect: Some(effect), .. } = &self.op(index, 0) else { continue };
+            let FileOp::Call { thread, at, effect: Some(effect), flow, .. } = &self.op(index, 0) else {
+                continue;
+            };
             if (first as i64..seam as i64).contains(&self.ops[index].entry) {
-                there.fill(aliases.of(*thread), *at, effect);
+                there.fill(aliases.of(*thread), *at, effect, flow.as_deref());
             }
         }
         files.append(there, &mut emitted);
@@ -143,18 +151,36 @@ fn effect() -> impl Strategy<Value = Effect> {
         1 => fd.clone().prop_map(|fd| Effect::Connect { fd, peer: None }),
         1 => fd.clone().prop_map(|fd| Effect::Listen { fd }),
         1 => fd.clone().prop_map(|fd| Effect::Accept { call: Opener::Accept, fd, close_on_exec: true }),
-        1 => (fd.clone(), fd).prop_map(|(from, to)| Effect::Transfer { from, to }),
+        1 => (fd.clone(), fd.clone()).prop_map(|(from, to)| Effect::Transfer { from, to }),
+        2 => (fd.clone(), fd.clone(), 0..4_u64).prop_map(|(set, fd, data)| Effect::EpollControl {
+            set,
+            fd,
+            change: match data {
+                3 => EpollChange::Remove,
+                data => EpollChange::Set { events: 1, data: Some(data) },
+            },
+        }),
+        1 => fd.clone().prop_map(|set| Effect::EpollWait { set }),
         1 => Just(Effect::Unshare { flags: 0x400 }),
         1 => Just(Effect::Nothing),
     ]
 }
 
+fn flow(port: u16) -> Flow {
+    Flow { protocol: 6, source: ([10, 0, 0, 1], port).into(), destination: ([10, 0, 0, 2], 80).into() }
+}
+
 fn op() -> impl Strategy<Value = (FileOp, u8)> {
     let who = || (0..THREADS).prop_map(thread);
     let ret = prop_oneof![6 => 0..6_i64, 1 => Just(-2_i64), 1 => Just(-9_i64), 1 => Just(-115_i64)];
-    let call = (who(), effect(), ret, 0..6_i32).prop_map(|(thread, effect, ret, other)| {
+    // Now and then with a packet.
+    let flow = || (0..8_u16).prop_map(|port| (port < 3).then(|| Box::new(flow(port))));
+    let call = (who(), effect(), ret, 0..6_i32, flow()).prop_map(|(thread, effect, ret, other, flow)| {
         let output = match effect {
             Effect::Pair { .. } if ret >= 0 => ExitOutput::Pair(ret as i32, other),
+            Effect::EpollWait { .. } if ret > 0 => {
+                ExitOutput::EpollReady([EpollReady { data: other as u64, events: 1 }].into())
+            }
             _ => ExitOutput::Nothing,
         };
         let name = match &effect {
@@ -164,7 +190,7 @@ fn op() -> impl Strategy<Value = (FileOp, u8)> {
             Effect::Close { .. } => Some("close".into()),
             _ => None,
         };
-        FileOp::Call { thread, at: 0, effect: Some(effect), name, ret, output }
+        FileOp::Call { thread, at: 0, effect: Some(effect), name, ret, output, flow }
     });
     let op = prop_oneof![
         20 => call,
@@ -282,11 +308,12 @@ fn bytes(files: &Files) -> Vec<u8> {
     postcard::to_stdvec(files).unwrap()
 }
 
-fn finished(piece: (Files, Emitted, usize, usize)) -> Vec<FileSpan> {
+fn finished(piece: (Files, Emitted, usize, usize)) -> (Vec<FileSpan>, Vec<Poll>) {
     let (files, mut emitted, ..) = piece;
     files.finish(1_000_000, &mut emitted);
     emitted.0.sort();
-    emitted.0
+    emitted.1.sort_by_key(|poll| (poll.at, poll.thread, poll.set));
+    (emitted.0, emitted.1)
 }
 
 proptest! {

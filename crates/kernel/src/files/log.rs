@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use isochrone_net::Flow;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::op::{FileOp, Tally, is_unknown};
@@ -69,7 +70,7 @@ impl Log {
     }
 
     /// Adds a use.
-    pub(super) fn count(&mut self, one: &OneUse) {
+    pub(super) fn count(&mut self, one: &OneUse<'_>) {
         if !matches!(self.items.back(), Some(Item::Uses(_))) {
             self.items.push_back(Item::Uses(Sums::default()));
         }
@@ -87,12 +88,12 @@ impl Log {
     }
 
     /// Gives a call its effect.
-    pub(super) fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect) {
+    pub(super) fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect, flow: Option<&Flow>) {
         let is_it = |item: &Item| matches!(item, Item::Op(FileOp::Call { thread: of, at: when, effect: None, .. }) if (*of, *when) == (thread, at));
         let Some(index) = self.items.iter().position(is_it) else { return };
         let Some(Item::Op(op)) = self.items.remove(index) else { return };
         let Some(call) = op.returned() else { return };
-        let call = Returned { effect: Some(effect), ..call };
+        let call = Returned { effect: Some(effect), flow, ..call };
         match call.step() {
             Step::Nothing => self.join(index),
             Step::More => self.items.insert(index, Item::Op(call.to_op())),
@@ -128,7 +129,7 @@ impl Log {
         }
     }
 
-    fn fill_uses(&mut self, index: usize, new: [Option<OneUse>; 2]) {
+    fn fill_uses(&mut self, index: usize, new: [Option<OneUse<'_>>; 2]) {
         let mut uses = Sums::default();
         for one in new.into_iter().flatten() {
             count(&mut uses, &one);
@@ -200,8 +201,8 @@ impl Log {
     }
 }
 
-fn count(uses: &mut Sums, one: &OneUse) {
-    let nothing = || Tally { first: one.at, uses: Uses::default() };
+fn count(uses: &mut Sums, one: &OneUse<'_>) {
+    let nothing = || Tally { first: one.at, uses: Uses::default(), sent: None };
     uses.or_insert_with((one.thread, one.fd), nothing).count(one);
 }
 

@@ -11,12 +11,14 @@ mod op;
 mod open;
 mod returned;
 mod span;
+mod watched;
 
 #[cfg(test)]
 mod any_partition;
 #[cfg(test)]
 mod rules;
 
+use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
 use self::log::{Item, Log, LoggedMembership, Sums};
@@ -81,8 +83,9 @@ impl Files {
 
     /// The entry of a call was found whose exit is in the log: it is in the piece before. To be said before this piece is
     /// appended to that, whatever the effect is: a call that turns out to have none is forgotten. Linear in the operations before the call.
-    pub fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect) {
-        self.log.fill(thread, at, effect);
+    /// `flow`: the first packet that it sent.
+    pub fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect, flow: Option<&Flow>) {
+        self.log.fill(thread, at, effect, flow);
     }
 
     /// The call was found that made a thread, as for [`Self::fill`]: it says whether the thread shares the table of the one
@@ -159,7 +162,7 @@ impl Files {
 
     /// As [`Self::note_uses`], of one: most of what happens to files is this.
     #[inline]
-    fn note_use(&mut self, one: OneUse) {
+    fn note_use(&mut self, one: OneUse<'_>) {
         match &mut self.machine {
             Some(machine) if !op::is_unknown(one.thread) && self.log.is_at_most_uses() => {
                 machine.use_once(one);

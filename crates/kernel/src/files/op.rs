@@ -1,6 +1,7 @@
 //! The operations on tables of file descriptors.
 
 use compact_str::CompactString;
+use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
 use super::returned::{OneUse, Returned};
@@ -25,6 +26,8 @@ pub enum FileOp {
         ret: i64,
         /// What the exit tells beside.
         output: ExitOutput,
+        /// The first packet that it sent, where its effect is known.
+        flow: Option<Box<Flow>>,
     },
     /// A thread was made.
     Fork {
@@ -107,9 +110,9 @@ pub enum DumpOwner {
 impl FileOp {
     /// The call that it is, if it is one.
     pub(super) fn returned(&self) -> Option<Returned<'_>> {
-        let Self::Call { thread, at, effect, name, ret, output } = self else { return None };
-        let (effect, name) = (effect.as_ref(), name.as_ref());
-        Some(Returned { thread: *thread, at: *at, effect, name, ret: *ret, output })
+        let Self::Call { thread, at, effect, name, ret, output, flow } = self else { return None };
+        let (effect, name, flow) = (effect.as_ref(), name.as_ref(), flow.as_deref());
+        Some(Returned { thread: *thread, at: *at, effect, name, ret: *ret, output, flow })
     }
 
     /// Whether it names a thread that nobody knows yet.
@@ -155,6 +158,19 @@ pub(super) struct Tally {
     /// The first use.
     pub(super) first: Time,
     pub(super) uses: Uses,
+    /// The first packet that was sent in a use.
+    pub(super) sent: Option<Box<Sent>>,
+}
+
+/// A packet that a call sent, and when that returned.
+pub(super) type Sent = (Time, Flow);
+
+/// Keeps the first of two packets, whichever is noted first.
+pub(super) fn keep_first(sent: &mut Option<Box<Sent>>, other: Sent) {
+    match sent {
+        Some(first) => **first = other.min(**first),
+        None => *sent = Some(Box::new(other)),
+    }
 }
 
 impl Tally {
@@ -162,11 +178,17 @@ impl Tally {
     pub(super) fn add(&mut self, other: &Self) {
         self.first = self.first.min(other.first);
         self.uses.add(&other.uses);
+        if let Some(sent) = &other.sent {
+            keep_first(&mut self.sent, **sent);
+        }
     }
 
     /// Adds one.
-    pub(super) fn count(&mut self, one: &OneUse) {
+    pub(super) fn count(&mut self, one: &OneUse<'_>) {
         self.first = self.first.min(one.at);
         self.uses.count(one.outcome);
+        if let Some(flow) = one.flow {
+            keep_first(&mut self.sent, (one.at, *flow));
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! A descriptor that is open.
 
+use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
-use super::op::Tally;
-use super::returned::UseOutcome;
+use super::op::{Sent, Tally, keep_first};
+use super::returned::{OneUse, UseOutcome};
 use super::span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
+use super::watched::Watched;
 use crate::id::{Name, ThreadId, Time};
 
 /// A descriptor that is open: what each use changes, and a pointer to what is known of it otherwise.
@@ -19,6 +21,10 @@ pub(super) struct OpenFile {
     /// The first use and whose it was.
     pub(super) first_use: Option<(Time, ThreadId)>,
     pub(super) uses: Uses,
+    /// The first packet that was sent by a call on it.
+    pub(super) sent: Option<Box<Sent>>,
+    /// Of a set of epoll, what is in it. Another descriptor of it has a copy of its own.
+    pub(super) watched: Option<Box<Watched>>,
     pub(super) about: Box<About>,
 }
 
@@ -42,6 +48,8 @@ impl OpenFile {
             losses,
             first_use: None,
             uses: Uses::default(),
+            sent: None,
+            watched: None,
             about: Box::default(),
         }
     }
@@ -54,7 +62,9 @@ impl OpenFile {
 
     /// Another one of the same file, as doubtful as that.
     pub(super) fn copy(&self, thread: ThreadId, at: Time, opened_by: OpenedBy) -> Self {
-        Self::new(thread, at, opened_by, About::clone(&self.about), self.losses)
+        let (sent, watched) = (self.sent.clone(), self.watched.clone());
+        let about = About::clone(&self.about);
+        Self { sent, watched, ..Self::new(thread, at, opened_by, about, self.losses) }
     }
 
     /// It may not be the one that it seems to be: as if it was opened before all losses.
@@ -66,11 +76,27 @@ impl OpenFile {
     pub(super) fn count(&mut self, thread: ThreadId, tally: &Tally) {
         self.uses.add(&tally.uses);
         self.used(thread, tally.first);
+        if let Some(sent) = &tally.sent {
+            keep_first(&mut self.sent, **sent);
+        }
     }
 
     /// As [`Self::count`], of one.
     #[inline]
-    pub(super) fn count_one(&mut self, thread: ThreadId, at: Time, outcome: UseOutcome) {
+    pub(super) fn count_use(&mut self, one: &OneUse<'_>) {
+        self.count_one(one.thread, one.at, one.outcome);
+        if let Some(flow) = one.flow {
+            self.sent(one.at, flow);
+        }
+    }
+
+    /// A call on it that returned at `at` sent a packet.
+    pub(super) fn sent(&mut self, at: Time, flow: &Flow) {
+        keep_first(&mut self.sent, (at, *flow));
+    }
+
+    #[inline]
+    fn count_one(&mut self, thread: ThreadId, at: Time, outcome: UseOutcome) {
         self.uses.count(outcome);
         self.used(thread, at);
     }
@@ -98,17 +124,24 @@ impl OpenFile {
             let is_later = (other.begin, other.about.thread) > (self.begin, self.about.thread);
             return Some(if is_later { std::mem::replace(self, other) } else { other });
         }
-        let (first, uses) = (other.first_use, other.uses);
+        let (first, uses, sent) = (other.first_use, other.uses, other.sent.clone());
+        let watched = other.watched.clone();
         if self.begin_bound() == Bound::Soft && other.begin_bound() == Bound::Hard {
             let before = std::mem::replace(self, other);
             self.first_use = before.first_use;
             self.uses = before.uses;
+            self.sent = before.sent;
+            self.watched = before.watched;
         } else if self.begin_bound() == Bound::Soft {
             self.begin = self.begin.min(other.begin);
             self.about.thread = self.about.thread.or(other.about.thread);
             self.learn(other.about.name, other.about.kind);
         }
         self.uses.add(&uses);
+        self.watched = self.watched.take().or(watched);
+        if let Some(sent) = sent {
+            keep_first(&mut self.sent, *sent);
+        }
         self.first_use = [self.first_use, first].into_iter().flatten().min();
         None
     }
@@ -134,7 +167,10 @@ impl OpenFile {
     /// What is told when it ends; `None` if nobody is known who had it. `closer`: who is named in that case.
     pub(super) fn end(self, fd: i32, process: Option<i32>, end: FileEnd) -> Option<FileSpan> {
         let begin_bound = self.begin_bound();
-        let About { thread, kind, name } = *self.about;
+        let About { thread, mut kind, name } = *self.about;
+        if let (FileKind::Socket(socket), Some(sent)) = (&mut kind, &self.sent) {
+            socket.learn(&sent.1);
+        }
         let thread = thread.or(self.first_use.map(|first| first.1)).or(end.closer)?;
         let end_bound = match end.by {
             ClosedBy::Unseen | ClosedBy::TraceEnd => Bound::Soft,

@@ -1,5 +1,7 @@
 //! A call that returned, and what it comes down to: most calls only use a descriptor.
 
+use isochrone_net::Flow;
+
 use super::op::FileOp;
 use super::span::Uses;
 use crate::calls::{Effect, ExitOutput, Use};
@@ -25,15 +27,19 @@ pub struct Returned<'c> {
     pub ret: i64,
     /// What the exit tells beside.
     pub output: &'c ExitOutput,
+    /// The first packet that it sent, where its effect is known.
+    pub flow: Option<&'c Flow>,
 }
 
 /// A use of a descriptor.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OneUse {
+pub(super) struct OneUse<'c> {
     pub(super) thread: ThreadId,
     pub(super) at: Time,
     pub(super) fd: i32,
     pub(super) outcome: UseOutcome,
+    /// What it sent first.
+    pub(super) flow: Option<&'c Flow>,
 }
 
 /// What was done with a descriptor.
@@ -48,23 +54,23 @@ pub(super) enum UseOutcome {
 }
 
 /// A call in its normal form.
-pub(super) enum Step {
+pub(super) enum Step<'c> {
     /// It changes nothing.
     Nothing,
     /// It uses a descriptor.
-    Use(OneUse),
+    Use(OneUse<'c>),
     /// It uses two.
-    Uses(OneUse, OneUse),
+    Uses(OneUse<'c>, OneUse<'c>),
     /// It does more: [`Returned::to_op`].
     More,
 }
 
-impl Returned<'_> {
+impl<'c> Returned<'c> {
     /// What it comes down to: what does not matter is left out, so that it cannot make a difference.
     #[inline]
-    pub(super) fn step(&self) -> Step {
-        let &Self { thread, at, effect: Some(effect), ret, .. } = self else { return Step::More };
-        let one = |fd, outcome| OneUse { thread, at, fd, outcome };
+    pub(super) fn step(&self) -> Step<'c> {
+        let &Self { thread, at, effect: Some(effect), ret, flow, .. } = self else { return Step::More };
+        let one = |fd, outcome| OneUse { thread, at, fd, outcome, flow: None };
         let done = |what| match what {
             _ if ret < 0 => UseOutcome::Failed,
             Use::Read => UseOutcome::Read(ret as u64),
@@ -72,13 +78,24 @@ impl Returned<'_> {
             Use::Other => UseOutcome::Other,
         };
         match *effect {
-            Effect::Nothing | Effect::Clone { .. } => Step::Nothing,
+            Effect::Nothing | Effect::Clone { .. } | Effect::Poll { .. } => Step::Nothing,
             // Nothing was open there. Of other errors nobody knows whether the kernel looked for the descriptor first.
-            Effect::Use { .. } | Effect::Transfer { .. } if ret == EBADF => Step::Nothing,
+            Effect::Use { .. }
+            | Effect::Transfer { .. }
+            | Effect::EpollWait { .. }
+            | Effect::EpollControl { .. }
+                if ret == EBADF =>
+            {
+                Step::Nothing
+            }
+            Effect::Use { fd, what: what @ Use::Write } => Step::Use(OneUse { flow, ..one(fd, done(what)) }),
             Effect::Use { fd, what } => Step::Use(one(fd, done(what))),
             Effect::Transfer { from, to } => {
-                Step::Uses(one(from, done(Use::Read)), one(to, done(Use::Write)))
+                Step::Uses(one(from, done(Use::Read)), OneUse { flow, ..one(to, done(Use::Write)) })
             }
+            Effect::EpollWait { .. } if matches!(self.output, ExitOutput::EpollReady(_)) => Step::More,
+            Effect::EpollWait { set } => Step::Use(one(set, done(Use::Other))),
+            Effect::EpollControl { set, .. } if ret < 0 => Step::Use(one(set, UseOutcome::Failed)),
             _ if ret >= 0 => Step::More,
             // Linux closes a descriptor whatever comes of it, unless there was none.
             Effect::Close { .. } if ret != EBADF => Step::More,
@@ -97,9 +114,11 @@ impl Returned<'_> {
 
     /// The operation that is kept of it. Its name matters only as long as it is not known what it does.
     pub(super) fn to_op(self) -> FileOp {
-        let Self { thread, at, effect, name, ret, output } = self;
+        let Self { thread, at, effect, name, ret, output, flow } = self;
         let name = if effect.is_some() { None } else { name.cloned() };
-        FileOp::Call { thread, at, effect: effect.cloned(), name, ret, output: output.clone() }
+        let flow = flow.filter(|_| matches!(effect, Some(Effect::Connect { .. })));
+        let flow = flow.map(|flow| Box::new(*flow));
+        FileOp::Call { thread, at, effect: effect.cloned(), name, ret, output: output.clone(), flow }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use isochrone_net::{Flow, protocol};
 use serde::{Deserialize, Serialize};
 
 use crate::calls::{Address, Opener};
@@ -145,14 +146,50 @@ pub struct Socket {
     pub kind: Option<u16>,
     /// Protocol in the family.
     pub protocol: Option<u16>,
-    /// Its own address.
+    /// Its own address: as it was bound to, or as the first packet shows that a call on it sent.
     pub local: Option<Address>,
-    /// Whom it is connected to.
+    /// Whom it is connected to, as the calls tell or that packet.
     pub peer: Option<Address>,
     /// Number of the socket that it was made with as a pair.
     pub other: Option<i32>,
     /// Whether it listens.
     pub is_listening: bool,
+}
+
+/// `AF_INET`, `AF_INET6`; `SOCK_STREAM`, `SOCK_DGRAM`.
+const INTERNET: [u16; 2] = [2, 10];
+const STREAM: u16 = 1;
+const DATAGRAM: u16 = 2;
+
+impl Socket {
+    /// Takes its addresses from a packet that a call on it sent, unless the packet cannot be its own: the call may have had another
+    /// one sent, for a file system of the network or a tunnel.
+    pub(super) fn learn(&mut self, flow: &Flow) {
+        let kind = match flow.protocol {
+            protocol::TCP => STREAM,
+            _ => DATAGRAM,
+        };
+        let fits = self.family.is_none_or(|family| INTERNET.contains(&family))
+            && self.kind.is_none_or(|own| own == kind)
+            && !self.is_listening
+            && self.other.is_none();
+        let [local, peer] = [flow.source, flow.destination].map(|at| (at.ip().to_canonical(), at.port()));
+        let of = |(ip, port)| Some(Address::Ip { ip, port });
+        let own_peer = self.peer.and_then(Address::canonical);
+        let own_local = self.local.and_then(Address::canonical);
+        // A bound socket has a port, and any address of the host where it has no certain one.
+        let is_bound_so = own_local.is_none_or(|(ip, port)| {
+            (ip == local.0 || ip.is_unspecified()) && (port == local.1 || port == 0)
+        });
+        if !fits || !is_bound_so || own_peer.is_some_and(|own| own != peer) {
+            return;
+        }
+        self.local = of(local);
+        // Datagrams go to anybody unless a socket is connected.
+        if own_peer.is_none() && kind == STREAM {
+            self.peer = of(peer);
+        }
+    }
 }
 
 /// `AF_INET SOCK_STREAM 10.0.0.1:80 → 10.0.0.2:4711`.

@@ -13,8 +13,8 @@ use super::{OwnedHalfSyscall, OwnedSyscall};
 use crate::files::FileSpan;
 use crate::id::ThreadAliases;
 use crate::{
-    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Phase, SchedLatency, Slice,
-    Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Phase, Poll, Retired,
+    SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 
 /// Calls a macro with the list of all kinds of spans. An entry: what it says, the method of [`Spans`] that consumes
@@ -48,6 +48,8 @@ macro_rules! span_kinds {
             syscall Syscall $crate::Syscall<'_> => Box<$crate::OwnedSyscall>;
             /// A system call of which one end is missing.
             half_syscall HalfSyscall $crate::HalfSyscall<'_> => $crate::OwnedHalfSyscall;
+            /// A wait for descriptors is over.
+            poll Poll $crate::Poll => $crate::Poll;
             /// A hardware interrupt.
             irq Irq $crate::Irq => $crate::Irq;
             /// A softirq.
@@ -58,6 +60,8 @@ macro_rules! span_kinds {
             wakeup Wakeup $crate::Wakeup => $crate::Wakeup;
             /// A thread begins, ends, or becomes another one.
             thread_event ThreadEvent $crate::ThreadEvent => $crate::ThreadEvent;
+            /// A thread has ended, and is forgotten.
+            retired Retired $crate::Retired => Box<$crate::Retired>;
             /// A thread was moved to another CPU.
             migration Migration $crate::Migration => $crate::Migration;
             /// A thread was off all CPUs.
@@ -204,6 +208,7 @@ macro_rules! alike {
 alike! {
     Slice: it, aliases => aliases.change(&mut it.thread);
     Unknown: it, aliases => aliases.change_some(&mut it.thread);
+    Poll: it, aliases => aliases.change(&mut it.thread);
     Irq: _it, _renames => {};
     Softirq: _it, _renames => {};
     SchedLatency: it, aliases => {
@@ -228,7 +233,7 @@ alike! {
         aliases.change(&mut it.thread);
         aliases.change_some(&mut it.waker);
     };
-    BlockRequest: it, aliases => aliases.change(&mut it.thread);
+    BlockRequest: it, aliases => aliases.change_some(&mut it.thread);
     NetPacket: it, aliases => aliases.change(&mut it.thread);
     PageAllocation: it, aliases => aliases.change(&mut it.thread);
     Phase: it, aliases => aliases.change(&mut it.thread);
@@ -267,6 +272,26 @@ impl OwnedSpan for OwnedHalfSyscall {
 
     fn lend(&self) -> HalfSyscall<'_> {
         self.borrowed()
+    }
+
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        aliases.change(&mut self.thread);
+    }
+}
+
+impl BorrowedSpan for Retired {
+    type OwnedSpan = Box<Self>;
+
+    fn keep(&self) -> Self::OwnedSpan {
+        Box::new(self.clone())
+    }
+}
+
+impl OwnedSpan for Box<Retired> {
+    type Borrowed<'k> = &'k Retired;
+
+    fn lend(&self) -> &Retired {
+        self
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {

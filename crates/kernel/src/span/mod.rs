@@ -5,11 +5,12 @@
 
 mod kinds;
 
+use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
 pub use kinds::{Recorder, Span, Spans};
 
-use crate::calls::{Entry, Exit};
+use crate::calls::{Effect, Entry, Exit, ExitOutput, WaitedSet};
 use crate::id::{Name, ThreadId, Time};
 
 /// A thread on a CPU, from the switch to it until the switch to another.
@@ -150,6 +151,34 @@ impl HalfSyscall<'_> {
     }
 }
 
+/// A call that waited for descriptors has returned: `poll`, `select`, `epoll_wait`. Only where the tracer tells of the
+/// descriptors (LTTng 2.13 does, 2.8 does not); and of `epoll_wait`, only where any are ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Poll {
+    /// Who waited.
+    pub thread: ThreadId,
+    /// When the call returned: it is the [`Syscall`] of the thread that ends then.
+    pub at: Time,
+    /// Descriptor of the set of `epoll_wait`.
+    pub set: Option<i32>,
+    /// What it waited for; of `epoll_wait`, what was in the set, as far as that was seen.
+    pub waited: WaitedSet,
+    /// What is ready; of `epoll_wait` fewer than the count says where it was not seen how they came into the set.
+    pub ready: WaitedSet,
+}
+
+impl Poll {
+    /// That of a call that returned, if it is one of `poll` or `select`.
+    pub(crate) fn of_call(thread: ThreadId, at: Time, entry: &Entry, exit: &Exit) -> Option<Self> {
+        let Effect::Poll { asked } = &entry.effect else { return None };
+        let ready = match &exit.output {
+            ExitOutput::Ready(ready) => ready.clone(),
+            _ => WaitedSet::default(),
+        };
+        Some(Self { thread, at, set: None, waited: asked.clone(), ready })
+    }
+}
+
 /// A run of a hardware interrupt's handler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Irq {
@@ -200,7 +229,7 @@ pub struct SchedLatency {
 }
 
 /// An event that wakes a thread, whether or not it ever runs: `sched_waking`, `sched_wakeup` and `sched_wakeup_new`, each of
-/// them that was recorded. Interrupts and softirqs of the CPU at that instant tell whether the waker did it or was interrupted.
+/// them that was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wakeup {
     /// Who is woken.
@@ -213,6 +242,28 @@ pub struct Wakeup {
     pub target_cpu: Option<u32>,
     /// Who runs on the CPU that does it: possibly the idle task, interrupted.
     pub waker: ThreadId,
+    /// What does it: the waker, or what has interrupted it.
+    pub cause: Cause,
+}
+
+/// What wakes a thread: the innermost of what was under way on the CPU then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Cause {
+    /// The running thread itself. Only where the trace has the events of interrupts, softirqs and high-resolution timers; and, of
+    /// `sched_wakeup`, which may end on one CPU what another one has begun, those of interrupts between CPUs.
+    Thread,
+    /// The handler of the interrupt with this number.
+    Irq(i32),
+    /// The softirq with this vector.
+    Softirq(u32),
+    /// A timer, or the interrupt of the CPU's own timer.
+    Timer,
+    /// An interrupt by another CPU, with its vector; also one that a CPU sends to itself to do something later (`irq_work`).
+    Ipi(i32),
+    /// Another interrupt of the CPU's own controller, with its vector.
+    Vector(i32),
+    /// Events are missing, or the trace does not have them.
+    Unknown,
 }
 
 /// An instant at which a thread begins, ends, or becomes another one.
@@ -281,7 +332,9 @@ pub enum OffCpuReason {
     Stopped,
 }
 
-/// A request to a disk, from the driver's taking it until it was done.
+/// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver, complete. One that was merged into another is never
+/// issued; one that a driver gave back is issued once more, as another request. Of a part that is completed before the rest, the first
+/// one is that of the request; the others have neither `inserted` nor `issued`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockRequest {
     /// The device, as the kernel numbers it.
@@ -292,12 +345,32 @@ pub struct BlockRequest {
     pub sectors: u32,
     /// Whether it writes.
     pub is_write: bool,
-    /// Who ran when it was issued: often not the one who wanted it.
-    pub thread: ThreadId,
-    /// When it was issued.
-    pub begin: Time,
+    /// Number of bytes, where told.
+    pub bytes: Option<u32>,
+    /// Who ran when it was inserted or, where that was not seen, issued: not always the one who wanted it.
+    pub thread: Option<ThreadId>,
+    /// When it was inserted into a queue of the scheduler. Many never are.
+    pub inserted: Option<Time>,
+    /// When it was issued to the driver.
+    pub issued: Option<Time>,
     /// When it was complete.
-    pub end: Time,
+    pub completed: Option<Time>,
+    /// The error that it was completed with, as a negative number; 0: none.
+    pub error: i32,
+    /// Whether only a part of it was complete then.
+    pub is_partial: bool,
+}
+
+impl BlockRequest {
+    /// When it was first seen.
+    pub fn begin(&self) -> Time {
+        self.inserted.or(self.issued).or(self.completed).unwrap_or_default()
+    }
+
+    /// When it was last seen.
+    pub fn end(&self) -> Time {
+        self.completed.or(self.issued).or(self.inserted).unwrap_or_default()
+    }
 }
 
 /// A packet of the network on its way through the host.
@@ -313,6 +386,8 @@ pub struct NetPacket {
     pub device: Name,
     /// Its length in bytes, with the headers that it had there.
     pub bytes: u32,
+    /// From where to where it goes, where the tracer tells.
+    pub flow: Option<Flow>,
     /// Whether it was sent.
     pub is_sent: bool,
 }

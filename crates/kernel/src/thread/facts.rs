@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Namespace;
-use crate::id::{Name, Time};
+use crate::id::{Name, ThreadId, Time};
 
 /// What is known of a thread, the last that was said of each: `None` where nothing was.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,22 @@ pub(crate) fn set_name(name: &mut Option<Name>, bytes: &[u8]) {
 }
 
 impl Facts {
+    /// Takes over what is known of the thread that it was before an exec: what is known of itself is younger.
+    pub(crate) fn inherit(&mut self, before: Self) {
+        let since = std::mem::replace(self, Self { exited: None, dead: None, ..before });
+        self.append(since);
+    }
+
+    /// What is known in the end, with what follows from it. `thread`: whose they are.
+    pub(crate) fn settled(mut self, thread: ThreadId) -> Self {
+        // The kernel's own threads execute nothing, and who does is the only thread of its process.
+        if self.program.is_some() {
+            self.is_kernel = Some(false);
+            self.pid = thread.tid().or(self.pid);
+        }
+        self
+    }
+
     /// Puts what was said later over what is known.
     pub(crate) fn append(&mut self, right: Self) {
         let keep = |left: &mut Option<Name>, right: Option<Name>| {

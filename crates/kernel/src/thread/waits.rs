@@ -148,8 +148,8 @@ impl Waits {
         }
     }
 
-    /// Tells what is open at either end of the trace, which ends at `end`.
-    pub(crate) fn finish(&self, thread: ThreadId, loss_count: LossCount, end: Time, spans: &mut impl Spans) {
+    /// Tells of a wake-up at the begin of the trace, before which nothing is known.
+    pub(crate) fn finish_begin(&self, thread: ThreadId, spans: &mut impl Spans) {
         if let (Some((wake, woken)), Some((SchedChange::On { at, cpu, priority }, on))) =
             (self.wake, self.first)
             && woken.agrees(LossCount::ZERO)
@@ -164,6 +164,11 @@ impl Waits {
                 end: at,
             });
         }
+    }
+
+    /// Tells what is open at either end of the trace, which ends at `end`.
+    pub(crate) fn finish(&self, thread: ThreadId, loss_count: LossCount, end: Time, spans: &mut impl Spans) {
+        self.finish_begin(thread, spans);
         if let Some((SchedState::OffCpu { since, reason, woken: None }, seen)) = self.place
             && seen.agrees(loss_count)
         {

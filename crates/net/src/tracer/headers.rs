@@ -1,13 +1,13 @@
 //! One walk over an event with the headers of a packet in it: the numbers that matter, and the packet that they make.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use isochrone_ctf::plan::Name;
 use isochrone_ctf::schema::{IntegerClass, Scope};
 use isochrone_ctf::{Event, Text, Visitor};
 
 use super::shapes::{Header, MAX_DEPTH, Number, Part, Shapes};
-use crate::packet::{Datagram, Echo, Packet, Segment, Transport, flags};
+use crate::packet::{Datagram, Echo, Flow, Packet, Segment, Transport, flags, protocol};
 use crate::seen::Seen;
 
 /// Packets on this device never leave the host.
@@ -20,11 +20,18 @@ const ECHO_REQUEST: u64 = 8;
 
 /// What an event records that holds the headers of a packet. Linear in its fields.
 pub(super) fn seen(event: &Event<'_>, shapes: &Shapes) -> Seen {
+    found(event, shapes).map_or(Seen::NoHeader, |found| found.seen())
+}
+
+/// From where to where the packet goes that an event holds the headers of. Linear in its fields.
+pub(super) fn flow(event: &Event<'_>, shapes: &Shapes) -> Option<Flow> {
+    found(event, shapes)?.flow()
+}
+
+fn found(event: &Event<'_>, shapes: &Shapes) -> Option<Found> {
     let mut walk = Walk { shapes, now: 0, first: [0; MAX_DEPTH], depth: 0, found: Found::default() };
-    if event.visit(Scope::Payload, &mut walk).is_err() {
-        return Seen::NoHeader;
-    }
-    walk.found.seen()
+    event.visit(Scope::Payload, &mut walk).ok()?;
+    Some(walk.found)
 }
 
 /// The fields as they come, and where among the shapes they are.
@@ -202,8 +209,7 @@ impl Found {
         if self.network.is_none() && self.transport.is_none() && self.source.bits == 0 {
             return Seen::NoHeader;
         }
-        // After an offset there is no transport header, only what looks like one.
-        if self.numbers.get(Number::Fragment).is_some_and(|word| word & FRAGMENT_OFFSET != 0) {
+        if self.is_later_fragment() {
             return Seen::OtherProtocol;
         }
         let transport = match self.transport {
@@ -216,6 +222,29 @@ impl Found {
         let ip_id = self.numbers.get(Number::Id).map(|id| id as u16);
         transport
             .map_or(Seen::OtherProtocol, |transport| Seen::Packet(Packet { addresses, transport, ip_id }))
+    }
+
+    /// After an offset there is no transport header, only what looks like one.
+    fn is_later_fragment(&self) -> bool {
+        self.numbers.get(Number::Fragment).is_some_and(|word| word & FRAGMENT_OFFSET != 0)
+    }
+
+    fn flow(&self) -> Option<Flow> {
+        let protocol = match self.transport? {
+            Header::Tcp => protocol::TCP,
+            Header::Udp => protocol::UDP,
+            _ => return None,
+        };
+        if self.is_later_fragment() {
+            return None;
+        }
+        let (from, to) = self.numbers.ports()?;
+        let (source, destination) = (self.source.get()?, self.destination.get()?);
+        Some(Flow {
+            protocol,
+            source: SocketAddr::new(source, from),
+            destination: SocketAddr::new(destination, to),
+        })
     }
 
     fn segment(&self) -> Option<Segment> {

@@ -10,7 +10,7 @@ use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
 use super::shapes::{Number, Part, Shapes};
 use super::{Extractor, headers};
-use crate::packet::Direction;
+use crate::packet::{Direction, Flow};
 use crate::seen::Seen;
 
 /// A packet is handed to a device for sending.
@@ -55,6 +55,10 @@ impl NetEvent {
 impl Extractor for NetEvent {
     fn seen(&self, event: &Event<'_>) -> Seen {
         headers::seen(event, &self.shapes)
+    }
+
+    fn flow(&self, event: &Event<'_>) -> Option<Flow> {
+        headers::flow(event, &self.shapes)
     }
 
     fn direction(&self) -> Direction {

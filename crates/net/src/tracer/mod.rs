@@ -11,13 +11,18 @@ mod shapes;
 use isochrone_ctf::Event;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
-use crate::packet::Direction;
+use crate::packet::{Direction, Flow};
 use crate::seen::Seen;
 
 /// Reads packets out of the events of one class.
 pub trait Extractor: Send + Sync {
     /// What an event of the class records. Linear in its fields.
     fn seen(&self, event: &Event<'_>) -> Seen;
+    /// From where to where a packet of the class goes, on the loopback device too, where the tracer tells addresses and ports.
+    /// Linear in its fields.
+    fn flow(&self, _: &Event<'_>) -> Option<Flow> {
+        None
+    }
     /// Which way the packets of this event class pass.
     fn direction(&self) -> Direction;
 }

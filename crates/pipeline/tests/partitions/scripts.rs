@@ -2,6 +2,8 @@
 //!
 //! A loss is reported at its end, but a switch is missing before. Until then a CPU is thought to run a thread that runs elsewhere.
 
+use std::collections::BTreeMap;
+
 use isochrone_hosts::Hosts;
 use isochrone_pipeline::Cuts;
 use isochrone_testkit::{Generation, KernelScript};
@@ -18,7 +20,12 @@ fn check(host: &KernelScript, calls: &[&str], names: &[(i32, &str)]) {
     let hosts = Hosts::group(&traces);
     let host = &hosts.hosts[0];
     assert_eq!(told_of_calls(whole(host)), calls);
-    let threads = whole(host).model.finish().threads;
+    let finished = whole(host).model.finish();
+    let retired = finished.spans.recorded.0.iter().filter_map(|span| match span {
+        Span::Retired(it) => Some((it.thread, &it.facts)),
+        _ => None,
+    });
+    let threads: BTreeMap<_, _> = finished.threads.iter().chain(retired).collect();
     let found: Vec<(i32, &str)> = threads
         .iter()
         .filter_map(|(thread, facts)| Some((thread.tid().filter(|&tid| tid > 0)?, facts.comm.as_deref()?)))

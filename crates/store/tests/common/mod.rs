@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use isochrone_ctf::Trace;
 use isochrone_hosts::Hosts;
-use isochrone_kernel::{Recorder, Span, ThreadId};
+use isochrone_kernel::{Recorder, Span, ThreadId, WithThreads};
 use isochrone_pipeline::{Cuts, Plan, run};
 use isochrone_store::StoreWriter;
 
@@ -29,8 +29,8 @@ pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
     for host in &hosts.hosts {
         let tables = writer.host(&host.id, &host.name, host.offset_ns).unwrap();
         let plan = Plan::new(host, cuts);
-        let part = run(host, &plan, 2, || tables.consumer(), None).unwrap();
-        entries.push(tables.finish(part.model.finish()).unwrap());
+        let part = run(host, &plan, 2, || WithThreads::new(tables.consumer()), None).unwrap();
+        entries.push(tables.finish(part.model.finish().with_threads()).unwrap());
     }
     writer.commit(entries, None, Vec::new()).unwrap();
 }

@@ -2,6 +2,8 @@
 //!
 //! [`super::script`] keeps them; [`super::simulator`] makes events of them.
 
+use std::net::SocketAddrV4;
+
 use super::script::{KernelScript, What};
 use crate::value::FieldValue;
 
@@ -23,11 +25,16 @@ pub(crate) enum Action {
     DumpFile { pid: i32, fd: i32, flags: u32, filename: String },
     Softirq { what: &'static str, vec: u32 },
     Page { what: &'static str, order: u32 },
-    BlockIssue { dev: u32, sector: u64, nr: u32 },
+    BlockStart { what: &'static str, dev: u32, sector: u64, nr: u32 },
+    BlockRequeue { dev: u32, sector: u64, nr: u32 },
+    Timer { is_high: bool, what: &'static str },
     BlockComplete { dev: u32, sector: u64, nr: u32 },
-    Net { way: Net, dev: String, len: u32 },
+    Net { way: Net, dev: String, len: u32, flow: Option<Flow> },
     Event { name: String, fields: Fields },
 }
+
+/// From where to where a TCP segment goes.
+pub type Flow = (SocketAddrV4, SocketAddrV4);
 
 /// Fields by name, kept.
 pub(crate) type Fields = Vec<(String, FieldValue)>;
@@ -215,7 +222,52 @@ impl<'s> At<'s> {
 
     /// A read request goes to a disk: sectors of 512 bytes.
     pub fn block_issue(&mut self, dev: u32, sector: u64, nr: u32) -> &mut Self {
-        self.action(Action::BlockIssue { dev, sector, nr })
+        self.action(Action::BlockStart { what: "issue", dev, sector, nr })
+    }
+
+    /// A read request is put into the queue of a disk.
+    pub fn block_insert(&mut self, dev: u32, sector: u64, nr: u32) -> &mut Self {
+        self.action(Action::BlockStart { what: "insert", dev, sector, nr })
+    }
+
+    /// A request that is queued becomes a part of another one: only 2.14 says so.
+    pub fn block_merge(&mut self, dev: u32, sector: u64, nr: u32) -> &mut Self {
+        self.action(Action::BlockStart { what: "merge", dev, sector, nr })
+    }
+
+    /// A disk's driver gives a request back.
+    pub fn block_requeue(&mut self, dev: u32, sector: u64, nr: u32) -> &mut Self {
+        self.action(Action::BlockRequeue { dev, sector, nr })
+    }
+
+    /// A high-resolution timer begins to run.
+    pub fn hrtimer_entry(&mut self) -> &mut Self {
+        self.action(Action::Timer { is_high: true, what: "entry" })
+    }
+
+    /// It ends.
+    pub fn hrtimer_exit(&mut self) -> &mut Self {
+        self.action(Action::Timer { is_high: true, what: "exit" })
+    }
+
+    /// A timer of the timer wheel begins to run.
+    pub fn timer_entry(&mut self) -> &mut Self {
+        self.action(Action::Timer { is_high: false, what: "entry" })
+    }
+
+    /// It ends.
+    pub fn timer_exit(&mut self) -> &mut Self {
+        self.action(Action::Timer { is_high: false, what: "exit" })
+    }
+
+    /// An interrupt of the CPU's own controller begins (`reschedule`), from 2.8 on.
+    pub fn vector_entry(&mut self, name: &str, vector: i32) -> &mut Self {
+        self.event(&format!("x86_irq_vectors_{name}_entry"), &[("vector", vector.into())])
+    }
+
+    /// It ends.
+    pub fn vector_exit(&mut self, name: &str, vector: i32) -> &mut Self {
+        self.event(&format!("x86_irq_vectors_{name}_exit"), &[("vector", vector.into())])
     }
 
     /// A disk has done a request.
@@ -235,17 +287,22 @@ impl<'s> At<'s> {
 
     /// A packet is handed to a network device: `net_dev_queue`, without headers.
     pub fn net_queue(&mut self, dev: &str, len: u32) -> &mut Self {
-        self.action(Action::Net { way: Net::Queue, dev: dev.to_owned(), len })
+        self.action(Action::Net { way: Net::Queue, dev: dev.to_owned(), len, flow: None })
+    }
+
+    /// As [`Self::net_queue`], of a TCP segment with its addresses, which 2.13 and younger tell.
+    pub fn net_queue_tcp(&mut self, dev: &str, len: u32, flow: Flow) -> &mut Self {
+        self.action(Action::Net { way: Net::Queue, dev: dev.to_owned(), len, flow: Some(flow) })
     }
 
     /// A network device has sent a packet: `net_dev_xmit`.
     pub fn net_send(&mut self, dev: &str, len: u32) -> &mut Self {
-        self.action(Action::Net { way: Net::Send, dev: dev.to_owned(), len })
+        self.action(Action::Net { way: Net::Send, dev: dev.to_owned(), len, flow: None })
     }
 
     /// A packet came from a network device: `netif_receive_skb`, or `net_if_receive_skb` without headers.
     pub fn net_receive(&mut self, dev: &str, len: u32) -> &mut Self {
-        self.action(Action::Net { way: Net::Receive, dev: dev.to_owned(), len })
+        self.action(Action::Net { way: Net::Receive, dev: dev.to_owned(), len, flow: None })
     }
 
     /// Any event of the generation. Fields that are not named are zero or empty.

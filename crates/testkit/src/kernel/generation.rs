@@ -88,6 +88,31 @@ impl Generation {
         format!("{prefix}_{what}")
     }
 
+    /// Name of the event class of a timer's event: `entry`, `exit`.
+    pub(crate) fn timer_class(self, is_high: bool, what: &str) -> String {
+        let prefix = match (is_high, self <= Self::V2_5) {
+            (false, _) => "timer",
+            (true, true) => "hrtimer",
+            (true, false) => "timer_hrtimer",
+        };
+        format!("{prefix}_expire_{what}")
+    }
+
+    /// Whether interrupts of the CPU's own controller have events.
+    pub fn has_vectors(self) -> bool {
+        self >= Self::V2_8
+    }
+
+    /// Whether calls that wait for descriptors tell which ones.
+    pub fn shows_waits(self) -> bool {
+        self >= Self::V2_13
+    }
+
+    /// Whether packets are told with their headers.
+    pub fn has_headers(self) -> bool {
+        self >= Self::V2_13
+    }
+
     /// Name of the event class of a page's event: `alloc`, `free`.
     pub(crate) fn page_class(self, what: &str) -> String {
         let prefix = if self <= Self::V2_5 { "mm_page" } else { "kmem_mm_page" };

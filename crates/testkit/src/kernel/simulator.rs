@@ -2,6 +2,8 @@
 //!
 //! [`super::tasks`] remembers the threads; system calls are spelled by [`super::call_event`].
 
+use std::net::SocketAddrV4;
+
 use super::at::{Action, Fields, Net, State, Woken};
 use super::call_event;
 use super::generation::Generation;
@@ -13,6 +15,9 @@ use crate::value::FieldValue;
 const PAGE: u64 = 0xffff_ea00_0000_0000;
 const FIRST_PFN: u64 = 0x1_0000;
 const PACKET: u64 = 0xffff_9000_0000_0000;
+const TIMER: u64 = 0xffff_a000_0000_0000;
+/// Number of the protocol.
+const TCP: u8 = 6;
 /// A request reads.
 const RWBS_READ: u32 = 4;
 /// What dumps record of threads: an unknown mode and submode; whether they run or wait.
@@ -84,27 +89,37 @@ impl Simulator {
                 }
                 (generation.page_class(what), fields)
             }
-            Action::BlockIssue { dev, sector, nr } => {
+            Action::Timer { is_high, what } => {
+                let timer = if *is_high { "hrtimer" } else { "timer" };
+                (generation.timer_class(*is_high, what), vec![(timer, TIMER.into())])
+            }
+            Action::BlockStart { what, dev, sector, nr } => {
                 let mut fields = request(*dev, *sector, *nr);
                 fields.push(("bytes", nr.saturating_mul(512).into()));
                 fields.push(("comm", running.comm.clone().into()));
                 if generation >= Generation::V2_5 {
                     fields.push(("tid", running.tid.into()));
                 }
-                ("block_rq_issue".to_owned(), fields)
+                (format!("block_rq_{what}"), fields)
+            }
+            Action::BlockRequeue { dev, sector, nr } => {
+                ("block_rq_requeue".to_owned(), request(*dev, *sector, *nr))
             }
             Action::BlockComplete { dev, sector, nr } => {
                 ("block_rq_complete".to_owned(), request(*dev, *sector, *nr))
             }
-            Action::Net { way, dev, len } => {
+            Action::Net { way, dev, len, flow } => {
                 let name = match way {
                     Net::Queue => "net_dev_queue",
                     Net::Send => "net_dev_xmit",
                     Net::Receive if generation <= Generation::V2_8 => "netif_receive_skb",
                     Net::Receive => "net_if_receive_skb",
                 };
-                let fields =
+                let mut fields =
                     vec![("skbaddr", PACKET.into()), ("len", (*len).into()), ("name", dev.as_str().into())];
+                if let Some((from, to)) = flow.filter(|_| generation.has_headers()) {
+                    fields.extend(headers(from, to));
+                }
                 (name.to_owned(), fields)
             }
             Action::Event { name, fields } => (name.clone(), given(fields)),
@@ -292,6 +307,21 @@ impl Simulator {
         }
         ("lttng_statedump_file_descriptor".to_owned(), fields)
     }
+}
+
+/// The headers of a TCP segment, as far as they tell from where to where it goes.
+fn headers<'s>(from: SocketAddrV4, to: SocketAddrV4) -> [Given<'s>; 9] {
+    [
+        ("network_header_type", "ipv4".into()),
+        ("network_header.ipv4.version", 4.into()),
+        ("network_header.ipv4.ihl", 5.into()),
+        ("network_header.ipv4.protocol", TCP.into()),
+        ("network_header.ipv4.saddr", from.ip().octets().into()),
+        ("network_header.ipv4.daddr", to.ip().octets().into()),
+        ("network_header.ipv4.transport_header_type", "tcp".into()),
+        ("network_header.ipv4.transport_header.tcp.source_port", from.port().into()),
+        ("network_header.ipv4.transport_header.tcp.dest_port", to.port().into()),
+    ]
 }
 
 /// A thread as most events name it.

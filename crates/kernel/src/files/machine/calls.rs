@@ -5,9 +5,9 @@ use super::super::returned::Returned;
 use super::super::span::{ClosedBy, FileKind, OpenedBy, Socket};
 use super::Machine;
 use super::tables::emit;
-use crate::calls::{Created, Effect, ExitOutput, Opener, Paired, clone_flag, open_flag};
+use crate::calls::{Created, Effect, ExitOutput, Opener, Paired, WaitedSet, clone_flag, open_flag};
 use crate::id::{Name, ThreadId, Time};
-use crate::span::Spans;
+use crate::span::{Poll, Spans};
 
 /// `CLOSE_RANGE_UNSHARE`.
 const RANGE_UNSHARE: u32 = 2;
@@ -17,10 +17,24 @@ const RANGE_CLOEXEC: u32 = 4;
 impl Machine {
     /// A call returned and did what it does.
     pub(super) fn call(&mut self, call: &Returned<'_>, effect: &Effect, spans: &mut impl Spans) {
-        let &Returned { thread, at, ret, output, .. } = call;
+        let &Returned { thread, at, ret, output, flow, .. } = call;
         match *effect {
             // Counted elsewhere, or nothing to count.
-            Effect::Nothing | Effect::Clone { .. } | Effect::Use { .. } | Effect::Transfer { .. } => {}
+            Effect::Nothing
+            | Effect::Clone { .. }
+            | Effect::Use { .. }
+            | Effect::Transfer { .. }
+            | Effect::Poll { .. } => {}
+            Effect::EpollControl { set, fd, change } => {
+                if let Some(file) = self.file(thread, set, at) {
+                    file.touch(thread, at);
+                    file.about.kind = FileKind::Epoll;
+                    file.watched.get_or_insert_default().change(fd, at, change);
+                }
+                // It is there, whether or not anybody has seen it.
+                self.file(thread, fd, at);
+            }
+            Effect::EpollWait { set } => self.waited(call, set, spans),
             Effect::Open { call, dir, ref path, flags } => {
                 let name = self.resolved(thread, dir, path);
                 let kind =
@@ -84,7 +98,12 @@ impl Machine {
                     file.close_on_exec = on;
                 }
             }
-            Effect::Connect { fd, peer } => self.socket(thread, fd, at, |socket| socket.peer = peer),
+            Effect::Connect { fd, peer } => {
+                self.socket(thread, fd, at, |socket| socket.peer = peer);
+                if let (Some(file), Some(flow)) = (self.file(thread, fd, at), flow) {
+                    file.sent(at, flow);
+                }
+            }
             Effect::Bind { fd, local } => self.socket(thread, fd, at, |socket| socket.local = local),
             Effect::Listen { fd } => self.socket(thread, fd, at, |socket| socket.is_listening = true),
             Effect::Accept { call, fd, close_on_exec } => {
@@ -145,6 +164,21 @@ impl Machine {
         if let Some(file) = self.file(thread, fd, at) {
             file.touch(thread, at);
         }
+    }
+
+    /// A wait for the descriptors of a set returned.
+    fn waited(&mut self, call: &Returned<'_>, set: i32, spans: &mut impl Spans) {
+        let &Returned { thread, at, ret, output, .. } = call;
+        self.touch(thread, set, at);
+        let ExitOutput::EpollReady(ready) = output else { return };
+        let files = &self.table(thread).files;
+        let watched = files.get(set).and_then(|file| file.watched.as_deref());
+        let opened = |fd| files.get(fd).map(|file| file.begin);
+        let waited = watched.map(|watched| watched.waited(opened)).unwrap_or_default();
+        let count = u32::try_from(ret).unwrap_or_default();
+        let ready = watched.map(|watched| watched.ready(ready, count));
+        let ready = ready.unwrap_or_else(|| WaitedSet { count, ..WaitedSet::default() });
+        spans.poll(&Poll { thread, at, set: Some(set), waited, ready });
     }
 
     /// Changes what is known of a socket.

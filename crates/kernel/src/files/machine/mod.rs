@@ -101,15 +101,15 @@ impl Machine {
 
     /// As [`Self::use_file`], of one.
     #[inline]
-    pub(super) fn use_once(&mut self, one: OneUse) {
-        let OneUse { thread, at, fd, outcome } = one;
+    pub(super) fn use_once(&mut self, one: OneUse<'_>) {
+        let OneUse { thread, fd, at, .. } = one;
         let losses = self.doubts.losses_at(at);
         let table = self.table(thread);
         if let Some(file) = table.files.get_mut(fd) {
-            file.count_one(thread, at, outcome);
+            file.count_use(&one);
         } else if fd >= 0 {
             let mut file = OpenFile::sighted(at, losses);
-            file.count_one(thread, at, outcome);
+            file.count_use(&one);
             table.files.insert(fd, file);
         }
     }

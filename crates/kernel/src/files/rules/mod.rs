@@ -1,6 +1,8 @@
 //! The rules of Linux for file descriptors, one by one.
 
 mod names;
+mod polls;
+mod sockets;
 
 use super::{Bound, ClosedBy, FileOp, FileSpan, Files, Uses};
 use crate::calls::{Effect, ExitOutput, Opener, Use};
@@ -31,18 +33,12 @@ fn call(tid: i32, at: Time, effect: Effect, ret: i64) -> FileOp {
 }
 
 fn call_with_output(tid: i32, at: Time, effect: Effect, ret: i64, output: ExitOutput) -> FileOp {
-    FileOp::Call { thread: thread(tid), at, effect: Some(effect), name: None, ret, output }
+    FileOp::Call { thread: thread(tid), at, effect: Some(effect), name: None, ret, output, flow: None }
 }
 
 fn unknown(tid: i32, at: Time, name: &str, ret: i64) -> FileOp {
-    FileOp::Call {
-        thread: thread(tid),
-        at,
-        effect: None,
-        name: Some(name.into()),
-        ret,
-        output: ExitOutput::Nothing,
-    }
+    let (thread, output) = (thread(tid), ExitOutput::Nothing);
+    FileOp::Call { thread, at, effect: None, name: Some(name.into()), ret, output, flow: None }
 }
 
 fn opened(tid: i32, at: Time, path: &str, fd: i64) -> FileOp {
@@ -368,9 +364,14 @@ fn a_call_that_began_in_the_piece_before_is_filled() {
     right.note(unknown(10, 5, "openat", 4), &mut emitted);
     right.note(unknown(11, 6, "read", 5), &mut emitted);
     right.note(unknown(11, 7, "mmap", 5), &mut emitted);
-    right.fill(thread(10), 5, &Effect::Open { call: Opener::Openat, dir: None, path: "/x".into(), flags: 0 });
-    right.fill(thread(11), 6, &Effect::Use { fd: 9, what: Use::Read });
-    right.fill(thread(11), 7, &Effect::Nothing);
+    right.fill(
+        thread(10),
+        5,
+        &Effect::Open { call: Opener::Openat, dir: None, path: "/x".into(), flags: 0 },
+        None,
+    );
+    right.fill(thread(11), 6, &Effect::Use { fd: 9, what: Use::Read }, None);
+    right.fill(thread(11), 7, &Effect::Nothing, None);
     left.append(right, &mut emitted);
     assert!(left.is_settled());
     left.finish(END, &mut emitted);

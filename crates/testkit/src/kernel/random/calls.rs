@@ -44,6 +44,11 @@ pub(super) enum Done {
         fd: i32,
         most: u64,
     },
+    /// Some of these are ready: told by their numbers, or, of a set of epoll, by what the program calls them.
+    Ready {
+        set: Option<i32>,
+        fds: Vec<i32>,
+    },
     /// The lowest free file descriptor, and whether an exec closes it.
     Open {
         closes: bool,
@@ -146,7 +151,8 @@ impl RandomHost {
         let stays = Done::Open { closes: false };
         let path: FieldValue = FILES[self.random.below(FILES.len() as u64) as usize].into();
         let flags = ("flags", cloexec.into());
-        let sockets = vec![("family", 1.into()), ("type", (1 | cloexec).into()), ("protocol", 0.into())];
+        let family = if self.random.permille(700) { 2 } else { 1 };
+        let sockets = vec![("family", family.into()), ("type", (1 | cloexec).into()), ("protocol", 0.into())];
         match self.random.below(22) {
             0..=3 => (
                 "openat",
@@ -216,7 +222,7 @@ impl RandomHost {
             7 => ("pread64", vec![fd, count, ("pos", 512.into())], uses(4096)),
             8 => ("futex", vec![("uaddr", BUFFER.into()), ("op", 128.into()), ("val", 2.into())], number(1)),
             9 => ("nanosleep", vec![("rqtp", BUFFER.into())], number(0)),
-            10 => ("poll", vec![("nfds", 1.into()), ("timeout_msecs", (-1).into())], number(1)),
+            10 => self.waiting_call(task),
             11 => (
                 "mmap",
                 vec![("len", 4096.into()), ("prot", 3.into()), ("fd", (-1).into())],
@@ -224,10 +230,58 @@ impl RandomHost {
             ),
             12 => ("fsync", vec![fd], uses(0)),
             13 => ("getpid", vec![], Done::Is(task.pid)),
+            14 if self.random.permille(500) => self.sending_call(file),
             14 => ("wait4", vec![("upid", (-1).into())], number(0)),
             // Something that no tracer has a class for, until 2.14.
             _ => ("io_uring_setup", vec![("entries", 8.into())], number(0)),
         }
+    }
+
+    /// Calls that wait for descriptors, and those that say for which.
+    fn waiting_call(&mut self, task: &Task) -> CallRequest {
+        const POLLIN: u32 = 1;
+        let fds: Vec<i32> = (0..self.random.below(4)).map(|_| self.open_file(task)).collect();
+        let set = self.open_file(task);
+        match self.random.below(5) {
+            0 | 1 => {
+                let asked = fds.iter().map(|&fd| FieldValue::Array(vec![fd.into(), POLLIN.into()]));
+                let fields = vec![
+                    ("nfds", (fds.len() as u32).into()),
+                    ("timeout_msecs", (-1).into()),
+                    ("fds", FieldValue::Array(asked.collect())),
+                ];
+                ("poll", fields, Done::Ready { set: None, fds })
+            }
+            2 => {
+                let (fd, op) = (fds.first().copied().unwrap_or_default(), 1 + self.random.below(3) as i32);
+                let mut fields =
+                    vec![("epfd", set.into()), ("op_enum", op.into()), ("op", op.into()), ("fd", fd.into())];
+                if self.generation().shows_waits() {
+                    let data = FieldValue::Array(vec![(fd as u32).into(), fd.into()]);
+                    fields.push(("event", FieldValue::Array(vec![data, POLLIN.into()])));
+                }
+                ("epoll_ctl", fields, Done::Use { fd: set, most: 0 })
+            }
+            _ => {
+                let fields = vec![("epfd", set.into()), ("maxevents", 8.into()), ("timeout", (-1).into())];
+                ("epoll_wait", fields, Done::Ready { set: Some(set), fds })
+            }
+        }
+    }
+
+    /// Calls that have packets sent.
+    fn sending_call(&mut self, file: i32) -> CallRequest {
+        let fd = ("fd", FieldValue::from(file));
+        if self.random.permille(500) {
+            return ("sendto", vec![fd, ("len", 100.into())], Done::Use { fd: file, most: 100 });
+        }
+        let mut fields = vec![fd];
+        if self.random.permille(700) {
+            fields.push(("family", 2_u16.into()));
+            fields.push(("dport", 80_u16.into()));
+            fields.push(("v4addr", [10_u8, 0, 0, 2].into()));
+        }
+        ("connect", fields, Done::Use { fd: file, most: 0 })
     }
 
     /// Calls by which threads begin, change and end; others where there are too many or too few of them.

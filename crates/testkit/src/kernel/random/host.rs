@@ -70,6 +70,8 @@ pub(super) struct RandomHost {
     pub(super) raised: Vec<Vec<u32>>,
     /// Requests that the disk has not done yet.
     pub(super) requests: Vec<(u32, u64, u32)>,
+    /// Requests that the disk has not taken yet.
+    pub(super) queued: Vec<(u32, u64, u32)>,
     pub(super) next_tid: i32,
     pub(super) free_tids: Vec<i32>,
     /// Most threads of user space.
@@ -91,6 +93,7 @@ impl RandomHost {
             stacks: vec![Vec::new(); cpus as usize],
             raised: vec![Vec::new(); cpus as usize],
             requests: Vec::new(),
+            queued: Vec::new(),
             next_tid: FIRST_TID,
             free_tids: Vec::new(),
             most: 2 * threads as usize + 1,

@@ -129,8 +129,15 @@ impl RandomHost {
 
     /// The running thread asks the disk for something.
     pub(super) fn request(&mut self, cpu: u32) {
-        let request = (0x0fe0_0000, self.random.below(SECTORS) * 8, 8 << self.random.below(5));
-        self.requests.push(request);
-        self.at(cpu).block_issue(request.0, request.1, request.2);
+        // Now and then a place that others ask for too.
+        let sectors = if self.random.permille(300) { 3 } else { SECTORS };
+        let request = (0x0fe0_0000, self.random.below(sectors) * 8, 8 << self.random.below(5));
+        if self.random.permille(500) {
+            self.queued.push(request);
+            self.at(cpu).block_insert(request.0, request.1, request.2);
+        } else {
+            self.requests.push(request);
+            self.at(cpu).block_issue(request.0, request.1, request.2);
+        }
     }
 }

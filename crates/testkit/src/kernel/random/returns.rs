@@ -1,5 +1,7 @@
 //! What comes of the system calls of a random host: what happens within them, what they return, what is open afterwards.
 
+use std::net::SocketAddrV4;
+
 use super::calls::{Call, Done};
 use super::host::{OffCpuReason, RandomHost, Table};
 use crate::value::FieldValue;
@@ -25,9 +27,12 @@ impl RandomHost {
             (3, _) => self.pages(cpu),
             (4 | 5, "futex" | "write") => self.wake_any(cpu),
             (4 | 5, "read" | "pread64" | "fsync" | "openat") => self.request(cpu),
-            (6, "write") => {
+            (6 | 13, "write" | "sendto" | "connect") => {
                 let len = 60 + self.random.below(1440) as u32;
-                self.at(cpu).net_queue("eth0", len);
+                // From a few ports of this host to a few of the other one.
+                let from = SocketAddrV4::new([10, 0, 0, 1].into(), 4711 + self.random.below(4) as u16);
+                let to = SocketAddrV4::new([10, 0, 0, 2].into(), 80 + self.random.below(2) as u16);
+                self.at(cpu).net_queue_tcp("eth0", len, (from, to));
                 self.at(cpu).net_send("eth0", len);
             }
             (7..=12, _) if call.waits => self.wait(cpu),
@@ -68,7 +73,7 @@ impl RandomHost {
 
     /// Whether the file that a call uses is open, if it uses one.
     fn has_file(&self, tid: i32, done: &Done) -> bool {
-        let Done::Use { fd, .. } = done else { return true };
+        let (Done::Use { fd, .. } | Done::Ready { set: Some(fd), .. }) = done else { return true };
         let table = self.tasks.get(&tid).and_then(|task| self.tables.get(&task.table));
         table.is_some_and(|files| files.contains_key(fd))
     }
@@ -85,6 +90,19 @@ impl RandomHost {
         if let Done::Number(most) | Done::Use { most, .. } = done {
             let ret = self.random.below(most + 1) as i64;
             return number(if self.has_file(tid, done) { ret } else { EBADF });
+        }
+        if let Done::Ready { set, fds } = done {
+            if !self.has_file(tid, done) {
+                return number(EBADF);
+            }
+            let ready = fds.iter().filter(|_| self.random.permille(500)).map(|&fd| match set {
+                None => FieldValue::Array(vec![fd.into(), 1.into()]),
+                Some(_) => {
+                    FieldValue::Array(vec![FieldValue::Array(vec![(fd as u32).into(), fd.into()]), 1.into()])
+                }
+            });
+            let ready: Vec<FieldValue> = ready.collect();
+            return (ready.len() as i64, vec![("fds", FieldValue::Array(ready))]);
         }
         let table = self.tasks.get(&tid).map(|task| task.table);
         let Some(files) = table.and_then(|table| self.tables.get_mut(&table)) else { return number(ENOENT) };
@@ -122,7 +140,11 @@ impl RandomHost {
             }
             Done::Clone { child, .. } => number(child.unwrap_or_default().into()),
             Done::Is(ret) => number(ret.into()),
-            Done::Number(_) | Done::Use { .. } | Done::Exec { .. } | Done::Exit { .. } => number(0),
+            Done::Number(_)
+            | Done::Use { .. }
+            | Done::Ready { .. }
+            | Done::Exec { .. }
+            | Done::Exit { .. } => number(0),
         }
     }
 }

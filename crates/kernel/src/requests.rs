@@ -1,0 +1,436 @@
+//! Requests to disks: inserted into a queue, issued to the driver, complete.
+//!
+//! Part of a `PartialState`. A request is known by its device and first sector. Of what was inserted at one place, the last counts; of
+//! what was issued there, the last that is open is completed first, as brackets are closed. What a piece cannot answer waits for
+//! the piece before: which insert the first issue of a place belongs to, and what was issued before it. When events are lost, all
+//! that is open is emitted as it is and forgotten.
+//!
+//! The kernel merges requests that are in the queue, and only `block_rq_merge` says so, which young tracers have. Of
+//! others, a request that went into another one is emitted when something else is inserted at its place, or at the end.
+
+use serde::{Deserialize, Serialize};
+
+use crate::canonical_map::CanonicalMap;
+use crate::completeness::LossCount;
+use crate::id::{ThreadAliases, ThreadId, Time};
+use crate::span::{BlockRequest, Spans};
+
+/// Device and first sector.
+pub(crate) type Place = (u32, u64);
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Number of sectors of 512 bytes.
+    pub sectors: u32,
+    /// Bytes, where told.
+    pub bytes: Option<u32>,
+    /// Whether it writes.
+    pub is_write: bool,
+}
+
+/// A request is inserted or issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Start {
+    pub(crate) at: Time,
+    pub(crate) loss_count: LossCount,
+    pub(crate) thread: ThreadId,
+    pub(crate) asked: Asked,
+}
+
+/// Something ends a request that was issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum End {
+    /// It is complete, or a part of it.
+    Complete { at: Time, loss_count: LossCount, asked: Asked, error: i32 },
+    /// The driver gives it back: it will be issued once more.
+    Requeued,
+    /// Events are missing.
+    Lost,
+}
+
+/// All requests of a host in one piece.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Requests {
+    /// What was before is not to be asked for: there was nothing, or it is not known.
+    is_cut: bool,
+    tracks: CanonicalMap<Place, Unmatched>,
+}
+
+/// Those at one place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Unmatched {
+    head: Head,
+    queue: Queue,
+    /// What was issued and is open, in order.
+    issued: Vec<Issued>,
+    /// What ends requests that were issued before the piece.
+    ends: Vec<End>,
+}
+
+/// What the piece does to the request that was in the queue when it began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Head {
+    /// Nothing.
+    #[default]
+    Untouched,
+    /// It will never be issued.
+    Dropped,
+    /// It is issued, and what ends it then.
+    Issued(Start, Option<End>),
+}
+
+/// What is in the queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Queue {
+    /// What was there before the piece; if that cannot be asked for, nothing.
+    #[default]
+    Before,
+    Empty,
+    Request(Start),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Issued {
+    insert: Insert,
+    issue: Start,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Insert {
+    Known(Option<Start>),
+    /// The piece before knows: it is the one of the head.
+    Before,
+}
+
+impl Requests {
+    /// Those of a piece that begins; `is_first`: no piece comes before.
+    pub(crate) fn new(is_first: bool) -> Self {
+        Self { is_cut: is_first, tracks: CanonicalMap::default() }
+    }
+
+    /// Those of a piece from which everything is missing.
+    pub(crate) fn missing() -> Self {
+        Self::new(true)
+    }
+
+    pub(crate) fn insert(&mut self, place: Place, insert: Start, spans: &mut impl Spans) {
+        let track = self.tracks.or_default(place);
+        track.drop_queued(place, self.is_cut, spans);
+        track.queue = Queue::Request(insert);
+    }
+
+    /// What is in the queue goes into another request.
+    pub(crate) fn merge(&mut self, place: Place, spans: &mut impl Spans) {
+        self.tracks.or_default(place).drop_queued(place, self.is_cut, spans);
+        self.tidy(place);
+    }
+
+    pub(crate) fn issue(&mut self, place: Place, issue: Start) {
+        let track = self.tracks.or_default(place);
+        let insert = track.take_queued(self.is_cut);
+        if insert == Insert::Before {
+            track.head = Head::Issued(issue, None);
+        }
+        track.issued.push(Issued { insert, issue });
+    }
+
+    pub(crate) fn end(&mut self, place: Place, end: End, spans: &mut impl Spans) {
+        self.tracks.or_default(place).end(place, end, self.is_cut, spans);
+        self.tidy(place);
+    }
+
+    /// Forgets a place where nothing is left.
+    fn tidy(&mut self, place: Place) {
+        if self.tracks.get(&place).is_some_and(|track| *track == Unmatched::default()) {
+            self.tracks.remove(&place);
+        }
+    }
+
+    /// Events are missing: whatever is open may have ended. Linear in what is open.
+    pub(crate) fn lose(&mut self, spans: &mut impl Spans) {
+        self.is_cut = true;
+        self.tracks.retain(|&place, track| {
+            if let Queue::Request(insert) = track.queue {
+                emit(place, Some(insert), None, None, spans);
+            }
+            track.queue = Queue::Before;
+            while !track.issued.is_empty() {
+                track.end(place, End::Lost, true, spans);
+            }
+            *track != Unmatched::default()
+        });
+    }
+
+    /// Adds what came next, which has been shifted by the losses of this piece.
+    pub(crate) fn append(&mut self, right: Self, spans: &mut impl Spans) {
+        let mut there = right.tracks.into_sorted();
+        for (place, track) in &mut there {
+            self.tracks.or_default(*place).settle(*place, track, self.is_cut, spans);
+        }
+        if right.is_cut {
+            self.lose(spans);
+        }
+        for (place, track) in there {
+            let here = self.tracks.or_default(place);
+            match track.queue {
+                Queue::Before => {}
+                Queue::Empty if self.is_cut => here.queue = Queue::Before,
+                queue => here.queue = queue,
+            }
+            here.issued.extend(track.issued);
+            self.tidy(place);
+        }
+    }
+
+    /// Moves on by the losses of the pieces before.
+    pub(crate) fn shift(&mut self, losses: u64) {
+        let end = |end: &mut End| {
+            if let End::Complete { loss_count, .. } = end {
+                loss_count.shift(losses);
+            }
+        };
+        self.change(|start| start.loss_count.shift(losses), end);
+    }
+
+    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
+        self.change(|start| aliases.change(&mut start.thread), |_| {});
+    }
+
+    fn change(&mut self, mut start: impl FnMut(&mut Start), mut end: impl FnMut(&mut End)) {
+        for (_, Unmatched { head, queue, issued, ends }) in self.tracks.unordered_mut() {
+            if let Head::Issued(issue, ending) = head {
+                start(issue);
+                ending.iter_mut().for_each(&mut end);
+            }
+            if let Queue::Request(insert) = queue {
+                start(insert);
+            }
+            for Issued { insert, issue } in issued {
+                if let Insert::Known(Some(insert)) = insert {
+                    start(insert);
+                }
+                start(issue);
+            }
+            ends.iter_mut().for_each(&mut end);
+        }
+    }
+
+    /// Emits all that is open at either end of the trace.
+    pub(crate) fn finish(mut self, spans: &mut impl Spans) {
+        self.lose(spans);
+        let mut first = Self::new(true);
+        first.append(self, spans);
+    }
+}
+
+impl Unmatched {
+    /// What is in the queue is issued. `is_cut`: nothing before is to be asked for.
+    fn take_queued(&mut self, is_cut: bool) -> Insert {
+        let empty = if is_cut { Queue::Before } else { Queue::Empty };
+        match std::mem::replace(&mut self.queue, empty) {
+            Queue::Request(insert) => Insert::Known(Some(insert)),
+            Queue::Before if !is_cut => Insert::Before,
+            Queue::Before | Queue::Empty => Insert::Known(None),
+        }
+    }
+
+    /// What is in the queue will never be issued.
+    fn drop_queued(&mut self, place: Place, is_cut: bool, spans: &mut impl Spans) {
+        match self.take_queued(is_cut) {
+            Insert::Known(None) => {}
+            Insert::Known(insert) => emit(place, insert, None, None, spans),
+            Insert::Before => self.head = Head::Dropped,
+        }
+    }
+
+    fn end(&mut self, place: Place, end: End, is_cut: bool, spans: &mut impl Spans) {
+        match self.issued.pop() {
+            Some(Issued { insert: Insert::Known(insert), issue }) => {
+                emit(place, insert, Some(issue), Some(end), spans);
+            }
+            Some(Issued { insert: Insert::Before, issue }) => self.head = Head::Issued(issue, Some(end)),
+            None if is_cut => emit(place, None, None, Some(end), spans),
+            None => self.ends.push(end),
+        }
+    }
+
+    /// Does what the next piece, `right`, does to what was before it.
+    fn settle(&mut self, place: Place, right: &mut Self, is_cut: bool, spans: &mut impl Spans) {
+        for end in right.ends.drain(..) {
+            self.end(place, end, is_cut, spans);
+        }
+        match right.head {
+            Head::Untouched => {}
+            Head::Dropped => self.drop_queued(place, is_cut, spans),
+            Head::Issued(issue, end) => match (self.take_queued(is_cut), end) {
+                (Insert::Before, _) => self.head = right.head,
+                (Insert::Known(insert), Some(end)) => emit(place, insert, Some(issue), Some(end), spans),
+                (insert, None) => {
+                    let mut open = right.issued.iter_mut();
+                    if let Some(issued) = open.find(|issued| issued.insert == Insert::Before) {
+                        issued.insert = insert;
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// Emits what is known of a request, in parts if events may be missing in between.
+fn emit(place: Place, insert: Option<Start>, issue: Option<Start>, end: Option<End>, spans: &mut impl Spans) {
+    if let (Some(inserted), Some(issued)) = (insert, issue)
+        && !inserted.loss_count.agrees(issued.loss_count)
+    {
+        emit(place, insert, None, None, spans);
+        return emit(place, None, issue, end, spans);
+    }
+    if let (Some(issued), Some(End::Complete { loss_count, .. })) = (issue, end)
+        && !issued.loss_count.agrees(loss_count)
+    {
+        emit(place, insert, issue, None, spans);
+        return emit(place, None, None, end, spans);
+    }
+    let complete = match end {
+        Some(End::Complete { at, asked, error, .. }) => Some((at, asked, error)),
+        Some(End::Requeued | End::Lost) | None => None,
+    };
+    let first = insert.or(issue);
+    let Some(asked) = issue.or(insert).map(|start| start.asked).or(complete.map(|end| end.1)) else { return };
+    let (device, sector) = place;
+    spans.block_request(&BlockRequest {
+        device,
+        sector,
+        sectors: asked.sectors,
+        bytes: asked.bytes,
+        is_write: asked.is_write,
+        thread: first.map(|start| start.thread),
+        inserted: insert.map(|insert| insert.at),
+        issued: issue.map(|issue| issue.at),
+        completed: complete.map(|end| end.0),
+        error: complete.map_or(0, |end| end.2),
+        is_partial: complete.is_some_and(|end| end.1.sectors < asked.sectors),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::PIECE_BEGIN;
+
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl Spans for Told {
+        fn block_request(&mut self, it: &BlockRequest) {
+            let time = |at: Option<Time>| at.map_or("-".to_owned(), |at| at.to_string());
+            let rest = if it.is_partial { " part" } else { "" };
+            let thread = it.thread.and_then(ThreadId::tid).unwrap_or(0);
+            let [inserted, issued, completed] = [it.inserted, it.issued, it.completed].map(time);
+            self.0.push(format!("{}@{thread} {inserted} {issued} {completed}{rest}", it.sector));
+        }
+        fn rename(&mut self, _: &ThreadAliases) {}
+        fn absorb(&mut self, _: Self) {}
+    }
+
+    /// `i5` inserts at sector 5, `s5` issues there, `c5` completes, `p5` does so with a part, `m5` merges, `r5` gives back,
+    /// `x` loses events. Each is at the time of its place and by the thread of the same number.
+    fn play(requests: &mut Requests, step: &str, at: Time, losses: &mut u64, emitted: &mut Told) {
+        let loss_count = {
+            let mut loss_count = LossCount::ZERO;
+            loss_count.shift(*losses);
+            loss_count
+        };
+        let asked = |sectors| Asked { sectors, bytes: None, is_write: false };
+        let start = Start {
+            at,
+            loss_count,
+            thread: ThreadId::Thread { tid: at as i32, born: PIECE_BEGIN },
+            asked: asked(8),
+        };
+        let place = || (1, step[1..].parse().unwrap());
+        let complete = |sectors| End::Complete { at, loss_count, asked: asked(sectors), error: 0 };
+        match step.as_bytes()[0] {
+            b'i' => requests.insert(place(), start, emitted),
+            b's' => requests.issue(place(), start),
+            b'm' => requests.merge(place(), emitted),
+            b'r' => requests.end(place(), End::Requeued, emitted),
+            b'c' => requests.end(place(), complete(8), emitted),
+            b'p' => requests.end(place(), complete(3), emitted),
+            _ => {
+                *losses += 1;
+                requests.lose(emitted);
+            }
+        }
+    }
+
+    /// What is told of a script, however it is cut in three.
+    fn check(script: &str, expect: &[&str]) {
+        let steps: Vec<&str> = script.split(' ').collect();
+        let mut whole: Option<Requests> = None;
+        for first in (0..=steps.len()).rev() {
+            for second in first..=steps.len() {
+                let mut emitted = Told::default();
+                let mut pieces = [Requests::new(true), Requests::new(false), Requests::new(false)];
+                let mut losses = [0; 3];
+                for (at, step) in steps.iter().enumerate() {
+                    let piece = usize::from(at >= first) + usize::from(at >= second);
+                    play(&mut pieces[piece], step, at as Time, &mut losses[piece], &mut emitted);
+                }
+                let [mut left, mut middle, mut right] = pieces;
+                if second % 2 == 0 {
+                    middle.shift(losses[0]);
+                    left.append(middle, &mut emitted);
+                    right.shift(losses[0] + losses[1]);
+                    left.append(right, &mut emitted);
+                } else {
+                    right.shift(losses[1]);
+                    middle.append(right, &mut emitted);
+                    middle.shift(losses[0]);
+                    left.append(middle, &mut emitted);
+                }
+                let whole = whole.get_or_insert_with(|| left.clone());
+                assert_eq!(left, *whole, "{script}, cut at {first} and {second}");
+                left.finish(&mut emitted);
+                emitted.0.sort();
+                assert_eq!(emitted.0, expect, "{script}, cut at {first} and {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn requests_are_inserted_issued_complete() {
+        // Who inserts is told, not who issues.
+        check("i5 s5 c5", &["5@0 0 1 2"]);
+        check("s5 c5", &["5@0 - 0 1"]);
+        check("i5 i7 s7 s5 c7 c5", &["5@0 0 3 5", "7@1 1 2 4"]);
+        check("i5 s5 c5 i5 s5 c5", &["5@0 0 1 2", "5@3 3 4 5"]);
+        // Two of one place: the last is complete first.
+        check("s5 s5 c5 c5", &["5@0 - 0 3", "5@1 - 1 2"]);
+    }
+
+    #[test]
+    fn what_is_incomplete_is_reported() {
+        check("i5", &["5@0 0 - -"]);
+        check("i5 s5", &["5@0 0 1 -"]);
+        check("c5", &["5@0 - - 0"]);
+        check("i5 i5 s5 c5", &["5@0 0 - -", "5@1 1 2 3"]);
+        check("i5 s5 p5 c8", &["5@0 0 1 2 part", "8@0 - - 3"]);
+        // It went into another one.
+        check("i5 i7 m7 s5 c5", &["5@0 0 3 4", "7@1 1 - -"]);
+        check("m5 s5 c5", &["5@1 - 1 2"]);
+    }
+
+    #[test]
+    fn a_driver_may_give_a_request_back() {
+        check("i5 s5 r5 i5 s5 c5", &["5@0 0 1 -", "5@3 3 4 5"]);
+        check("r5 s5 c5", &["5@1 - 1 2"]);
+    }
+
+    #[test]
+    fn nothing_is_joined_over_a_loss() {
+        check("i5 x s5 c5", &["5@0 0 - -", "5@2 - 2 3"]);
+        check("i5 s5 x c5", &["5@0 - - 3", "5@0 0 1 -"]);
+        check("x c5 i5 x s5 x c5", &["5@0 - - 1", "5@0 - - 6", "5@2 2 - -", "5@4 - 4 -"]);
+    }
+}
