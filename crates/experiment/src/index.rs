@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use isochrone_hosts::{Progress, ReadReport};
+use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
 use isochrone_net::Origin;
 use isochrone_pipeline::in_order;
 use isochrone_store::{
-    HostEntry, Message, MessageEnd, Source, SpanWriter, StoreError, StoreWriter, TableEntry,
+    HostEntry, Loss, Message, MessageEnd, Missing, Source, SpanWriter, StoreError, StoreWriter, TableEntry,
 };
+use isochrone_sync::artefact::ArtefactError;
 use isochrone_sync::matching::{End, Matched};
 use isochrone_sync::{Inputs, Options, SyncError, synchronize_with};
 
@@ -35,6 +36,9 @@ pub enum IndexError {
     /// Packets cannot be matched.
     #[error(transparent)]
     Sync(#[from] SyncError),
+    /// The corrections cannot be written as text.
+    #[error(transparent)]
+    Artefact(#[from] ArtefactError),
 }
 
 /// The files that traces consist of, as they are now: a store that was made of others is stale. Sorted.
@@ -91,23 +95,52 @@ pub fn index(
         let work = task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((writer, model)) = work {
             // Each place is done once.
-            let _ = done.set(writer.finish(model));
+            let _ = done.set(writer.finish(model, &losses(&hosts[place].traced)));
         }
     });
     let entries = tasks.into_iter().filter_map(|(_, done)| done.into_inner());
     let entries: Vec<HostEntry> = entries.collect::<Result<_, _>>()?;
-    let messages = write_messages(experiment, &hosts, &store)?;
-    store.commit(entries, Some(messages), sources)?;
+    let (messages, clocks) = write_messages(experiment, &hosts, &store)?;
+    store.commit(entries, Some(messages), clocks, sources)?;
     Ok(Indexed { reports })
 }
 
-/// Matches the packets of all hosts, and writes the messages. Hosts have the numbers of their order here.
+/// What is missing of a host's trace, as far as it is known without a look at the events.
+fn losses(host: &Host<'_>) -> Vec<Loss> {
+    let of_streams = host.losses().iter().chain(host.uncovered()).map(|loss| {
+        let (what, count) = match loss.what {
+            LossKind::Events(count) => (Missing::Events, Some(count)),
+            LossKind::Packets(count) => (Missing::Packets, Some(count)),
+            LossKind::Rest => (Missing::Rest, None),
+            LossKind::All => (Missing::Stream, None),
+            LossKind::NotBegun => (Missing::NotBegun, None),
+            LossKind::Over => (Missing::Over, None),
+        };
+        Loss { begin: loss.from, end: loss.to, cpu: host.sources()[loss.source].cpu, what, count }
+    });
+    let gap = |gap: &isochrone_hosts::Gap| Loss {
+        begin: gap.from,
+        end: gap.to,
+        cpu: None,
+        what: Missing::Chunk,
+        count: None,
+    };
+    let absent =
+        |&cpu: &u32| Loss { begin: i64::MIN, end: i64::MAX, cpu: Some(cpu), what: Missing::Cpu, count: None };
+    of_streams.chain(host.gaps().iter().map(gap)).chain(host.absent_cpus().iter().map(absent)).collect()
+}
+
+/// Matches the packets of all hosts, and writes the messages and what their clocks show. Hosts have the numbers of their order here.
 fn write_messages(
     experiment: &Experiment<'_>,
     hosts: &[&TimedHost<'_>],
     store: &StoreWriter,
-) -> Result<TableEntry, IndexError> {
+) -> Result<(TableEntry, Option<TableEntry>), IndexError> {
     let mut writer = store.messages()?;
+    // Of one host there are none, and nothing to correct.
+    if hosts.len() < 2 && experiment.inputs.captures.is_empty() {
+        return Ok((writer.finish()?, None));
+    }
     // By place of the trace and number of the stream: host and CPU.
     let mut places: HashMap<(usize, usize), (u32, Option<u32>)> = HashMap::new();
     for (number, host) in (0..).zip(hosts) {
@@ -127,8 +160,12 @@ fn write_messages(
         }
     };
     match synchronize_with(experiment.inputs, &Options::default(), &|_| (), sink) {
-        // One host, or hosts that have nothing to do with each other, have no messages.
-        Ok(_) | Err(SyncError::NothingToDo { .. }) => Ok(writer.finish()?),
+        Ok(outcome) => {
+            let clocks = store.clocks(&outcome.artefact.to_json()?, outcome.artefact.clocks.len() as u64)?;
+            Ok((writer.finish()?, Some(clocks)))
+        }
+        // Hosts that have nothing to do with each other have no messages.
+        Err(SyncError::NothingToDo { .. }) => Ok((writer.finish()?, None)),
         Err(error) => Err(error.into()),
     }
 }

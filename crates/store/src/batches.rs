@@ -4,30 +4,48 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_ipc::CompressionType;
 use arrow_ipc::reader::FileReader;
-use arrow_ipc::writer::FileWriter;
+use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions};
+use arrow_schema::{DataType, SchemaRef};
+use isochrone_kernel::Name;
 
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
-use crate::table::{Batch, Layout};
+use crate::names::Names;
+use crate::table::{Covered, Row, batch};
+use crate::tables::{FileRow, PacketFlowRow, ThreadEventRow, ZoomRow};
 
-/// The key of the times of the batches in the metadata.
-const TIMES: &str = "isochrone.batch_times";
+/// The key of what the batches cover in the metadata.
+const COVERED: &str = "isochrone.batch_times";
 
-/// The times that a batch covers: the first begin, the last end.
-pub(crate) type Times = (i64, i64);
+/// Whether a table is compressed: its rows repeat much, and few of them are read at once.
+fn is_compressed(name: &str) -> bool {
+    [FileRow::TABLE, ThreadEventRow::TABLE, PacketFlowRow::TABLE, ZoomRow::TABLE]
+        .iter()
+        .any(|table| name.starts_with(table))
+}
+
+/// Bytes that are written at once.
+const BUFFER: usize = 1 << 17;
 
 /// A file that is written batch by batch.
-pub(crate) struct BatchFile {
-    name: &'static str,
+pub(crate) struct BatchFile<R> {
+    name: String,
     path: PathBuf,
-    writer: FileWriter<Checked<BufWriter<File>>>,
-    times: Vec<Times>,
+    schema: SchemaRef,
+    names: Arc<Names>,
+    writer: FileWriter<BufWriter<Checked<File>>>,
+    covered: Vec<Covered>,
     rows: u64,
+    of: PhantomData<fn(R)>,
 }
 
 /// Writes and adds up what is written.
@@ -37,7 +55,7 @@ struct Checked<W> {
     sum: crc32fast::Hasher,
 }
 
-impl std::fmt::Debug for BatchFile {
+impl<R> std::fmt::Debug for BatchFile<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BatchFile").field("path", &self.path).finish_non_exhaustive()
     }
@@ -70,77 +88,180 @@ impl<W: Write> Write for Checked<W> {
     }
 }
 
-impl BatchFile {
-    pub(crate) fn create(directory: &Path, layout: &Layout) -> Result<Self, StoreError> {
-        let path = directory.join(format!("{}.arrow", layout.name));
+/// The file of a table.
+fn path_of(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.arrow"))
+}
+
+impl<R: Row> BatchFile<R> {
+    /// Begins the table of these rows.
+    pub(crate) fn create(directory: &Path, names: &Arc<Names>) -> Result<Self, StoreError> {
+        Self::named(directory, R::TABLE, names)
+    }
+
+    /// Begins one of several tables of these rows.
+    pub(crate) fn named(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
+        let path = path_of(directory, name);
         let file = File::create_new(&path).map_err(StoreError::io(&path))?;
-        let to = Checked::new(BufWriter::new(file));
-        let writer = FileWriter::try_new(to, &layout.schema()).map_err(StoreError::arrow(&path))?;
-        Ok(Self { name: layout.name, path, writer, times: Vec::new(), rows: 0 })
+        let to = BufWriter::with_capacity(BUFFER, Checked::new(file));
+        let schema = Arc::new(R::schema());
+        let compression = is_compressed(name).then_some(CompressionType::LZ4_FRAME);
+        let options = IpcWriteOptions::default()
+            .with_dictionary_handling(DictionaryHandling::Delta)
+            .try_with_compression(compression)
+            .map_err(StoreError::arrow(&path))?;
+        let writer =
+            FileWriter::try_new_with_options(to, &schema, options).map_err(StoreError::arrow(&path))?;
+        let (name, names) = (name.to_owned(), Arc::clone(names));
+        Ok(Self { name, path, schema, names, writer, covered: Vec::new(), rows: 0, of: PhantomData })
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        self.writer.write(&batch.rows).map_err(StoreError::arrow(&self.path))?;
-        self.times.push((batch.begin, batch.end));
-        self.rows += batch.rows.num_rows() as u64;
+    /// Writes some rows as a batch.
+    pub(crate) fn write(&mut self, rows: &[R]) -> Result<(), StoreError> {
+        let names = self.names.array(R::NAMES);
+        let (batch, covered) = batch(rows, &self.schema, &names).map_err(StoreError::arrow(&self.path))?;
+        self.writer.write(&batch).map_err(StoreError::arrow(&self.path))?;
+        self.covered.push(covered);
+        self.rows += rows.len() as u64;
         Ok(())
     }
 
     /// Ends the file. Returns what is to be known of it.
     pub(crate) fn finish(mut self) -> Result<TableEntry, StoreError> {
         let path = &self.path;
-        let times = serde_json::to_string(&self.times)
+        let covered: Vec<_> = self.covered.iter().map(|it| (it.begin, it.end, it.longest)).collect();
+        let covered = serde_json::to_string(&covered)
             .map_err(|source| StoreError::Manifest { path: path.clone(), source })?;
-        self.writer.write_metadata(TIMES, times);
+        self.writer.write_metadata(COVERED, covered);
         self.writer.finish().map_err(StoreError::arrow(path))?;
-        let Checked { to, bytes, sum } = self.writer.into_inner().map_err(StoreError::arrow(path))?;
-        to.into_inner().map_err(|error| StoreError::io(path)(error.into_error()))?;
-        Ok(TableEntry { name: self.name.to_owned(), rows: self.rows, bytes, crc32: sum.finalize() })
+        let buffer = self.writer.into_inner().map_err(StoreError::arrow(path))?;
+        let Checked { bytes, sum, .. } =
+            buffer.into_inner().map_err(|error| StoreError::io(path)(error.into_error()))?;
+        Ok(TableEntry { name: self.name, rows: self.rows, bytes, crc32: sum.finalize() })
     }
 }
 
 /// A file that is read batch by batch.
 #[derive(Debug)]
-pub(crate) struct Batches {
+pub(crate) struct Batches<R: Row> {
     path: PathBuf,
     reader: Mutex<FileReader<BufReader<File>>>,
-    times: Vec<Times>,
+    covered: Vec<Covered>,
+    /// Batches that were read last, the latest first, with their numbers: instants that are asked for one after the other are near each other.
+    recent: Mutex<Vec<(usize, R::View)>>,
 }
 
-impl Batches {
-    /// Opens a file and checks that it is the table that it is called. Constant, but for the list of batches.
-    pub(crate) fn open(directory: &Path, layout: &Layout) -> Result<Self, StoreError> {
-        let path = directory.join(format!("{}.arrow", layout.name));
-        let file = File::open(&path).map_err(StoreError::io(&path))?;
-        let reader = FileReader::try_new_buffered(file, None).map_err(StoreError::arrow(&path))?;
-        if *reader.schema() != *layout.schema() {
-            return Err(StoreError::damaged(&path, "other columns than this version's"));
-        }
-        let times = reader.custom_metadata().get(TIMES).map_or("[]", String::as_str);
-        let times: Vec<Times> = serde_json::from_str(times)
-            .map_err(|source| StoreError::Manifest { path: path.clone(), source })?;
-        if times.len() != reader.num_batches() {
-            return Err(StoreError::damaged(&path, "a list of times that is not that of its batches"));
-        }
-        Ok(Self { path, reader: Mutex::new(reader), times })
+/// So many batches are kept.
+const RECENT: usize = 8;
+
+impl<R: Row> Batches<R> {
+    /// Opens a file and checks that it is the table that it is called. Linear in the number of batches.
+    pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
+        Self::named(directory, R::TABLE)
     }
 
-    /// The times of all batches.
-    pub(crate) fn times(&self) -> &[Times] {
-        &self.times
+    /// Opens one of several tables of these rows.
+    pub(crate) fn named(directory: &Path, name: &str) -> Result<Self, StoreError> {
+        let path = path_of(directory, name);
+        let file = File::open(&path).map_err(StoreError::io(&path))?;
+        let reader = FileReader::try_new_buffered(file, None).map_err(StoreError::arrow(&path))?;
+        if *reader.schema() != R::schema() {
+            return Err(StoreError::damaged(&path, "other columns than this version's"));
+        }
+        let covered = reader.custom_metadata().get(COVERED).map_or("[]", String::as_str);
+        let covered: Vec<(i64, i64, i64)> = serde_json::from_str(covered)
+            .map_err(|source| StoreError::Manifest { path: path.clone(), source })?;
+        if covered.len() != reader.num_batches() {
+            return Err(StoreError::damaged(&path, "a list of times that is not that of its batches"));
+        }
+        let covered =
+            covered.into_iter().map(|(begin, end, longest)| Covered { begin, end, longest }).collect();
+        Ok(Self { path, reader: Mutex::new(reader), covered, recent: Mutex::default() })
+    }
+
+    /// What each batch covers.
+    pub(crate) fn covered(&self) -> &[Covered] {
+        &self.covered
     }
 
     /// Reads one batch.
-    pub(crate) fn read(&self, number: usize) -> Result<RecordBatch, StoreError> {
-        let mut reader = self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    pub(crate) fn read(&self, number: usize) -> Result<R::View, StoreError> {
+        Ok(R::view(&self.batch(number)?))
+    }
+
+    /// As [`Self::read`], of a batch that may have been read before.
+    fn read_again(&self, number: usize) -> Result<R::View, StoreError> {
+        let lock = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = lock();
+        if let Some(place) = recent.iter().position(|(known, _)| *known == number) {
+            recent[..=place].rotate_right(1);
+            return Ok(recent[0].1.clone());
+        }
+        drop(recent);
+        let view = self.read(number)?;
+        let mut recent = lock();
+        recent.truncate(RECENT - 1);
+        recent.insert(0, (number, view.clone()));
+        Ok(view)
+    }
+
+    /// Reads one batch, with the number of its rows.
+    pub(crate) fn read_all(&self, number: usize) -> Result<(usize, R::View), StoreError> {
+        let batch = self.batch(number)?;
+        Ok((batch.num_rows(), R::view(&batch)))
+    }
+
+    fn batch(&self, number: usize) -> Result<RecordBatch, StoreError> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         reader.set_index(number).map_err(StoreError::arrow(&self.path))?;
         match reader.next() {
             Some(batch) => batch.map_err(StoreError::arrow(&self.path)),
             None => Err(StoreError::damaged(&self.path, "fewer batches than its footer says")),
         }
+    }
+
+    /// The names that the numbers of a table with names mean: all that any batch has.
+    pub(crate) fn names(&self) -> Result<Vec<Name>, StoreError> {
+        if self.covered.is_empty() {
+            return Ok(Vec::new());
+        }
+        let batch = self.batch(0)?;
+        let column =
+            batch.columns().iter().find(|column| matches!(column.data_type(), DataType::Dictionary(..)));
+        let names =
+            column.map(|column| column.as_dictionary::<UInt32Type>().values().as_string::<i32>().clone());
+        Ok(names
+            .iter()
+            .flat_map(|names| names.iter())
+            .map(|name| Name::from(name.unwrap_or_default()))
+            .collect())
+    }
+
+    /// Gives all rows of a batch away that overlap a window, or an instant: those with a begin before `to` and an end after `from`.
+    pub(crate) fn overlapping(
+        &self,
+        (from, to): (i64, i64),
+        mut each: impl FnMut(&R::View, usize) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for (number, covered) in self.covered.iter().enumerate() {
+            if covered.begin >= to || covered.end <= from {
+                continue;
+            }
+            let view = self.read_again(number)?;
+            let (begins, ends) = (R::begins(&view), R::ends(&view));
+            // What was always there has no length that fits.
+            let is_measured = covered.longest < i64::MAX;
+            let earliest = if is_measured { from.saturating_sub(covered.longest) } else { i64::MIN };
+            let first = begins.partition_point(|&begin| begin < earliest);
+            for row in first..begins.len() {
+                if begins[row] >= to {
+                    break;
+                }
+                if ends[row] > from {
+                    each(&view, row)?;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -1,20 +1,24 @@
-//! Writes the tables of one host: spans as they come, then threads, states and zoom levels.
+//! Writes the tables of one host: spans as they come, then threads and what is made of all spans.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isochrone_kernel::Finished;
+use isochrone_kernel::{Finished, Name};
 
 use crate::batches::{BatchFile, Batches};
 use crate::error::StoreError;
+use crate::losses::{Loss, write_losses};
 use crate::manifest::{HostEntry, TableEntry};
-use crate::merge::{Merge, Table};
-use crate::states::StatesWriter;
-use crate::sweep::Sweep;
-use crate::table::{Cell, Layout, Rows};
-use crate::tables::{OF_SPANS, THREAD_NAMES, THREADS};
+use crate::merge::{Input, Merge};
+use crate::names::Names;
+use crate::open_calls::OpenCalls;
+use crate::states::LevelsWriter;
+use crate::sweep::{Call, Sweep};
+use crate::table::{BATCH_ROWS, Row};
+use crate::tables::{ThreadNameRow, ThreadTableRow, UnknownRow};
 use crate::threads::Numbered;
-use crate::writer::{BATCH_ROWS, Shared, SpanWriter};
+use crate::writer::{Shared, SpanWriter};
 
 /// The tables of a host while they are written.
 ///
@@ -40,11 +44,10 @@ impl HostWriter {
     ) -> Result<Self, StoreError> {
         let path = store.join(&directory);
         std::fs::create_dir(&path).map_err(StoreError::io(&path))?;
-        let files = OF_SPANS.iter().map(|layout| BatchFile::create(&path, layout));
-        let shared = Arc::new(Shared::new(files.collect::<Result<_, _>>()?));
+        let shared = Arc::new(Shared::new(&path)?);
         let (id, name) = (id.to_owned(), name.to_owned());
-        let (range, levels, tables) = (None, 0, Vec::new());
-        let entry = HostEntry { number, id, name, directory, offset_ns, range, levels, tables };
+        let (range, cpus, levels, tables) = (None, Vec::new(), 0, Vec::new());
+        let entry = HostEntry { number, id, name, directory, offset_ns, range, cpus, levels, tables };
         Ok(Self { path, entry, shared })
     }
 
@@ -53,97 +56,112 @@ impl HostWriter {
         SpanWriter::new(self.shared.clone())
     }
 
-    /// Writes threads, states and zoom levels; of a model that has the threads that have ended, too
-    /// ([`isochrone_kernel::WithThreads`]). Memory: what overlaps at an instant, and some numbers for each thread. `O(n log n)`
-    /// in the spans.
+    /// Writes threads, zoom levels and what else is made of all spans; of a model that has the threads that have ended, too
+    /// ([`isochrone_kernel::WithThreads`]). `losses`: what is missing of the host's trace, as far as is known. Memory: what overlaps at an
+    /// instant, and some numbers for each thread. `O(n log n)` in the spans.
     ///
     /// # Errors
     /// Something could not be written, now or when a consumer wrote it.
-    pub fn finish(mut self, model: Finished<SpanWriter>) -> Result<HostEntry, StoreError> {
+    pub fn finish(mut self, model: Finished<SpanWriter>, losses: &[Loss]) -> Result<HostEntry, StoreError> {
         let Finished { spans, threads, range, .. } = model;
         let named = spans.flush();
-        self.entry.tables =
-            self.shared.finish()?.into_iter().map(BatchFile::finish).collect::<Result<_, _>>()?;
+        self.entry.tables = self.shared.finish()?;
         self.entry.range = range;
         let range = range.unwrap_or_default();
-        let numbered = Numbered::new(&threads, named, range);
-        self.write_threads(&numbered)?;
-        self.write_states(&numbered, range)?;
+        let mut numbered = Numbered::new(&threads, named, range);
+        let names = Arc::clone(self.shared.names());
+        self.sweep(&mut numbered, range, &names)?;
+        self.write_threads(&numbered, &names)?;
+        self.entry.tables.push(write_losses(&self.path, losses, &names)?);
         Ok(self.entry)
     }
 
-    fn write_threads(&mut self, numbered: &Numbered) -> Result<(), StoreError> {
-        let rows = (0..).zip(&numbered.threads);
-        let threads = rows.map(|(number, it)| {
-            let number: u32 = number;
-            [
-                Cell::from(number),
-                it.tid.into(),
-                it.idle_of_cpu.into(),
-                it.pid.into(),
-                it.begin.into(),
-                it.end.into(),
-                it.comm.as_deref().into(),
-                it.parent.into(),
-                it.is_kernel.into(),
-                it.is_begin_seen.into(),
-                it.is_end_seen.into(),
-            ]
-        });
-        let names = (0..).zip(&numbered.names).map(|(number, &thread)| {
-            let number: u32 = number;
-            [Cell::from(number), thread.into()]
-        });
-        let tables = [self.table(&THREADS, threads)?, self.table(&THREAD_NAMES, names)?];
-        self.entry.tables.extend(tables);
+    /// One look at all spans in the order of time.
+    fn sweep(
+        &mut self,
+        numbered: &mut Numbered,
+        range: (i64, i64),
+        names: &Arc<Names>,
+    ) -> Result<(), StoreError> {
+        let lives = numbered.lives(range);
+        let mut merge = Merge::open(&self.path)?;
+        let mut levels = LevelsWriter::create(&self.path, lives.len(), range, names)?;
+        let mut calls = OpenCalls::create(&self.path, lives.len(), range, names)?;
+        let mut sweep = Sweep::new(&lives);
+        for (thread, call) in (0..).zip(&numbered.first_calls) {
+            if let Some((end, name)) = *call {
+                sweep.in_call(thread, Call { name, fd: None }, end);
+            }
+        }
+        while let Some((at, input)) = merge.next()? {
+            let thread_of = |name| numbered.thread(name);
+            sweep.begin(at, input, thread_of, &mut |row| levels.add(&row));
+            match input {
+                Input::Slice { thread, .. } | Input::SchedLatency { thread, .. } => {
+                    if let Some(number) = numbered.thread(thread) {
+                        numbered.wake(number, at);
+                    }
+                }
+                Input::Call { thread, end, .. } => calls.call(numbered.thread(thread), at, end)?,
+                Input::HalfCall { thread, is_begin, name, fd } => {
+                    calls.half(numbered.thread(thread), at, is_begin, Call { name, fd })?;
+                }
+                Input::OffCpu { .. } | Input::Interrupt { .. } => {}
+            }
+        }
+        let mut cpus: BTreeSet<u32> = sweep.cpus().collect();
+        let unknown = Batches::<UnknownRow>::open(&self.path)?;
+        for number in 0..unknown.covered().len() {
+            cpus.extend(unknown.read(number)?.cpu.values());
+        }
+        self.entry.cpus = cpus.into_iter().collect();
+        sweep.finish(range.1, &mut |row| levels.add(&row));
+        self.entry.levels = levels.len();
+        self.entry.tables.extend(levels.finish()?);
+        self.entry.tables.push(calls.finish()?);
         Ok(())
     }
 
-    /// Writes a small table.
-    fn table<'c, const N: usize>(
-        &self,
-        layout: &'static Layout,
-        all: impl Iterator<Item = [Cell<'c>; N]>,
-    ) -> Result<TableEntry, StoreError> {
-        let mut file = BatchFile::create(&self.path, layout)?;
-        let mut rows = Rows::new(layout);
-        for cells in all {
-            rows.push(cells);
-            if rows.len() >= BATCH_ROWS {
-                write(&mut rows, &mut file, None)?;
-            }
-        }
-        write(&mut rows, &mut file, None)?;
-        file.finish()
-    }
-
-    fn write_states(&mut self, numbered: &Numbered, range: (i64, i64)) -> Result<(), StoreError> {
-        let open = |table: Table| Ok((table, Batches::open(&self.path, table.layout())?));
-        let mut merge = Merge::new(Table::ALL.into_iter().map(open).collect::<Result<_, StoreError>>()?);
-        let mut writer = StatesWriter::create(&self.path, numbered.threads.len(), range)?;
-        let mut sweep = Sweep::new(numbered, range);
-        let mut done = Vec::new();
-        while merge.next(|at, input| sweep.begin(at, input, &mut |row| done.push(row)))? {
-            for row in done.drain(..) {
-                writer.add(&row, sweep.names())?;
-            }
-        }
-        let names = sweep.names().to_vec();
-        sweep.finish(&mut |row| done.push(row));
-        for row in done.drain(..) {
-            writer.add(&row, &names)?;
-        }
-        self.entry.levels = writer.levels();
-        self.entry.tables.extend(writer.finish()?);
+    fn write_threads(&mut self, numbered: &Numbered, names: &Arc<Names>) -> Result<(), StoreError> {
+        let threads = (0..).zip(&numbered.threads).map(|(number, it)| ThreadTableRow {
+            number,
+            tid: it.tid,
+            idle_of_cpu: it.idle_of_cpu,
+            pid: it.pid,
+            begin: it.begin,
+            end: it.end,
+            comm: it.comm.as_deref().map(Name::from),
+            parent: it.parent,
+            is_kernel: it.is_kernel,
+            is_begin_seen: it.is_begin_seen,
+            is_end_seen: it.is_end_seen,
+            exited: it.exited,
+            woken: it.woken,
+        });
+        let named = (0..).zip(&numbered.names).map(|(number, &thread)| ThreadNameRow { number, thread });
+        let tables = [write_table(&self.path, threads, names)?, write_table(&self.path, named, names)?];
+        self.entry.tables.extend(tables);
         Ok(())
     }
 }
 
-/// Writes all rows that wait. `by`: the column of numbers by which they are sorted before time.
-pub(crate) fn write(rows: &mut Rows, file: &mut BatchFile, by: Option<usize>) -> Result<(), StoreError> {
-    if rows.len() == 0 {
-        return Ok(());
+/// Writes a small table.
+pub(crate) fn write_table<R: Row>(
+    directory: &Path,
+    all: impl Iterator<Item = R>,
+    names: &Arc<Names>,
+) -> Result<TableEntry, StoreError> {
+    let mut file = BatchFile::create(directory, names)?;
+    let mut rows = Vec::new();
+    for row in all {
+        rows.push(row);
+        if rows.len() >= BATCH_ROWS {
+            file.write(&rows)?;
+            rows.clear();
+        }
     }
-    let batch = rows.take(by).map_err(StoreError::arrow(file.path()))?;
-    file.write(&batch)
+    if !rows.is_empty() {
+        file.write(&rows)?;
+    }
+    file.finish()
 }

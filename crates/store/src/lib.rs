@@ -2,19 +2,26 @@
 //!
 //! [`SpanWriter`] consumes the spans of pieces in whatever order they come and writes them in batches, so that its memory does not
 //! grow with the trace. When all pieces of a host are together, [`HostWriter::finish`] gives threads their final numbers, sweeps once over all spans in
-//! the order of time and writes what each thread did from when to when ([`State`]), at full detail and in zoom levels.
-//! [`Store`] reads it.
+//! the order of time and writes zoom levels of what each thread did from when to when ([`State`]).
+//! [`Store`] reads it: states of a window in full detail come of the spans that overlap it, as does what a host did at an instant ([`EventContext`]).
 //!
 //! A store is a directory: `store.json` ([`Manifest`]) and one directory for each host. It is written beside its place and renamed
 //! when it is complete, so that a store is there as a whole or not at all. It can be deleted at any time.
 
 mod batches;
+mod cell;
 mod error;
 mod host_writer;
+mod losses;
 mod manifest;
 mod merge;
 mod messages;
+mod moment;
+mod names;
+mod open_calls;
+mod open_files;
 mod packets;
+mod spans;
 mod state;
 mod states;
 mod store;
@@ -22,13 +29,17 @@ mod sweep;
 mod table;
 mod tables;
 mod threads;
+mod whole_state;
 mod writer;
 mod zoom;
 
 pub use error::StoreError;
 pub use host_writer::HostWriter;
+pub use losses::{Loss, Missing};
 pub use manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
 pub use messages::{Message, MessageEnd, MessagesWriter};
+pub use moment::{Activity, CallAt, CpuAt, EventContext, Interrupt, ThreadAt};
+pub use open_files::OpenFile;
 pub use packets::Runner;
 pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};

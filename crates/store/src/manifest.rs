@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 
 /// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";
@@ -23,6 +23,9 @@ pub struct Manifest {
     pub hosts: Vec<HostEntry>,
     /// The table of messages between hosts, if they were looked for.
     pub messages: Option<TableEntry>,
+    /// The corrections of the hosts' clocks as they were when the store was made, `sync.json`, if they were made on the way. Nothing else in the
+    /// store depends on them.
+    pub clocks: Option<TableEntry>,
 }
 
 /// A file that a store was made of.
@@ -66,6 +69,8 @@ pub struct HostEntry {
     pub offset_ns: i64,
     /// Raw times of its first and its last event, ns; `None` where it has none.
     pub range: Option<(i64, i64)>,
+    /// The CPUs that threads were seen to run on, or of which nobody knows who did, in order.
+    pub cpus: Vec<u32>,
     /// How many zoom levels of states there are.
     pub levels: usize,
     /// Its tables.
@@ -75,7 +80,7 @@ pub struct HostEntry {
 /// A table of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableEntry {
-    /// Its name: that of its file, without `.arrow`.
+    /// Its name: that of its file, without `.arrow` or `.json`.
     pub name: String,
     /// Number of its rows.
     pub rows: u64,

@@ -1,235 +1,199 @@
-//! All spans of a host in the order of their begins, read from batches that each are in that order.
+//! All spans of a host that say what threads do, in the order of their begins, read from batches that each are in that order.
 //!
 //! A batch is read when the first of its begins is due and forgotten after its last row, so that there are as many in memory as
 //! overlap. [`crate::sweep`] takes what comes.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::path::Path;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, UInt8Type, UInt32Type};
-use arrow_array::{
-    Array, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt32Array,
-};
+use isochrone_ctf::loser_tree::LoserTree;
 
 use crate::batches::Batches;
+use crate::cell::{Cell, NameId};
 use crate::error::StoreError;
-use crate::table::Layout;
-use crate::tables::{HALF_SYSCALLS, IRQS, LATENCIES, OFF, SLICES, SOFTIRQS, SYSCALLS, THREAD_EVENTS};
+use crate::table::Row;
+use crate::tables::{
+    HalfSyscallRow, HalfSyscallView, IrqRow, IrqView, LatencyRow, LatencyView, OffRow, OffView, SliceRow,
+    SliceView, SoftirqRow, SoftirqView, SyscallRow, SyscallView,
+};
 
 /// A span as the sweep needs it. Threads are numbers of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Input<'b> {
+pub(crate) enum Input {
     /// On a CPU.
     Slice { thread: u32, cpu: u32, end: i64 },
     /// Off the CPUs.
     OffCpu { thread: u32, why: u8, end: i64 },
     /// Waits for a CPU.
     SchedLatency { thread: u32, waker: Option<u32>, end: i64 },
-    /// In a call; without an end, if only its entry was seen.
-    Call { thread: u32, name: &'b str, fd: Option<i32>, end: Option<i64> },
+    /// In a call.
+    Call { thread: u32, name: Option<NameId>, fd: Option<i32>, end: i64 },
+    /// The entry of a call whose exit was not seen, or the exit of one whose entry was not.
+    HalfCall { thread: u32, is_begin: bool, name: Option<NameId>, fd: Option<i32> },
     /// A CPU handles an interrupt or a softirq.
     Interrupt { cpu: u32, end: i64 },
-    /// A thread was made.
-    Forked { thread: u32 },
-    /// A thread has ended.
-    Died { thread: u32 },
 }
 
-/// The tables that the sweep reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Table {
-    Slices,
-    OffCpu,
-    Latencies,
-    Syscalls,
-    HalfSyscalls,
-    Irqs,
-    Softirqs,
-    ThreadEvents,
+/// A table that the sweep reads.
+trait Source: std::fmt::Debug + Send {
+    /// When each batch begins.
+    fn begins(&self) -> Vec<i64>;
+
+    /// Reads a batch: when each row begins, and the rows.
+    fn read(&self, batch: usize) -> Result<(<i64 as Cell>::View, View), StoreError>;
 }
 
-impl Table {
-    /// All of them.
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Slices,
-        Self::OffCpu,
-        Self::Latencies,
-        Self::Syscalls,
-        Self::HalfSyscalls,
-        Self::Irqs,
-        Self::Softirqs,
-        Self::ThreadEvents,
-    ];
-
-    pub(crate) fn layout(self) -> &'static Layout {
-        match self {
-            Self::Slices => &SLICES,
-            Self::OffCpu => &OFF,
-            Self::Latencies => &LATENCIES,
-            Self::Syscalls => &SYSCALLS,
-            Self::HalfSyscalls => &HALF_SYSCALLS,
-            Self::Irqs => &IRQS,
-            Self::Softirqs => &SOFTIRQS,
-            Self::ThreadEvents => &THREAD_EVENTS,
+macro_rules! views {
+    ($($Table:ident $Row:ident $View:ident $begin:ident;)*) => {
+        /// The columns of a batch.
+        #[derive(Debug)]
+        enum View {
+            $($Table($View),)*
         }
-    }
+
+        impl View {
+            #[inline]
+            fn input(&self, row: usize) -> Input {
+                match self {
+                    $(Self::$Table(view) => view.input(row),)*
+                }
+            }
+        }
+
+        $(impl Source for Batches<$Row> {
+            fn begins(&self) -> Vec<i64> {
+                self.covered().iter().map(|covered| covered.begin).collect()
+            }
+
+            fn read(&self, batch: usize) -> Result<(<i64 as Cell>::View, View), StoreError> {
+                let view = self.read(batch)?;
+                Ok((view.$begin.clone(), View::$Table(view)))
+            }
+        })*
+
+        /// All tables that the sweep reads, in the order in which spans that begin at once come.
+        fn sources(directory: &Path) -> Result<Vec<Box<dyn Source>>, StoreError> {
+            Ok(vec![$(Box::new(Batches::<$Row>::open(directory)?),)*])
+        }
+    };
+}
+
+views! {
+    Slices SliceRow SliceView begin;
+    OffCpu OffRow OffView begin;
+    Latencies LatencyRow LatencyView begin;
+    HalfSyscalls HalfSyscallRow HalfSyscallView at;
+    Syscalls SyscallRow SyscallView begin;
+    Irqs IrqRow IrqView begin;
+    Softirqs SoftirqRow SoftirqView begin;
+}
+
+macro_rules! inputs {
+    ($($View:ident $it:ident, $row:ident => $input:expr;)*) => {$(
+        impl $View {
+            /// A row as the sweep needs it.
+            #[inline]
+            pub(crate) fn input(&self, $row: usize) -> Input {
+                let $it = self;
+                $input
+            }
+        }
+    )*};
+}
+
+inputs! {
+    SliceView it, row => Input::Slice {
+        thread: it.thread.values()[row],
+        cpu: it.cpu.values()[row],
+        end: it.end.values()[row],
+    };
+    OffView it, row => Input::OffCpu {
+        thread: it.thread.values()[row],
+        why: it.why.values()[row],
+        end: it.end.values()[row],
+    };
+    LatencyView it, row => Input::SchedLatency {
+        thread: it.thread.values()[row],
+        waker: Cell::get(&it.waker, row),
+        end: it.end.values()[row],
+    };
+    HalfSyscallView it, row => {
+        let HalfSyscallRow { thread, is_begin, name, fd, .. } = HalfSyscallRow::get(it, row);
+        Input::HalfCall { thread, is_begin, name, fd }
+    };
+    SyscallView it, row => Input::Call {
+        thread: it.thread.values()[row],
+        name: Some(NameId(it.name.values()[row])),
+        fd: Cell::get(&it.fd, row),
+        end: it.end.values()[row],
+    };
+    IrqView it, row => Input::Interrupt { cpu: it.cpu.values()[row], end: it.end.values()[row] };
+    SoftirqView it, row => Input::Interrupt { cpu: it.cpu.values()[row], end: it.end.values()[row] };
 }
 
 /// A batch that has begun.
 #[derive(Debug)]
 struct Active {
+    begins: <i64 as Cell>::View,
     view: View,
-    begins: Int64Array,
+    table: usize,
     row: usize,
-}
-
-/// The columns of a batch that are needed.
-#[derive(Debug)]
-enum View {
-    Slices { thread: UInt32Array, cpu: UInt32Array, end: Int64Array },
-    OffCpu { thread: UInt32Array, why: UInt8Array, end: Int64Array },
-    Latencies { thread: UInt32Array, waker: UInt32Array, end: Int64Array },
-    Syscalls { thread: UInt32Array, name: StringArray, fd: Int32Array, end: Int64Array },
-    HalfSyscalls { thread: UInt32Array, is_begin: BooleanArray, name: StringArray, fd: Int32Array },
-    Interrupts { cpu: UInt32Array, end: Int64Array },
-    ThreadEvents { thread: UInt32Array, what: StringArray },
-}
-
-impl View {
-    /// The columns by their places in [`crate::tables`]; the file was checked to have them.
-    fn new(table: Table, batch: &RecordBatch) -> Self {
-        let u32s = |place| batch.column(place).as_primitive::<UInt32Type>().clone();
-        let times = |place| batch.column(place).as_primitive::<Int64Type>().clone();
-        let i32s = |place| batch.column(place).as_primitive::<Int32Type>().clone();
-        let texts = |place| batch.column(place).as_string::<i32>().clone();
-        match table {
-            Table::Slices => Self::Slices { thread: u32s(1), cpu: u32s(0), end: times(4) },
-            Table::OffCpu => Self::OffCpu {
-                thread: u32s(0),
-                why: batch.column(2).as_primitive::<UInt8Type>().clone(),
-                end: times(4),
-            },
-            Table::Latencies => Self::Latencies { thread: u32s(0), waker: u32s(1), end: times(5) },
-            Table::Syscalls => Self::Syscalls { thread: u32s(0), name: texts(4), fd: i32s(5), end: times(3) },
-            Table::HalfSyscalls => Self::HalfSyscalls {
-                thread: u32s(0),
-                is_begin: batch.column(3).as_boolean().clone(),
-                name: texts(4),
-                fd: i32s(5),
-            },
-            Table::Irqs => Self::Interrupts { cpu: u32s(0), end: times(5) },
-            Table::Softirqs => Self::Interrupts { cpu: u32s(0), end: times(4) },
-            Table::ThreadEvents => Self::ThreadEvents { thread: u32s(0), what: texts(2) },
-        }
-    }
-
-    /// A row; `None` if it says nothing about states.
-    fn input(&self, row: usize) -> Option<Input<'_>> {
-        Some(match self {
-            Self::Slices { thread, cpu, end } => {
-                Input::Slice { thread: thread.value(row), cpu: cpu.value(row), end: end.value(row) }
-            }
-            Self::OffCpu { thread, why, end } => {
-                Input::OffCpu { thread: thread.value(row), why: why.value(row), end: end.value(row) }
-            }
-            Self::Latencies { thread, waker, end } => {
-                let waker = waker.is_valid(row).then(|| waker.value(row));
-                Input::SchedLatency { thread: thread.value(row), waker, end: end.value(row) }
-            }
-            Self::Syscalls { thread, name, fd, end } => Input::Call {
-                thread: thread.value(row),
-                name: name.value(row),
-                fd: fd.is_valid(row).then(|| fd.value(row)),
-                end: Some(end.value(row)),
-            },
-            Self::HalfSyscalls { thread, is_begin, name, fd } => {
-                if !is_begin.value(row) {
-                    return None;
-                }
-                Input::Call {
-                    thread: thread.value(row),
-                    name: if name.is_valid(row) { name.value(row) } else { "" },
-                    fd: fd.is_valid(row).then(|| fd.value(row)),
-                    end: None,
-                }
-            }
-            Self::Interrupts { cpu, end } => Input::Interrupt { cpu: cpu.value(row), end: end.value(row) },
-            Self::ThreadEvents { thread, what } => match what.value(row) {
-                "forked" => Input::Forked { thread: thread.value(row) },
-                "died" => Input::Died { thread: thread.value(row) },
-                _ => return None,
-            },
-        })
-    }
 }
 
 /// Reads tables in the order of time.
 #[derive(Debug)]
 pub(crate) struct Merge {
-    tables: Vec<(Table, Batches)>,
+    sources: Vec<Box<dyn Source>>,
     /// Batches that have not begun, the latest first: begin, table, batch.
     waiting: Vec<(i64, usize, usize)>,
-    active: Vec<Option<Active>>,
-    free: Vec<usize>,
-    /// Begin of the next row of each batch that has begun, its place among the tables, place among `active`.
-    heads: BinaryHeap<Reverse<(i64, usize, usize)>>,
+    active: Vec<Active>,
+    /// Of each batch that has begun, when its next row begins, and the table.
+    tree: LoserTree<(i64, usize)>,
 }
 
 impl Merge {
-    pub(crate) fn new(tables: Vec<(Table, Batches)>) -> Self {
+    /// Of the tables of a host.
+    pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
+        let sources = sources(directory)?;
         let mut waiting = Vec::new();
-        for (place, (_, batches)) in tables.iter().enumerate() {
-            waiting.extend(batches.times().iter().enumerate().map(|(batch, times)| (times.0, place, batch)));
+        for (table, source) in sources.iter().enumerate() {
+            let begins = source.begins().into_iter().enumerate();
+            waiting.extend(begins.map(|(batch, begin)| (begin, table, batch)));
         }
         waiting.sort_unstable_by(|a, b| b.cmp(a));
-        Self { tables, waiting, active: Vec::new(), free: Vec::new(), heads: BinaryHeap::new() }
+        Ok(Self { sources, waiting, active: Vec::new(), tree: LoserTree::new([]) })
     }
 
-    /// Gives the next row away, and when it begins. `false`: there is none.
-    pub(crate) fn next(&mut self, to: impl FnOnce(i64, Input<'_>)) -> Result<bool, StoreError> {
-        while let Some(&(begin, table, batch)) = self.waiting.last()
-            && self.heads.peek().is_none_or(|Reverse(head)| begin <= head.0)
+    /// The next span, and when it begins; none after the last.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<(i64, Input)>, StoreError> {
+        while let Some(&(begin, ..)) = self.waiting.last()
+            && self.tree.first().is_none_or(|((head, _), _)| begin <= head)
         {
-            self.waiting.pop();
-            self.begin(table, batch)?;
+            self.begin()?;
         }
-        let Some(Reverse((begin, table, place))) = self.heads.pop() else { return Ok(false) };
-        let Some(active) = &mut self.active[place] else { return Ok(true) };
-        if let Some(input) = active.view.input(active.row) {
-            to(begin, input);
-        }
+        let Some(((at, _), place)) = self.tree.first() else { return Ok(None) };
+        let active = &mut self.active[place];
+        let input = active.view.input(active.row);
         active.row += 1;
-        if active.row < active.begins.len() {
-            self.heads.push(Reverse((active.begins.value(active.row), table, place)));
-        } else {
-            self.active[place] = None;
-            self.free.push(place);
+        match active.begins.values().get(active.row) {
+            Some(&begin) => self.tree.replace_first((begin, active.table)),
+            None => self.tree.remove_first(),
         }
-        Ok(true)
+        Ok(Some((at, input)))
     }
 
-    fn begin(&mut self, table: usize, batch: usize) -> Result<(), StoreError> {
-        let (kind, batches) = &self.tables[table];
-        let batch = batches.read(batch)?;
-        if batch.num_rows() == 0 {
-            return Ok(());
-        }
-        let (begin_column, _) = kind.layout().times.unwrap_or_default();
-        let begins = batch.column(begin_column).as_primitive::<Int64Type>().clone();
-        let first = begins.value(0);
-        let active = Some(Active { view: View::new(*kind, &batch), begins, row: 0 });
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.active[place] = active;
-                place
-            }
-            None => {
-                self.active.push(active);
-                self.active.len() - 1
-            }
-        };
-        self.heads.push(Reverse((first, table, place)));
+    /// Begins the next batch.
+    #[cold]
+    fn begin(&mut self) -> Result<(), StoreError> {
+        let Some((_, table, batch)) = self.waiting.pop() else { return Ok(()) };
+        let (begins, view) = self.sources[table].read(batch)?;
+        self.active.retain(|active| active.row < active.begins.values().len());
+        self.active.push(Active { begins, view, table, row: 0 });
+        let heads = self.active.iter().map(|active| {
+            let begin = active.begins.values().get(active.row)?;
+            Some((*begin, active.table))
+        });
+        self.tree = LoserTree::new(heads);
         Ok(())
     }
 }

@@ -1,18 +1,14 @@
 //! Messages between hosts: written as they are matched, read one after the other.
 
 use std::path::Path;
-
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt32Type};
+use std::sync::Arc;
 
 use crate::batches::{BatchFile, Batches};
 use crate::error::StoreError;
-use crate::host_writer::write;
 use crate::manifest::TableEntry;
-use crate::table::{Cell, Rows};
-use crate::tables::MESSAGES;
-use crate::writer::BATCH_ROWS;
+use crate::names::Names;
+use crate::table::{Row, Rows};
+use crate::tables::MessageRow;
 
 /// A message: one packet that was seen to leave a host and to arrive at another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,30 +33,31 @@ pub struct MessageEnd {
 /// Writes the messages of a store.
 #[derive(Debug)]
 pub struct MessagesWriter {
-    file: BatchFile,
-    rows: Rows,
+    file: BatchFile<MessageRow>,
+    rows: Rows<MessageRow>,
     /// The first thing that went wrong.
     error: Option<StoreError>,
 }
 
 impl MessagesWriter {
     pub(crate) fn create(store: &Path) -> Result<Self, StoreError> {
-        Ok(Self { file: BatchFile::create(store, &MESSAGES)?, rows: Rows::new(&MESSAGES), error: None })
+        let file = BatchFile::create(store, &Arc::new(Names::default()))?;
+        Ok(Self { file, rows: Rows::default(), error: None })
     }
 
     /// Adds a message. What goes wrong is told by [`Self::finish`].
     pub fn push(&mut self, message: &Message) {
-        let Message { sent, received } = message;
-        self.rows.push([
-            Cell::from(sent.host),
-            sent.at.into(),
-            sent.cpu.into(),
-            received.host.into(),
-            received.at.into(),
-            received.cpu.into(),
-        ]);
-        if self.rows.len() >= BATCH_ROWS
-            && let Err(error) = write(&mut self.rows, &mut self.file, None)
+        let Message { sent, received } = *message;
+        let row = MessageRow {
+            sent_host: sent.host,
+            sent_at: sent.at,
+            sent_cpu: sent.cpu,
+            received_host: received.host,
+            received_at: received.at,
+            received_cpu: received.cpu,
+        };
+        if let Some(full) = self.rows.push(row)
+            && let Err(error) = self.file.write(&full)
         {
             self.error.get_or_insert(error);
         }
@@ -74,25 +71,23 @@ impl MessagesWriter {
         if let Some(error) = self.error {
             return Err(error);
         }
-        write(&mut self.rows, &mut self.file, None)?;
+        for rows in self.rows.take() {
+            self.file.write(&rows)?;
+        }
         self.file.finish()
     }
 }
 
 /// Gives all messages of a store away, in the order in which their batches begin.
 pub(crate) fn read(store: &Path, mut to: impl FnMut(Message)) -> Result<(), StoreError> {
-    let batches = Batches::open(store, &MESSAGES)?;
-    for number in 0..batches.times().len() {
-        let batch = batches.read(number)?;
-        let u32s = |place: usize| batch.column(place).as_primitive::<UInt32Type>();
-        let times = |place: usize| batch.column(place).as_primitive::<Int64Type>();
-        for row in 0..batch.num_rows() {
-            let end = |first: usize| MessageEnd {
-                host: u32s(first).value(row),
-                at: times(first + 1).value(row),
-                cpu: u32s(first + 2).is_valid(row).then(|| u32s(first + 2).value(row)),
-            };
-            to(Message { sent: end(0), received: end(3) });
+    let batches = Batches::<MessageRow>::open(store)?;
+    for number in 0..batches.covered().len() {
+        let (rows, batch) = batches.read_all(number)?;
+        for row in 0..rows {
+            let it = MessageRow::get(&batch, row);
+            let sent = MessageEnd { host: it.sent_host, at: it.sent_at, cpu: it.sent_cpu };
+            let received = MessageEnd { host: it.received_host, at: it.received_at, cpu: it.received_cpu };
+            to(Message { sent, received });
         }
     }
     Ok(())

@@ -1,206 +1,280 @@
-//! The table of states and its zoom levels: written as the sweep gives rows, read by thread and time.
+//! States of threads in a window, and zoom levels: the levels are written as the sweep gives rows; what is finer is swept from the spans of the
+//! window when it is asked for.
 
 use std::path::Path;
-
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, UInt8Type, UInt32Type};
-use arrow_array::{Array, RecordBatch};
+use std::sync::Arc;
 
 use crate::batches::{BatchFile, Batches};
 use crate::error::StoreError;
-use crate::host_writer::write;
 use crate::manifest::TableEntry;
+use crate::merge::Input;
+use crate::names::Names;
+use crate::spans::{Numbering, SpanTables};
 use crate::state::{State, StateRow};
-use crate::sweep::Row;
-use crate::table::{Cell, Rows};
-use crate::tables::{LEVELS, STATES};
-use crate::writer::BATCH_ROWS;
-use crate::zoom::{Level, Zoomed, bucket_ns, levels};
+use crate::sweep::{self, Life, Sweep};
+use crate::table::{Row, Rows};
+use crate::tables::{OpenCallRow, ZoomRow};
+use crate::zoom::{Levels, Zoomed, bucket_ns, levels};
 
-/// The column `thread`, by which rows of a batch are sorted before their begin.
-const BY_THREAD: Option<usize> = Some(0);
-
-/// Writes states and their zoom levels.
+/// Writes zoom levels.
 #[derive(Debug)]
-pub(crate) struct StatesWriter {
-    file: BatchFile,
-    rows: Rows,
-    levels: Vec<(Level, BatchFile, Rows)>,
+pub(crate) struct LevelsWriter {
+    levels: Levels,
+    files: Vec<LevelFile>,
+    /// The first thing that went wrong.
+    error: Option<StoreError>,
 }
 
-impl StatesWriter {
+/// The file of a level.
+#[derive(Debug)]
+struct LevelFile {
+    file: BatchFile<ZoomRow>,
+    rows: Rows<ZoomRow>,
+}
+
+impl LevelFile {
+    fn push(&mut self, it: &Zoomed) -> Result<(), StoreError> {
+        let Zoomed { thread, state, begin, end, filled } = *it;
+        match self.rows.push(ZoomRow { thread, state: state as u8, begin, end, filled }) {
+            Some(full) => self.file.write(&full),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The name of the table of a level.
+fn level_name(level: usize) -> String {
+    format!("{}{level}", ZoomRow::TABLE)
+}
+
+impl LevelsWriter {
     pub(crate) fn create(
         directory: &Path,
         threads: usize,
         (begin, end): (i64, i64),
+        names: &Arc<Names>,
     ) -> Result<Self, StoreError> {
-        let count = levels(end.saturating_sub(begin), LEVELS.len());
-        let level = |(number, layout)| {
-            let file = BatchFile::create(directory, layout)?;
-            Ok((Level::new(number, threads, begin), file, Rows::new(layout)))
+        let count = levels(end.saturating_sub(begin));
+        let file = |level| {
+            let file = BatchFile::named(directory, &level_name(level), names)?;
+            Ok(LevelFile { file, rows: Rows::default() })
         };
-        Ok(Self {
-            file: BatchFile::create(directory, &STATES)?,
-            rows: Rows::new(&STATES),
-            levels: LEVELS.iter().enumerate().take(count).map(level).collect::<Result<_, StoreError>>()?,
-        })
+        let files = (0..count).map(file).collect::<Result<_, StoreError>>()?;
+        Ok(Self { levels: Levels::new(count, threads, begin), files, error: None })
     }
 
-    pub(crate) fn levels(&self) -> usize {
-        self.levels.len()
+    pub(crate) fn len(&self) -> usize {
+        self.files.len()
     }
 
-    /// Adds the next row of a thread. `names`: of calls, by number.
-    pub(crate) fn add(&mut self, row: &Row, names: &[String]) -> Result<(), StoreError> {
-        let Row { thread, begin, end, doing } = *row;
-        let call = doing.call.and_then(|call| names.get(call as usize)).map(String::as_str);
-        self.rows.push([
-            Cell::from(thread),
-            (doing.state as u8).into(),
-            begin.into(),
-            end.into(),
-            doing.cpu.into(),
-            call.into(),
-            doing.fd.into(),
-            doing.waker.into(),
-        ]);
-        if self.rows.len() >= BATCH_ROWS {
-            write(&mut self.rows, &mut self.file, BY_THREAD)?;
+    /// Adds the next row of a thread. What goes wrong is told by [`Self::finish`].
+    #[inline]
+    pub(crate) fn add(&mut self, row: &sweep::Row) {
+        let Self { levels, files, error } = self;
+        levels.add(row.thread, row.doing.state, (row.begin, row.end), &mut |level, zoomed| {
+            if let Err(wrong) = files[level].push(&zoomed) {
+                error.get_or_insert(wrong);
+            }
+        });
+    }
+
+    /// Ends the files.
+    pub(crate) fn finish(self) -> Result<Vec<TableEntry>, StoreError> {
+        let Self { levels, mut files, mut error } = self;
+        levels.finish(&mut |level, zoomed| {
+            if let Err(wrong) = files[level].push(&zoomed) {
+                error.get_or_insert(wrong);
+            }
+        });
+        if let Some(error) = error {
+            return Err(error);
         }
-        for (level, file, rows) in &mut self.levels {
-            level.add(row, &mut |zoomed| push(rows, &zoomed));
-            if rows.len() >= BATCH_ROWS {
-                write(rows, file, BY_THREAD)?;
+        let finish = |LevelFile { mut file, mut rows }: LevelFile| {
+            for rows in rows.take() {
+                file.write(&rows)?;
+            }
+            file.finish()
+        };
+        files.into_iter().map(finish).collect()
+    }
+}
+
+/// Opens the tables of all levels.
+pub(crate) fn open_levels(directory: &Path, levels: usize) -> Result<Vec<Batches<ZoomRow>>, StoreError> {
+    (0..levels).map(|level| Batches::named(directory, &level_name(level))).collect()
+}
+
+/// The order of spans that begin at once: that of [`crate::merge`].
+fn order_of(input: &Input) -> u8 {
+    match input {
+        Input::Slice { .. } => 0,
+        Input::OffCpu { .. } => 1,
+        Input::SchedLatency { .. } => 2,
+        Input::HalfCall { .. } => 3,
+        Input::Call { .. } => 4,
+        Input::Interrupt { .. } => 5,
+    }
+}
+
+/// What some threads (sorted) do in a window, cut to it, by thread and begin. `lives`: of all threads of the host.
+pub(crate) fn rows(
+    spans: &SpanTables,
+    lives: &[Life],
+    threads: &[u32],
+    (from, to): (i64, i64),
+) -> Result<Vec<StateRow>, StoreError> {
+    let window = (from, to);
+    let numbering = Numbering::new(spans.thread_names(), threads);
+    let mut inputs: Vec<(i64, Input)> = Vec::new();
+    let mut cpus = Vec::new();
+    spans.slices.overlapping(window, |view, row| {
+        if numbering.has(view.thread.values()[row]) {
+            inputs.push((view.begin.values()[row], view.input(row)));
+            cpus.push(view.cpu.values()[row]);
+        }
+        Ok(())
+    })?;
+    cpus.sort_unstable();
+    cpus.dedup();
+    macro_rules! of_threads {
+        ($($table:ident)*) => {$(
+            spans.$table.overlapping(window, |view, row| {
+                if numbering.has(view.thread.values()[row]) {
+                    inputs.push((view.begin.values()[row], view.input(row)));
+                }
+                Ok(())
+            })?;
+        )*};
+    }
+    of_threads!(off latencies syscalls);
+    macro_rules! of_cpus {
+        ($($table:ident)*) => {$(
+            spans.$table.overlapping(window, |view, row| {
+                if cpus.binary_search(&view.cpu.values()[row]).is_ok() {
+                    inputs.push((view.begin.values()[row], view.input(row)));
+                }
+                Ok(())
+            })?;
+        )*};
+    }
+    of_cpus!(irqs softirqs);
+    let local: Vec<Life> = threads
+        .iter()
+        .map(|&thread| {
+            let unheard = Life { begin: to, end: from, is_new: false, died: None, is_kernel: false };
+            let life = lives.get(thread as usize).copied().unwrap_or(unheard);
+            let is_new = life.is_new && spans.woken(thread).is_none_or(|woken| woken >= from);
+            Life { begin: life.begin.max(from), end: life.end.min(to), is_new, ..life }
+        })
+        .collect();
+    let mut calls: Vec<(i64, u32, OpenCallRow)> = Vec::new();
+    spans.open_calls.overlapping(window, |view, row| {
+        if let Ok(place) = threads.binary_search(&view.thread.values()[row]) {
+            let row = OpenCallRow::get(view, row);
+            // After an entry, a call lasts until something else is known; before an exit, only where nothing was known.
+            if row.begin.is_some() || row.is_sure {
+                calls.push((row.from, place as u32, row));
             }
         }
         Ok(())
-    }
-
-    pub(crate) fn finish(mut self) -> Result<Vec<TableEntry>, StoreError> {
-        write(&mut self.rows, &mut self.file, BY_THREAD)?;
-        let mut tables = vec![self.file.finish()?];
-        for (level, mut file, mut rows) in self.levels {
-            level.finish(&mut |zoomed| push(&mut rows, &zoomed));
-            write(&mut rows, &mut file, BY_THREAD)?;
-            tables.push(file.finish()?);
+    })?;
+    inputs.sort_by_key(|(begin, input)| (*begin, order_of(input)));
+    calls.sort_by_key(|(from, ..)| *from);
+    let mut sweep = Sweep::new(&local);
+    let mut out: Vec<sweep::Row> = Vec::new();
+    let mut calls = calls.into_iter().peekable();
+    let mut put = |row| out.push(row);
+    for (at, mut input) in inputs {
+        if let Input::SchedLatency { waker, .. } = &mut input {
+            *waker = waker.and_then(|waker| spans.thread(waker));
         }
-        Ok(tables)
+        while let Some((from, thread, call)) = calls.next_if(|(from, ..)| *from <= at) {
+            sweep.begin(from, as_input(thread, &call), Some, &mut put);
+        }
+        sweep.begin(at, input, |name| numbering.place(name), &mut put);
     }
-}
-
-fn push(rows: &mut Rows, it: &Zoomed) {
-    rows.push([
-        Cell::from(it.thread),
-        (it.state as u8).into(),
-        it.begin.into(),
-        it.end.into(),
-        it.filled.into(),
-    ]);
-}
-
-/// States and their zoom levels, to be read.
-#[derive(Debug)]
-pub(crate) struct States {
-    states: Batches,
-    levels: Vec<Batches>,
-}
-
-impl States {
-    pub(crate) fn open(directory: &Path, levels: usize) -> Result<Self, StoreError> {
-        let levels = LEVELS.iter().take(levels).map(|layout| Batches::open(directory, layout));
-        Ok(Self { states: Batches::open(directory, &STATES)?, levels: levels.collect::<Result<_, _>>()? })
+    for (from, thread, call) in calls {
+        sweep.begin(from, as_input(thread, &call), Some, &mut put);
     }
-
-    /// What some threads (sorted) do in a window, cut to it, by thread and begin.
-    pub(crate) fn rows(&self, threads: &[u32], window: (i64, i64)) -> Result<Vec<StateRow>, StoreError> {
-        let mut rows = collect(&self.states, threads, window, |batch, row| {
-            let number = |place: usize| {
-                let column = batch.column(place).as_primitive::<UInt32Type>();
-                column.is_valid(row).then(|| column.value(row))
-            };
-            let (syscall, fd) =
-                (batch.column(5).as_string::<i32>(), batch.column(6).as_primitive::<Int32Type>());
-            StateRow {
-                cpu: number(4),
-                syscall: syscall.is_valid(row).then(|| syscall.value(row).to_owned()),
-                fd: fd.is_valid(row).then(|| fd.value(row)),
-                waker: number(7),
-                ..plain(batch, row)
-            }
-        })?;
-        cut(&mut rows, window);
-        Ok(rows)
-    }
-
-    /// As [`Self::rows`], with no row shorter than a pixel but where a thread begins or ends: of each thread, about `pixels` rows at most.
-    pub(crate) fn zoomed(
-        &self,
-        threads: &[u32],
-        window: (i64, i64),
-        pixels: u32,
-    ) -> Result<Vec<StateRow>, StoreError> {
-        let pixel = (window.1.saturating_sub(window.0) / i64::from(pixels.max(1))).max(1);
-        let level = (0..self.levels.len()).rev().find(|&level| bucket_ns(level) <= pixel);
-        let rows = match level {
-            Some(level) => {
-                let mut rows = collect(&self.levels[level], threads, window, plain)?;
-                cut(&mut rows, window);
-                rows
-            }
-            None => self.rows(threads, window)?,
-        };
-        Ok(to_pixels(&rows, window.0, pixel))
-    }
-}
-
-/// The columns that all levels have.
-fn plain(batch: &RecordBatch, row: usize) -> StateRow {
-    let time = |place: usize| batch.column(place).as_primitive::<Int64Type>().value(row);
-    StateRow {
-        thread: batch.column(0).as_primitive::<UInt32Type>().value(row),
-        state: State::of(batch.column(1).as_primitive::<UInt8Type>().value(row)).unwrap_or(State::Unknown),
-        begin: time(2),
-        end: time(3),
-        cpu: None,
-        syscall: None,
-        fd: None,
-        waker: None,
-    }
-}
-
-/// Rows of some threads that overlap a window, by thread and begin. Batches are sorted by thread and begin; those that do not overlap the
-/// window are not read.
-fn collect(
-    batches: &Batches,
-    threads: &[u32],
-    (from, to): (i64, i64),
-    row_of: impl Fn(&RecordBatch, usize) -> StateRow,
-) -> Result<Vec<StateRow>, StoreError> {
-    let mut rows = Vec::new();
-    for (number, &(begin, end)) in batches.times().iter().enumerate() {
-        if begin >= to || end <= from {
+    sweep.finish(to, &mut put);
+    out.sort_by_key(|row| (row.thread, row.begin));
+    let names = spans.call_names()?;
+    let mut rows: Vec<StateRow> = Vec::new();
+    let mut last: Option<sweep::Row> = None;
+    for row in out {
+        if let (Some(last), Some(shown)) = (&mut last, rows.last_mut())
+            && (last.thread, last.end, last.doing) == (row.thread, row.begin, row.doing)
+        {
+            (last.end, shown.end) = (row.end, row.end);
             continue;
         }
-        let batch = batches.read(number)?;
-        let thread = batch.column(0).as_primitive::<UInt32Type>().values();
-        let begins = batch.column(2).as_primitive::<Int64Type>().values();
-        let ends = batch.column(3).as_primitive::<Int64Type>().values();
-        for wanted in threads {
-            let first = thread.partition_point(|thread| thread < wanted);
-            let last = first + thread[first..].partition_point(|thread| thread == wanted);
-            let first = first + ends[first..last].partition_point(|&end| end <= from);
-            let last = first + begins[first..last].partition_point(|&begin| begin < to);
-            rows.extend((first..last).map(|row| row_of(&batch, row)));
-        }
+        let sweep::Row { thread, begin, end, doing } = row;
+        let name = |call: sweep::Call| {
+            call.name
+                .and_then(|name| names.get(name.0 as usize))
+                .map_or_else(String::new, ToString::to_string)
+        };
+        rows.push(StateRow {
+            thread: threads[thread as usize],
+            state: doing.state,
+            begin,
+            end,
+            cpu: doing.cpu,
+            syscall: doing.call.map(name),
+            fd: doing.call.and_then(|call| call.fd),
+            waker: doing.waker,
+        });
+        last = Some(row);
     }
-    rows.sort_by_key(|row| (row.thread, row.begin));
     Ok(rows)
 }
 
-fn cut(rows: &mut [StateRow], (from, to): (i64, i64)) {
-    for row in rows {
-        (row.begin, row.end) = (row.begin.max(from), row.end.min(to));
-    }
+fn as_input(thread: u32, call: &OpenCallRow) -> Input {
+    Input::Call { thread, name: call.name, fd: call.fd, end: call.until }
+}
+
+/// As [`rows`], with no row shorter than a pixel but where a thread begins or ends: of each thread, about `pixels` rows at most.
+pub(crate) fn zoomed(
+    spans: &SpanTables,
+    zoom: &[Batches<ZoomRow>],
+    lives: &[Life],
+    threads: &[u32],
+    (window, pixels): ((i64, i64), u32),
+) -> Result<Vec<StateRow>, StoreError> {
+    let pixel = (window.1.saturating_sub(window.0) / i64::from(pixels.max(1))).max(1);
+    let level = (0..zoom.len()).rev().find(|&level| bucket_ns(level) <= pixel);
+    let rows = match level {
+        Some(level) => of_level(&zoom[level], threads, window)?,
+        None => rows(spans, lives, threads, window)?,
+    };
+    Ok(to_pixels(&rows, window.0, pixel))
+}
+
+/// Rows of some threads that overlap a window, cut to it, by thread and begin.
+fn of_level(
+    level: &Batches<ZoomRow>,
+    threads: &[u32],
+    (from, to): (i64, i64),
+) -> Result<Vec<StateRow>, StoreError> {
+    let mut rows = Vec::new();
+    level.overlapping((from, to), |view, row| {
+        let thread = view.thread.values()[row];
+        if threads.binary_search(&thread).is_ok() {
+            rows.push(StateRow {
+                thread,
+                state: State::of(view.state.values()[row]).unwrap_or(State::Unknown),
+                begin: view.begin.values()[row].max(from),
+                end: view.end.values()[row].min(to),
+                cpu: None,
+                syscall: None,
+                fd: None,
+                waker: None,
+            });
+        }
+        Ok(())
+    })?;
+    rows.sort_by_key(|row| (row.thread, row.begin));
+    Ok(rows)
 }
 
 /// Puts rows that are shorter than a pixel together with others of their pixel: the state that fills most of it stays, and what

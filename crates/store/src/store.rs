@@ -3,20 +3,26 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
-
 use crate::batches::{Batches, sum_of};
 use crate::error::StoreError;
 use crate::host_writer::HostWriter;
+use crate::losses::{Loss, read_losses};
 use crate::manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
 use crate::messages::{self, Message, MessagesWriter};
-use crate::packets::{Packets, Runner};
+use crate::moment::{self, EventContext};
+use crate::open_files::{self, OpenFile};
+use crate::packets::{self, Runner};
+use crate::spans::SpanTables;
 use crate::state::StateRow;
-use crate::states::States;
-use crate::tables::THREADS;
-use crate::threads::ThreadRow;
+use crate::states;
+use crate::sweep::Life;
+use crate::table::Row;
+use crate::tables::{HalfSyscallRow, SyscallRow, ZoomRow};
+use crate::threads::{self, ThreadRow};
+use crate::whole_state;
+
+/// The file of corrections.
+const CLOCKS: &str = "sync.json";
 
 /// A store while it is written. Dropped without [`Self::commit`], it leaves nothing.
 #[derive(Debug)]
@@ -69,7 +75,19 @@ impl StoreWriter {
         MessagesWriter::create(&self.partial)
     }
 
-    /// Puts the store into its place. `messages`: the table of messages, if they were looked for; `sources`: the files that it was
+    /// Keeps the corrections of the hosts' clocks, `sync.json`, beside the tables. `clocks`: how many there are.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn clocks(&self, json: &str, clocks: u64) -> Result<TableEntry, StoreError> {
+        let path = self.partial.join(CLOCKS);
+        fs::write(&path, json).map_err(StoreError::io(&path))?;
+        let (name, bytes) = ("sync".to_owned(), json.len() as u64);
+        Ok(TableEntry { name, rows: clocks, bytes, crc32: sum_of(&path)? })
+    }
+
+    /// Puts the store into its place. `messages`: the table of messages, if they were looked for; `clocks`:
+    /// the corrections, if there are any; `sources`: the files that it was
     /// made of.
     ///
     /// # Errors
@@ -78,10 +96,11 @@ impl StoreWriter {
         mut self,
         mut hosts: Vec<HostEntry>,
         messages: Option<TableEntry>,
+        clocks: Option<TableEntry>,
         sources: Vec<Source>,
     ) -> Result<(), StoreError> {
         hosts.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
-        Manifest { version: VERSION, sources, hosts, messages }.write(&self.partial)?;
+        Manifest { version: VERSION, sources, hosts, messages, clocks }.write(&self.partial)?;
         // A directory cannot be renamed over one that is not empty: the old store goes aside first. Between the two steps there is none.
         let old = self.partial.with_extension("old");
         if self.path.exists() {
@@ -148,9 +167,11 @@ impl Store {
             host.tables.iter().map(move |table| (directory.clone(), table))
         });
         let of_all = self.manifest.messages.iter().map(|table| (self.path.clone(), table));
-        of_hosts
-            .chain(of_all)
+        let tables = of_hosts.chain(of_all);
+        let clocks = self.manifest.clocks.iter().map(|table| (self.path.join(CLOCKS), table));
+        tables
             .map(|(directory, table)| (directory.join(format!("{}.arrow", table.name)), table))
+            .chain(clocks)
     }
 
     /// Gives all messages between hosts away, none where they were not looked for. Batches are in the order of the times at which
@@ -165,6 +186,16 @@ impl Store {
         messages::read(&self.path, to)
     }
 
+    /// The corrections of the hosts' clocks as they were when the store was made: the text of a `sync.json`. `None` where there were none.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn clocks(&self) -> Result<Option<String>, StoreError> {
+        let path = self.path.join(CLOCKS);
+        let read = |_: &TableEntry| fs::read_to_string(&path).map_err(StoreError::io(&path));
+        self.manifest.clocks.as_ref().map(read).transpose()
+    }
+
     /// What it holds and of what it was made.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -176,12 +207,10 @@ impl Store {
     /// A table cannot be read.
     pub fn host(&self, entry: &HostEntry) -> Result<HostStore, StoreError> {
         let directory = self.path.join(&entry.directory);
-        Ok(HostStore {
-            threads: threads(&directory)?,
-            states: States::open(&directory, entry.levels)?,
-            packets: Packets::open(&directory)?,
-            entry: entry.clone(),
-        })
+        let spans = SpanTables::open(&directory)?;
+        let lives = threads::lives(spans.threads(), entry.range.unwrap_or_default());
+        let levels = states::open_levels(&directory, entry.levels)?;
+        Ok(HostStore { entry: entry.clone(), directory, spans, lives, levels })
     }
 }
 
@@ -189,9 +218,11 @@ impl Store {
 #[derive(Debug)]
 pub struct HostStore {
     entry: HostEntry,
-    threads: Vec<ThreadRow>,
-    states: States,
-    packets: Packets,
+    directory: PathBuf,
+    spans: SpanTables,
+    /// By number of the thread.
+    lives: Vec<Life>,
+    levels: Vec<Batches<ZoomRow>>,
 }
 
 impl HostStore {
@@ -202,24 +233,84 @@ impl HostStore {
 
     /// Its threads, by number.
     pub fn threads(&self) -> &[ThreadRow] {
-        &self.threads
+        self.spans.threads()
     }
 
     /// What some threads do in a window of raw time, cut to it: by thread and begin, without holes while a thread lives.
-    /// `threads`: their numbers, sorted.
+    /// `threads`: their numbers, sorted. Linear in the spans that overlap the window.
     ///
     /// # Errors
-    /// The table cannot be read.
+    /// A table cannot be read.
     pub fn states(&self, threads: &[u32], window: (i64, i64)) -> Result<Vec<StateRow>, StoreError> {
-        self.states.rows(threads, window)
+        states::rows(&self.spans, &self.lives, threads, self.within(window))
     }
 
-    /// What a thread does at an instant of raw time; `None` where it does not live.
+    /// What a thread does at an instant of raw time: the row ends with the instant. `None` where it does not live. Takes what is around the
+    /// instant, however long the trace is.
+    ///
+    /// # Errors
+    /// A table cannot be read.
+    pub fn state_at(&self, thread: u32, raw: i64) -> Result<Option<StateRow>, StoreError> {
+        Ok(self.states(&[thread], (raw, raw.saturating_add(1)))?.pop())
+    }
+
+    /// What a thread does at an instant of raw time, from when to when: as a row of [`Self::states`] of the whole trace has it. `None` where the
+    /// thread does not live. Linear in the spans around its begin and its end; of a time of which nothing is known, in those within it.
+    ///
+    /// # Errors
+    /// A table cannot be read.
+    pub fn whole_state(&self, thread: u32, raw: i64) -> Result<Option<StateRow>, StoreError> {
+        whole_state::whole_state(self, thread, raw)
+    }
+
+    /// What a thread does after a state that is whole; `None` after its last.
+    ///
+    /// # Errors
+    /// A table cannot be read.
+    pub fn next_state(&self, state: &StateRow) -> Result<Option<StateRow>, StoreError> {
+        self.whole_state(state.thread, state.end)
+    }
+
+    /// What a thread did before a state that is whole; `None` before its first.
+    ///
+    /// # Errors
+    /// A table cannot be read.
+    pub fn previous_state(&self, state: &StateRow) -> Result<Option<StateRow>, StoreError> {
+        self.whole_state(state.thread, state.begin.saturating_sub(1))
+    }
+
+    /// What all threads and CPUs did at an instant of raw time. Takes what is around the instant, however long the trace is.
+    ///
+    /// # Errors
+    /// A table cannot be read.
+    pub fn moment(&self, raw: i64) -> Result<EventContext, StoreError> {
+        let rows = |name: &str| self.entry.tables.iter().any(|table| table.name == name && table.rows > 0);
+        let has_calls = rows(SyscallRow::TABLE) || rows(HalfSyscallRow::TABLE);
+        moment::moment(&self.spans, &self.entry.cpus, has_calls, raw)
+    }
+
+    /// The file descriptors that are open at an instant of raw time, by process, number and begin. `process`: those of one process only.
     ///
     /// # Errors
     /// The table cannot be read.
-    pub fn state_at(&self, thread: u32, raw: i64) -> Result<Option<StateRow>, StoreError> {
-        Ok(self.states.rows(&[thread], (raw, raw.saturating_add(1)))?.pop())
+    pub fn open_files(&self, raw: i64, process: Option<i32>) -> Result<Vec<OpenFile>, StoreError> {
+        open_files::open_files(&self.spans, raw, process)
+    }
+
+    /// What is known of the life of a thread.
+    pub(crate) fn life(&self, thread: u32) -> Option<&Life> {
+        self.lives.get(thread as usize)
+    }
+
+    /// The opened tables.
+    pub(crate) fn spans(&self) -> &SpanTables {
+        &self.spans
+    }
+
+    /// A window, as far as anything is known.
+    fn within(&self, (from, to): (i64, i64)) -> (i64, i64) {
+        let (first, last) = self.entry.range.unwrap_or_default();
+        (from.max(first), to.min(last))
     }
 
     /// Who ran on a CPU when a packet was sent or received there; `None` where there is no event of a packet at that instant.
@@ -227,54 +318,29 @@ impl HostStore {
     /// # Errors
     /// The table cannot be read.
     pub fn runner_at_packet(&self, at: i64, cpu: u32, is_sent: bool) -> Result<Option<Runner>, StoreError> {
-        self.packets.thread(at, cpu, is_sent)
+        packets::runner(&self.spans, at, cpu, is_sent)
     }
 
     /// As [`Self::states`], of each thread about as many rows as there are pixels at most: where several states share a pixel,
     /// the one that fills most of it.
     ///
     /// # Errors
-    /// The table cannot be read.
+    /// A table cannot be read.
     pub fn pixels(
         &self,
         threads: &[u32],
         window: (i64, i64),
         pixels: u32,
     ) -> Result<Vec<StateRow>, StoreError> {
-        self.states.zoomed(threads, window, pixels)
+        let asked = (self.within(window), pixels);
+        states::zoomed(&self.spans, &self.levels, &self.lives, threads, asked)
     }
-}
 
-fn threads(directory: &Path) -> Result<Vec<ThreadRow>, StoreError> {
-    let batches = Batches::open(directory, &THREADS)?;
-    let mut numbered = Vec::new();
-    for number in 0..batches.times().len() {
-        let batch = batches.read(number)?;
-        let i32s = |place: usize| batch.column(place).as_primitive::<Int32Type>();
-        let times = |place: usize| batch.column(place).as_primitive::<Int64Type>();
-        let u32s = |place: usize| batch.column(place).as_primitive::<UInt32Type>();
-        let flags = |place: usize| batch.column(place).as_boolean();
-        let comms = batch.column(6).as_string::<i32>();
-        for row in 0..batch.num_rows() {
-            let number = |place: usize| i32s(place).is_valid(row).then(|| i32s(place).value(row));
-            numbered.push((
-                u32s(0).value(row),
-                ThreadRow {
-                    tid: number(1),
-                    idle_of_cpu: u32s(2).is_valid(row).then(|| u32s(2).value(row)),
-                    pid: number(3),
-                    comm: comms.is_valid(row).then(|| comms.value(row).to_owned()),
-                    parent: number(7),
-                    is_kernel: flags(8).is_valid(row).then(|| flags(8).value(row)),
-                    begin: times(4).value(row),
-                    end: times(5).value(row),
-                    is_begin_seen: flags(9).value(row),
-                    is_end_seen: flags(10).value(row),
-                },
-            ));
-        }
+    /// What is missing of the host's trace in a window of raw time, by begin.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn losses(&self, window: (i64, i64)) -> Result<Vec<Loss>, StoreError> {
+        read_losses(&self.directory, window)
     }
-    // Batches are sorted by begin.
-    numbered.sort_unstable_by_key(|(number, _)| *number);
-    Ok(numbered.into_iter().map(|(_, row)| row).collect())
 }

@@ -1,324 +1,268 @@
-//! Rows that become record batches: a list of columns, appended to cell by cell, sorted, and emptied into an Arrow file.
+//! A table of a store: rows of a type, gathered, sorted by their begins, and turned into record batches.
 //!
 //! Which tables there are is in [`crate::tables`]; files of batches are in [`crate::batches`].
 
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt32Array,
-    UInt64Array,
-};
-use arrow_buffer::{BooleanBuffer, NullBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Bool,
-    U8,
-    U32,
-    U64,
-    I32,
-    I64,
-    Text,
+use crate::names::Vocabulary;
+
+/// Rows of a batch.
+pub(crate) const BATCH_ROWS: usize = 1 << 13;
+
+/// A row of a table.
+pub(crate) trait Row: Sized {
+    /// The columns of a batch, ready to be read.
+    type View: std::fmt::Debug + Clone;
+    /// The name of the table, which is that of its file.
+    const TABLE: &'static str;
+    /// Whether rows have a begin and an end that differ.
+    const HAS_LENGTH: bool;
+    /// Whose names its column of names has.
+    const NAMES: Option<Vocabulary>;
+
+    /// The columns.
+    fn schema() -> Schema;
+
+    /// The begin, by which rows are sorted; 0 in tables without times.
+    fn begin(&self) -> i64;
+
+    /// The end; of an instant, the instant.
+    fn end(&self) -> i64;
+
+    /// Columns of some rows in an order. `names`: the texts that numbers of names mean.
+    fn arrays(rows: &[Self], order: &[u32], names: &ArrayRef) -> Result<Vec<ArrayRef>, ArrowError>;
+
+    /// The columns of a batch whose schema was checked.
+    fn view(batch: &RecordBatch) -> Self::View;
+
+    /// A row of a batch.
+    fn get(view: &Self::View, row: usize) -> Self;
+
+    /// The begins of a batch.
+    fn begins(view: &Self::View) -> &[i64];
+
+    /// The ends of a batch.
+    fn ends(view: &Self::View) -> &[i64];
 }
 
-/// A column of a table: its name, what it holds, whether a cell may be null.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) nullable: bool,
+/// What a batch covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Covered {
+    /// The first begin, ns.
+    pub(crate) begin: i64,
+    /// The last end, ns.
+    pub(crate) end: i64,
+    /// The longest of its rows, ns.
+    pub(crate) longest: i64,
 }
 
-/// A table: its name, which is that of its file, and its columns. `times`: places of the columns with begin and end, by which
-/// rows are sorted and batches are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
-    pub(crate) name: &'static str,
-    pub(crate) columns: &'static [Column],
-    pub(crate) times: Option<(usize, usize)>,
+/// Rows that wait to be written, by their lengths: long ones are in batches of their own, so that few batches overlap an instant.
+#[derive(Debug)]
+pub(crate) struct Rows<R> {
+    lengths: Vec<Vec<R>>,
 }
 
-impl Layout {
-    pub(crate) fn schema(&self) -> SchemaRef {
-        let field = |column: &Column| {
-            let kind = match column.kind {
-                Kind::Bool => DataType::Boolean,
-                Kind::U8 => DataType::UInt8,
-                Kind::U32 => DataType::UInt32,
-                Kind::U64 => DataType::UInt64,
-                Kind::I32 => DataType::Int32,
-                Kind::I64 => DataType::Int64,
-                Kind::Text => DataType::Utf8,
-            };
-            Field::new(column.name, kind, column.nullable)
-        };
-        Arc::new(Schema::new(self.columns.iter().map(field).collect::<Vec<_>>()))
+/// Rows of one batch are shorter than 2^20 ns, 2^24 ns, 2^28 ns, 2^32 ns, or longer than all that.
+const LENGTHS: u32 = 5;
+
+/// Which of these a row is of.
+#[inline]
+fn length_class(begin: i64, end: i64) -> usize {
+    let bits = u64::BITS - (end.abs_diff(begin) >> 20).leading_zeros();
+    bits.div_ceil(4).min(LENGTHS - 1) as usize
+}
+
+impl<R: Row> Default for Rows<R> {
+    fn default() -> Self {
+        let lengths = if R::HAS_LENGTH { LENGTHS } else { 1 };
+        Self { lengths: (0..lengths).map(|_| Vec::new()).collect() }
     }
 }
 
-/// A value of a row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Cell<'c> {
-    Null,
-    Bool(bool),
-    U8(u8),
-    U32(u32),
-    U64(u64),
-    I32(i32),
-    I64(i64),
-    Text(&'c str),
+impl<R: Row> Rows<R> {
+    /// Adds a row. Returns the batch that it fills, if it does.
+    #[inline]
+    pub(crate) fn push(&mut self, row: R) -> Option<Vec<R>> {
+        let class = if R::HAS_LENGTH { length_class(row.begin(), row.end()) } else { 0 };
+        let rows = &mut self.lengths[class];
+        rows.push(row);
+        (rows.len() >= BATCH_ROWS).then(|| std::mem::replace(rows, Vec::with_capacity(BATCH_ROWS)))
+    }
+
+    /// Adds all rows of another part of the same table. Calls `full` with each batch that is full.
+    pub(crate) fn append(&mut self, other: Self, mut full: impl FnMut(Vec<R>)) {
+        for (rows, mut more) in self.lengths.iter_mut().zip(other.lengths) {
+            rows.append(&mut more);
+            if rows.len() >= BATCH_ROWS {
+                full(std::mem::take(rows));
+            }
+        }
+    }
+
+    /// What is left.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Vec<R>> {
+        self.lengths.iter_mut().map(std::mem::take).filter(|rows| !rows.is_empty())
+    }
 }
 
-macro_rules! cells {
-    ($($Type:ty => $Variant:ident,)*) => {$(
-        impl From<$Type> for Cell<'_> {
-            fn from(value: $Type) -> Self {
-                Self::$Variant(value)
+/// A batch of rows by begin, and what it covers. `names`: the texts that numbers of names mean.
+pub(crate) fn batch<R: Row>(
+    rows: &[R],
+    schema: &SchemaRef,
+    names: &ArrayRef,
+) -> Result<(RecordBatch, Covered), ArrowError> {
+    let begin = rows.iter().map(R::begin).min().unwrap_or_default();
+    let end = rows.iter().map(R::end).max().unwrap_or_default();
+    let longest = rows.iter().map(|row| row.end().saturating_sub(row.begin())).max().unwrap_or_default();
+    let arrays = R::arrays(rows, &order(rows, begin), names)?;
+    Ok((RecordBatch::try_new(Arc::clone(schema), arrays)?, Covered { begin, end, longest }))
+}
+
+/// The places of rows by begin, those of equal begins in the order in which they are.
+fn order<R: Row>(rows: &[R], first: i64) -> Vec<u32> {
+    /// A place fits: see [`BATCH_ROWS`].
+    const PLACE_BITS: u32 = 20;
+    let latest = rows.iter().map(|row| row.begin().abs_diff(first)).max().unwrap_or_default();
+    if latest >> (u64::BITS - PLACE_BITS) != 0 || rows.len() >> PLACE_BITS != 0 {
+        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+        order.sort_by_key(|&place| rows[place as usize].begin());
+        return order;
+    }
+    // Numbers are sorted faster than what is found by them.
+    let keys =
+        (0..).zip(rows).map(|(place, row): (u64, _)| row.begin().abs_diff(first) << PLACE_BITS | place);
+    let mut keys: Vec<u64> = keys.collect();
+    if !keys.is_sorted() {
+        keys.sort_unstable();
+    }
+    keys.into_iter().map(|key| (key & ((1 << PLACE_BITS) - 1)) as u32).collect()
+}
+
+/// Makes types of rows, each with its [`Row`].
+macro_rules! rows {
+    ($($(#[$doc:meta])* $Row:ident $View:ident $table:literal $(by $begin:ident $(, $end:ident)?)? $(of $Vocabulary:ident)? {
+        $($column:ident: $Type:ty,)*
+    })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub(crate) struct $Row {
+            $(pub(crate) $column: $Type,)*
+        }
+
+        /// The columns of a batch.
+        #[derive(Debug, Clone)]
+        pub(crate) struct $View {
+            $(pub(crate) $column: <$Type as $crate::cell::Cell>::View,)*
+        }
+
+        impl $crate::table::Row for $Row {
+            type View = $View;
+            const TABLE: &'static str = $table;
+            const HAS_LENGTH: bool = $crate::table::is_some(&[$($(stringify!($end))?)?]);
+            const NAMES: Option<$crate::names::Vocabulary> =
+                $crate::table::first(&[$($crate::names::Vocabulary::$Vocabulary)?]);
+
+            fn schema() -> arrow_schema::Schema {
+                arrow_schema::Schema::new(vec![$(arrow_schema::Field::new(
+                    stringify!($column),
+                    <$Type as $crate::cell::Cell>::data_type(),
+                    <$Type as $crate::cell::Cell>::NULLABLE,
+                ),)*])
+            }
+
+            #[inline]
+            fn begin(&self) -> i64 {
+                let _at = 0;
+                $(let _at = self.$begin;)?
+                _at
+            }
+
+            #[inline]
+            fn end(&self) -> i64 {
+                let _at = 0;
+                $(let _at = self.$begin; $(let _at = self.$end;)?)?
+                _at
+            }
+
+            fn arrays(
+                rows: &[Self],
+                order: &[u32],
+                names: &arrow_array::ArrayRef,
+            ) -> Result<Vec<arrow_array::ArrayRef>, arrow_schema::ArrowError> {
+                Ok(vec![$(<$Type as $crate::cell::Cell>::array(
+                    order.iter().map(|&place| &rows[place as usize].$column),
+                    names,
+                )?,)*])
+            }
+
+            fn view(batch: &arrow_array::RecordBatch) -> Self::View {
+                let mut columns = batch.columns().iter();
+                $View {
+                    $($column: columns
+                        .next()
+                        .map(<$Type as $crate::cell::Cell>::view)
+                        .unwrap_or_else(|| unreachable!("the schema was checked")),)*
+                }
+            }
+
+            #[inline]
+            fn get(view: &Self::View, row: usize) -> Self {
+                Self { $($column: <$Type as $crate::cell::Cell>::get(&view.$column, row),)* }
+            }
+
+            #[inline]
+            fn begins(view: &Self::View) -> &[i64] {
+                let _times: &[i64] = &[];
+                $(let _times = view.$begin.values();)?
+                let _ = view;
+                _times
+            }
+
+            #[inline]
+            fn ends(view: &Self::View) -> &[i64] {
+                let _times: &[i64] = &[];
+                $(let _times = view.$begin.values(); $(let _times = view.$end.values();)?)?
+                let _ = view;
+                _times
             }
         }
     )*};
 }
 
-cells! {
-    bool => Bool,
-    u8 => U8,
-    u32 => U32,
-    u64 => U64,
-    i32 => I32,
-    i64 => I64,
+pub(crate) use rows;
+
+/// Whether there is one.
+pub(crate) const fn is_some(all: &[&str]) -> bool {
+    !all.is_empty()
 }
 
-impl<'c> From<&'c str> for Cell<'c> {
-    fn from(value: &'c str) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl<T> From<Option<T>> for Cell<'_>
-where
-    Self: From<T>,
-{
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Self::from)
+/// The first of at most one.
+pub(crate) const fn first(all: &[Vocabulary]) -> Option<Vocabulary> {
+    match all {
+        [] => None,
+        [first, ..] => Some(*first),
     }
 }
 
-/// The cells of a column so far.
-#[derive(Debug)]
-struct Cells {
-    values: Values,
-    /// Whether each has a value; of columns without nulls nothing is kept.
-    valid: Option<Vec<bool>>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The values; of a null, a zero.
-#[derive(Debug)]
-enum Values {
-    Bool(Vec<bool>),
-    U8(Vec<u8>),
-    U32(Vec<u32>),
-    U64(Vec<u64>),
-    I32(Vec<i32>),
-    I64(Vec<i64>),
-    /// All texts one after the other, and where each ends.
-    Text(String, Vec<u32>),
-}
-
-/// Does the same to the list of each kind; texts are left to the caller.
-macro_rules! each {
-    ($values:expr, $all:ident => $do:expr, $text:pat => $other:expr) => {
-        match $values {
-            Values::Bool($all) => $do,
-            Values::U8($all) => $do,
-            Values::U32($all) => $do,
-            Values::U64($all) => $do,
-            Values::I32($all) => $do,
-            Values::I64($all) => $do,
-            $text => $other,
-        }
-    };
-}
-
-impl Cells {
-    fn new(column: &Column) -> Self {
-        let values = match column.kind {
-            Kind::Bool => Values::Bool(Vec::new()),
-            Kind::U8 => Values::U8(Vec::new()),
-            Kind::U32 => Values::U32(Vec::new()),
-            Kind::U64 => Values::U64(Vec::new()),
-            Kind::I32 => Values::I32(Vec::new()),
-            Kind::I64 => Values::I64(Vec::new()),
-            Kind::Text => Values::Text(String::new(), Vec::new()),
-        };
-        Self { values, valid: column.nullable.then(Vec::new) }
-    }
-
-    #[inline]
-    fn push(&mut self, cell: Cell<'_>) {
-        let mut is_valid = true;
-        match (&mut self.values, cell) {
-            (Values::Bool(all), Cell::Bool(value)) => all.push(value),
-            (Values::U8(all), Cell::U8(value)) => all.push(value),
-            (Values::U32(all), Cell::U32(value)) => all.push(value),
-            (Values::U64(all), Cell::U64(value)) => all.push(value),
-            (Values::I32(all), Cell::I32(value)) => all.push(value),
-            (Values::I64(all), Cell::I64(value)) => all.push(value),
-            (Values::Text(text, ends), Cell::Text(value)) => {
-                text.push_str(value);
-                ends.push(text.len() as u32);
-            }
-            (values, cell) => {
-                debug_assert!(matches!(cell, Cell::Null), "{cell:?} in another column");
-                is_valid = false;
-                each!(values, all => all.push(Default::default()), Values::Text(text, ends) => ends.push(text.len() as u32));
-            }
-        }
-        if let Some(valid) = &mut self.valid {
-            valid.push(is_valid);
-        } else {
-            debug_assert!(is_valid, "a null in a column without nulls");
-        }
-    }
-
-    /// Adds all cells of another column of the same kind.
-    fn append(&mut self, other: &mut Self) {
-        match (&mut self.values, &mut other.values) {
-            (Values::Bool(all), Values::Bool(more)) => all.append(more),
-            (Values::U8(all), Values::U8(more)) => all.append(more),
-            (Values::U32(all), Values::U32(more)) => all.append(more),
-            (Values::U64(all), Values::U64(more)) => all.append(more),
-            (Values::I32(all), Values::I32(more)) => all.append(more),
-            (Values::I64(all), Values::I64(more)) => all.append(more),
-            (Values::Text(text, ends), Values::Text(more, more_ends)) => {
-                let before = text.len() as u32;
-                text.push_str(more);
-                more.clear();
-                ends.extend(more_ends.drain(..).map(|end| end + before));
-            }
-            _ => debug_assert!(false, "another table"),
-        }
-        if let (Some(valid), Some(more)) = (&mut self.valid, &mut other.valid) {
-            valid.append(more);
-        }
-    }
-
-    fn time(&self, row: usize) -> i64 {
-        match &self.values {
-            Values::I64(all) => all[row],
-            _ => 0,
-        }
-    }
-
-    fn number(&self, row: usize) -> u32 {
-        match &self.values {
-            Values::U32(all) => all[row],
-            _ => 0,
-        }
-    }
-
-    /// The array of the cells in an order of rows, and none left.
-    fn take(&mut self, order: &[u32]) -> ArrayRef {
-        let nulls = self.valid.as_mut().map(|valid| {
-            let nulls: NullBuffer = order.iter().map(|&row| valid[row as usize]).collect();
-            valid.clear();
-            nulls
-        });
-        macro_rules! numbers {
-            ($all:ident, $Array:ident) => {{
-                let sorted: Vec<_> = order.iter().map(|&row| $all[row as usize]).collect();
-                $all.clear();
-                Arc::new($Array::new(sorted.into(), nulls))
-            }};
-        }
-        match &mut self.values {
-            Values::Bool(all) => {
-                let sorted: BooleanBuffer = order.iter().map(|&row| all[row as usize]).collect();
-                all.clear();
-                Arc::new(BooleanArray::new(sorted, nulls))
-            }
-            Values::U8(all) => numbers!(all, UInt8Array),
-            Values::U32(all) => numbers!(all, UInt32Array),
-            Values::U64(all) => numbers!(all, UInt64Array),
-            Values::I32(all) => numbers!(all, Int32Array),
-            Values::I64(all) => numbers!(all, Int64Array),
-            Values::Text(text, ends) => {
-                let begin = |row: usize| row.checked_sub(1).map_or(0, |before| ends[before]) as usize;
-                let is_valid = |place: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(place));
-                let texts = order.iter().enumerate().map(|(place, &row)| {
-                    let row = row as usize;
-                    is_valid(place).then(|| &text[begin(row)..ends[row] as usize])
-                });
-                let array: StringArray = texts.collect();
-                text.clear();
-                ends.clear();
-                Arc::new(array)
-            }
-        }
-    }
-}
-
-/// Rows of a table that wait to be written.
-#[derive(Debug)]
-pub(crate) struct Rows {
-    layout: &'static Layout,
-    schema: SchemaRef,
-    columns: Vec<Cells>,
-    len: usize,
-}
-
-/// A batch, and the times that it covers: the first begin, the last end.
-#[derive(Debug)]
-pub(crate) struct Batch {
-    pub(crate) rows: RecordBatch,
-    pub(crate) begin: i64,
-    pub(crate) end: i64,
-}
-
-impl Rows {
-    pub(crate) fn new(layout: &'static Layout) -> Self {
-        let columns = layout.columns.iter().map(Cells::new).collect();
-        Self { layout, schema: layout.schema(), columns, len: 0 }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
-    pub(crate) fn push<const N: usize>(&mut self, cells: [Cell<'_>; N]) {
-        debug_assert_eq!(N, self.columns.len(), "{}", self.layout.name);
-        for (column, cell) in self.columns.iter_mut().zip(cells) {
-            column.push(cell);
-        }
-        self.len += 1;
-    }
-
-    /// Adds all rows of another part of the same table.
-    pub(crate) fn append(&mut self, other: &mut Self) {
-        for (column, more) in self.columns.iter_mut().zip(&mut other.columns) {
-            column.append(more);
-        }
-        self.len += std::mem::take(&mut other.len);
-    }
-
-    /// All rows by begin, and none left. `by`: the column of numbers by which they are sorted before, if any.
-    pub(crate) fn take(&mut self, by: Option<usize>) -> Result<Batch, ArrowError> {
-        let rows = 0..self.len as u32;
-        let begin_of =
-            |row: u32| self.layout.times.map_or(0, |times| self.columns[times.0].time(row as usize));
-        let end_of = |row: u32| self.layout.times.map_or(0, |times| self.columns[times.1].time(row as usize));
-        let begin = rows.clone().map(begin_of).min().unwrap_or_default();
-        let end = rows.clone().map(end_of).max().unwrap_or_default();
-        let mut order: Vec<u32> = rows.collect();
-        let number = |row: u32| by.map_or(0, |column| self.columns[column].number(row as usize));
-        let key = |row: &u32| (number(*row), begin_of(*row));
-        // Stable: equal times stay in the order in which they came.
-        if !order.is_sorted_by_key(key) {
-            order.sort_by_key(key);
-        }
-        let arrays = self.columns.iter_mut().map(|column| column.take(&order)).collect();
-        self.len = 0;
-        Ok(Batch { rows: RecordBatch::try_new(self.schema.clone(), arrays)?, begin, end })
+    #[test]
+    fn long_rows_are_by_themselves() {
+        let check = |length: i64, class| assert_eq!(length_class(-7, length - 7), class, "{length}");
+        check(0, 0);
+        check((1 << 20) - 1, 0);
+        check(1 << 20, 1);
+        check((1 << 24) - 1, 1);
+        check(1 << 24, 2);
+        check(1 << 28, 3);
+        check(1 << 32, 4);
+        check(i64::MAX, 4);
+        // An end before its begin: it is as long the other way.
+        check(-(1 << 24), 2);
     }
 }

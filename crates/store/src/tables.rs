@@ -1,178 +1,100 @@
 //! The tables of a store: one for each kind of span, with a row for each span, and those that are made of them.
 //!
 //! Times are raw ns of the host's clock. `thread` and the like are numbers of rows of `thread_names`, which say whose row of
-//! `threads` they are: a thread may have been called otherwise when its spans were written. In `states` they are rows of
-//! `threads`.
+//! `threads` they are: a thread may have been called otherwise when its spans were written. In zoom levels and in `open_calls` they are
+//! rows of `threads`.
 
-use crate::table::{Column, Kind, Layout};
+use isochrone_kernel::Name;
 
-macro_rules! column {
-    ($name:ident: $kind:ident null) => {
-        Column { name: stringify!($name), kind: Kind::$kind, nullable: true }
-    };
-    ($name:ident: $kind:ident) => {
-        Column { name: stringify!($name), kind: Kind::$kind, nullable: false }
-    };
-}
+use crate::cell::NameId;
+use crate::table::rows;
 
-macro_rules! times {
-    ($begin:literal, $end:literal) => {
-        Some(($begin, $end))
-    };
-    () => {
-        None
-    };
-}
-
-macro_rules! tables {
-    ($($(#[$doc:meta])* $NAME:ident $name:literal $(by $begin:literal, $end:literal)? {
-        $($column:ident: $kind:ident $(or $null:ident)?,)*
-    })*) => {$(
-        $(#[$doc])*
-        pub(crate) static $NAME: Layout = Layout {
-            name: $name,
-            columns: &[$(column!($column: $kind $($null)?),)*],
-            times: times!($($begin, $end)?),
-        };
-    )*};
-}
-
-tables! {
+rows! {
     /// Threads on CPUs.
-    SLICES "slices" by 3, 4 { cpu: U32, thread: U32, priority: I32 or null, begin: I64, end: I64, }
+    SliceRow SliceView "slices" by begin, end { cpu: u32, thread: u32, priority: Option<i32>, begin: i64, end: i64, }
     /// What nobody knows of CPUs.
-    UNKNOWN "unknown" by 2, 3 { cpu: U32, thread: U32 or null, begin: I64, end: I64, }
+    UnknownRow UnknownView "unknown" by begin, end { cpu: u32, thread: Option<u32>, begin: i64, end: i64, }
     /// System calls.
-    SYSCALLS "syscalls" by 2, 3 { thread: U32, cpu: U32, begin: I64, end: I64, name: Text, fd: I32 or null, ret: I64, }
+    SyscallRow SyscallView "syscalls" by begin, end of Calls {
+        thread: u32, cpu: u32, begin: i64, end: i64, name: NameId, fd: Option<i32>, ret: i64,
+    }
     /// System calls of which one end is missing: the entry (`is_begin`) or the exit is there.
-    HALF_SYSCALLS "half_syscalls" by 2, 2 { thread: U32, cpu: U32, at: I64, is_begin: Bool, name: Text or null, fd: I32 or null, }
+    HalfSyscallRow HalfSyscallView "half_syscalls" by at of Calls {
+        thread: u32, cpu: u32, at: i64, is_begin: bool, name: Option<NameId>, fd: Option<i32>,
+    }
     /// Hardware interrupts.
-    IRQS "irqs" by 4, 5 { cpu: U32, number: I32, name: Text, ret: I64, begin: I64, end: I64, }
+    IrqRow IrqView "irqs" by begin, end of Interrupts { cpu: u32, number: i32, name: NameId, ret: i64, begin: i64, end: i64, }
     /// Softirqs.
-    SOFTIRQS "softirqs" by 3, 4 { cpu: U32, vector: U32, raised: I64 or null, begin: I64, end: I64, }
+    SoftirqRow SoftirqView "softirqs" by begin, end { cpu: u32, vector: u32, raised: Option<i64>, begin: i64, end: i64, }
     /// Waits for a CPU.
-    LATENCIES "latencies" by 4, 5 { thread: U32, waker: U32 or null, cpu: U32, priority: I32, begin: I64, end: I64, }
-    /// Wake-ups; `cause`: `thread`, `irq`, `softirq`, `timer`, `ipi`, `vector`, null where it is not known; `source`: number or vector of it.
-    WAKEUPS "wakeups" by 4, 4 {
-        thread: U32, waker: U32, cpu: U32, target_cpu: U32 or null, at: I64, cause: Text or null, source: I64 or null,
+    LatencyRow LatencyView "latencies" by begin, end {
+        thread: u32, waker: Option<u32>, cpu: u32, priority: i32, begin: i64, end: i64,
+    }
+    /// Wake-ups; `cause`: [`crate::writer::number_of_cause`], `source`: the number or vector of it.
+    WakeupRow WakeupView "wakeups" by at {
+        thread: u32, waker: u32, cpu: u32, target_cpu: Option<u32>, at: i64, cause: u8, source: Option<i32>,
     }
     /// Begins and ends of threads: `what` is `forked` (by `other`), `executed`, `renumbered` (from `other`), `exits`, `died`; `name` is
     /// that of the thread, or of the program.
-    THREAD_EVENTS "thread_events" by 1, 1 { thread: U32, at: I64, what: Text, other: U32 or null, name: Text or null, }
+    ThreadEventRow ThreadEventView "thread_events" by at {
+        thread: u32, at: i64, what: Name, other: Option<u32>, name: Option<Name>,
+    }
     /// Threads that were moved to other CPUs.
-    MIGRATIONS "migrations" by 1, 1 { thread: U32, at: I64, to_cpu: U32, }
-    /// Threads off the CPUs; `why`: `preempted`, `blocked`, `uninterruptible`, `stopped`.
-    OFF "off" by 3, 4 { thread: U32, waker: U32 or null, why: U8, begin: I64, end: I64, }
+    MigrationRow MigrationView "migrations" by at { thread: u32, at: i64, to_cpu: u32, }
+    /// Threads off the CPUs; `why`: [`crate::writer::number_of`].
+    OffRow OffView "off" by begin, end { thread: u32, waker: Option<u32>, why: u8, begin: i64, end: i64, }
     /// Requests to disks, from the first of the three times to the last.
-    BLOCK_REQUESTS "block_requests" by 5, 6 {
-        device: U32, sector: U64, sectors: U32, is_write: Bool, thread: U32 or null, begin: I64, end: I64, bytes: U32 or null,
-        inserted: I64 or null, issued: I64 or null, completed: I64 or null, error: I32, is_partial: Bool,
+    BlockRequestRow BlockRequestView "block_requests" by begin, end {
+        device: u32, sector: u64, sectors: u32, is_write: bool, thread: Option<u32>, begin: i64, end: i64, bytes: Option<u32>,
+        inserted: Option<i64>, issued: Option<i64>, completed: Option<i64>, error: i32, is_partial: bool,
     }
     /// Packets of the network.
-    PACKETS "packets" by 0, 0 {
-        at: I64, cpu: U32, thread: U32, device: Text, bytes: U32, is_sent: Bool, protocol: U8 or null, source: Text or null,
-        destination: Text or null,
+    PacketRow PacketView "packets" by at of Devices {
+        at: i64, cpu: u32, thread: u32, device: NameId, bytes: u32, is_sent: bool,
+    }
+    /// Where packets of `packets` come from and go to, as far as the tracer says: addresses of IPv6, or of IPv4 as they are mapped there.
+    PacketFlowRow PacketFlowView "packet_flows" by at {
+        at: i64, cpu: u32, is_sent: bool, protocol: u8, source: [u8; 16], source_port: u16, destination: [u8; 16], destination_port: u16,
     }
     /// Memory that was allocated or given back.
-    PAGES "pages" by 0, 0 { at: I64, thread: U32, pages: U64, is_free: Bool, }
+    PagesRow PagesView "pages" by at { at: i64, thread: u32, pages: u64, is_free: bool, }
     /// Phases of programs.
-    PHASES "phases" by 2, 3 { thread: U32, name: Text, begin: I64, end: I64, }
-    /// File descriptors.
-    FILES "files" by 3, 4 {
-        thread: U32, process: I32 or null, fd: I32, begin: I64, end: I64, is_begin_seen: Bool, is_end_seen: Bool, kind: Text or null,
-        name: Text, opened_by: Text or null, closed_by: Text or null, is_doubtful: Bool, read_bytes: U64, written_bytes: U64,
-        local: Text or null, peer: Text or null,
+    PhaseRow PhaseView "phases" by begin, end of Phases { thread: u32, name: NameId, begin: i64, end: i64, }
+    /// File descriptors. `open_from` is `begin`, or the least time there is where that was not seen: it was open at any time before.
+    FileRow FileView "files" by open_from, end of Files {
+        thread: u32, process: Option<i32>, fd: i32, open_from: i64, begin: i64, end: i64, is_begin_seen: bool, is_end_seen: bool,
+        kind: Option<NameId>, name: Name, opened_by: Option<NameId>, closed_by: Option<NameId>, close_on_exec: bool,
+        is_doubtful: bool, reads: u64, read_bytes: u64, writes: u64, written_bytes: u64, others: u64, errors: u64,
+        local: Option<Name>, peer: Option<Name>,
     }
     /// Waits for descriptors (`poll`, `select`, `epoll_wait`) that are over: `waited` and `ready` are lists of descriptors, `3 5 7`, of 64 at
     /// most; the counts say how many there are.
-    POLLS "polls" by 1, 1 {
-        thread: U32, at: I64, set: I32 or null, waited: Text, waited_count: U32, ready: Text, ready_count: U32,
+    PollRow PollView "polls" by at {
+        thread: u32, at: i64, set: Option<i32>, waited: Name, waited_count: u32, ready: Name, ready_count: u32,
     }
 }
 
-tables! {
+rows! {
     /// Threads: `number` is that of the row. An idle task has a CPU and no number of a thread.
-    THREADS "threads" by 4, 5 {
-        number: U32, tid: I32 or null, idle_of_cpu: U32 or null, pid: I32 or null, begin: I64, end: I64, comm: Text or null, parent: I32 or null,
-        is_kernel: Bool or null, is_begin_seen: Bool, is_end_seen: Bool,
+    ThreadTableRow ThreadView "threads" by begin, end {
+        number: u32, tid: Option<i32>, idle_of_cpu: Option<u32>, pid: Option<i32>, begin: i64, end: i64, comm: Option<Name>,
+        parent: Option<i32>, is_kernel: Option<bool>, is_begin_seen: bool, is_end_seen: bool, exited: Option<i64>, woken: Option<i64>,
     }
     /// What threads were called when their spans were written, by number: whose row of `threads` that is, if it is known.
-    THREAD_NAMES "thread_names" { number: U32, thread: U32 or null, }
-    /// What threads did: see [`crate::State`] for the numbers of states. Sorted by thread and begin within a batch.
-    STATES "states" by 2, 3 {
-        thread: U32, state: U8, begin: I64, end: I64, cpu: U32 or null, syscall: Text or null, fd: I32 or null, waker: U32 or null,
+    ThreadNameRow ThreadNameView "thread_names" { number: u32, thread: Option<u32>, }
+    /// Times from the end of one call of a thread (or the begin of the trace) to the begin of the next (or the end), of which an
+    /// end is missing: `begin` and `name` are those of a call that the thread is in, if `is_sure`.
+    OpenCallRow OpenCallView "open_calls" by from, until of Calls {
+        thread: u32, from: i64, until: i64, is_sure: bool, begin: Option<i64>, name: Option<NameId>, fd: Option<i32>,
     }
-}
-
-tables! {
+    /// A zoom level of what threads did.
+    ZoomRow ZoomView "states-zoom" by begin, end { thread: u32, state: u8, begin: i64, end: i64, filled: i64, }
     /// Messages between hosts, by their numbers: raw times on the clocks of both, and the CPUs whose streams have the events.
-    MESSAGES "messages" by 1, 1 {
-        sent_host: U32, sent_at: I64, sent_cpu: U32 or null, received_host: U32, received_at: I64,
-        received_cpu: U32 or null,
+    MessageRow MessageView "messages" by sent_at {
+        sent_host: u32, sent_at: i64, sent_cpu: Option<u32>, received_host: u32, received_at: i64,
+        received_cpu: Option<u32>,
     }
+    /// Times in which events of a host are missing.
+    LossRow LossView "losses" by begin, end {
+        begin: i64, end: i64, cpu: Option<u32>, what: Name, count: Option<u64>, }
 }
-
-/// The columns of the zoom levels of `states`: the state that filled most of the time, and how much of it.
-macro_rules! levels {
-    ($($name:literal,)*) => {
-        /// Zoom levels of [`STATES`], the finest first.
-        pub(crate) static LEVELS: &[Layout] = &[$(Layout {
-            name: $name,
-            columns: &[
-                column!(thread: U32),
-                column!(state: U8),
-                column!(begin: I64),
-                column!(end: I64),
-                column!(filled: I64),
-            ],
-            times: Some((2, 3)),
-        },)*];
-    };
-}
-
-levels! {
-    "states-zoom0", "states-zoom1", "states-zoom2", "states-zoom3", "states-zoom4", "states-zoom5", "states-zoom6",
-    "states-zoom7", "states-zoom8", "states-zoom9", "states-zoom10", "states-zoom11",
-}
-
-/// Places of the tables of spans in [`OF_SPANS`].
-pub(crate) mod place {
-    pub(crate) const SLICES: usize = 0;
-    pub(crate) const UNKNOWN: usize = 1;
-    pub(crate) const SYSCALLS: usize = 2;
-    pub(crate) const HALF_SYSCALLS: usize = 3;
-    pub(crate) const IRQS: usize = 4;
-    pub(crate) const SOFTIRQS: usize = 5;
-    pub(crate) const LATENCIES: usize = 6;
-    pub(crate) const WAKEUPS: usize = 7;
-    pub(crate) const THREAD_EVENTS: usize = 8;
-    pub(crate) const MIGRATIONS: usize = 9;
-    pub(crate) const OFF: usize = 10;
-    pub(crate) const BLOCK_REQUESTS: usize = 11;
-    pub(crate) const PACKETS: usize = 12;
-    pub(crate) const PAGES: usize = 13;
-    pub(crate) const PHASES: usize = 14;
-    pub(crate) const FILES: usize = 15;
-    pub(crate) const POLLS: usize = 16;
-}
-
-/// The tables of spans: [`place`] has their places.
-pub(crate) static OF_SPANS: [&Layout; 17] = [
-    &SLICES,
-    &UNKNOWN,
-    &SYSCALLS,
-    &HALF_SYSCALLS,
-    &IRQS,
-    &SOFTIRQS,
-    &LATENCIES,
-    &WAKEUPS,
-    &THREAD_EVENTS,
-    &MIGRATIONS,
-    &OFF,
-    &BLOCK_REQUESTS,
-    &PACKETS,
-    &PAGES,
-    &PHASES,
-    &FILES,
-    &POLLS,
-];

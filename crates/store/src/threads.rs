@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use isochrone_kernel::{CanonicalMap, PIECE_BEGIN, ThreadId, Threads, Time};
 
-use crate::writer::Named;
+use crate::cell::NameId;
+use crate::sweep::Life;
+use crate::writer::Numbers;
 
 /// A thread of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +31,10 @@ pub struct ThreadRow {
     pub is_begin_seen: bool,
     /// Whether its end was seen.
     pub is_end_seen: bool,
+    /// When it said that it ends, raw ns; it runs on for a while.
+    pub exited: Option<Time>,
+    /// When it was woken first or was first on a CPU, raw ns; only of threads whose begin was seen.
+    pub woken: Option<Time>,
 }
 
 /// All threads of a host, and what the numbers in rows of spans mean.
@@ -38,42 +44,81 @@ pub(crate) struct Numbered {
     /// By number in rows of spans: number of the thread, if it is known.
     pub(crate) names: Vec<Option<u32>>,
     /// By number of the thread: the call that it was in when the trace began, and when that returned.
-    pub(crate) first_calls: Vec<Option<(Time, String)>>,
+    pub(crate) first_calls: Vec<Option<(Time, Option<NameId>)>>,
 }
 
 impl Numbered {
     /// Gives threads their numbers, in the order of their names. `range`: the first and the last event.
     pub(crate) fn new(
         threads: &Threads,
-        named: CanonicalMap<ThreadId, Vec<Named>>,
+        named: CanonicalMap<ThreadId, Numbers>,
         range: (Time, Time),
     ) -> Self {
-        let mut all: BTreeMap<ThreadId, Vec<Named>> = named.into_sorted().into_iter().collect();
+        let mut all: BTreeMap<ThreadId, Option<Numbers>> =
+            named.into_sorted().into_iter().map(|(thread, named)| (thread, Some(named))).collect();
         for (thread, _) in threads.iter() {
             all.entry(thread).or_default();
         }
-        let most = all.values().flatten().map(|named| named.number as usize + 1).max().unwrap_or(0);
+        let numbers = all.values().flatten().flat_map(Numbers::iter);
+        let most = numbers.map(|number| number as usize + 1).max().unwrap_or(0);
         let mut numbered = Self { names: vec![None; most], ..Self::default() };
         for (thread, named) in all {
             let number = match thread {
                 ThreadId::Unidentified { .. } => None,
                 _ => Some(numbered.threads.len() as u32),
             };
-            for name in &named {
-                numbered.names[name.number as usize] = number;
+            for name in named.iter().flat_map(Numbers::iter) {
+                numbered.names[name as usize] = number;
             }
             if number.is_some() {
                 numbered.threads.push(row(thread, threads, range));
-                numbered.first_calls.push(call_at_begin(&named));
+                numbered.first_calls.push(named.and_then(|named| named.call_at_begin()));
             }
         }
         numbered
     }
 
+    /// What the sweep is to know of threads. `range`: the first and the last event.
+    pub(crate) fn lives(&self, range: (Time, Time)) -> Vec<Life> {
+        lives(&self.threads, range)
+    }
+
+    /// A thread that was made is woken, or runs; all but the first time says nothing.
+    #[inline]
+    pub(crate) fn wake(&mut self, number: u32, at: Time) {
+        let thread = &mut self.threads[number as usize];
+        if thread.is_begin_seen && thread.woken.is_none() {
+            thread.woken = Some(at);
+        }
+    }
+
     /// Whose row of threads a number in a row of spans means.
+    #[inline]
     pub(crate) fn thread(&self, name: u32) -> Option<u32> {
         self.names.get(name as usize).copied().flatten()
     }
+}
+
+/// What the sweep is to know of threads by number. `range`: the first and the last event.
+pub(crate) fn lives(threads: &[ThreadRow], (first, last): (Time, Time)) -> Vec<Life> {
+    let mut lives: Vec<Life> = threads
+        .iter()
+        .map(|row| Life {
+            begin: row.begin.max(first),
+            // Idle tasks have no states.
+            end: if row.tid.is_some() { last } else { Time::MIN },
+            is_new: row.is_begin_seen,
+            died: row.is_end_seen.then_some(row.end),
+            is_kernel: row.is_kernel == Some(true),
+        })
+        .collect();
+    // Threads of one number come one after the other, by begin.
+    for next in 1..threads.len() {
+        if threads[next].tid.is_some() && threads[next].tid == threads[next - 1].tid {
+            lives[next - 1].end = lives[next - 1].end.min(lives[next].begin);
+        }
+    }
+    lives
 }
 
 fn row(thread: ThreadId, threads: &Threads, (first, last): (Time, Time)) -> ThreadRow {
@@ -97,11 +142,7 @@ fn row(thread: ThreadId, threads: &Threads, (first, last): (Time, Time)) -> Thre
         end: facts.dead.unwrap_or(last),
         is_begin_seen: born.is_some() && facts.was_forked,
         is_end_seen: facts.dead.is_some(),
+        exited: facts.exited,
+        woken: None,
     }
-}
-
-/// The call that a thread was in when the trace began: the first that is known of its calls is an exit.
-fn call_at_begin(named: &[Named]) -> Option<(Time, String)> {
-    let first = named.iter().filter_map(|named| named.first_exit.as_ref()).min()?;
-    named.iter().all(|named| first.0 < named.first_call).then(|| first.clone())
 }

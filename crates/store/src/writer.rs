@@ -1,137 +1,258 @@
 //! The consumer that writes spans to a store, piece by piece.
 //!
-//! A [`SpanWriter`] collects rows and gives them away in batches to what all pieces of a host share, so that a piece holds a batch
+//! A [`SpanWriter`] collects rows and gives them away in batches to what all pieces of a host share, so that a piece holds some batches
 //! of each kind at most. Nothing that was written is changed later: rows name threads by numbers, and the writer keeps what these mean, also
 //! when threads turn out to be others.
 
+use std::net::IpAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use isochrone_kernel::calls::WaitedSet;
 use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, CanonicalMap, Cause, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason,
-    PageAllocation, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Spans, Syscall, ThreadAliases,
-    ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
+    BlockRequest, CanonicalMap, Cause, Half, HalfSyscall, Irq, Migration, Name, NetPacket, OffCpu,
+    OffCpuReason, PageAllocation, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Spans, Syscall,
+    ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
 };
 
 use crate::batches::BatchFile;
+use crate::cell::NameId;
 use crate::error::StoreError;
-use crate::table::{Cell, Rows};
-use crate::tables::{OF_SPANS, place};
+use crate::manifest::TableEntry;
+use crate::names::{Known, Names, Vocabulary};
+use crate::table::{Row, Rows};
+use crate::tables::{
+    BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MigrationRow, OffRow, PacketFlowRow,
+    PacketRow, PagesRow, PhaseRow, PollRow, SliceRow, SoftirqRow, SyscallRow, ThreadEventRow, UnknownRow,
+    WakeupRow,
+};
 
-/// Rows of a batch.
-pub(crate) const BATCH_ROWS: usize = 1 << 15;
-
-/// What all pieces of a host share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    files: Vec<Mutex<Option<BatchFile>>>,
-    /// The next number of a thread's name.
-    next: AtomicU32,
-    /// The first thing that went wrong: consumers cannot say so.
-    error: Mutex<Option<StoreError>>,
-}
+/// A file that several pieces write to.
+type SharedFile<R> = Mutex<Option<BatchFile<R>>>;
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// For each table of spans: the field of its files and rows, the type of its rows.
+macro_rules! tables_of_spans {
+    ($callback:ident) => {
+        $callback! {
+            slices SliceRow,
+            unknown UnknownRow,
+            syscalls SyscallRow,
+            half_syscalls HalfSyscallRow,
+            irqs IrqRow,
+            softirqs SoftirqRow,
+            latencies LatencyRow,
+            wakeups WakeupRow,
+            thread_events ThreadEventRow,
+            migrations MigrationRow,
+            off OffRow,
+            block_requests BlockRequestRow,
+            packets PacketRow,
+            packet_flows PacketFlowRow,
+            pages PagesRow,
+            phases PhaseRow,
+            files FileRow,
+            polls PollRow,
+        }
+    };
+}
+
+macro_rules! shared {
+    ($($field:ident $Row:ident,)*) => {
+        /// What all pieces of a host share.
+        #[derive(Debug)]
+        pub(crate) struct Shared {
+            $($field: SharedFile<$Row>,)*
+            names: Arc<Names>,
+            /// The next number of a thread's name.
+            next: AtomicU32,
+            /// The first thing that went wrong: consumers cannot say so.
+            error: Mutex<Option<StoreError>>,
+        }
+
+        /// Rows that wait to be written.
+        #[derive(Debug, Default)]
+        struct Waiting {
+            $($field: Rows<$Row>,)*
+        }
+
+        impl Shared {
+            pub(crate) fn new(directory: &Path) -> Result<Self, StoreError> {
+                let names = Arc::new(Names::default());
+                Ok(Self {
+                    $($field: Mutex::new(Some(BatchFile::create(directory, &names)?)),)*
+                    names,
+                    next: AtomicU32::new(0),
+                    error: Mutex::new(None),
+                })
+            }
+
+            /// Ends all files.
+            pub(crate) fn finish(&self) -> Result<Vec<TableEntry>, StoreError> {
+                if let Some(error) = lock(&self.error).take() {
+                    return Err(error);
+                }
+                let mut entries = Vec::new();
+                $(if let Some(file) = lock(&self.$field).take() {
+                    entries.push(file.finish()?);
+                })*
+                Ok(entries)
+            }
+        }
+
+        impl Waiting {
+            /// Adds what another piece has not written yet.
+            fn append(&mut self, other: Self, shared: &Shared) {
+                $(self.$field.append(other.$field, |rows| shared.write(&shared.$field, &rows));)*
+            }
+
+            /// Writes everything.
+            fn flush(&mut self, shared: &Shared) {
+                $(for rows in self.$field.take() {
+                    shared.write(&shared.$field, &rows);
+                })*
+            }
+        }
+    };
+}
+
+tables_of_spans!(shared);
+
 impl Shared {
-    pub(crate) fn new(files: Vec<BatchFile>) -> Self {
-        let files = files.into_iter().map(|file| Mutex::new(Some(file))).collect();
-        Self { files, next: AtomicU32::new(0), error: Mutex::new(None) }
+    /// The names of the host.
+    pub(crate) fn names(&self) -> &Arc<Names> {
+        &self.names
     }
 
-    fn write(&self, table: usize, rows: &mut Rows) {
-        let mut file = lock(&self.files[table]);
+    #[cold]
+    fn write<R: Row>(&self, file: &SharedFile<R>, rows: &[R]) {
+        let mut file = lock(file);
         let Some(file) = file.as_mut() else { return };
-        let batch = rows.take(None).map_err(StoreError::arrow(file.path()));
-        if let Err(error) = batch.and_then(|batch| file.write(&batch)) {
+        if let Err(error) = file.write(rows) {
             lock(&self.error).get_or_insert(error);
         }
     }
-
-    /// Ends all files. Returns them with their numbers of rows.
-    pub(crate) fn finish(&self) -> Result<Vec<BatchFile>, StoreError> {
-        if let Some(error) = lock(&self.error).take() {
-            return Err(error);
-        }
-        Ok(self.files.iter().filter_map(|file| lock(file).take()).collect())
-    }
-}
-
-/// A number that stands for a thread in rows, and what is to be known of its calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Named {
-    pub(crate) number: u32,
-    /// When the first of its calls began, as far as that was seen.
-    pub(crate) first_call: Time,
-    /// The first exit of a call whose entry was not seen: time, name.
-    pub(crate) first_exit: Option<(Time, String)>,
 }
 
 /// A consumer of spans that writes them to the store of a host: see [`HostWriter::consumer`](crate::HostWriter::consumer).
 #[derive(Debug)]
 pub struct SpanWriter {
     shared: Arc<Shared>,
-    tables: Vec<Rows>,
-    threads: CanonicalMap<ThreadId, Vec<Named>>,
+    waiting: Waiting,
+    /// The numbers that stand for each thread in rows.
+    threads: CanonicalMap<ThreadId, Numbers>,
+    names: Known,
 }
 
-macro_rules! row {
-    ($writer:ident, $table:ident, [$($cell:expr),* $(,)?]) => {
-        $writer.push(place::$table, [$(Cell::from($cell)),*])
-    };
+/// The numbers that stand for a thread, and what is to be known of its calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    first: u32,
+    /// Those of others that turned out to be it.
+    more: Vec<u32>,
+    /// When the first of its calls began, as far as that was seen.
+    first_call: Time,
+    /// The first exit of a call whose entry was not seen: when, and the name.
+    first_exit: Option<(Time, Option<NameId>)>,
+}
+
+impl Numbers {
+    fn new(first: u32) -> Self {
+        Self { first, more: Vec::new(), first_call: Time::MAX, first_exit: None }
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.more.push(other.first);
+        self.more.extend(other.more);
+        self.first_call = self.first_call.min(other.first_call);
+        if let Some(exit) = other.first_exit {
+            self.exits(exit);
+        }
+    }
+
+    /// The exit of a call whose entry was not seen.
+    fn exits(&mut self, exit: (Time, Option<NameId>)) {
+        if self.first_exit.is_none_or(|first| exit < first) {
+            self.first_exit = Some(exit);
+        }
+    }
+
+    /// The call that the thread was in when the trace began, if the first that is known of its calls is an exit: when that was.
+    pub(crate) fn call_at_begin(&self) -> Option<(Time, Option<NameId>)> {
+        self.first_exit.filter(|exit| exit.0 < self.first_call)
+    }
+
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        std::iter::once(self.first).chain(self.more.iter().copied())
+    }
 }
 
 impl SpanWriter {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let tables = OF_SPANS.iter().map(|layout| Rows::new(layout)).collect();
-        Self { shared, tables, threads: CanonicalMap::default() }
-    }
-
-    fn push<const N: usize>(&mut self, table: usize, cells: [Cell<'_>; N]) {
-        let rows = &mut self.tables[table];
-        rows.push(cells);
-        if rows.len() >= BATCH_ROWS {
-            self.shared.write(table, rows);
+        Self {
+            shared,
+            waiting: Waiting::default(),
+            threads: CanonicalMap::default(),
+            names: Known::default(),
         }
     }
 
-    fn named(&mut self, thread: ThreadId) -> &mut Named {
+    #[inline]
+    fn numbers(&mut self, thread: ThreadId) -> &mut Numbers {
         let shared = &self.shared;
-        let new = || {
-            let number = shared.next.fetch_add(1, Ordering::Relaxed);
-            vec![Named { number, first_call: Time::MAX, first_exit: None }]
-        };
-        // A thread has a name at least.
-        &mut self.threads.or_insert_with(thread, new)[0]
+        self.threads.or_insert_with(thread, || Numbers::new(shared.next.fetch_add(1, Ordering::Relaxed)))
     }
 
+    #[inline]
     fn thread(&mut self, thread: ThreadId) -> u32 {
-        self.named(thread).number
+        self.numbers(thread).first
     }
 
+    #[inline]
     fn some_thread(&mut self, thread: Option<ThreadId>) -> Option<u32> {
         thread.map(|thread| self.thread(thread))
     }
 
-    /// The number of a thread that calls.
-    fn caller(&mut self, thread: ThreadId, begin: Time) -> u32 {
-        let named = self.named(thread);
-        named.first_call = named.first_call.min(begin);
-        named.number
+    #[inline]
+    fn name(&mut self, of: Vocabulary, name: &str) -> NameId {
+        self.names.number(&self.shared.names, of, name)
+    }
+
+    fn some_name(&mut self, of: Vocabulary, name: Option<&str>) -> Option<NameId> {
+        name.map(|name| self.name(of, name))
     }
 
     /// Writes what is left. Returns the numbers that stand for each thread.
-    pub(crate) fn flush(mut self) -> CanonicalMap<ThreadId, Vec<Named>> {
-        for (table, rows) in self.tables.iter_mut().enumerate() {
-            if rows.len() > 0 {
-                self.shared.write(table, rows);
-            }
-        }
+    pub(crate) fn flush(mut self) -> CanonicalMap<ThreadId, Numbers> {
+        self.waiting.flush(&self.shared);
         self.threads
+    }
+}
+
+/// The number of a cause in the column `cause`, and what is in `source`.
+pub(crate) fn number_of_cause(cause: Cause) -> (u8, Option<i32>) {
+    match cause {
+        Cause::Unknown => (0, None),
+        Cause::Thread => (1, None),
+        Cause::Irq(number) => (2, Some(number)),
+        Cause::Softirq(vector) => (3, Some(vector as i32)),
+        Cause::Timer => (4, None),
+        Cause::Ipi(vector) => (5, Some(vector as i32)),
+        Cause::Vector(vector) => (6, Some(vector as i32)),
+    }
+}
+
+/// An address as IPv6 has it.
+fn octets(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
     }
 }
 
@@ -145,175 +266,222 @@ pub(crate) fn number_of(why: OffCpuReason) -> u8 {
     }
 }
 
+/// The reason of a number.
+pub(crate) fn reason_of(number: u8) -> OffCpuReason {
+    match number {
+        0 => OffCpuReason::Preempted,
+        1 => OffCpuReason::Blocked,
+        2 => OffCpuReason::Uninterruptible,
+        _ => OffCpuReason::Stopped,
+    }
+}
+
+/// Adds a row to its table.
+macro_rules! push {
+    ($writer:ident, $field:ident, $row:expr) => {
+        if let Some(full) = $writer.waiting.$field.push($row) {
+            $writer.shared.write(&$writer.shared.$field, &full);
+        }
+    };
+}
+
 /// A row for each kind of span: a kind that has none would call itself, which the compiler refuses.
 impl SpanWriter {
     fn slice(&mut self, it: &Slice) {
-        let thread = self.thread(it.thread);
-        row!(self, SLICES, [it.cpu, thread, it.priority, it.begin, it.end]);
+        let Slice { cpu, thread, priority, begin, end } = *it;
+        let thread = self.thread(thread);
+        push!(self, slices, SliceRow { cpu, thread, priority, begin, end });
     }
 
     fn unknown(&mut self, it: &Unknown) {
-        let thread = self.some_thread(it.thread);
-        row!(self, UNKNOWN, [it.cpu, thread, it.begin, it.end]);
+        let Unknown { cpu, thread, begin, end } = *it;
+        let thread = self.some_thread(thread);
+        push!(self, unknown, UnknownRow { cpu, thread, begin, end });
     }
 
     fn syscall(&mut self, it: &Syscall<'_>) {
-        let thread = self.caller(it.thread, it.begin);
-        let fd = it.entry.effect.descriptor();
-        row!(self, SYSCALLS, [thread, it.cpu, it.begin, it.end, it.entry.name.as_str(), fd, it.exit.ret]);
+        let Syscall { thread, cpu, begin, end, entry, exit } = *it;
+        let caller = self.numbers(thread);
+        caller.first_call = caller.first_call.min(begin);
+        let thread = caller.first;
+        let name = self.name(Vocabulary::Calls, &entry.name);
+        let fd = entry.effect.descriptor();
+        push!(self, syscalls, SyscallRow { thread, cpu, begin, end, name, fd, ret: exit.ret });
     }
 
     fn half_syscall(&mut self, it: &HalfSyscall<'_>) {
-        let is_begin = it.half == Half::Begin;
-        let name = it.name.map(isochrone_kernel::Name::as_str);
-        let named = self.named(it.thread);
+        let HalfSyscall { thread, cpu, name, at, half, entry } = *it;
+        let name = self.some_name(Vocabulary::Calls, name.map(Name::as_str));
+        let is_begin = half == Half::Begin;
+        let caller = self.numbers(thread);
         if is_begin {
-            named.first_call = named.first_call.min(it.at);
-        } else if named.first_exit.as_ref().is_none_or(|first| it.at < first.0) {
-            named.first_exit = Some((it.at, name.unwrap_or_default().to_owned()));
+            caller.first_call = caller.first_call.min(at);
+        } else {
+            caller.exits((at, name));
         }
-        let thread = named.number;
-        let fd = it.entry.and_then(|entry| entry.effect.descriptor());
-        row!(self, HALF_SYSCALLS, [thread, it.cpu, it.at, is_begin, name, fd]);
+        let thread = caller.first;
+        let fd = entry.and_then(|entry| entry.effect.descriptor());
+        let row = HalfSyscallRow { thread, cpu, at, is_begin, name, fd };
+        push!(self, half_syscalls, row);
     }
 
     fn irq(&mut self, it: &Irq) {
-        row!(self, IRQS, [it.cpu, it.number, it.name.as_str(), it.ret, it.begin, it.end]);
+        let Irq { cpu, number, ref name, ret, begin, end } = *it;
+        let name = self.name(Vocabulary::Interrupts, name);
+        push!(self, irqs, IrqRow { cpu, number, name, ret, begin, end });
     }
 
     fn softirq(&mut self, it: &Softirq) {
-        row!(self, SOFTIRQS, [it.cpu, it.vector, it.raised, it.begin, it.end]);
+        let Softirq { cpu, vector, raised, begin, end } = *it;
+        push!(self, softirqs, SoftirqRow { cpu, vector, raised, begin, end });
     }
 
     fn sched_latency(&mut self, it: &SchedLatency) {
-        let (thread, waker) = (self.thread(it.thread), self.some_thread(it.waker));
-        row!(self, LATENCIES, [thread, waker, it.cpu, it.priority, it.begin, it.end]);
+        let SchedLatency { thread, waker, cpu, priority, begin, end } = *it;
+        let (thread, waker) = (self.thread(thread), self.some_thread(waker));
+        push!(self, latencies, LatencyRow { thread, waker, cpu, priority, begin, end });
     }
 
     fn wakeup(&mut self, it: &Wakeup) {
-        let (thread, waker) = (self.thread(it.thread), self.thread(it.waker));
-        let (cause, source) = match it.cause {
-            Cause::Thread => (Some("thread"), None),
-            Cause::Irq(number) => (Some("irq"), Some(i64::from(number))),
-            Cause::Softirq(vector) => (Some("softirq"), Some(i64::from(vector))),
-            Cause::Timer => (Some("timer"), None),
-            Cause::Ipi(vector) => (Some("ipi"), Some(i64::from(vector))),
-            Cause::Vector(vector) => (Some("vector"), Some(i64::from(vector))),
-            Cause::Unknown => (None, None),
-        };
-        row!(self, WAKEUPS, [thread, waker, it.cpu, it.target_cpu, it.at, cause, source]);
+        let Wakeup { thread, at, cpu, target_cpu, waker, cause } = *it;
+        let (thread, waker) = (self.thread(thread), self.thread(waker));
+        let (cause, source) = number_of_cause(cause);
+        push!(self, wakeups, WakeupRow { thread, waker, cpu, target_cpu, at, cause, source });
     }
 
     fn thread_event(&mut self, it: &ThreadEvent) {
         let thread = self.thread(it.thread);
         let (what, other, name) = match &it.what {
-            ThreadChange::Forked { parent, comm } => ("forked", Some(*parent), Some(comm.as_str())),
-            ThreadChange::Executed { program } => ("executed", None, Some(program.as_str())),
+            ThreadChange::Forked { parent, comm } => ("forked", Some(*parent), Some(comm)),
+            ThreadChange::Executed { program } => ("executed", None, Some(program)),
             ThreadChange::Renumbered { was } => ("renumbered", Some(*was), None),
             ThreadChange::Exits => ("exits", None, None),
             ThreadChange::Died => ("died", None, None),
         };
         let other = self.some_thread(other);
-        row!(self, THREAD_EVENTS, [thread, it.at, what, other, name]);
+        let row =
+            ThreadEventRow { thread, at: it.at, what: Name::const_new(what), other, name: name.cloned() };
+        push!(self, thread_events, row);
     }
 
     fn migration(&mut self, it: &Migration) {
         let thread = self.thread(it.thread);
-        row!(self, MIGRATIONS, [thread, it.at, it.to]);
+        push!(self, migrations, MigrationRow { thread, at: it.at, to_cpu: it.to });
     }
 
     fn off_cpu(&mut self, it: &OffCpu) {
-        let (thread, waker) = (self.thread(it.thread), self.some_thread(it.waker));
-        row!(self, OFF, [thread, waker, number_of(it.reason), it.begin, it.end]);
+        let OffCpu { thread, reason, begin, end, waker } = *it;
+        let (thread, waker) = (self.thread(thread), self.some_thread(waker));
+        push!(self, off, OffRow { thread, waker, why: number_of(reason), begin, end });
     }
 
     fn block_request(&mut self, it: &BlockRequest) {
         let thread = self.some_thread(it.thread);
-        row!(
+        let BlockRequest { device, sector, sectors, is_write, bytes, inserted, issued, completed, .. } = *it;
+        push!(
             self,
-            BLOCK_REQUESTS,
-            [
-                it.device,
-                it.sector,
-                it.sectors,
-                it.is_write,
+            block_requests,
+            BlockRequestRow {
+                device,
+                sector,
+                sectors,
+                is_write,
                 thread,
-                it.begin(),
-                it.end(),
-                it.bytes,
-                it.inserted,
-                it.issued,
-                it.completed,
-                it.error,
-                it.is_partial,
-            ]
+                begin: it.begin(),
+                end: it.end(),
+                bytes,
+                inserted,
+                issued,
+                completed,
+                error: it.error,
+                is_partial: it.is_partial,
+            }
         );
     }
 
     fn packet(&mut self, it: &NetPacket) {
-        let thread = self.thread(it.thread);
-        let protocol = it.flow.map(|flow| flow.protocol);
-        let ends = it.flow.map(|flow| [flow.source, flow.destination].map(|end| end.to_string()));
-        let [source, destination] = [0, 1].map(|end| ends.as_ref().map(|ends| ends[end].as_str()));
-        row!(
-            self,
-            PACKETS,
-            [it.at, it.cpu, thread, it.device.as_str(), it.bytes, it.is_sent, protocol, source, destination]
-        );
+        let NetPacket { at, cpu, thread, ref device, bytes, is_sent, flow } = *it;
+        let (thread, device) = (self.thread(thread), self.name(Vocabulary::Devices, device));
+        push!(self, packets, PacketRow { at, cpu, thread, device, bytes, is_sent });
+        if let Some(flow) = flow {
+            let (source, destination) = (flow.source, flow.destination);
+            let row = PacketFlowRow {
+                at,
+                cpu,
+                is_sent,
+                protocol: flow.protocol,
+                source: octets(source.ip()),
+                source_port: source.port(),
+                destination: octets(destination.ip()),
+                destination_port: destination.port(),
+            };
+            push!(self, packet_flows, row);
+        }
     }
 
     fn page_allocation(&mut self, it: &PageAllocation) {
-        let thread = self.thread(it.thread);
-        row!(self, PAGES, [it.at, thread, it.pages, it.is_free]);
+        let PageAllocation { at, thread, pages, is_free } = *it;
+        let thread = self.thread(thread);
+        push!(self, pages, PagesRow { at, thread, pages, is_free });
     }
 
     fn phase(&mut self, it: &Phase) {
-        let thread = self.thread(it.thread);
-        row!(self, PHASES, [thread, it.name.as_str(), it.begin, it.end]);
+        let (thread, name) = (self.thread(it.thread), self.name(Vocabulary::Phases, &it.name));
+        push!(self, phases, PhaseRow { thread, name, begin: it.begin, end: it.end });
     }
 
     fn file(&mut self, it: &FileSpan) {
         let thread = self.thread(it.thread);
-        let (is_begin_seen, is_end_seen) = (it.begin_bound == Bound::Hard, it.end_bound == Bound::Hard);
-        let (opened_by, closed_by) = (it.opened_by.label(), it.closed_by.label());
         let [local, peer] = match &it.kind {
             FileKind::Socket(socket) => [socket.local, socket.peer],
             _ => [None, None],
         };
-        let [local, peer] = [local, peer].map(|end| end.map(|end| end.to_string()));
-        row!(
-            self,
-            FILES,
-            [
-                thread,
-                it.process,
-                it.fd,
-                it.begin,
-                it.end,
-                is_begin_seen,
-                is_end_seen,
-                it.kind.label(),
-                it.name.as_str(),
-                opened_by,
-                closed_by,
-                it.is_doubtful,
-                it.uses.read_bytes,
-                it.uses.written_bytes,
-                local.as_deref(),
-                peer.as_deref(),
-            ]
-        );
+        let [local, peer] = [local, peer].map(|end| end.map(|end| Name::from(end.to_string())));
+        let mut label = |label| self.some_name(Vocabulary::Files, label);
+        let row = FileRow {
+            thread,
+            process: it.process,
+            fd: it.fd,
+            open_from: if it.begin_bound == Bound::Hard { it.begin } else { Time::MIN },
+            begin: it.begin,
+            end: it.end,
+            is_begin_seen: it.begin_bound == Bound::Hard,
+            is_end_seen: it.end_bound == Bound::Hard,
+            kind: label(it.kind.label()),
+            name: it.name.clone(),
+            opened_by: label(it.opened_by.label()),
+            closed_by: label(it.closed_by.label()),
+            close_on_exec: it.close_on_exec,
+            is_doubtful: it.is_doubtful,
+            reads: it.uses.reads,
+            read_bytes: it.uses.read_bytes,
+            writes: it.uses.writes,
+            written_bytes: it.uses.written_bytes,
+            others: it.uses.others,
+            errors: it.uses.errors,
+            local,
+            peer,
+        };
+        push!(self, files, row);
     }
 
     fn poll(&mut self, it: &Poll) {
         let thread = self.thread(it.thread);
-        let list = |set: &WaitedSet| {
+        let list = |set: &WaitedSet| -> Name {
             let all: Vec<String> = set.first.iter().map(|waited| waited.fd.to_string()).collect();
-            all.join(" ")
+            all.join(" ").into()
         };
         let (waited, ready) = (list(&it.waited), list(&it.ready));
-        let counts = (it.waited.count, it.ready.count);
-        row!(self, POLLS, [thread, it.at, it.set, waited.as_str(), counts.0, ready.as_str(), counts.1]);
+        let row = PollRow {
+            thread,
+            at: it.at,
+            set: it.set,
+            waited,
+            waited_count: it.waited.count,
+            ready,
+            ready_count: it.ready.count,
+        };
+        push!(self, polls, row);
     }
 
     /// The table of threads is written in the end, of all of them.
@@ -331,19 +499,13 @@ macro_rules! write_rows {
             /// Rows stay as they are: only what their numbers mean changes.
             fn rename(&mut self, aliases: &ThreadAliases) {
                 if !aliases.is_empty() {
-                    self.threads.rekey(|thread| aliases.of(*thread), Extend::extend);
+                    self.threads.rekey(|thread| aliases.of(*thread), Numbers::absorb);
                 }
             }
 
             fn absorb(&mut self, right: Self) {
-                self.threads.absorb(right.threads, Extend::extend);
-                for (table, mut rows) in right.tables.into_iter().enumerate() {
-                    let own = &mut self.tables[table];
-                    own.append(&mut rows);
-                    if own.len() >= BATCH_ROWS {
-                        self.shared.write(table, own);
-                    }
-                }
+                self.threads.absorb(right.threads, Numbers::absorb);
+                self.waiting.append(right.waiting, &self.shared);
             }
         }
     };

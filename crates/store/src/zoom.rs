@@ -1,16 +1,21 @@
 //! Zoom levels: states of threads by buckets of time, so that a picture reads about as many rows as it has pixels.
 //!
-//! A level has buckets of one length. Of a thread, a bucket with several states becomes a row with the state that filled most of
-//! it; buckets in a row with one state become one row. So no row of a level is shorter than a bucket, but for the first and the last of a thread.
+//! A level has buckets of one length, and so many of them are one of the next level. Of a thread, a bucket with several states becomes a row
+//! with the state that filled most of it; buckets in a row with one state become one row. So no row of a level is shorter than a bucket, but
+//! for the first and the last of a thread. What fills a bucket is added up in the finest level only: when a bucket is complete, its sums go on
+//! to the next.
 
 use crate::state::State;
-use crate::sweep::Row;
 
-/// The length of a bucket of the finest level, ns.
-pub(crate) const FINEST_NS: i64 = 1 << 14;
+/// The length of a bucket of the finest level, as a power of two, ns. What is finer is made of the spans themselves: a window of so many
+/// buckets as a screen has pixels has few enough of them.
+const FINEST: u32 = 17;
 
-/// How many times as long those of the next level are.
-pub(crate) const FACTOR: i64 = 8;
+/// How many times as long those of the next level are, as a power of two.
+const FACTOR: u32 = 3;
+
+/// There are so many levels at most.
+pub(crate) const MOST_LEVELS: usize = 12;
 
 /// A row of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,82 +28,138 @@ pub(crate) struct Zoomed {
     pub(crate) filled: i64,
 }
 
-/// One thread on one level.
+/// Time by state.
+type Filled = [i64; State::ALL.len()];
+
+/// One thread on one level. `begin` to `end` are one bucket, or several with one state.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bucket {
     begin: i64,
     end: i64,
-    /// Time by state.
-    filled: [i64; State::ALL.len()],
+    filled: Filled,
     last: Option<Zoomed>,
 }
 
-/// One level.
+/// All levels.
 #[derive(Debug)]
-pub(crate) struct Level {
-    ns: i64,
+pub(crate) struct Levels {
     origin: i64,
-    threads: Vec<Bucket>,
+    /// By level, by thread.
+    levels: Vec<Vec<Bucket>>,
 }
 
-impl Level {
-    /// Number `level`, of so many threads; buckets are counted from `origin`.
-    pub(crate) fn new(level: usize, threads: usize, origin: i64) -> Self {
-        Self { ns: bucket_ns(level), origin, threads: vec![Bucket::default(); threads] }
+impl Levels {
+    /// So many levels of so many threads; buckets are counted from `origin`.
+    pub(crate) fn new(levels: usize, threads: usize, origin: i64) -> Self {
+        Self { origin, levels: vec![vec![Bucket::default(); threads]; levels] }
     }
 
-    /// Adds the next row of a thread.
-    pub(crate) fn add(&mut self, row: &Row, rows: &mut impl FnMut(Zoomed)) {
-        let Self { ns, origin, threads } = self;
-        let bucket = &mut threads[row.thread as usize];
-        let (ns, state) = (*ns, row.doing.state);
-        let mut begin = row.begin;
-        while begin < row.end {
-            let first = *origin + (begin - *origin).div_euclid(ns) * ns;
-            // All buckets that the row fills are one.
-            let whole = if begin == first { (row.end - begin) / ns * ns } else { 0 };
-            let (until, border) = if whole > 0 {
-                (begin + whole, begin + whole)
+    /// Adds the next state of a thread: it begins where the last one ended. `rows`: gets rows that are complete, and their levels.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        thread: u32,
+        state: State,
+        (begin, end): (i64, i64),
+        rows: &mut impl FnMut(usize, Zoomed),
+    ) {
+        if let Some(level) = self.levels.first_mut() {
+            let bucket = &mut level[thread as usize];
+            if end <= bucket.end && begin >= bucket.begin {
+                bucket.filled[state as usize] += end - begin;
             } else {
-                (row.end.min(first + ns), first + ns)
-            };
-            if begin >= bucket.end {
-                bucket.close(row.thread, rows);
-                (bucket.begin, bucket.end) = (begin, border);
+                self.spread(0, thread, state, (begin, end), rows);
             }
-            bucket.filled[state as usize] += until - begin;
+        }
+    }
+
+    /// Adds the next state on one level, in as many buckets as it fills.
+    fn spread(
+        &mut self,
+        level: usize,
+        thread: u32,
+        state: State,
+        (mut begin, end): (i64, i64),
+        rows: &mut impl FnMut(usize, Zoomed),
+    ) {
+        while begin < end {
+            let border = self.border(level, begin);
+            let ns = bucket_ns(level);
+            // All buckets that the row fills are one.
+            let whole = if border - ns == begin { (end - begin) / ns * ns } else { 0 };
+            let (until, border) =
+                if whole > 0 { (begin + whole, begin + whole) } else { (end.min(border), border) };
+            let mut filled = Filled::default();
+            filled[state as usize] = until - begin;
+            self.fill(level, thread, (begin, border), &filled, rows);
             begin = until;
         }
     }
 
-    /// What is left.
-    pub(crate) fn finish(mut self, rows: &mut impl FnMut(Zoomed)) {
-        for (thread, bucket) in (0..).zip(&mut self.threads) {
-            bucket.close(thread, rows);
-            if let Some(last) = bucket.last.take() {
-                rows(last);
-            }
+    /// Where the bucket ends that a time is in.
+    fn border(&self, level: usize, time: i64) -> i64 {
+        let ns = bucket_ns(level);
+        self.origin + ((time - self.origin) / ns + 1) * ns
+    }
+
+    /// Adds time by state to the bucket that ends at a border, and completes the one before if that is another.
+    fn fill(
+        &mut self,
+        level: usize,
+        thread: u32,
+        (begin, border): (i64, i64),
+        filled: &Filled,
+        rows: &mut impl FnMut(usize, Zoomed),
+    ) {
+        if begin >= self.levels[level][thread as usize].end {
+            self.close(level, thread, rows);
+            let bucket = &mut self.levels[level][thread as usize];
+            (bucket.begin, bucket.end) = (begin, border);
+        }
+        let bucket = &mut self.levels[level][thread as usize];
+        for (sum, ns) in bucket.filled.iter_mut().zip(filled) {
+            *sum += ns;
         }
     }
-}
 
-impl Bucket {
-    /// The bucket ends: rows of a thread have no holes, so that it is as long as what was added to it.
-    fn close(&mut self, thread: u32, rows: &mut impl FnMut(Zoomed)) {
-        let most = State::ALL.into_iter().max_by_key(|&state| self.filled[state as usize]);
-        let Some(state) = most.filter(|&state| self.filled[state as usize] > 0) else { return };
-        let filled = self.filled[state as usize];
-        let used: i64 = self.filled.iter().sum();
-        let row = Zoomed { thread, state, begin: self.begin, end: self.begin + used, filled };
-        self.filled = [0; State::ALL.len()];
-        match &mut self.last {
+    /// A bucket is complete: rows of a thread have no holes, so that it is as long as what was added to it.
+    fn close(&mut self, level: usize, thread: u32, rows: &mut impl FnMut(usize, Zoomed)) {
+        let bucket = &mut self.levels[level][thread as usize];
+        let filled = std::mem::take(&mut bucket.filled);
+        let most = State::ALL.into_iter().max_by_key(|&state| filled[state as usize]);
+        let Some(state) = most.filter(|&state| filled[state as usize] > 0) else { return };
+        let (begin, used) = (bucket.begin, filled.iter().sum::<i64>());
+        let row = Zoomed { thread, state, begin, end: begin + used, filled: filled[state as usize] };
+        match &mut bucket.last {
             Some(last) if last.state == state && last.end == row.begin => {
                 last.end = row.end;
-                last.filled += filled;
+                last.filled += row.filled;
             }
             last => {
                 if let Some(last) = last.replace(row) {
-                    rows(last);
+                    rows(level, last);
+                }
+            }
+        }
+        let next = level + 1;
+        if next < self.levels.len() {
+            if row.filled == used {
+                self.spread(next, thread, state, (begin, row.end), rows);
+            } else {
+                // Several states are within one bucket, and that within one of the next level.
+                let border = self.border(next, begin);
+                self.fill(next, thread, (begin, border), &filled, rows);
+            }
+        }
+    }
+
+    /// What is left.
+    pub(crate) fn finish(mut self, rows: &mut impl FnMut(usize, Zoomed)) {
+        for level in 0..self.levels.len() {
+            for thread in 0..self.levels[level].len() {
+                self.close(level, thread as u32, rows);
+                if let Some(last) = self.levels[level][thread].last.take() {
+                    rows(level, last);
                 }
             }
         }
@@ -107,41 +168,54 @@ impl Bucket {
 
 /// The length of a level's buckets, ns.
 pub(crate) fn bucket_ns(level: usize) -> i64 {
-    FINEST_NS.saturating_mul(FACTOR.saturating_pow(level as u32))
+    1 << (FINEST + FACTOR * level as u32)
 }
 
 /// How many levels a time needs: the coarsest has some hundred buckets.
-pub(crate) fn levels(ns: i64, most: usize) -> usize {
-    (0..most).find(|&level| bucket_ns(level).saturating_mul(256) > ns).unwrap_or(most)
+pub(crate) fn levels(ns: i64) -> usize {
+    (0..MOST_LEVELS).find(|&level| bucket_ns(level).saturating_mul(256) > ns).unwrap_or(MOST_LEVELS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::Doing;
     use proptest::prelude::*;
 
-    fn zoomed(rows: &[(i64, State)], end: i64, ns: i64) -> Vec<Zoomed> {
-        let mut level = Level { ns, origin: 0, threads: vec![Bucket::default()] };
-        let mut out = Vec::new();
+    /// The finest bucket.
+    const NS: i64 = 1 << FINEST;
+
+    /// Rows of levels from states that follow each other: when each begins, which it is.
+    fn zoomed(rows: &[(i64, State)], end: i64, count: usize) -> Vec<Vec<Zoomed>> {
+        let mut levels = Levels::new(count, 1, 0);
+        let mut out = vec![Vec::new(); count];
         for (place, &(begin, state)) in rows.iter().enumerate() {
             let end = rows.get(place + 1).map_or(end, |next| next.0);
-            let doing = Doing { state, cpu: None, call: None, fd: None, waker: None };
-            level.add(&Row { thread: 0, begin, end, doing }, &mut |row| out.push(row));
+            levels.add(0, state, (begin, end), &mut |level, row| out[level].push(row));
         }
-        level.finish(&mut |row| out.push(row));
+        levels.finish(&mut |level, row| out[level].push(row));
         out
     }
 
     #[test]
     fn what_fills_a_bucket_stays() {
+        // Times are tenths of a bucket.
         let check = |rows: &[(i64, State)], end, expect: &[(i64, i64, State, i64)]| {
-            let shown: Vec<_> =
-                zoomed(rows, end, 10).iter().map(|row| (row.begin, row.end, row.state, row.filled)).collect();
+            let ns = |tenths: i64| tenths * (NS / 10);
+            // Ten of these are a bit less than a bucket: whole buckets are told by their own length.
+            let ns = |tenths: i64| tenths / 10 * NS + ns(tenths % 10);
+            let rows: Vec<_> = rows.iter().map(|&(begin, state)| (ns(begin), state)).collect();
+            let shown: Vec<_> = zoomed(&rows, ns(end), 1)[0]
+                .iter()
+                .map(|row| (row.begin, row.end, row.state, row.filled * 10 / NS))
+                .collect();
+            let expect: Vec<_> = expect
+                .iter()
+                .map(|&(begin, end, state, filled)| (ns(begin), ns(end), state, filled))
+                .collect();
             assert_eq!(shown, expect, "{rows:?}");
         };
         let (user, wait) = (State::UserMode, State::Blocked);
-        check(&[(0, user)], 35, &[(0, 35, user, 35)]);
+        check(&[(0, user)], 35, &[(0, 35, user, 34)]);
         check(&[(0, user), (3, wait)], 10, &[(0, 10, wait, 7)]);
         check(&[(0, user), (3, wait), (24, user)], 40, &[(0, 20, wait, 17), (20, 40, user, 16)]);
         // Neither begins nor ends with a bucket.
@@ -150,25 +224,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn levels_tile_and_fill(lengths in prop::collection::vec((1..50_i64, 0..8_usize), 1..60), begin in 0..30_i64) {
+        fn levels_tile_and_fill(
+            lengths in prop::collection::vec((1..NS * 6, 0..40_u32, 0..8_usize), 1..80),
+            begin in 0..NS * 3,
+        ) {
             let mut at = begin;
             let mut rows: Vec<(i64, State)> = Vec::new();
-            for (length, state) in lengths {
+            for (length, scale, state) in lengths {
                 rows.push((at, State::ALL[state]));
-                at += length;
+                // Mostly short, some of them as long as many buckets.
+                at += (length >> (scale / 2)).max(1);
             }
-            let out = zoomed(&rows, at, 10);
-            prop_assert_eq!((out[0].begin, out[out.len() - 1].end), (begin, at));
-            prop_assert!(out.windows(2).all(|pair| pair[0].end == pair[1].begin && pair[0].state != pair[1].state));
-            for row in out.iter().skip(1).take(out.len().saturating_sub(2)) {
-                prop_assert!(row.end - row.begin >= 10);
-            }
-            for row in &out {
-                let of_state = rows.iter().enumerate().filter(|(_, it)| it.1 == row.state).map(|(place, it)| {
-                    let end = rows.get(place + 1).map_or(at, |next| next.0);
-                    (end.min(row.end) - it.0.max(row.begin)).max(0)
-                });
-                prop_assert_eq!(row.filled, of_state.sum::<i64>());
+            for (level, out) in zoomed(&rows, at, 3).into_iter().enumerate() {
+                prop_assert_eq!((out[0].begin, out[out.len() - 1].end), (begin, at));
+                prop_assert!(out.windows(2).all(|pair| pair[0].end == pair[1].begin && pair[0].state != pair[1].state));
+                for row in out.iter().skip(1).take(out.len().saturating_sub(2)) {
+                    prop_assert!(row.end - row.begin >= bucket_ns(level));
+                }
+                for row in &out {
+                    let of_state = rows.iter().enumerate().filter(|(_, it)| it.1 == row.state).map(|(place, it)| {
+                        let end = rows.get(place + 1).map_or(at, |next| next.0);
+                        (end.min(row.end) - it.0.max(row.begin)).max(0)
+                    });
+                    prop_assert_eq!(row.filled, of_state.sum::<i64>());
+                }
             }
         }
     }

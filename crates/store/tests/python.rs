@@ -3,11 +3,15 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::process::Command;
 
 use common::{build, open, shared};
-use isochrone_pipeline::Cuts;
-use isochrone_store::Store;
+use isochrone_ctf::Trace;
+use isochrone_hosts::Hosts;
+use isochrone_kernel::{Recorder, Span};
+use isochrone_pipeline::{Cuts, Plan, run};
+use isochrone_store::{StateRow, Store};
 
 /// Reads all tables, checks a join of spans with threads, and prints rows and the time on CPUs of each host.
 const READ: &str = r#"
@@ -22,9 +26,11 @@ for host in sorted(d for d in os.listdir(store) if os.path.isdir(os.path.join(st
     joined = joined.join(threads.select(["number", "tid"]), "row", "number")
     on_cpu = joined.filter(pc.is_valid(joined["tid"]))
     print(host, "cpu_ns", pc.sum(pc.subtract(on_cpu["end"], on_cpu["begin"])).as_py())
-    states = read("states")
-    busy = states.filter(pc.is_in(states["state"], pa.array([1, 2, 3], pa.uint8())))
-    print(host, "states_ns", pc.sum(pc.subtract(busy["end"], busy["begin"])).as_py())
+    for name in ("syscalls", "irqs", "half_syscalls"):
+        for counted in pc.value_counts(read(name)["name"].cast(pa.string())).to_pylist():
+            print(host, "counted", name, counted["values"], counted["counts"])
+    zoom = read("states-zoom0")
+    print(host, "zoom_ns", pc.sum(pc.subtract(zoom["end"], zoom["begin"])).as_py())
 "#;
 
 #[test]
@@ -37,7 +43,9 @@ fn another_library_opens_it() {
     }
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("store");
-    build(&open(&shared("vm/web2")), &Cuts::Times(3), &path);
+    let traces = open(&shared("vm/web2"));
+    let names = names(&traces);
+    build(&traces, &Cuts::Times(3), &path);
     let output = Command::new("python3").args(["-c", READ]).arg(&path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let printed = String::from_utf8(output.stdout).unwrap();
@@ -51,7 +59,43 @@ fn another_library_opens_it() {
             let begin = format!("{} {name} ", host.directory);
             printed.lines().find_map(|line| line.strip_prefix(&begin)).map(str::to_owned)
         };
-        assert!(figure("cpu_ns").is_some_and(|ns| ns != "0"));
-        assert_eq!(figure("cpu_ns"), figure("states_ns"));
+        let there = store.host(host).unwrap();
+        let threads: Vec<u32> = (0..there.threads().len() as u32).collect();
+        let states = there.states(&threads, host.range.unwrap()).unwrap();
+        let sum = |keep: &dyn Fn(&StateRow) -> bool| {
+            let kept = states.iter().filter(|row| keep(row));
+            Some(kept.map(|row| row.end - row.begin).sum::<i64>().to_string())
+        };
+        assert_eq!(figure("cpu_ns"), sum(&|row| row.state.is_on_cpu()));
+        assert_eq!(figure("zoom_ns"), sum(&|_| true));
+        // Names are in dictionaries, which grow from batch to batch.
+        for (table, counts) in &names[&host.name] {
+            for (name, count) in counts {
+                let line = format!("{} counted {table} {name} {count}", host.directory);
+                assert!(printed.lines().any(|printed| printed == line), "{line} is not in\n{printed}");
+            }
+        }
     }
+}
+
+/// How often rows of each table have each name, by host and table.
+fn names(traces: &[Trace]) -> BTreeMap<String, BTreeMap<&'static str, BTreeMap<String, u64>>> {
+    let hosts = Hosts::group(traces);
+    let counts = hosts.hosts.iter().map(|host| {
+        let part = run(host, &Plan::new(host, &Cuts::Whole), 1, Recorder::default, None).unwrap();
+        let mut counts: BTreeMap<&str, BTreeMap<String, u64>> = BTreeMap::new();
+        for span in part.model.finish().spans.0 {
+            let (table, name) = match &span {
+                Span::Syscall(call) => ("syscalls", call.entry.name.as_str()),
+                Span::Irq(irq) => ("irqs", irq.name.as_str()),
+                Span::HalfSyscall(half) => {
+                    ("half_syscalls", half.name.as_ref().map_or("None", |name| name.as_str()))
+                }
+                _ => continue,
+            };
+            *counts.entry(table).or_default().entry(name.to_owned()).or_default() += 1;
+        }
+        (host.name.clone(), counts)
+    });
+    counts.collect()
 }

@@ -5,15 +5,9 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{build, open, shared, slices_ns};
+use common::{all_states as all, build, open, shared, slices_ns};
 use isochrone_pipeline::Cuts;
 use isochrone_store::{HostStore, State, StateRow, Store};
-
-/// All rows of a host, and its threads' time on CPUs by number.
-fn all(host: &HostStore) -> Vec<StateRow> {
-    let threads: Vec<u32> = (0..host.threads().len() as u32).collect();
-    host.states(&threads, host.entry().range.unwrap()).unwrap()
-}
 
 /// Checks that rows of a thread follow each other from its begin to the end.
 fn check_tiles(host: &HostStore, rows: &[StateRow]) {

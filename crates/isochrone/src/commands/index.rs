@@ -39,10 +39,10 @@ pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> 
             let bytes: u64 = host.tables.iter().map(|table| table.bytes).sum();
             writeln!(
                 stdout,
-                "  {}: {} threads, {} states, {} system calls, {:.1} MB",
+                "  {}: {} threads, {} slices, {} system calls, {:.1} MB",
                 plain(&host.name),
                 rows("threads"),
-                rows("states"),
+                rows("slices"),
                 rows("syscalls"),
                 bytes as f64 / 1e6
             )?;
@@ -98,6 +98,7 @@ fn make(
         IndexError::Store(error) => anyhow::Error::new(error),
         IndexError::Model(error) => in_words(error),
         IndexError::Sync(error) => anyhow::Error::new(error),
+        IndexError::Artefact(error) => anyhow::Error::new(error),
     })?;
     let missing = experiment
         .hosts()

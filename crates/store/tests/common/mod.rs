@@ -8,7 +8,7 @@ use isochrone_ctf::Trace;
 use isochrone_hosts::Hosts;
 use isochrone_kernel::{Recorder, Span, ThreadId, WithThreads};
 use isochrone_pipeline::{Cuts, Plan, run};
-use isochrone_store::StoreWriter;
+use isochrone_store::{HostStore, StateRow, StoreWriter};
 
 /// A directory of the shared data.
 pub fn shared(part: &str) -> PathBuf {
@@ -30,9 +30,9 @@ pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
         let tables = writer.host(&host.id, &host.name, host.offset_ns).unwrap();
         let plan = Plan::new(host, cuts);
         let part = run(host, &plan, 2, || WithThreads::new(tables.consumer()), None).unwrap();
-        entries.push(tables.finish(part.model.finish().with_threads()).unwrap());
+        entries.push(tables.finish(part.model.finish().with_threads(), &[]).unwrap());
     }
-    writer.commit(entries, None, Vec::new()).unwrap();
+    writer.commit(entries, None, None, Vec::new()).unwrap();
 }
 
 /// Time on CPUs by host and number of the thread.
@@ -52,4 +52,10 @@ pub fn slices_ns(traces: &[Trace]) -> BTreeMap<String, BTreeMap<Option<i32>, i64
         (host.name.clone(), times)
     });
     times.collect()
+}
+
+/// The states of all threads of a host, over the whole trace.
+pub fn all_states(host: &HostStore) -> Vec<StateRow> {
+    let threads: Vec<u32> = (0..host.threads().len() as u32).collect();
+    host.states(&threads, host.entry().range.unwrap_or_default()).unwrap()
 }

@@ -1,0 +1,113 @@
+//! Names that rows repeat (of calls, interrupts, devices, phases, kinds of files) by numbers: one list of each kind for a host, which only grows.
+//!
+//! In files they are values of Arrow dictionaries; a batch that has new ones brings them along.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{ArrayRef, StringArray};
+use isochrone_kernel::Name;
+use rustc_hash::FxBuildHasher;
+
+use crate::cell::NameId;
+
+/// What names are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vocabulary {
+    /// System calls.
+    Calls,
+    /// Handlers of interrupts.
+    Interrupts,
+    /// Network devices.
+    Devices,
+    /// Phases of programs.
+    Phases,
+    /// Kinds of files, and how they were opened and closed.
+    Files,
+}
+
+impl Vocabulary {
+    const COUNT: usize = Self::Files as usize + 1;
+}
+
+type Numbers = HashMap<Name, NameId, FxBuildHasher>;
+
+/// A list of names.
+#[derive(Debug, Default)]
+struct List {
+    numbers: Numbers,
+    names: Vec<Name>,
+    /// The names as they were when somebody last asked for them.
+    array: Option<ArrayRef>,
+}
+
+/// All lists of names of a host.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    lists: [Mutex<List>; Vocabulary::COUNT],
+}
+
+impl Names {
+    /// The number of a name, which it gets if it has none.
+    fn number(&self, of: Vocabulary, name: &str) -> NameId {
+        let mut list = self.lists[of as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let List { numbers, names, .. } = &mut *list;
+        if let Some(&number) = numbers.get(name) {
+            return number;
+        }
+        let number = NameId(names.len() as u32);
+        numbers.insert(Name::from(name), number);
+        names.push(Name::from(name));
+        number
+    }
+
+    /// All names of a list by number, with those of all rows that were made before.
+    pub(crate) fn array(&self, of: Option<Vocabulary>) -> ArrayRef {
+        let Some(of) = of else { return Arc::new(StringArray::new_null(0)) };
+        let mut list = self.lists[of as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let List { names, array, .. } = &mut *list;
+        match array {
+            Some(array) if array.len() == names.len() => array.clone(),
+            _ => array.insert(Arc::new(StringArray::from_iter_values(names))).clone(),
+        }
+    }
+}
+
+/// What one writer knows of the numbers of names already.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    numbers: [Numbers; Vocabulary::COUNT],
+}
+
+impl Known {
+    /// The number of a name.
+    #[inline]
+    pub(crate) fn number(&mut self, names: &Names, of: Vocabulary, name: &str) -> NameId {
+        let numbers = &mut self.numbers[of as usize];
+        if let Some(&number) = numbers.get(name) {
+            return number;
+        }
+        let number = names.number(of, name);
+        numbers.insert(Name::from(name), number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_number() {
+        let names = Names::default();
+        let (mut left, mut right) = (Known::default(), Known::default());
+        assert_eq!(left.number(&names, Vocabulary::Calls, "read"), NameId(0));
+        assert_eq!(left.number(&names, Vocabulary::Calls, "poll"), NameId(1));
+        let before = names.array(Some(Vocabulary::Calls));
+        assert_eq!(right.number(&names, Vocabulary::Calls, "poll"), NameId(1));
+        assert!(Arc::ptr_eq(&before, &names.array(Some(Vocabulary::Calls))));
+        assert_eq!(right.number(&names, Vocabulary::Calls, "write"), NameId(2));
+        assert_eq!(right.number(&names, Vocabulary::Phases, "write"), NameId(0));
+        assert_eq!((before.len(), names.array(Some(Vocabulary::Calls)).len()), (2, 3));
+    }
+}

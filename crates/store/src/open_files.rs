@@ -1,0 +1,95 @@
+//! Which file descriptors are open at an instant.
+
+use isochrone_kernel::Name;
+use isochrone_kernel::files::{Bound, Uses};
+
+use crate::cell::NameId;
+use crate::error::StoreError;
+use crate::spans::SpanTables;
+use crate::table::Row;
+use crate::tables::FileRow;
+
+/// The life of a file descriptor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenFile {
+    /// The thread that opened it, or was first seen to use it, where that is known: its number.
+    pub thread: Option<u32>,
+    /// Number of the process whose table it is in, if known.
+    pub process: Option<i32>,
+    /// Its number.
+    pub fd: i32,
+    /// When it was opened, or first seen; raw ns.
+    pub begin: i64,
+    /// When it was closed, or last known to be open; raw ns.
+    pub end: i64,
+    /// Whether it was seen to be opened: else it was open at any time before.
+    pub begin_bound: Bound,
+    /// Whether it was seen to be closed.
+    pub end_bound: Bound,
+    /// What it is of: `file`, `socket` …, where that is known.
+    pub kind: Option<String>,
+    /// What people know it by; empty if nothing is known.
+    pub name: String,
+    /// How it came about, where that is known.
+    pub opened_by: Option<String>,
+    /// How it ended, where it did.
+    pub closed_by: Option<String>,
+    /// Whether it goes with the next program, at its end.
+    pub close_on_exec: bool,
+    /// Whether events are missing between its begin and its end.
+    pub is_doubtful: bool,
+    /// What was done with it.
+    pub uses: Uses,
+}
+
+/// Descriptors that are open at an instant: by process, number and begin. `process`: those of one process only.
+pub(crate) fn open_files(
+    spans: &SpanTables,
+    at: i64,
+    process: Option<i32>,
+) -> Result<Vec<OpenFile>, StoreError> {
+    let mut rows = Vec::new();
+    spans.files.overlapping((at, at.saturating_add(1)), |view, row| {
+        rows.push(FileRow::get(view, row));
+        Ok(())
+    })?;
+    let names = if rows.is_empty() { Vec::new() } else { spans.files.names()? };
+    let label =
+        |name: Option<NameId>| name.and_then(|NameId(name)| names.get(name as usize)).map(Name::to_string);
+    let bound = |is_seen: bool| if is_seen { Bound::Hard } else { Bound::Soft };
+    let mut files: Vec<OpenFile> = rows
+        .into_iter()
+        .map(|it| OpenFile {
+            thread: spans.thread(it.thread),
+            process: it.process,
+            fd: it.fd,
+            begin: it.begin,
+            end: it.end,
+            begin_bound: bound(it.is_begin_seen),
+            end_bound: bound(it.is_end_seen),
+            kind: label(it.kind),
+            name: it.name.to_string(),
+            opened_by: label(it.opened_by),
+            closed_by: label(it.closed_by),
+            close_on_exec: it.close_on_exec,
+            is_doubtful: it.is_doubtful,
+            uses: Uses {
+                reads: it.reads,
+                read_bytes: it.read_bytes,
+                writes: it.writes,
+                written_bytes: it.written_bytes,
+                others: it.others,
+                errors: it.errors,
+            },
+        })
+        .collect();
+    let owner = |file: &OpenFile| {
+        let thread = || spans.threads().get(file.thread? as usize);
+        file.process.or_else(|| thread()?.pid).or_else(|| thread()?.tid)
+    };
+    if process.is_some() {
+        files.retain(|file| owner(file) == process);
+    }
+    files.sort_by_cached_key(|file| (owner(file), file.fd, file.begin, file.end, file.thread));
+    Ok(files)
+}

@@ -1,0 +1,146 @@
+//! The tables of a host that queries read, opened.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use isochrone_kernel::Name;
+
+use crate::batches::Batches;
+use crate::error::StoreError;
+use crate::table::Row;
+use crate::tables::{
+    FileRow, IrqRow, LatencyRow, OffRow, OpenCallRow, PacketRow, SliceRow, SoftirqRow, SyscallRow,
+    ThreadNameRow, ThreadTableRow, UnknownRow,
+};
+use crate::threads::ThreadRow;
+
+/// The tables that say what went on when.
+#[derive(Debug)]
+pub(crate) struct SpanTables {
+    pub(crate) slices: Batches<SliceRow>,
+    pub(crate) unknown: Batches<UnknownRow>,
+    pub(crate) off: Batches<OffRow>,
+    pub(crate) latencies: Batches<LatencyRow>,
+    pub(crate) syscalls: Batches<SyscallRow>,
+    pub(crate) open_calls: Batches<OpenCallRow>,
+    pub(crate) irqs: Batches<IrqRow>,
+    pub(crate) softirqs: Batches<SoftirqRow>,
+    pub(crate) packets: Batches<PacketRow>,
+    pub(crate) files: Batches<FileRow>,
+    threads: Vec<ThreadRow>,
+    thread_names: Vec<Option<u32>>,
+    call_names: OnceLock<Vec<Name>>,
+}
+
+impl SpanTables {
+    pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
+        let mut thread_names = Vec::new();
+        each(&Batches::<ThreadNameRow>::open(directory)?, |row| thread_names.push((row.number, row.thread)))?;
+        let mut threads = Vec::new();
+        each(&Batches::<ThreadTableRow>::open(directory)?, |row| threads.push((row.number, thread(row))))?;
+        // Batches are sorted by begin.
+        threads.sort_unstable_by_key(|(number, _)| *number);
+        thread_names.sort_unstable_by_key(|(number, _)| *number);
+        Ok(Self {
+            slices: Batches::open(directory)?,
+            unknown: Batches::open(directory)?,
+            off: Batches::open(directory)?,
+            latencies: Batches::open(directory)?,
+            syscalls: Batches::open(directory)?,
+            open_calls: Batches::open(directory)?,
+            irqs: Batches::open(directory)?,
+            softirqs: Batches::open(directory)?,
+            packets: Batches::open(directory)?,
+            files: Batches::open(directory)?,
+            threads: threads.into_iter().map(|(_, row)| row).collect(),
+            thread_names: thread_names.into_iter().map(|(_, thread)| thread).collect(),
+            call_names: OnceLock::new(),
+        })
+    }
+
+    /// Threads by number.
+    pub(crate) fn threads(&self) -> &[ThreadRow] {
+        &self.threads
+    }
+
+    /// What numbers in rows of spans mean: numbers of threads, where that is known.
+    pub(crate) fn thread_names(&self) -> &[Option<u32>] {
+        &self.thread_names
+    }
+
+    /// Whom a number in a row of spans means.
+    pub(crate) fn thread(&self, name: u32) -> Option<u32> {
+        self.thread_names.get(name as usize).copied().flatten()
+    }
+
+    /// When a thread that was made was woken first.
+    pub(crate) fn woken(&self, thread: u32) -> Option<i64> {
+        self.threads.get(thread as usize)?.woken
+    }
+
+    /// Names of calls by number.
+    pub(crate) fn call_names(&self) -> Result<&[Name], StoreError> {
+        if let Some(names) = self.call_names.get() {
+            return Ok(names);
+        }
+        // One list for both tables, of which each has what it needs.
+        let (all, open) = (self.syscalls.names()?, self.open_calls.names()?);
+        Ok(self.call_names.get_or_init(|| if all.len() >= open.len() { all } else { open }))
+    }
+}
+
+/// Gives all rows of a table away.
+fn each<R: Row>(batches: &Batches<R>, mut to: impl FnMut(R)) -> Result<(), StoreError> {
+    for number in 0..batches.covered().len() {
+        let (rows, view) = batches.read_all(number)?;
+        (0..rows).for_each(|row| to(R::get(&view, row)));
+    }
+    Ok(())
+}
+
+fn thread(row: ThreadTableRow) -> ThreadRow {
+    ThreadRow {
+        tid: row.tid,
+        idle_of_cpu: row.idle_of_cpu,
+        pid: row.pid,
+        comm: row.comm.map(|comm| comm.to_string()),
+        parent: row.parent,
+        is_kernel: row.is_kernel,
+        begin: row.begin,
+        end: row.end,
+        is_begin_seen: row.is_begin_seen,
+        is_end_seen: row.is_end_seen,
+        exited: row.exited,
+        woken: row.woken,
+    }
+}
+
+/// Some threads, by the numbers that rows of spans have for them.
+#[derive(Debug)]
+pub(crate) struct Numbering {
+    /// By number in rows: the place among the threads, or `u32::MAX`.
+    places: Vec<u32>,
+}
+
+impl Numbering {
+    /// `names`: see [`SpanTables::thread_names`]; `threads`: sorted.
+    pub(crate) fn new(names: &[Option<u32>], threads: &[u32]) -> Self {
+        let place = |thread: &Option<u32>| {
+            let place = threads.binary_search(&(*thread)?).ok()?;
+            Some(place as u32)
+        };
+        Self { places: names.iter().map(|thread| place(thread).unwrap_or(u32::MAX)).collect() }
+    }
+
+    /// The place of a thread among the threads.
+    #[inline]
+    pub(crate) fn place(&self, name: u32) -> Option<u32> {
+        self.places.get(name as usize).copied().filter(|&place| place != u32::MAX)
+    }
+
+    /// Whether a thread is one of them.
+    #[inline]
+    pub(crate) fn has(&self, name: u32) -> bool {
+        self.place(name).is_some()
+    }
+}
