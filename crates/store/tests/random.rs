@@ -58,6 +58,7 @@ fn cell(column: &ArrayRef, row: usize) -> String {
         DataType::Int16 => number!(Int16Type),
         DataType::Int32 => number!(Int32Type),
         DataType::Int64 => number!(Int64Type),
+        DataType::FixedSizeBinary(_) => format!("{:x?}", column.as_fixed_size_binary().value(row)),
         DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
         DataType::Dictionary(..) => {
             let column = column.as_dictionary::<UInt32Type>();
