@@ -243,8 +243,8 @@ pub(crate) fn number_of_cause(cause: Cause) -> (u8, Option<i32>) {
         Cause::Irq(number) => (2, Some(number)),
         Cause::Softirq(vector) => (3, Some(vector as i32)),
         Cause::Timer => (4, None),
-        Cause::Ipi(vector) => (5, Some(vector as i32)),
-        Cause::Vector(vector) => (6, Some(vector as i32)),
+        Cause::Ipi(vector) => (5, Some(vector)),
+        Cause::Vector(vector) => (6, Some(vector)),
     }
 }
 
