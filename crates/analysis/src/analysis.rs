@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::host::{HostContext, ThreadIdentity};
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::report::Note;
 use crate::snapshot::SnapshotBuilder;
 use crate::table::{Cell, Table};
@@ -23,6 +24,12 @@ pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
     /// Whether it shows what threads and CPUs did at that instant. Then `HostResult::instant` has it; the analysis need not
     /// collect it.
     const SNAPSHOT: bool = false;
+
+    /// What it can be asked, beside times and hosts.
+    const USES: &'static [Asks];
+
+    /// What has to be traced for it.
+    const NEEDS: &'static [Need];
 
     /// One without spans so far.
     fn new(options: &Options, when: When) -> Self;

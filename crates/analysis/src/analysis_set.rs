@@ -11,6 +11,7 @@ use crate::registry::{Accumulator, AnalysisKind};
 use crate::report::{Report, VERSION};
 use crate::snapshot::SnapshotBuilder;
 use crate::span_filter::SpanFilter;
+use crate::table::Table;
 use crate::window::When;
 
 /// The analyses of one pass over a host, with their results.
@@ -123,7 +124,8 @@ fn each_once(kinds: impl Iterator<Item = AnalysisKind>) -> Vec<AnalysisKind> {
 }
 
 /// The reports of all analyses that were asked for, in the order in which they were, over all hosts that the filter
-/// keeps, in the order of their names. `sync`: whether the hosts' times are on one clock.
+/// keeps, in the order of their names. `sync`: whether the hosts' times are on one clock: then logs are in the order of time, else by
+/// host.
 pub fn reports(hosts: &[(&dyn HostContext, &AnalysisSet)], options: &Options, sync: bool) -> Vec<Report> {
     let mut hosts: Vec<_> =
         hosts.iter().copied().filter(|(host, _)| options.filter.keeps_host(host.name())).collect();
@@ -139,10 +141,24 @@ pub fn reports(hosts: &[(&dyn HostContext, &AnalysisSet)], options: &Options, sy
     each_once(hosts.iter().flat_map(|(_, set)| set.kinds()))
         .into_iter()
         .map(|kind| {
-            let (tables, notes) = kind.tables(&hosts, options);
-            Report { analysis: kind.name(), version: VERSION, sync, range, tables, notes }
+            let (mut tables, notes) = kind.tables(&hosts, options);
+            if sync {
+                tables.iter_mut().for_each(Table::sort_by_time);
+            }
+            let mut report = Report { analysis: kind.name(), version: VERSION, sync, range, tables, notes };
+            report.arrange(options);
+            report
         })
         .collect()
+}
+
+/// The reports of analyses that heard of no host: their tables have all columns and no rows.
+pub fn empty_reports(kinds: &[AnalysisKind], options: &Options) -> Vec<Report> {
+    let report = |kind: AnalysisKind| {
+        let (tables, notes) = kind.tables(&[], options);
+        Report { analysis: kind.name(), version: VERSION, sync: false, range: None, tables, notes }
+    };
+    each_once(kinds.iter().copied()).into_iter().map(report).collect()
 }
 
 #[cfg(test)]

@@ -59,8 +59,18 @@ fn options_and_times() -> impl Strategy<Value = (Options, When)> {
             };
             let calls =
                 Calls { errors: if hard { vec![1, 2] } else { Vec::new() }, around, ..Calls::default() };
-            let interrupts = Interrupts { hard: hard.then(|| vec![1]), soft: None };
-            let options = Options { filter, limit, by_process, interrupts, calls, bars: 3, linear };
+            let interrupts =
+                Interrupts { hard: hard.then(|| vec![crate::options::Interrupt::Number(1)]), soft: None };
+            let options = Options {
+                filter,
+                limit,
+                by_process,
+                interrupts,
+                calls,
+                bars: 3,
+                linear,
+                ..Options::default()
+            };
             (options, When { window: Window { begin, end }, at })
         },
     )

@@ -63,6 +63,11 @@ pub(crate) fn call_cells<A: Analysis>(
     [call.and_then(|call| call.name).into(), time(result, call.and_then(|call| call.since))]
 }
 
+/// A cell without a value, where it is known that there is none.
+pub(crate) fn none_if(is_none: bool, cell: Cell) -> Cell {
+    if is_none && cell == Cell::Null { Cell::None } else { cell }
+}
+
 /// Adds the rows of a host.
 pub(crate) fn rows<A: Analysis>(
     result: &HostResult<'_, A>,
@@ -97,8 +102,11 @@ pub(crate) fn row<A: Analysis>(
     let mut cells = vec![result.name(), result.time(at), doing.cpu.into()];
     cells.extend(who.cells());
     cells.extend([time(result, doing.since), mode.map_or(Cell::Null, Cell::text)]);
-    cells.extend(call_cells(result, call));
-    cells.push(interrupt_cell(doing.interrupt.map(|(source, _)| source)));
-    cells.push(time(result, doing.interrupt.map(|(_, begin)| begin)));
+    let is_elsewhere = matches!(mode, Some("idle" | "kernel" | "user"));
+    cells.extend(call_cells(result, call).map(|cell| none_if(is_elsewhere, cell)));
+    // Of a CPU of which nothing is known, nobody knows of interrupts either.
+    let is_known = mode.is_some_and(|mode| mode != "unknown");
+    cells.push(none_if(is_known, interrupt_cell(doing.interrupt.map(|(source, _)| source))));
+    cells.push(none_if(is_known, time(result, doing.interrupt.map(|(_, begin)| begin))));
     table.row(cells);
 }

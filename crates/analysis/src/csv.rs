@@ -12,13 +12,13 @@ use crate::table::{Cell, Table};
 /// Writes a table.
 pub fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(table.columns.iter().map(|column| column.name))?;
+    writer.write_record(table.columns.iter().map(|column| column.name.as_bytes()))?;
     let mut text = String::new();
     for row in &table.rows {
         for cell in row {
             text.clear();
             match cell {
-                Cell::Null => {}
+                Cell::Null | Cell::None => {}
                 Cell::Int(value) => text.push_str(&value.to_string()),
                 Cell::Float(value) => text.push_str(&value.to_string()),
                 Cell::Text(value) => text.push_str(value),

@@ -57,6 +57,19 @@ impl<'h> ThreadIdentity<'h> {
         who
     }
 
+    /// The first thread of a thread's process; the thread itself where nobody knows that.
+    pub fn process(&self, thread: ThreadId) -> ThreadId {
+        self.leader
+            .or_else(|| Some(ThreadId::Thread { tid: self.pid?, born: isochrone_kernel::PIECE_BEGIN }))
+            .unwrap_or(thread)
+    }
+
+    /// The cells `pid, tid, comm` of a process by its first thread.
+    pub fn process_cells(&self) -> [Cell; 3] {
+        let [_, tid, comm] = self.cells();
+        [tid.clone(), tid, comm]
+    }
+
     /// The cells `pid, tid, comm`.
     pub fn cells(&self) -> [Cell; 3] {
         [self.pid.into(), self.tid.into(), self.comm()]

@@ -1,12 +1,11 @@
 //! What interrupts a CPU, as the three analyses of interrupts name it.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use isochrone_kernel::{Irq, Name};
 use serde::{Deserialize, Serialize};
 
-use crate::options::Options;
+use crate::options::{Interrupt, Options};
 use crate::table::Cell;
 
 /// The softirqs of Linux by vector. The sixth was `BLOCK_IOPOLL_SOFTIRQ` up to Linux 4.4.
@@ -71,19 +70,29 @@ impl fmt::Display for InterruptSource {
     }
 }
 
-/// Which interrupts are asked for; `None` in it: all of its sort.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct InterruptFilter {
-    hard: Option<BTreeSet<i32>>,
-    soft: Option<BTreeSet<u32>>,
+impl<N: PartialEq> Interrupt<N> {
+    /// Whether it is the one of a number and a name.
+    fn is(&self, number: &N, name: &str) -> bool {
+        match self {
+            Self::Number(asked) => asked == number,
+            Self::Name(asked) => asked.matches(name),
+        }
+    }
 }
 
-/// A list as a set; a list that is not given is nothing where the `other` one is, else all.
-fn set<T: Ord + Copy>(list: Option<&Vec<T>>, other: bool) -> Option<BTreeSet<T>> {
+/// Which interrupts are asked for; `None` in it: all of its sort.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct InterruptFilter {
+    hard: Option<Vec<Interrupt<i32>>>,
+    soft: Option<Vec<Interrupt<u32>>>,
+}
+
+/// A list that is not given is nothing where the `other` one is, else all.
+fn list<T: Clone>(list: Option<&Vec<T>>, other: bool) -> Option<Vec<T>> {
     match list {
         Some(list) if list.is_empty() => None,
-        Some(list) => Some(list.iter().copied().collect()),
-        None => other.then(BTreeSet::new),
+        Some(list) => Some(list.clone()),
+        None => other.then(Vec::new),
     }
 }
 
@@ -92,39 +101,60 @@ impl InterruptFilter {
     pub(crate) fn new(options: &Options) -> Self {
         let asked = &options.interrupts;
         Self {
-            hard: set(asked.hard.as_ref(), asked.soft.is_some()),
-            soft: set(asked.soft.as_ref(), asked.hard.is_some()),
+            hard: list(asked.hard.as_ref(), asked.soft.is_some()),
+            soft: list(asked.soft.as_ref(), asked.hard.is_some()),
         }
     }
 
     /// Whether a hardware interrupt is asked for.
-    pub(crate) fn hard(&self, number: i32) -> bool {
-        self.hard.as_ref().is_none_or(|numbers| numbers.contains(&number))
+    pub(crate) fn hard(&self, irq: &Irq) -> bool {
+        self.hard.as_ref().is_none_or(|asked| asked.iter().any(|one| one.is(&irq.number, &irq.name)))
     }
 
-    /// Whether a softirq is.
+    /// Whether a softirq is. Its name counts as the kernel has it, and as people say it.
     pub(crate) fn soft(&self, vector: u32) -> bool {
-        self.soft.as_ref().is_none_or(|vectors| vectors.contains(&vector))
+        let name = SOFTIRQS.get(vector as usize).copied().unwrap_or_default();
+        let short = name.trim_end_matches("_SOFTIRQ").to_ascii_lowercase();
+        let is = |one: &Interrupt<u32>| one.is(&vector, name) || one.is(&vector, &short);
+        self.soft.as_ref().is_none_or(|asked| asked.iter().any(is))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use wildmatch::WildMatch;
+
     use super::*;
     use crate::options::Interrupts;
 
     #[test]
     fn selection() {
-        let check = |hard: Option<&[i32]>, soft: Option<&[u32]>, expect: [bool; 4]| {
-            let interrupts = Interrupts { hard: hard.map(<[_]>::to_vec), soft: soft.map(<[_]>::to_vec) };
+        let irq = |number, name: &str| Irq { cpu: 0, number, name: name.into(), ret: 1, begin: 0, end: 0 };
+        let check = |hard: Option<&[&str]>, soft: Option<&[&str]>, expect: [bool; 4]| {
+            fn asked<N: std::str::FromStr>(names: &[&str]) -> Vec<Interrupt<N>> {
+                let of = |name: &&str| match name.parse() {
+                    Ok(number) => Interrupt::Number(number),
+                    Err(_) => Interrupt::Name(WildMatch::new(name)),
+                };
+                names.iter().map(of).collect()
+            }
+            let interrupts = Interrupts { hard: hard.map(asked), soft: soft.map(asked) };
             let selected = InterruptFilter::new(&Options { interrupts, ..Options::default() });
-            let found = [selected.hard(1), selected.hard(2), selected.soft(1), selected.soft(2)];
+            let found = [
+                selected.hard(&irq(1, "virtio0")),
+                selected.hard(&irq(2, "tty")),
+                selected.soft(1),
+                selected.soft(3),
+            ];
             assert_eq!(found, expect, "{hard:?} {soft:?}");
         };
         check(None, None, [true; 4]);
-        check(Some(&[1]), None, [true, false, false, false]);
-        check(None, Some(&[2]), [false, false, false, true]);
-        check(Some(&[]), Some(&[1]), [true, true, true, false]);
+        check(Some(&["1"]), None, [true, false, false, false]);
+        check(Some(&["virtio*", "2"]), None, [true, true, false, false]);
+        check(None, Some(&["3"]), [false, false, false, true]);
+        check(None, Some(&["net_rx"]), [false, false, false, true]);
+        check(None, Some(&["TIMER_SOFTIRQ"]), [false, false, true, false]);
+        check(Some(&[]), Some(&["1"]), [true, true, true, false]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a user asks the analyses for.
 
 use isochrone_kernel::ThreadId;
+use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use crate::host::{HostContext, ThreadIdentity};
@@ -10,8 +11,12 @@ use crate::host::{HostContext, ThreadIdentity};
 pub struct Options {
     /// Which things count.
     pub filter: Filter,
-    /// At most so many rows of a table that is sorted by a figure (the `top` of others); `None`: all.
+    /// At most so many rows of each table; `None`: all.
     pub limit: Option<usize>,
+    /// At most so many rows of a table that is sorted by a figure (the `top` of others), where there is no limit for all; `None`: all.
+    pub top: Option<usize>,
+    /// The column by which tables that have it are sorted: see [`crate::Table::sort`].
+    pub sort: Option<String>,
     /// CPU time by process instead of by thread.
     pub by_process: bool,
     /// Which interrupts.
@@ -30,6 +35,8 @@ impl Default for Options {
         Self {
             filter: Filter::default(),
             limit: None,
+            top: None,
+            sort: None,
             by_process: false,
             interrupts: Interrupts::default(),
             calls: Calls::default(),
@@ -37,6 +44,40 @@ impl Default for Options {
             linear: false,
         }
     }
+}
+
+impl Options {
+    /// At most so many rows of a table that is sorted by a figure are needed; `None`: all.
+    pub(crate) fn rows_of_top(&self) -> Option<usize> {
+        self.limit.or(self.top).filter(|_| self.sort.is_none())
+    }
+}
+
+/// What can be asked of some analyses and not of others; times, hosts and the form of tables concern all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asks {
+    /// [`Filter::tids`], [`Filter::pids`], [`Filter::names`].
+    Threads,
+    /// [`Filter::cpus`].
+    Cpus,
+    /// [`Filter::min_ns`], [`Filter::max_ns`].
+    Durations,
+    /// [`Filter::fds`].
+    Fds,
+    /// [`Options::interrupts`].
+    Interrupts,
+    /// [`Calls::names`].
+    Calls,
+    /// [`Calls::errors`].
+    Errors,
+    /// [`Calls::around`].
+    Around,
+    /// [`Options::by_process`].
+    Processes,
+    /// [`Options::bars`], [`Options::linear`].
+    Distributions,
+    /// [`crate::When::at`].
+    Instant,
 }
 
 /// Which things count. An empty list: all.
@@ -48,6 +89,8 @@ pub struct Filter {
     pub hosts: Vec<String>,
     /// Numbers of threads.
     pub tids: Vec<i32>,
+    /// Numbers of processes.
+    pub pids: Vec<i32>,
     /// Names of threads, in which `*` stands for anything and `?` for one character.
     pub names: Vec<WildMatch>,
     /// CPUs.
@@ -73,33 +116,44 @@ impl Filter {
 
     /// Whether any threads are left out.
     pub fn has_threads(&self) -> bool {
-        !self.tids.is_empty() || !self.names.is_empty()
+        !self.tids.is_empty() || !self.pids.is_empty() || !self.names.is_empty()
     }
 
-    /// Who a thread of a host is, if it counts: by its number or by its name, if both are asked for by both.
+    /// Who a thread of a host is, if it counts: by its number, its process and its name, by all of them that are asked for.
     pub fn who<'h>(&self, host: &'h dyn HostContext, thread: ThreadId) -> Option<ThreadIdentity<'h>> {
         let who = ThreadIdentity::of(host, thread);
         let tid = self.tids.is_empty() || who.tid.is_some_and(|tid| self.tids.contains(&tid));
         let name = self.names.is_empty()
             || who.comm.as_deref().is_some_and(|comm| self.names.iter().any(|name| name.matches(comm)));
-        (tid && name).then_some(who)
+        let pid = self.pids.is_empty() || who.pid.is_some_and(|pid| self.pids.contains(&pid));
+        (tid && pid && name).then_some(who)
     }
 }
 
 /// Which interrupts: all where neither list is given; else those that are in one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Interrupts {
-    /// Numbers of hardware interrupts; empty: all of them.
-    pub hard: Option<Vec<i32>>,
-    /// Vectors of softirqs; empty: all of them.
-    pub soft: Option<Vec<u32>>,
+    /// Hardware interrupts; empty: all of them.
+    pub hard: Option<Vec<Interrupt<i32>>>,
+    /// Softirqs; empty: all of them.
+    pub soft: Option<Vec<Interrupt<u32>>>,
+}
+
+/// An interrupt as people name it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Interrupt<N> {
+    /// By its number, or the vector of a softirq.
+    Number(N),
+    /// By the name of its handler, or of the softirq (`NET_RX_SOFTIRQ` or `net_rx`), in which `*` stands for anything and `?` for one
+    /// character.
+    Name(WildMatch),
 }
 
 /// Which calls the log has. An empty list: all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calls {
-    /// Names of calls: `openat`.
-    pub names: Vec<String>,
+    /// Names of calls, `openat`, in which `*` stands for anything and `?` for one character.
+    pub names: Vec<WildMatch>,
     /// Errors that they ended in, by their numbers: see [`crate::errno_of`].
     pub errors: Vec<u16>,
     /// Whether to show what all CPUs ran when each of them ended. What every CPU ran at any time is kept for that.

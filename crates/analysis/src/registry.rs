@@ -10,7 +10,8 @@ use crate::analyses::{
 use crate::analysis::{Analysis, HostResult};
 use crate::analysis_set::AnalysisSet;
 use crate::host::HostContext;
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::report::Note;
 use crate::table::Table;
 use crate::window::When;
@@ -48,6 +49,16 @@ macro_rules! registry {
             /// for.
             pub fn answers_instant(self) -> bool {
                 match self { $(Self::$Type => $Type::AT_INSTANT,)* }
+            }
+
+            /// Whether it can be asked something.
+            pub fn uses(self, asks: Asks) -> bool {
+                match self { $(Self::$Type => $Type::USES.contains(&asks),)* }
+            }
+
+            /// What has to be traced for it.
+            pub fn needs(self) -> &'static [Need] {
+                match self { $(Self::$Type => $Type::NEEDS,)* }
             }
 
             /// Whether it shows what threads and CPUs did at that instant.

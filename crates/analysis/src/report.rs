@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::options::Options;
 use crate::table::Table;
 
 /// Version of the serialized form. It goes up when a name or a meaning changes, not when tables or columns are added.
@@ -70,6 +71,17 @@ impl Serialize for Note {
 }
 
 impl Report {
+    /// Puts its tables into the order and the length that are asked for.
+    pub fn arrange(&mut self, options: &Options) {
+        for table in &mut self.tables {
+            if let Some(sort) = &options.sort {
+                table.sort(sort);
+            }
+            let limit = options.limit.or(options.top.filter(|_| table.is_top));
+            table.cut(limit.unwrap_or(usize::MAX));
+        }
+    }
+
     /// The table of a name.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)

@@ -114,13 +114,18 @@ impl Stats {
     pub fn cells(&self) -> [Cell; 6] {
         [
             self.count.into(),
-            self.min().into(),
-            self.avg().into(),
-            self.max().into(),
-            self.stdev().into(),
+            or_none(self.min()),
+            or_none(self.avg()),
+            or_none(self.max()),
+            or_none(self.stdev()),
             self.total.into(),
         ]
     }
+}
+
+/// Of too few values there is nothing to know.
+fn or_none<T: Into<Cell>>(value: Option<T>) -> Cell {
+    value.map_or(Cell::None, Into::into)
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! The result of an analysis: rows and columns with names and units, for whatever shows them.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
 use isochrone_kernel::Name;
 use serde::{Serialize, Serializer};
 
@@ -22,10 +25,10 @@ pub enum Unit {
 }
 
 /// A column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column {
     /// Its name: lower case, with `_ns` at the end where it is in ns.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What its values are.
     pub unit: Unit,
     /// Where it is in tables for people, which are to fit a screen. Programs get all columns, in their order.
@@ -48,8 +51,11 @@ pub enum Shown {
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Unknown, or there is none.
+    /// Unknown.
     Null,
+    /// There is nothing to know: the CPU of a thread that is on none, the deviation of a single value. Programs get it like
+    /// [`Self::Null`].
+    None,
     /// Whatever is measured or counted.
     Int(i128),
     /// Derived figures only: means, deviations, percents. Always finite.
@@ -61,7 +67,7 @@ pub enum Cell {
 /// Which column of a table is drawn as bars where it is shown to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawn {
-    /// The column. Percents are drawn as parts of 100, all else as parts of the greatest of its group.
+    /// The column. Values are drawn as parts of the greatest of their group.
     pub column: usize,
     /// How many columns, from the left, say what a group of rows is about.
     pub group: usize,
@@ -82,14 +88,25 @@ pub struct Table {
     /// What to draw.
     #[serde(skip)]
     pub drawn: Option<Drawn>,
+    /// The column of instants that a log is in the order of.
+    #[serde(skip)]
+    pub by_time: Option<usize>,
+    /// Whether its rows come in the order of a figure, so that the first ones are what one wants to see.
+    #[serde(skip)]
+    pub is_top: bool,
+    /// How many rows there are in all, where some have been left out.
+    #[serde(skip)]
+    pub of: Option<u64>,
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(name: &'static str, title: &'static str, columns: &[(&'static str, Unit)]) -> Self {
-        let columns =
-            columns.iter().map(|&(name, unit)| Column { name, unit, shown: Shown::default() }).collect();
-        Self { name, title, columns, rows: Vec::new(), drawn: None }
+        let columns = columns
+            .iter()
+            .map(|&(name, unit)| Column { name: name.into(), unit, shown: Shown::default() })
+            .collect();
+        Self { name, title, columns, rows: Vec::new(), drawn: None, by_time: None, is_top: false, of: None }
     }
 
     /// Adds a row.
@@ -103,6 +120,104 @@ impl Table {
         self.columns.iter().position(|column| column.name == name)
     }
 
+    /// Puts what instants can have been at least and at most behind each column of them, `begin_lo_ns` and `begin_hi_ns` behind
+    /// `begin_ns`. `of` gives both, ns, for a row and an instant in it; `None`: not known.
+    pub fn add_bounds(&mut self, of: impl Fn(&[Cell], i128) -> (Option<i128>, Option<i128>)) {
+        let is_time = |&place: &usize| self.columns[place].unit == Unit::Time;
+        let places: Vec<usize> = (0..self.columns.len()).filter(is_time).collect();
+        // From the right: the places of the rest stay as they are.
+        for &place in places.iter().rev() {
+            let name = self.columns[place].name.trim_end_matches("_ns").to_owned();
+            let column = |side: &str| Column {
+                name: format!("{name}_{side}_ns").into(),
+                unit: Unit::Time,
+                shown: Shown::Nowhere,
+            };
+            self.columns.splice(place + 1..=place, [column("lo"), column("hi")]);
+            for row in &mut self.rows {
+                let (lo, hi) = match row[place] {
+                    Cell::Int(at) => of(row, at),
+                    _ => (None, None),
+                };
+                row.splice(place + 1..=place, [lo.into(), hi.into()]);
+            }
+        }
+        if let Some(drawn) = &mut self.drawn {
+            drawn.column += 2 * places.iter().filter(|&&place| place < drawn.column).count();
+            drawn.group += 2 * places.iter().filter(|&&place| place < drawn.group).count();
+        }
+        if let Some(by) = &mut self.by_time {
+            *by += 2 * places.iter().filter(|&&place| place < *by).count();
+        }
+    }
+
+    /// The places of what an instant can have been at least and at most, if they are known for the column at a place.
+    pub fn bounds_of(&self, place: usize) -> Option<(usize, usize)> {
+        let [time, lo, hi] = self.columns.get(place..place + 3)? else { return None };
+        let name = time.name.strip_suffix("_ns").filter(|_| time.unit == Unit::Time)?;
+        let is_side = |column: &Column, side: &str| {
+            column.name.strip_prefix(name).and_then(|rest| rest.strip_prefix(side)) == Some("_ns")
+        };
+        (is_side(lo, "_lo") && is_side(hi, "_hi")).then_some((place + 1, place + 2))
+    }
+
+    /// The table as a log: where all hosts are on one clock, its rows are in the order of a column of instants.
+    #[must_use]
+    pub fn by_time(mut self, name: &str) -> Self {
+        self.by_time = self.column(name);
+        self
+    }
+
+    /// Puts the rows of a log in the order of time. Rows of one instant, and those whose own is not known, stay behind the one before
+    /// them.
+    pub fn sort_by_time(&mut self) {
+        let Some(column) = self.by_time else { return };
+        let (mut at, mut host) = (i128::MIN, None);
+        let mut keyed = Vec::with_capacity(self.rows.len());
+        for row in std::mem::take(&mut self.rows) {
+            if host.as_ref() != row.first() {
+                (at, host) = (i128::MIN, row.first().cloned());
+            }
+            if let Cell::Int(known) = row[column] {
+                at = known;
+            }
+            keyed.push((at, row));
+        }
+        keyed.sort_by_key(|(at, _)| *at);
+        self.rows = keyed.into_iter().map(|(_, row)| row).collect();
+    }
+
+    /// The table as one of which the first rows are what one wants to see.
+    #[must_use]
+    pub fn top(mut self) -> Self {
+        self.is_top = true;
+        self
+    }
+
+    /// Sorts the rows by a column, whose name may lack its `_ns`: figures the greatest first, names, numbers of things and instants in their order; what is not known
+    /// comes last. Rows that are equal stay as they are. Says whether there is such a column.
+    pub fn sort(&mut self, name: &str) -> bool {
+        let is_it = |column: &Column| column.name == name || column.name.strip_suffix("_ns") == Some(name);
+        let Some(column) = self.columns.iter().position(is_it) else { return false };
+        let is_figure = !matches!(self.columns[column].unit, Unit::None | Unit::Time);
+        self.rows.sort_by(|a, b| {
+            let (a, b) = (&a[column], &b[column]);
+            let known = a.is_missing().cmp(&b.is_missing());
+            known.then_with(|| if is_figure { b.order(a) } else { a.order(b) })
+        });
+        true
+    }
+
+    /// Leaves out all but the first rows.
+    pub fn cut(&mut self, limit: usize) {
+        if self.rows.len() > limit {
+            self.of.get_or_insert(self.rows.len() as u64);
+            self.rows.truncate(limit);
+        }
+        let rows = self.rows.len() as u64;
+        self.of = self.of.filter(|&of| of > rows);
+    }
+
     /// The table with a column drawn as bars; groups of rows are those whose first `group` cells are equal.
     #[must_use]
     pub fn draw(mut self, name: &str, group: usize) -> Self {
@@ -114,7 +229,7 @@ impl Table {
     #[must_use]
     pub fn show(mut self, names: &[&str], shown: Shown) -> Self {
         debug_assert!(names.iter().all(|name| self.column(name).is_some()), "{}", self.name);
-        let columns = self.columns.iter_mut().filter(|column| names.contains(&column.name));
+        let columns = self.columns.iter_mut().filter(|column| names.contains(&&*column.name));
         columns.for_each(|column| column.shown = shown);
         self
     }
@@ -130,12 +245,11 @@ impl Table {
     /// A bar for each row, `width` characters at most; nothing where nothing is drawn.
     pub fn bars(&self, width: usize) -> Vec<String> {
         let Some(Drawn { column, group }) = self.drawn else { return Vec::new() };
-        let percent = self.columns[column].unit == Unit::Percent;
         self.rows
             .chunk_by(|a, b| a[..group] == b[..group])
             .flat_map(|rows| {
                 let values = || rows.iter().map(|row| row[column].as_f64());
-                let whole = if percent { 100.0 } else { values().fold(0.0, f64::max) };
+                let whole = values().fold(0.0, f64::max);
                 values().map(move |value| bar(value, whole, width)).collect::<Vec<_>>()
             })
             .collect()
@@ -164,12 +278,28 @@ impl Cell {
         Self::Text(Name::from(text))
     }
 
+    /// Whether there is no value.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Null | Self::None)
+    }
+
+    /// Numbers before texts; each in their order.
+    fn order(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => a.cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::Text(_), _) => Ordering::Greater,
+            (_, Self::Text(_)) => Ordering::Less,
+            _ => self.as_f64().total_cmp(&other.as_f64()),
+        }
+    }
+
     /// As a number to draw; what is none is 0.
     pub fn as_f64(&self) -> f64 {
         match self {
             Self::Int(value) => *value as f64,
             Self::Float(value) => *value,
-            Self::Null | Self::Text(_) => 0.0,
+            Self::Null | Self::None | Self::Text(_) => 0.0,
         }
     }
 }
@@ -177,7 +307,7 @@ impl Cell {
 impl Serialize for Cell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Null => serializer.serialize_none(),
+            Self::Null | Self::None => serializer.serialize_none(),
             // 128 bits only where they are needed: not every serializer knows them.
             Self::Int(value) => match i64::try_from(*value) {
                 Ok(value) => serializer.serialize_i64(value),
@@ -255,8 +385,6 @@ mod tests {
             table.row(vec![Cell::text(host), count.into()]);
         }
         assert_eq!(table.bars(4), ["████", "██", "████"]);
-        table.columns[1].unit = Unit::Percent;
-        assert_eq!(table.bars(100), ["████", "██", "█"]);
     }
 
     #[test]
@@ -268,6 +396,63 @@ mod tests {
         assert_eq!(table.column("name"), Some(1));
         let json = r#"{"name":"name","unit":"none"}"#;
         assert_eq!(serde_json::to_string(&table.columns[1]).unwrap(), json);
+    }
+
+    /// A log of two hosts: begins, and rows without one.
+    fn log() -> Table {
+        let columns = [("host", Unit::None), ("begin_ns", Unit::Time), ("n", Unit::None)];
+        let mut table = Table::new("log", "", &columns).by_time("begin_ns").draw("n", 1);
+        for (host, at, n) in
+            [("a", Some(5i64), 0), ("a", None, 1), ("a", Some(9), 2), ("b", None, 3), ("b", Some(5), 4)]
+        {
+            table.row(vec![Cell::text(host), at.into(), n.into()]);
+        }
+        table
+    }
+
+    #[test]
+    fn logs_are_in_the_order_of_time() {
+        let mut table = log();
+        table.sort_by_time();
+        let order: Vec<f64> = table.rows.iter().map(|row| row[2].as_f64()).collect();
+        assert_eq!(order, [3.0, 0.0, 1.0, 4.0, 2.0]);
+    }
+
+    #[test]
+    fn rows_are_sorted_and_cut() {
+        let columns = [("name", Unit::None), ("at", Unit::Time), ("ns", Unit::Ns)];
+        let mut table = Table::new("t", "", &columns);
+        for (name, at, ns) in [("b", 2, Some(1.5)), ("a", 3, None), ("c", 1, Some(7.0))] {
+            table.row(vec![Cell::text(name), at.into(), ns.into()]);
+        }
+        let mut check = |column, expect: [&str; 3]| {
+            assert!(table.sort(column));
+            let names: Vec<Cell> = table.rows.iter().map(|row| row[0].clone()).collect();
+            assert_eq!(names, expect.map(Cell::text), "{column}");
+        };
+        check("name", ["a", "b", "c"]);
+        check("at", ["c", "b", "a"]);
+        check("ns", ["c", "b", "a"]);
+        assert!(!table.sort("nothing"));
+        table.cut(5);
+        assert_eq!(table.of, None);
+        table.cut(2);
+        assert_eq!((table.rows.len(), table.of), (2, Some(3)));
+    }
+
+    #[test]
+    fn instants_have_bounds() {
+        let mut table = log();
+        table.add_bounds(|row, at| (Some(at - 1), (row[0] == Cell::text("a")).then_some(at + 2)));
+        let names: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+        assert_eq!(names, ["host", "begin_ns", "begin_lo_ns", "begin_hi_ns", "n"]);
+        assert_eq!(table.rows[0][1..4], [5i64, 4, 7].map(Cell::from));
+        assert_eq!(table.rows[1][2..4], [Cell::Null, Cell::Null]);
+        assert_eq!(table.rows[4][3], Cell::Null);
+        assert_eq!(table.bounds_of(1), Some((2, 3)));
+        assert_eq!((table.bounds_of(0), table.bounds_of(2), table.bounds_of(4)), (None, None, None));
+        assert_eq!(table.drawn, Some(Drawn { column: 4, group: 1 }));
+        assert_eq!(table.shown(), [0, 1, 4]);
     }
 
     #[test]

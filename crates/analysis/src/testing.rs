@@ -166,14 +166,14 @@ pub(crate) fn tables(set: &AnalysisSet, options: &Options) -> Vec<Table> {
 /// Tables as lines: `NAME: COLUMN …`, then the rows; `?` is what is unknown.
 pub(crate) fn lines(tables: &[Table]) -> Vec<String> {
     let text = |cell: &Cell| match cell {
-        Cell::Null => "?".to_owned(),
+        Cell::Null | Cell::None => "?".to_owned(),
         Cell::Int(value) => value.to_string(),
         Cell::Float(value) => value.to_string(),
         Cell::Text(text) => text.to_string(),
     };
     let mut lines = Vec::new();
     for table in tables {
-        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
         lines.push(format!("{}: {}", table.name, columns.join(" ")));
         lines.extend(table.rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join(" ")));
     }

@@ -23,6 +23,8 @@ pub enum TimeBase {
     Kept(Clocks),
     /// The references' that the packets in these very traces lead to.
     Synchronize(Box<Options>),
+    /// What people expect who say nothing of clocks: several hosts are synchronized, one host stays on its own clock.
+    Usual,
 }
 
 impl TimeBase {
@@ -47,7 +49,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// A directory, a pipe, a device: it may have no end.
-    #[error("cannot read {}: it is no regular file", .0.display())]
+    #[error("cannot read {}: not a regular file", .0.display())]
     Irregular(PathBuf),
     /// More than any experiment makes.
     #[error("cannot read {}: it has more than {MAX_ARTEFACT} bytes, the most that are read", .0.display())]

@@ -87,6 +87,13 @@ impl<'c> Conversion<'c> {
         &self.to.entry.host
     }
 
+    /// When the traces of the first host begin, as far as they were synchronized: Unix ns, as the host itself had it.
+    pub fn begin(self) -> Option<i128> {
+        let entry = &self.from.entry;
+        let first = self.from.interval.rows().first()?.raw;
+        Some(i128::from(first) + i128::from(entry.clock_offset_ns))
+    }
+
     /// Least and greatest offset that the traces of the first host state, ns. A Unix time of the host means another instant in
     /// each trace that states another one.
     pub fn offsets(self) -> (i64, i64) {

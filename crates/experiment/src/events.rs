@@ -41,17 +41,20 @@ pub struct TimedTraces<'o> {
 }
 
 impl<'o> TimedTrace<'o> {
-    /// `None` where corrections are asked for and there is none for this trace.
-    fn new(input: &'o InputTrace, place: usize, clocks: Option<&'o Clocks>) -> Option<Self> {
+    /// `None` where corrections are asked for and there is none for this trace, unless such traces are kept.
+    fn new(input: &'o InputTrace, place: usize, clocks: Option<&'o Clocks>, keeps_all: bool) -> Option<Self> {
         let named = clocks::hostname(&input.trace).unwrap_or_default().to_owned();
-        let Some(clocks) = clocks else {
+        let clock = clocks.and_then(|clocks| clocks.of_trace(&input.trace));
+        let Some(clock) = clock else {
+            if clocks.is_some() && !keeps_all {
+                return None;
+            }
             let zero = |stream| {
                 input.trace.clock(stream).filter(|c| c.frequency == NS_PER_S).map(ClockClass::offset_ns)
             };
             let zeros = (0..input.trace.streams().len()).map(zero).collect();
             return Some(Self { input, place, host: named, clock: None, zeros });
         };
-        let clock = clocks.of_trace(&input.trace)?;
         // Hosts of one name are told apart by their clocks; containers (and copies) keep their own names.
         let host = match clock.entry.hostnames.as_slice() {
             [only] if *only == named => clock.entry.host.clone(),
@@ -70,7 +73,8 @@ impl<'o> TimedTrace<'o> {
         self.clock
     }
 
-    fn raw_ns(&self, event: &Event<'_>) -> Option<Time> {
+    /// Raw time of an event by its own clock, ns; none where it has no time.
+    pub fn raw_ns(&self, event: &Event<'_>) -> Option<Time> {
         let class = self.input.trace.clock(event.stream())?;
         i64::try_from(class.raw_ns(event.cycles()?)).ok()
     }
@@ -104,6 +108,16 @@ impl<'o> TimedTrace<'o> {
     }
 }
 
+/// Whether what happened on one clock surely was not after what happened on another one: both of their intervals and the messages
+/// between the two count. Times of one clock have their order. `O(log n)` in the rows.
+pub fn surely_in_order(clocks: &Clocks, first: (&Clock, Time), second: (&Clock, Time)) -> bool {
+    if first.0.number == second.0.number {
+        return first.1 <= second.1;
+    }
+    let related = clocks.related(first.0, second.0, first.1);
+    related.is_some_and(|there| there.proven && there.bounds.1.is_some_and(|latest| latest <= second.1))
+}
+
 impl<'o> Experiment<'o> {
     /// Its traces one by one, each with its clock.
     ///
@@ -124,7 +138,7 @@ impl<'o> Experiment<'o> {
     pub fn traces(&self) -> TimedTraces<'o> {
         let (mut traces, mut uncorrected) = (Vec::new(), Vec::new());
         for (place, input) in self.inputs.traces.iter().enumerate() {
-            match TimedTrace::new(input, place, self.clocks) {
+            match TimedTrace::new(input, place, self.clocks, self.keeps_all) {
                 Some(trace) => traces.push(trace),
                 None => uncorrected.push(input),
             }

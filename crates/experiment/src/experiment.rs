@@ -6,7 +6,7 @@ use isochrone_ctf::Trace;
 use isochrone_hosts::{Host, Hosts, Time};
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::{
-    CaptureFacts, InputCapture, Inputs, Outcome, Progress, SyncError, TraceFacts, capture, survey,
+    CaptureFacts, InputCapture, Inputs, Options, Outcome, Progress, SyncError, TraceFacts, capture, survey,
     synchronize,
 };
 
@@ -33,14 +33,20 @@ impl Opened {
     /// Puts open traces on a time base. Where they have to be synchronized, all of them are read, and `progress` gets the bytes.
     ///
     /// # Errors
-    /// They cannot be synchronized at all. What costs only a part of them is in [`Self::synchronized`].
+    /// They cannot be synchronized at all. What costs only a part of them is in [`Self::synchronized`]. [`TimeBase::Usual`] has
+    /// no such error: traces without events that have times stay as they are.
     pub fn new(inputs: Inputs, base: TimeBase, progress: Progress<'_>) -> Result<Self, SyncError> {
+        let synchronized =
+            |options: &Options| Ok(Base::Synchronized(Box::new(synchronize(&inputs, options, progress)?)));
         let base = match base {
             TimeBase::Own => Base::Own,
             TimeBase::Kept(clocks) => Base::Kept(clocks),
-            TimeBase::Synchronize(options) => {
-                Base::Synchronized(Box::new(synchronize(&inputs, &options, progress)?))
-            }
+            TimeBase::Synchronize(options) => synchronized(&options)?,
+            TimeBase::Usual if Experiment::new(&inputs, None).hosts.len() < 2 => Base::Own,
+            TimeBase::Usual => match synchronized(&Options::default()) {
+                Err(SyncError::NothingToDo { .. }) => Base::Own,
+                result => result?,
+            },
         };
         Ok(Self { inputs, base })
     }
@@ -74,7 +80,9 @@ impl Opened {
 
     /// Its hosts. `O(n log n)` in the packets; no event is read.
     pub fn experiment(&self) -> Experiment<'_> {
-        Experiment::new(&self.inputs, self.clocks())
+        // A synchronization that was made of these very traces has the clocks of all events; what it does not know has no events with
+        // times, and is shown as it is.
+        Experiment::grouped(&self.inputs, self.clocks(), self.synchronized().is_some())
     }
 }
 
@@ -83,6 +91,8 @@ impl Opened {
 pub struct Experiment<'o> {
     pub(crate) inputs: &'o Inputs,
     pub(crate) clocks: Option<&'o Clocks>,
+    /// Whether what has no correction stays on its own clock.
+    pub(crate) keeps_all: bool,
     hosts: Vec<TimedHost<'o>>,
     left_out: Vec<usize>,
 }
@@ -97,12 +107,13 @@ pub struct TimedHost<'o> {
 }
 
 impl<'o> TimedHost<'o> {
-    fn new(traced: Host<'o>, clocks: Option<&'o Clocks>) -> Self {
+    fn new(traced: Host<'o>, clocks: Option<&'o Clocks>, keeps_all: bool) -> Self {
+        let own = Timing::Own { offset_ns: traced.offset_ns };
         let timing = match clocks {
-            None => Some(Timing::Own { offset_ns: traced.offset_ns }),
+            None => Some(own),
             Some(clocks) => {
                 let clock = traced.traces().iter().find_map(|trace| clocks.of_trace(trace));
-                clock.map(Timing::Common)
+                clock.map(Timing::Common).or(keeps_all.then_some(own))
             }
         };
         Self { traced, timing }
@@ -165,9 +176,15 @@ pub fn check_names<'n>(
     }
 }
 
-/// The islands that clocks are of: times of different islands cannot be compared.
-pub fn islands<'c>(clocks: impl IntoIterator<Item = &'c Clock>) -> BTreeSet<usize> {
-    clocks.into_iter().map(|clock| clock.entry.island).collect()
+/// Whether the times of some hosts are all on one common clock, that of the reference of their island.
+pub fn is_on_one_clock(hosts: &[&TimedHost<'_>]) -> bool {
+    share_a_clock(hosts.iter().map(|host| host.timing.and_then(Timing::clock)))
+}
+
+/// Whether there are corrections, all of one island.
+pub(crate) fn share_a_clock<'c>(clocks: impl Iterator<Item = Option<&'c Clock>>) -> bool {
+    let islands: BTreeSet<Option<usize>> = clocks.map(|clock| Some(clock?.entry.island)).collect();
+    islands.len() == 1 && !islands.contains(&None)
 }
 
 /// What one look over all events found.
@@ -183,9 +200,13 @@ impl<'o> Experiment<'o> {
     /// The hosts of some traces, on the clocks of corrections or, without any, each on its own. `O(n log n)` in the packets; no
     /// event is read.
     pub fn new(inputs: &'o Inputs, clocks: Option<&'o Clocks>) -> Self {
+        Self::grouped(inputs, clocks, false)
+    }
+
+    fn grouped(inputs: &'o Inputs, clocks: Option<&'o Clocks>, keeps_all: bool) -> Self {
         let Hosts { hosts, left_out } = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
-        let hosts = hosts.into_iter().map(|traced| TimedHost::new(traced, clocks)).collect();
-        Self { inputs, clocks, hosts, left_out }
+        let hosts = hosts.into_iter().map(|traced| TimedHost::new(traced, clocks, keeps_all)).collect();
+        Self { inputs, clocks, keeps_all, hosts, left_out }
     }
 
     /// The hosts, in the order of their names.
@@ -258,5 +279,8 @@ mod tests {
         assert_eq!(total_bytes(opened.inputs()), 0);
         let sync = TimeBase::Synchronize(Box::default());
         assert!(matches!(Opened::new(Inputs::default(), sync, &|_| ()), Err(SyncError::NothingToDo { .. })));
+        // What people expect is no error where there is nothing to synchronize.
+        let usual = Opened::new(Inputs::default(), TimeBase::Usual, &|_| ()).unwrap();
+        assert!(usual.clocks().is_none());
     }
 }

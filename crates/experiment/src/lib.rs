@@ -26,6 +26,7 @@
 //! ```
 
 mod base;
+mod bounds;
 mod conversion;
 mod events;
 mod experiment;
@@ -37,10 +38,11 @@ mod states;
 mod window;
 
 pub use base::{MAX_ARTEFACT, ReadError, TimeBase, read_clocks};
+pub use bounds::add_bounds;
 pub use conversion::{Conversion, ConversionError, Converted, Scale};
-pub use events::{TimedTrace, TimedTraces};
+pub use events::{TimedTrace, TimedTraces, surely_in_order};
 pub use experiment::{
-    Experiment, Opened, Selection, Survey, TimedHost, UnknownHost, check_names, islands, total_bytes,
+    Experiment, Opened, Selection, Survey, TimedHost, UnknownHost, check_names, is_on_one_clock, total_bytes,
 };
 pub use index::{IndexError, Indexed, index, sources};
 pub use isochrone_sync::{Inputs, Progress};
@@ -48,4 +50,4 @@ pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, model};
 pub use question::{Question, reports};
 pub use stamp::{RawStamp, Stamp, Timing};
 pub use states::{StateFilter, states};
-pub use window::{EmptyWindow, Instant, Times};
+pub use window::{Times, WrongTimes, extent};

@@ -3,7 +3,7 @@
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Options, Report};
 use isochrone_hosts::Progress;
 
-use crate::experiment::TimedHost;
+use crate::experiment::{TimedHost, share_a_clock};
 use crate::model::{ModelError, ModelledHost, Spread, model};
 use crate::stamp::Timing;
 use crate::window::Times;
@@ -37,7 +37,7 @@ impl Question<'_> {
 
 /// The tables of all analyses that were asked for, over all hosts.
 pub fn reports(hosts: &[ModelledHost<'_, AnalysisSet>], options: &Options) -> Vec<Report> {
-    let is_synchronized = hosts.iter().any(|host| host.timing().clock().is_some());
+    let is_synchronized = share_a_clock(hosts.iter().map(|host| host.timing().clock()));
     let hosts: Vec<(&dyn HostContext, &AnalysisSet)> =
         hosts.iter().map(|host| (host as &dyn HostContext, &host.model.spans)).collect();
     isochrone_analysis::reports(&hosts, options, is_synchronized)

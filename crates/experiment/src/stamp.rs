@@ -25,6 +25,21 @@ pub struct Stamp {
     pub island: Option<usize>,
 }
 
+impl Stamp {
+    /// How far before and after the estimate the truth can be, ns: the first is not positive, the second not negative. `None` where
+    /// either side is not proven.
+    ///
+    /// ```
+    /// use isochrone_experiment::Stamp;
+    /// let stamp = Stamp { unix_ns: 100, lo: Some(90), hi: Some(120), e95: None, island: None };
+    /// assert_eq!(stamp.bounds_around(), Some((-10, 20)));
+    /// ```
+    pub fn bounds_around(&self) -> Option<(i64, i64)> {
+        let around = |bound: Option<i128>| i64::try_from(bound? - self.unix_ns).ok();
+        around(self.lo).zip(around(self.hi))
+    }
+}
+
 /// An instant of the clock that is asked for, on a host's own: raw ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawStamp {

@@ -1,44 +1,9 @@
-//! Windows of time as people name them, on the clock of each host. What a window does to spans is known to `isochrone-analysis`.
+//! Windows of time, on the clock of each host. What a window does to spans is known to `isochrone-analysis`.
 
 use isochrone_analysis::{When, Window};
 
 use crate::experiment::TimedHost;
 use crate::stamp::Timing;
-
-/// A day.
-const DAY_NS: i128 = 86_400_000_000_000;
-
-/// An instant as people name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Instant {
-    /// Unix ns.
-    Unix(i128),
-    /// ns since midnight, UTC, of the day on which the experiment begins, or of the day after.
-    OfDay(i128),
-}
-
-impl Instant {
-    /// Unix ns, for an experiment that begins at a time.
-    ///
-    /// ```
-    /// use isochrone_experiment::Instant;
-    /// const HOUR: i128 = 3_600_000_000_000;
-    /// let begin = 3 * 24 * HOUR + 23 * HOUR;
-    /// assert_eq!(Instant::Unix(7).unix_ns(begin), 7);
-    /// assert_eq!(Instant::OfDay(23 * HOUR + 5).unix_ns(begin), begin + 5);
-    /// assert_eq!(Instant::OfDay(HOUR).unix_ns(begin), begin + 2 * HOUR); // after midnight
-    /// ```
-    pub fn unix_ns(self, begin: i128) -> i128 {
-        match self {
-            Self::Unix(unix_ns) => unix_ns,
-            Self::OfDay(ns) => {
-                let that_day = begin - begin.rem_euclid(DAY_NS) + ns;
-                // Traces that run over midnight: a time long before they begin is one of the next day.
-                if begin - that_day > DAY_NS / 2 { that_day + DAY_NS } else { that_day }
-            }
-        }
-    }
-}
 
 /// The times that are asked for, Unix ns on the clock that is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,27 +16,60 @@ pub struct Times {
     pub at: Option<i128>,
 }
 
-/// A window whose end is not after its begin.
+/// Times at which there is nothing to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the window ends before it has begun")]
-pub struct EmptyWindow;
+pub enum WrongTimes {
+    /// The end of a window is not after its begin.
+    #[error("the end of the window is not after its begin")]
+    Empty,
+    /// The whole window, or the instant, lies before the first or after the last event.
+    #[error("outside the traces, which run from {first} ns to {last} ns")]
+    Outside {
+        /// The first event, Unix ns.
+        first: i128,
+        /// The last event.
+        last: i128,
+    },
+}
+
+/// From the first to the last event of some hosts, Unix ns on the clock that is asked for; `None` where there are no events.
+pub fn extent<'h, 'o: 'h>(hosts: impl IntoIterator<Item = &'h TimedHost<'o>>) -> Option<(i128, i128)> {
+    let of_host = |host: &TimedHost<'_>| {
+        let (timing, (first, last)) = (host.timing?, host.traced.extent()?);
+        Some((timing.unix_ns(first), timing.unix_ns(last)))
+    };
+    let all = hosts.into_iter().filter_map(of_host);
+    all.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
+}
 
 impl Times {
-    /// Times of day are those of the day on which the first of these hosts begins.
+    /// A window, or an instant; `extent` is what the traces hold: see [`extent()`].
+    ///
+    /// ```
+    /// use isochrone_experiment::{Times, WrongTimes};
+    /// let traced = Some((1_000, 2_000));
+    /// assert!(Times::new([Some(0), Some(1_500), None], traced).is_ok());
+    /// let wrong = Times::new([Some(3_000), None, None], traced);
+    /// assert_eq!(wrong, Err(WrongTimes::Outside { first: 1_000, last: 2_000 }));
+    /// ```
     ///
     /// # Errors
-    /// The end is not after the begin.
-    pub fn new<'h, 'o: 'h>(
-        [begin, end, at]: [Option<Instant>; 3],
-        hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
-    ) -> Result<Self, EmptyWindow> {
-        let first = hosts.into_iter().filter_map(|host| Some(host.timing?.unix_ns(host.traced.extent()?.0)));
-        let first = first.min().unwrap_or_default();
-        let [begin, end, at] = [begin, end, at].map(|time| time.map(|time| time.unix_ns(first)));
+    /// The end is not after the begin, or nothing was traced then.
+    pub fn new(
+        [begin, end, at]: [Option<i128>; 3],
+        extent: Option<(i128, i128)>,
+    ) -> Result<Self, WrongTimes> {
         if begin.zip(end).is_some_and(|(begin, end)| end <= begin) {
-            return Err(EmptyWindow);
+            return Err(WrongTimes::Empty);
         }
-        Ok(Self { begin, end, at })
+        let Some((first, last)) = extent else { return Ok(Self { begin, end, at }) };
+        let is_outside = begin.is_some_and(|begin| begin > last)
+            || end.is_some_and(|end| end <= first)
+            || at.is_some_and(|at| !(first..=last).contains(&at));
+        match is_outside {
+            true => Err(WrongTimes::Outside { first, last }),
+            false => Ok(Self { begin, end, at }),
+        }
     }
 
     /// The same on the clock of a host.
@@ -92,25 +90,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_day() {
-        let begin = 3 * DAY_NS + 86_000_000_000_000;
-        let check = |time: Instant, expect| assert_eq!(time.unix_ns(begin), expect, "{time:?}");
-        check(Instant::OfDay(86_001_000_000_000), begin + 1_000_000_000);
-        check(Instant::OfDay(1_000_000_000), 4 * DAY_NS + 1_000_000_000);
-        check(Instant::Unix(7), 7);
-    }
-
-    #[test]
-    fn windows_end_after_they_begin() {
-        let check = |begin, end, expect: bool| {
-            let times = [begin, end, None].map(|time: Option<i128>| time.map(Instant::Unix));
-            assert_eq!(Times::new(times, []).is_ok(), expect, "{begin:?} {end:?}");
+    fn windows_are_checked() {
+        let check = |times: [Option<i128>; 3], expect: Option<WrongTimes>| {
+            assert_eq!(Times::new(times, Some((10, 20))).err(), expect, "{times:?}");
+            let is_empty = expect == Some(WrongTimes::Empty);
+            assert_eq!(Times::new(times, None).is_err(), is_empty, "{times:?}, nothing traced");
         };
-        check(None, None, true);
-        check(Some(1), None, true);
-        check(None, Some(1), true);
-        check(Some(1), Some(2), true);
-        check(Some(2), Some(2), false);
-        check(Some(2), Some(1), false);
+        let (empty, outside) = (Some(WrongTimes::Empty), Some(WrongTimes::Outside { first: 10, last: 20 }));
+        check([None; 3], None);
+        check([Some(1), None, None], None);
+        check([None, Some(11), None], None);
+        check([Some(1), Some(2), None], outside);
+        check([None, Some(10), None], outside);
+        check([Some(20), None, None], None);
+        check([Some(21), None, None], outside);
+        check([Some(2), Some(2), None], empty);
+        check([Some(2), Some(1), None], empty);
+        check([None, None, Some(10)], None);
+        check([None, None, Some(20)], None);
+        check([None, None, Some(21)], outside);
+        check([None, None, Some(9)], outside);
     }
 }

@@ -16,7 +16,7 @@ fn shared(part: &str) -> PathBuf {
 
 fn shown(cell: &Cell) -> String {
     match cell {
-        Cell::Null => "?".to_owned(),
+        Cell::Null | Cell::None => "?".to_owned(),
         Cell::Int(value) => value.to_string(),
         Cell::Float(value) => value.to_string(),
         Cell::Text(text) => text.to_string(),

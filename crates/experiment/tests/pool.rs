@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use isochrone_analysis::{AnalysisKind, Filter, HostContext, Options};
-use isochrone_experiment::{Experiment, Inputs, Instant, Opened, Question, Spread, Times, reports};
+use isochrone_experiment::{Experiment, Inputs, Opened, Question, Spread, Times, extent, reports};
 use isochrone_testkit::{Generation, RandomKernel};
 
 const HOSTS: u64 = 12;
@@ -24,10 +24,10 @@ fn written(directory: &std::path::Path) {
 }
 
 /// All that the hosts of an experiment come to: tables of all analyses, who was there, what was read.
-fn all_of(experiment: &Experiment<'_>, times: [Option<Instant>; 3], spread: Spread) -> String {
+fn all_of(experiment: &Experiment<'_>, times: [Option<i128>; 3], spread: Spread) -> String {
     let hosts = experiment.select(&[]).unwrap().hosts;
     let options = Options { filter: Filter::default(), ..Options::default() };
-    let times = Times::new(times, hosts.iter().copied()).unwrap();
+    let times = Times::new(times, extent(hosts.iter().copied())).unwrap();
     let read = AtomicU64::new(0);
     let progress = |bytes| {
         read.fetch_add(bytes, Ordering::Relaxed);
@@ -57,7 +57,7 @@ fn threads_and_cuts_change_nothing() {
         host.timing.unwrap().unix_ns(host.traced.extent().unwrap().0)
     };
     let begin = experiment.hosts().iter().map(first).min().unwrap();
-    let at = |ns: i128| Some(Instant::Unix(begin + ns));
+    let at = |ns: i128| Some(begin + ns);
     for times in [[None; 3], [at(2_000), at(60_000), None], [None, None, at(30_000)]] {
         let spread = |threads, pieces| Spread {
             threads: NonZeroUsize::new(threads),

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod near;
 mod output;
 mod progress;
 mod render;
@@ -18,6 +19,7 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command};
 use crate::output::tell;
 use crate::render::plain::PlainLines;
+use crate::render::time;
 
 /// How a command ended; the worse end of two parts is the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +67,9 @@ fn show_help(help: &clap::Error) -> anyhow::Result<ExitStatus> {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
     let quiet = arguments.quiet;
+    if let Some(zone) = arguments.command.zone() {
+        time::choose(zone.get());
+    }
     match arguments.command {
         Command::Info(command) => commands::info::run(&command, quiet),
         Command::Events(command) => commands::events::run(&command, quiet),
@@ -73,5 +78,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Sync(command) => commands::sync::run(&command, quiet),
         Command::Index(command) => commands::index::run(&command, quiet),
         Command::Convert(command) => commands::convert::run(&command, quiet),
+        Command::Completions(command) => commands::shell::completions(&command),
+        Command::Man(command) => commands::shell::man(&command),
     }
 }

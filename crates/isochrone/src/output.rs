@@ -3,8 +3,10 @@
 //! No result is lost because something else cannot be said: stderr may be closed or full. Whoever reads stdout may stop when
 //! there is enough (`isochrone events … | head`); any other failure of stdout is an error.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use anyhow::Context;
 
@@ -16,7 +18,66 @@ pub(crate) use tell;
 
 /// What [`tell!`] calls. The line is written at once, so that no other process writes into it.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    let _ = io::stderr().write_all(without_numbers(&format!("{text}\n")).as_bytes());
+}
+
+/// What the system says of a failure, without the number behind it: `No such file or directory (os error 2)`.
+fn without_numbers(text: &str) -> Cow<'_, str> {
+    const BEFORE: &str = " (os error ";
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(BEFORE) {
+        kept.push_str(before);
+        match after.split_once(')') {
+            Some((number, after)) if number.bytes().all(|byte| byte.is_ascii_digit()) => rest = after,
+            _ => {
+                kept.push_str(BEFORE);
+                rest = after;
+            }
+        }
+    }
+    match kept.is_empty() {
+        true => rest.into(),
+        false => (kept + rest).into(),
+    }
+}
+
+/// How wide the lines of tables may be: as wide as the terminal, or as `COLUMNS` says; `None`: nobody knows, and they are as wide as
+/// they are.
+pub(crate) fn width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let of_terminal = || Some(usize::from(terminal_size::terminal_size_of(io::stdout())?.0.0));
+    said.or_else(of_terminal).filter(|&columns| columns > 0)
+}
+
+/// Whether colours are of use: on a terminal, unless `NO_COLOR` is set.
+pub(crate) fn is_coloured() -> bool {
+    static COLOURED: OnceLock<bool> = OnceLock::new();
+    *COLOURED.get_or_init(|| {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        io::stdout().is_terminal()
+            && !is_set("NO_COLOR")
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    })
+}
+
+/// A heading of a table: bold on terminals.
+pub(crate) fn heading(text: &str) -> Cow<'_, str> {
+    match is_coloured() {
+        true => format!("\x1b[1m{text}\x1b[0m").into(),
+        false => text.into(),
+    }
+}
+
+/// Colours of hosts on terminals: those that can be read on light and on dark ones.
+const COLOURS: [u8; 6] = [36, 33, 35, 32, 34, 31];
+
+/// The name of the host of a number, ready to be shown: in a colour of its own on terminals.
+pub(crate) fn host(number: usize, name: &str) -> Cow<'_, str> {
+    match is_coloured() {
+        true => format!("\x1b[{}m{name}\x1b[0m", COLOURS[number % COLOURS.len()]).into(),
+        false => name.into(),
+    }
 }
 
 /// Stdout as [`print()`] hands it out.
@@ -37,7 +98,7 @@ pub(crate) fn print<T>(write: impl FnOnce(&mut Stdout) -> anyhow::Result<T>) -> 
     match watched.failed {
         None => written.map(Some),
         Some(io::ErrorKind::BrokenPipe) => Ok(None),
-        Some(_) => written.map(Some).context("the result cannot be written"),
+        Some(_) => written.map(Some).context("cannot write to stdout"),
     }
 }
 
@@ -67,5 +128,19 @@ impl<W: Write> Write for Watched<W> {
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.inner.flush();
         self.seen(flushed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_numbers;
+
+    #[test]
+    fn numbers_of_errors_are_left_out() {
+        let check = |text, expect: &str| assert_eq!(without_numbers(text), expect);
+        check("a: No such file (os error 2)\n", "a: No such file\n");
+        check("a (os error 2); b (os error 13)", "a; b");
+        check("a (os error x)", "a (os error x)");
+        check("plain", "plain");
     }
 }

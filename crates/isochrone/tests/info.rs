@@ -128,7 +128,7 @@ examples/shop/client/kernel: h1, kernel, CTF 1.8
   clock        monotonic (f40f69c3-f448-4e6e-b33b-f9e20e9d64f0), 1,000,000,000 Hz, 0 is 2026-11-20 06:10:02.608724159
   time         2026-11-20 06:10:21.712925289 … 2026-11-20 06:10:31.715004885 (10.00 s)
   holds        70,495 events (7,048 a second) in 4 packets of 1 stream, 3,526,656 bytes
-  for sync     packets of the network with their headers, 120 sent, 120 received; those of TCP can be matched
+  for sync     network packets with headers, 120 sent, 120 received; those of TCP can be matched
 
   stream  packets  events      bytes  from       to
   ch_0          4  70,495  3,526,656  0 ns  10.00 s
@@ -220,7 +220,7 @@ fn without_a_clock_the_packet_shows_where_something_is_missing() {
     let expect = "  clock        none
   holds        3 events in 2 packets of 1 stream, 131 bytes
   lost         17 events and 1 packet in 2 gaps: the tracer could not write them
-  for sync     nothing: no packet of the network was traced with its headers
+  for sync     nothing: no network packet was traced with its headers
 
   stream  packets  events  bytes  lost events  lost packets
   a             2       3    131           17             1
@@ -278,7 +278,7 @@ fn each_stream_has_its_own_clock() {
   time         1970-01-01 00:00:11.500000000 … 1970-01-01 00:00:12.000000001 (500.0 ms)
   holds        5 events (9 a second) in 3 packets of 3 streams, 201 bytes
   lost         4 events in 1 gap: the tracer could not write them
-  for sync     nothing: no packet of the network was traced with its headers
+  for sync     nothing: no network packet was traced with its headers
 
   stream  class  clock  packets  events  bytes      from        to  lost events
   a           0   slow        1       2     70      0 ns  200.0 ms            4
@@ -361,7 +361,7 @@ fn streams_may_be_empty() {
     );
     let expect = "  clock        c (no uuid), 1,000,000,000 Hz, 0 is 1970-01-01 00:00:01.000000000
   holds        0 events in 0 packets of 0 streams, 0 bytes
-  for sync     nothing: no packet of the network was traced with its headers
+  for sync     nothing: no network packet was traced with its headers
 ";
     assert_eq!(as_text(directory.path()), expect);
 }
@@ -450,7 +450,7 @@ fn hello_lost_says_where_its_events_are_missing() {
     let text = as_text(&path);
     let expect = "
   lost         967,700 events in 562 gaps: the tracer could not write them
-  for sync     nothing: no packet of the network was traced with its headers
+  for sync     nothing: no network packet was traced with its headers
 
   stream      packets  events      bytes  from        to  lost events
   channel1_0        2       0      8,192                            0

@@ -1,11 +1,14 @@
-//! The transcripts in the README, run.
+//! The transcripts in the README and in the tutorial, run.
 
 #[test]
 fn transcripts_are_true() {
     // The commands write `sync.json` where they run: in a copy of what they need.
     let directory = tempfile::tempdir().unwrap();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::copy(root.join("README.md"), directory.path().join("README.md")).unwrap();
+    for page in ["README.md", "docs/tutorial.md"] {
+        let name = std::path::Path::new(page).file_name().unwrap();
+        std::fs::copy(root.join(page), directory.path().join(name)).unwrap();
+    }
     std::os::unix::fs::symlink(
         root.join("examples").canonicalize().unwrap(),
         directory.path().join("examples"),
@@ -13,5 +16,6 @@ fn transcripts_are_true() {
     .unwrap();
     // The only test of this process: nobody else minds where it stands.
     std::env::set_current_dir(directory.path()).unwrap();
-    trycmd::TestCases::new().case("README.md").run();
+    // As wide as they are, whatever the terminal is.
+    trycmd::TestCases::new().env("COLUMNS", "0").case("README.md").case("tutorial.md").run();
 }

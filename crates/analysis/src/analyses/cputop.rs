@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::host::ThreadIdentity;
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::report::Note;
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit, percent};
@@ -101,6 +102,9 @@ impl Spans for CpuTop {
 }
 
 impl Analysis for CpuTop {
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Processes];
+    const NEEDS: &'static [Need] = &[Need::Switches];
+
     fn new(_: &Options, _: When) -> Self {
         Self::default()
     }
@@ -110,22 +114,23 @@ impl Analysis for CpuTop {
     }
 
     fn notes(hosts: &[HostResult<'_, Self>]) -> Vec<Note> {
-        let notes = hosts.iter().filter_map(|result| {
+        let unknown = hosts.iter().filter_map(|result| {
             let unknown = result.of.cpus.values().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.unknown));
-            let note = Note::default().text(result.host.name()).text(": what its CPUs did in ").ns(unknown).text(
-                " is not known (before the first switch, or events were lost): this is neither busy nor idle time",
-            );
-            (unknown > 0).then_some(note)
+            (unknown > 0).then(|| (result.host.name(), unknown))
         });
-        notes.collect()
+        let mut note = Note::default().text("what CPUs did is not known for ");
+        let mut is_first = true;
+        for (host, unknown) in unknown {
+            let comma = if std::mem::take(&mut is_first) { "" } else { ", " };
+            note = note.text(comma).ns(unknown).text(&format!(" on {host}"));
+        }
+        match is_first {
+            true => Vec::new(),
+            false => {
+                vec![note.text(": neither busy nor idle time (before the first switch, or events were lost)")]
+            }
+        }
     }
-}
-
-/// What a row of the first table is about: a thread, or the first one of a process.
-fn process(thread: ThreadId, who: &ThreadIdentity<'_>) -> ThreadId {
-    who.leader
-        .or_else(|| Some(ThreadId::Thread { tid: who.pid?, born: isochrone_kernel::PIECE_BEGIN }))
-        .unwrap_or(thread)
 }
 
 fn processes(hosts: &[HostResult<'_, CpuTop>], options: &Options) -> Table {
@@ -147,17 +152,16 @@ fn processes(hosts: &[HostResult<'_, CpuTop>], options: &Options) -> Table {
         let mut groups: BTreeMap<ThreadId, Thread> = BTreeMap::new();
         for (&thread, used) in result.of.threads.unordered().filter(|(thread, _)| !thread.is_idle()) {
             let Some(who) = result.who(thread, options) else { continue };
-            let group = if options.by_process { process(thread, &who) } else { thread };
+            let group = if options.by_process { who.process(thread) } else { thread };
             groups.entry(group).or_default().absorb(used.clone());
         }
         rows.extend(groups.into_iter().map(|(thread, used)| (result, thread, used)));
     }
     // Stable: those that used as much stay in the order of hosts and threads.
     rows.sort_by_key(|row| Reverse(row.2.cpu_ns));
-    rows.truncate(options.limit.unwrap_or(usize::MAX));
     for (result, thread, used) in rows {
-        let [pid, tid, comm] = ThreadIdentity::of(result.host, thread).cells();
-        let pid = if options.by_process { tid.clone() } else { pid };
+        let who = ThreadIdentity::of(result.host, thread);
+        let [pid, tid, comm] = if options.by_process { who.process_cells() } else { who.cells() };
         let priorities: Vec<String> = used.priorities.iter().map(i32::to_string).collect();
         table.row(vec![
             result.name(),
@@ -171,7 +175,7 @@ fn processes(hosts: &[HostResult<'_, CpuTop>], options: &Options) -> Table {
             Cell::text(&priorities.join(" ")),
         ]);
     }
-    table.draw("percent", 0)
+    table.draw("percent", 0).top()
 }
 
 /// A table of times of CPUs: the row's host, what else it is about, and the [`figures`].

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::{Analysis, HostResult};
 use crate::fd_names;
 use crate::host::ThreadIdentity;
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::sorted_rows::SortedRows;
 use crate::table::{Cell, Shown, Table, Unit};
 use crate::window::{When, contains};
@@ -43,6 +44,9 @@ impl Spans for Fds {
 
 impl Analysis for Fds {
     const AT_INSTANT: bool = true;
+
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Fds, Asks::Instant];
+    const NEEDS: &'static [Need] = &[Need::Calls];
 
     fn new(_: &Options, when: When) -> Self {
         Self { at: when.at, files: SortedRows::default() }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::{Analysis, HostResult};
 use crate::histogram::Histogram;
 use crate::interrupt::{InterruptFilter, InterruptSource};
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
 use crate::window::When;
@@ -29,7 +30,7 @@ enum What {
 
 impl Spans for IrqFreq {
     fn irq(&mut self, irq: &Irq) {
-        if self.selected.hard(irq.number) {
+        if self.selected.hard(irq) {
             let ns = duration(irq.begin, irq.end);
             self.sources.or_default((InterruptSource::of(irq), What::Duration)).add_to(ns, self.linear);
         }
@@ -57,6 +58,9 @@ impl Spans for IrqFreq {
 }
 
 impl Analysis for IrqFreq {
+    const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts, Asks::Distributions];
+    const NEEDS: &'static [Need] = &[Need::Interrupts];
+
     fn new(options: &Options, _: When) -> Self {
         Self {
             selected: InterruptFilter::new(options),

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::interrupt::{InterruptFilter, InterruptSource};
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::sorted_rows::SortedRows;
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
@@ -30,7 +31,7 @@ struct Run {
 
 impl Spans for IrqLog {
     fn irq(&mut self, irq: &Irq) {
-        if self.selected.hard(irq.number) {
+        if self.selected.hard(irq) {
             let Irq { begin, cpu, end, .. } = *irq;
             self.runs.push(Run { begin, cpu, end, source: InterruptSource::of(irq), raised: None });
         }
@@ -51,6 +52,9 @@ impl Spans for IrqLog {
 }
 
 impl Analysis for IrqLog {
+    const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts];
+    const NEEDS: &'static [Need] = &[Need::Interrupts];
+
     fn new(options: &Options, _: When) -> Self {
         Self { selected: InterruptFilter::new(options), runs: SortedRows::default() }
     }
@@ -67,7 +71,7 @@ impl Analysis for IrqLog {
             ("name", Unit::None),
             ("raised_ns", Unit::Time),
         ];
-        let mut table = Table::new("log", "Interrupts", COLUMNS);
+        let mut table = Table::new("log", "Interrupts", COLUMNS).by_time("begin_ns");
         for result in hosts {
             for run in result.of.runs.sorted() {
                 let [sort, number, name] = run.source.cells();
@@ -80,7 +84,12 @@ impl Analysis for IrqLog {
                     sort,
                     number,
                     name,
-                    run.raised.map_or(Cell::Null, |raised| result.time(raised)),
+                    match run.raised {
+                        Some(raised) => result.time(raised),
+                        // Hardware interrupts are not raised by anybody who tells.
+                        None if matches!(run.source, InterruptSource::Hard { .. }) => Cell::None,
+                        None => Cell::Null,
+                    },
                 ]);
             }
         }
@@ -91,7 +100,7 @@ impl Analysis for IrqLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Filter, Interrupts};
+    use crate::options::{Filter, Interrupt, Interrupts};
     use crate::registry::AnalysisKind;
     use crate::testing::{check, irq, softirq};
 
@@ -112,7 +121,7 @@ mod tests {
             "h 1040 1060 20 1 SoftIRQ 1 TIMER_SOFTIRQ ?",
         ];
         check(AnalysisKind::IrqLog, &spans, &Options::default(), When::default(), &all);
-        let interrupts = Interrupts { hard: Some(vec![27]), soft: None };
+        let interrupts = Interrupts { hard: Some(vec![Interrupt::Number(27)]), soft: None };
         let options = Options { interrupts, ..Options::default() };
         check(AnalysisKind::IrqLog, &spans, &options, When::default(), &[header, all[2]]);
         let filter = Filter { min_ns: Some(7), max_ns: Some(19), ..Filter::default() };

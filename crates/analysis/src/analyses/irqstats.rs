@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::interrupt::{InterruptFilter, InterruptSource};
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::stats::{Stats, duration, stats_columns};
 use crate::table::{Table, Unit};
 use crate::window::When;
@@ -34,7 +35,7 @@ impl Runs {
 
 impl Spans for IrqStats {
     fn irq(&mut self, irq: &Irq) {
-        if self.selected.hard(irq.number) {
+        if self.selected.hard(irq) {
             self.sources.or_default(InterruptSource::of(irq)).durations.add(duration(irq.begin, irq.end));
         }
     }
@@ -63,6 +64,9 @@ const SOURCE: [(&str, Unit); 3] = [("host", Unit::None), ("number", Unit::None),
 const RAISED: [(&str, Unit); 6] = stats_columns!("raised_");
 
 impl Analysis for IrqStats {
+    const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts];
+    const NEEDS: &'static [Need] = &[Need::Interrupts];
+
     fn new(options: &Options, _: When) -> Self {
         Self { selected: InterruptFilter::new(options), sources: CanonicalMap::default() }
     }

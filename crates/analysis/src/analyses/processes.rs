@@ -9,9 +9,10 @@ use isochrone_kernel::{CanonicalMap, HalfSyscall, Slice, Spans, Syscall, ThreadA
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::cpu_states::{self, call_cells, interrupt_cell, time};
+use crate::cpu_states::{self, call_cells, interrupt_cell, none_if, time};
 use crate::host::ThreadIdentity;
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::snapshot::Snapshot;
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
@@ -84,6 +85,9 @@ impl Spans for Processes {
 impl Analysis for Processes {
     const AT_INSTANT: bool = true;
     const SNAPSHOT: bool = true;
+
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Instant];
+    const NEEDS: &'static [Need] = &[Need::Switches];
 
     fn new(_: &Options, when: When) -> Self {
         Self { threads: CanonicalMap::default(), is_of_window: when.at.is_none() }
@@ -197,11 +201,17 @@ fn states_rows(
             doing.waker.map_or_else(ThreadIdentity::default, |waker| ThreadIdentity::of(result.host, waker));
         let mut cells = vec![result.name(), result.time(at)];
         cells.extend(who.cells());
-        cells.extend([Cell::text(doing.state.name()), time(result, doing.since), doing.cpu.into()]);
+        // A thread that waits is on no CPU, and only one that was woken has a waker.
+        let state = doing.state.name();
+        let (is_off, is_on) = (!matches!(state, "running" | "interrupted" | "unknown"), doing.cpu.is_some());
+        cells.extend([Cell::text(state), time(result, doing.since), none_if(is_off, doing.cpu.into())]);
         cells.push(mode.map_or(Cell::Null, Cell::text));
-        cells.extend(call_cells(result, call));
-        cells.push(interrupt_cell(snapshot.interrupt(doing.cpu).map(|(source, _)| source)));
-        cells.extend([waker.tid.into(), waker.comm()]);
+        let is_elsewhere = matches!(mode, Some("kernel" | "user"));
+        cells.extend(call_cells(result, call).map(|cell| none_if(is_elsewhere, cell)));
+        let interrupt = interrupt_cell(snapshot.interrupt(doing.cpu).map(|(source, _)| source));
+        cells.push(none_if(is_off || is_on, interrupt));
+        let has_none = doing.waker.is_none() && state != "unknown";
+        cells.extend([waker.tid.into(), waker.comm()].map(|cell| none_if(has_none, cell)));
         table.row(cells);
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::histogram::Histogram;
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
 use crate::window::When;
@@ -60,6 +61,9 @@ impl Pair {
 }
 
 impl Analysis for SchedFreq {
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Distributions];
+    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Switches];
+
     fn new(options: &Options, _: When) -> Self {
         Self { linear: options.linear, waits: CanonicalMap::default() }
     }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::latency_row::LatencyRow;
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::sorted_rows::SortedRows;
 use crate::table::Table;
 use crate::window::When;
@@ -31,12 +32,15 @@ impl Spans for SchedLog {
 }
 
 impl Analysis for SchedLog {
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
+    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Switches];
+
     fn new(_: &Options, _: When) -> Self {
         Self::default()
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = LatencyRow::table("log", "Scheduling log");
+        let mut table = LatencyRow::table("log", "Scheduling log").by_time("wakeup_ns");
         for result in hosts {
             table
                 .rows

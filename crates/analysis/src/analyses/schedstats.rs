@@ -6,7 +6,8 @@ use isochrone_kernel::{CanonicalMap, SchedLatency, Spans, ThreadAliases, ThreadI
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::stats::{Stats, duration};
 use crate::table::{Cell, Table, Unit};
 use crate::window::When;
@@ -43,6 +44,9 @@ fn table(
 }
 
 impl Analysis for SchedStats {
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
+    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Switches];
+
     fn new(_: &Options, _: When) -> Self {
         Self::default()
     }

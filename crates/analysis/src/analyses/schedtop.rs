@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::latency_row::LatencyRow;
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::sorted_rows::{SortKey, TopRows};
 use crate::table::Table;
 use crate::window::When;
@@ -16,11 +17,14 @@ use crate::window::When;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SchedTop {
     waits: TopRows<LatencyRow>,
+    /// How many there were, kept or not.
+    count: u64,
 }
 
 impl Spans for SchedTop {
     fn sched_latency(&mut self, latency: &SchedLatency) {
         self.waits.push(latency.into());
+        self.count += 1;
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
@@ -29,14 +33,18 @@ impl Spans for SchedTop {
 
     fn absorb(&mut self, right: Self) {
         self.waits.absorb(right.waits);
+        self.count += right.count;
     }
 }
 
 impl Analysis for SchedTop {
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
+    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Switches];
+
     fn new(options: &Options, _: When) -> Self {
         // Which threads are asked for is looked at in the end: until then none of their waits may be thrown away for
         // another's.
-        Self { waits: TopRows::new(options.limit.filter(|_| !options.filter.has_threads())) }
+        Self { waits: TopRows::new(Self::kept(options)), count: 0 }
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
@@ -47,9 +55,19 @@ impl Analysis for SchedTop {
             .collect();
         // Stable: those that are as long stay in the order of hosts and times.
         waits.sort_by_key(|(_, wait)| Reverse(wait.sort_key()));
-        let rows = waits.into_iter().filter_map(|(result, wait)| wait.row(result, options));
-        table.rows.extend(rows.take(options.limit.unwrap_or(usize::MAX)));
-        vec![table.draw("latency_ns", 0)]
+        table.rows.extend(waits.into_iter().filter_map(|(result, wait)| wait.row(result, options)));
+        let mut table = table.draw("latency_ns", 0).top();
+        if Self::kept(options).is_some() {
+            table.of = Some(hosts.iter().map(|result| result.of.count).sum());
+        }
+        vec![table]
+    }
+}
+
+impl SchedTop {
+    /// How many of the longest are kept while reading.
+    fn kept(options: &Options) -> Option<usize> {
+        options.rows_of_top().filter(|_| !options.filter.has_threads())
     }
 }
 

@@ -1,5 +1,5 @@
-//! `syscallstats`: system calls by thread: how many, how long, what came of them, and those of which one end is
-//! missing.
+//! `syscallstats`: system calls by name and by thread or process: how many, how long, what came of them, and those of which one end
+//! is missing. The most time comes first.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::errno::{errno_name, error_in};
-use crate::options::Options;
+use crate::histogram::Histogram;
+use crate::host::ThreadIdentity;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::stats::{Stats, duration};
 use crate::table::{Cell, Table, Unit};
 use crate::window::When;
@@ -22,9 +25,10 @@ pub struct SyscallStats {
 }
 
 /// Calls of one name.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Calls {
     stats: Stats,
+    durations: Histogram,
     /// How many returned each of the errors.
     errors: BTreeMap<u16, u64>,
 }
@@ -36,9 +40,24 @@ struct Halves {
     exits: u64,
 }
 
+/// The figures of calls.
+const FIGURES: [(&str, Unit); 10] = [
+    ("count", Unit::Count),
+    ("total_ns", Unit::Ns),
+    ("min_ns", Unit::Ns),
+    ("max_ns", Unit::Ns),
+    ("errors", Unit::Count),
+    ("avg_ns", Unit::Ns),
+    ("stdev_ns", Unit::Ns),
+    ("p50_ns", Unit::Ns),
+    ("p95_ns", Unit::Ns),
+    ("p99_ns", Unit::Ns),
+];
+
 impl Calls {
     fn absorb(&mut self, other: Self) {
         self.stats.absorb(other.stats);
+        self.durations.absorb(&other.durations);
         for (error, count) in other.errors {
             *self.errors.entry(error).or_default() += count;
         }
@@ -46,6 +65,13 @@ impl Calls {
 
     fn failed(&self) -> u64 {
         self.errors.values().sum()
+    }
+
+    /// The cells of [`FIGURES`].
+    fn cells(&self) -> [Cell; 10] {
+        let [count, min, avg, max, stdev, total] = self.stats.cells();
+        let at = |part| Cell::from(self.durations.quantile(part, 100).map(|(_, most)| most));
+        [count, total, min, max, self.failed().into(), avg, stdev, at(50), at(95), at(99)]
     }
 }
 
@@ -59,7 +85,9 @@ impl Halves {
 impl Spans for SyscallStats {
     fn syscall(&mut self, call: &Syscall<'_>) {
         let calls = self.calls.or_default((call.thread, call.entry.name.clone()));
-        calls.stats.add(duration(call.begin, call.end));
+        let ns = duration(call.begin, call.end);
+        calls.stats.add(ns);
+        calls.durations.add(ns);
         if let Some(error) = error_in(call.exit.ret) {
             *calls.errors.entry(error).or_default() += 1;
         }
@@ -85,105 +113,114 @@ impl Spans for SyscallStats {
 }
 
 impl Analysis for SyscallStats {
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Calls, Asks::Processes];
+    const NEEDS: &'static [Need] = &[Need::Calls];
+
     fn new(_: &Options, _: When) -> Self {
         Self::default()
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut syscalls = Table::new(
+        let title = |by_process, by_thread| if options.by_process { by_process } else { by_thread };
+        let table = |name, title, key: &[_], figures: &[_]| {
+            let key: Vec<_> = key.iter().map(|&column| (column, Unit::None)).collect();
+            Table::new(name, title, &[&key, figures].concat()).top()
+        };
+        let mut names = table("names", "System calls by name", &["host", "syscall"], &FIGURES);
+        let mut syscalls = table(
             "syscalls",
-            "Per-TID system call statistics",
-            &[
-                ("host", Unit::None),
-                ("pid", Unit::None),
-                ("tid", Unit::None),
-                ("comm", Unit::None),
-                ("syscall", Unit::None),
-                ("count", Unit::Count),
-                ("total_ns", Unit::Ns),
-                ("min_ns", Unit::Ns),
-                ("max_ns", Unit::Ns),
-                ("errors", Unit::Count),
-                ("avg_ns", Unit::Ns),
-                ("stdev_ns", Unit::Ns),
-            ],
+            title("System calls by process and name", "System calls by thread and name"),
+            &["host", "pid", "tid", "comm", "syscall"],
+            &FIGURES,
         );
-        let mut returns = Table::new(
+        let mut returns = table(
             "returns",
-            "Return values",
-            &[
-                ("host", Unit::None),
-                ("pid", Unit::None),
-                ("tid", Unit::None),
-                ("comm", Unit::None),
-                ("syscall", Unit::None),
-                ("result", Unit::None),
-                ("count", Unit::Count),
-            ],
+            "Results of system calls",
+            &["host", "pid", "tid", "comm", "syscall", "result"],
+            &[("count", Unit::Count)],
         );
-        let mut totals = Table::new(
+        let mut totals = table(
             "totals",
-            "Total system calls",
-            &[
-                ("host", Unit::None),
-                ("pid", Unit::None),
-                ("tid", Unit::None),
-                ("comm", Unit::None),
-                ("count", Unit::Count),
-                ("total_ns", Unit::Ns),
-                ("errors", Unit::Count),
-            ],
+            title("System calls by process", "System calls by thread"),
+            &["host", "pid", "tid", "comm"],
+            &[("count", Unit::Count), ("total_ns", Unit::Ns), ("errors", Unit::Count)],
         );
-        let mut unfinished = Table::new(
+        let mut unfinished = table(
             "unfinished",
             "System calls of which one end is missing",
-            &[
-                ("host", Unit::None),
-                ("pid", Unit::None),
-                ("tid", Unit::None),
-                ("comm", Unit::None),
-                ("syscall", Unit::None),
-                ("entries", Unit::Count),
-                ("exits", Unit::Count),
-            ],
+            &["host", "pid", "tid", "comm", "syscall"],
+            &[("entries", Unit::Count), ("exits", Unit::Count)],
         );
         for result in hosts {
-            for of_thread in result.of.calls.sorted().chunk_by(|a, b| a.0.0 == b.0.0) {
-                let Some(who) = result.who(of_thread[0].0.0, options) else { continue };
-                let row = |rest: &[Cell]| -> Vec<Cell> {
-                    [result.name()].into_iter().chain(who.cells()).chain(rest.iter().cloned()).collect()
-                };
+            let is_asked = |name: Option<&Name>| {
+                let set = &options.calls.names;
+                set.is_empty() || name.is_some_and(|name| set.iter().any(|set| set.matches(name)))
+            };
+            let group = |thread: ThreadId| {
+                let who = result.who(thread, options)?;
+                Some(if options.by_process { who.process(thread) } else { thread })
+            };
+            let key = |thread: ThreadId| {
+                let who = ThreadIdentity::of(result.host, thread);
+                let cells = if options.by_process { who.process_cells() } else { who.cells() };
+                std::iter::once(result.name()).chain(cells).collect::<Vec<Cell>>()
+            };
+            let mut by_name: BTreeMap<&Name, Calls> = BTreeMap::new();
+            let mut by_group: BTreeMap<ThreadId, BTreeMap<&Name, Calls>> = BTreeMap::new();
+            for ((thread, name), calls) in result.of.calls.sorted() {
+                let Some(group) = group(*thread).filter(|_| is_asked(Some(name))) else { continue };
+                by_name.entry(name).or_default().absorb(calls.clone());
+                by_group.entry(group).or_default().entry(name).or_default().absorb(calls.clone());
+            }
+            for (name, calls) in &by_name {
+                names.row([&[result.name(), (*name).into()], &calls.cells()[..]].concat());
+            }
+            for (group, by_name) in &by_group {
+                let key = key(*group);
                 let (mut all, mut failed) = (Stats::default(), 0);
-                for ((_, name), calls) in of_thread {
-                    let [count, min, avg, max, stdev, total] = calls.stats.cells();
+                for (name, calls) in by_name {
+                    let name = Cell::from(*name);
+                    syscalls.row([&key, std::slice::from_ref(&name), &calls.cells()[..]].concat());
                     let errors = calls.failed();
-                    syscalls.row(row(&[name.into(), count, total, min, max, errors.into(), avg, stdev]));
                     let succeeded = calls.stats.count().saturating_sub(errors);
+                    let result = |result: &str, count: u64| {
+                        [&key[..], &[name.clone(), Cell::text(result), count.into()]].concat()
+                    };
                     if succeeded > 0 {
-                        returns.row(row(&[name.into(), Cell::text("success"), succeeded.into()]));
+                        returns.row(result("success", succeeded));
                     }
                     for (&error, &count) in &calls.errors {
-                        returns.row(row(&[name.into(), Cell::text(&errno_name(error)), count.into()]));
+                        returns.row(result(&errno_name(error), count));
                     }
                     all.absorb(calls.stats);
                     failed += errors;
                 }
-                totals.row(row(&[all.count().into(), all.total().into(), failed.into()]));
+                totals.row([&key, &[all.count().into(), all.total().into(), failed.into()][..]].concat());
             }
-            for ((thread, name), halves) in result.of.halves.sorted() {
-                let Some(who) = result.who(*thread, options) else { continue };
-                let rest = [name.as_ref().into(), halves.entries.into(), halves.exits.into()];
-                unfinished.row([result.name()].into_iter().chain(who.cells()).chain(rest).collect());
+            let mut halves: BTreeMap<(ThreadId, Option<&Name>), Halves> = BTreeMap::new();
+            for ((thread, name), half) in result.of.halves.sorted() {
+                let Some(group) = group(*thread).filter(|_| is_asked(name.as_ref())) else { continue };
+                halves.entry((group, name.as_ref())).or_default().absorb(*half);
+            }
+            for ((group, name), halves) in halves {
+                let rest = [name.into(), halves.entries.into(), halves.exits.into()];
+                unfinished.row([key(group), rest.to_vec()].concat());
             }
         }
-        vec![syscalls, returns, totals, unfinished]
+        // Stable: what is as large stays in the order of hosts, threads and names.
+        for table in [&mut names, &mut syscalls, &mut totals] {
+            table.sort("total_ns");
+        }
+        returns.sort("count");
+        unfinished.sort("entries");
+        vec![names, syscalls, returns, totals, unfinished]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Filter;
+    use crate::options::{Calls, Filter};
     use crate::registry::AnalysisKind;
     use crate::testing::{call, check, half, thread};
     use crate::window::Window;
@@ -208,21 +245,54 @@ mod tests {
             &Options::default(),
             When::default(),
             &[
-                "syscalls: host pid tid comm syscall count total_ns min_ns max_ns errors avg_ns stdev_ns",
-                "h 1 1 init read 1 1 1 1 0 1 ?",
-                "h 2 2 worker close 1 1 1 1 0 1 ?",
-                "h 2 2 worker read 2 60 20 40 1 30 14.142135623730951",
+                "names: host syscall count total_ns min_ns max_ns errors avg_ns stdev_ns p50_ns p95_ns p99_ns",
+                "h read 3 61 1 40 1 20.333333333333332 19.5021366350801 20 40 40",
+                "h close 1 1 1 1 0 1 ? 1 1 1",
+                "syscalls: host pid tid comm syscall count total_ns min_ns max_ns errors avg_ns stdev_ns p50_ns p95_ns p99_ns",
+                "h 2 2 worker read 2 60 20 40 1 30 14.142135623730951 20 40 40",
+                "h 1 1 init read 1 1 1 1 0 1 ? 1 1 1",
+                "h 2 2 worker close 1 1 1 1 0 1 ? 1 1 1",
                 "returns: host pid tid comm syscall result count",
                 "h 1 1 init read success 1",
                 "h 2 2 worker close success 1",
                 "h 2 2 worker read success 1",
                 "h 2 2 worker read EAGAIN 1",
                 "totals: host pid tid comm count total_ns errors",
-                "h 1 1 init 1 1 0",
                 "h 2 2 worker 3 61 1",
+                "h 1 1 init 1 1 0",
                 "unfinished: host pid tid comm syscall entries exits",
                 "h 1 1 init exit_group 1 0",
                 "h 2 2 worker ? 0 1",
+            ],
+        );
+    }
+
+    #[test]
+    fn by_process_and_name() {
+        let spans = [
+            call(thread(2), "read", 10, 30, 64),
+            call(thread(3), "read", 40, 50, -11),
+            call(thread(3), "openat", 60, 61, 3),
+            half(thread(3), Some("read"), 90, Half::Begin),
+        ];
+        let calls = Calls { names: vec![wildmatch::WildMatch::new("re*")], ..Calls::default() };
+        check(
+            AnalysisKind::SyscallStats,
+            &spans,
+            &Options { by_process: true, calls, ..Options::default() },
+            When::default(),
+            &[
+                "names: host syscall count total_ns min_ns max_ns errors avg_ns stdev_ns p50_ns p95_ns p99_ns",
+                "h read 2 30 10 20 1 15 7.0710678118654755 10 20 20",
+                "syscalls: host pid tid comm syscall count total_ns min_ns max_ns errors avg_ns stdev_ns p50_ns p95_ns p99_ns",
+                "h 2 2 worker read 2 30 10 20 1 15 7.0710678118654755 10 20 20",
+                "returns: host pid tid comm syscall result count",
+                "h 2 2 worker read success 1",
+                "h 2 2 worker read EAGAIN 1",
+                "totals: host pid tid comm count total_ns errors",
+                "h 2 2 worker 2 30 1",
+                "unfinished: host pid tid comm syscall entries exits",
+                "h 2 2 worker read 1 0",
             ],
         );
     }
@@ -235,8 +305,10 @@ mod tests {
             &Options { filter: Filter { min_ns: Some(20), ..Filter::default() }, ..Options::default() },
             When { window: Window { begin: Some(30), end: Some(70) }, at: None },
             &[
-                "syscalls: host pid tid comm syscall count total_ns min_ns max_ns errors avg_ns stdev_ns",
-                "h 2 2 worker read 1 20 20 20 0 20 ?",
+                "names: host syscall count total_ns min_ns max_ns errors avg_ns stdev_ns p50_ns p95_ns p99_ns",
+                "h read 1 20 20 20 0 20 ? 20 20 20",
+                "syscalls: host pid tid comm syscall count total_ns min_ns max_ns errors avg_ns stdev_ns p50_ns p95_ns p99_ns",
+                "h 2 2 worker read 1 20 20 20 0 20 ? 20 20 20",
                 "returns: host pid tid comm syscall result count",
                 "h 2 2 worker read success 1",
                 "totals: host pid tid comm count total_ns errors",

@@ -1,17 +1,24 @@
 //! What `isochrone analyze` can be asked.
 
-use std::path::PathBuf;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use isochrone_analysis::{AnalysisKind, errno_of};
-use isochrone_experiment::Instant;
+use isochrone_analysis::{AnalysisKind, Interrupt, errno_of};
+use wildmatch::WildMatch;
+
+use super::clock::Clock;
+use super::time::{Given, Zone, given};
+use crate::near::did_you_mean;
 
 const EXAMPLES: &str = "Examples:\n  \
     isochrone analyze cputop web/                              who used the CPUs\n  \
-    isochrone analyze cputop --sync sync.json web/ app/ db/    of three hosts, on one clock\n  \
+    isochrone analyze cputop web/ app/ db/                     of three hosts, on one clock\n  \
     isochrone analyze syscallstats --procname 'postgres*' db/  the calls of one program\n  \
     isochrone analyze irqstats,schedfreq db/                   two questions, one pass\n  \
     isochrone analyze schedtop --min 1ms web/                  who waited for a CPU longest\n  \
+    isochrone analyze syscallstats --sort p99 --by-process db/ the slowest system calls of each process\n  \
     isochrone analyze fds --tid 842 --at 12:30:01.5 web/       what was open in thread 842 then\n  \
     isochrone analyze syscalls --errno ENOSPC --around db/     who hit a full disk, and what else ran\n  \
     isochrone analyze states --tid 842 --begin 12:30:01 --end 12:30:02 web/   what thread 842 did in that second\n  \
@@ -31,6 +38,7 @@ pub(super) fn help() -> String {
 
 /// What `isochrone analyze` can be asked.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)] // Each is a flag that somebody types.
 pub(crate) struct Analyze {
     /// What to compute; several with commas between them take one pass together and are shown in this order
     #[arg(value_name = "NAME", value_parser = names)]
@@ -38,85 +46,97 @@ pub(crate) struct Analyze {
     /// Traces, of one host or many; the chunks of a rotated session belong together
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Put the times of all hosts on the reference clock of this file, which `isochrone sync -o` wrote
-    #[arg(long, value_name = "FILE")]
-    pub(crate) sync: Option<PathBuf>,
-    /// Only from this time on: a time of day (UTC, as tables show it), Unix seconds with a decimal point, Unix nanoseconds without,
-    /// or RFC 3339
-    #[arg(long, value_name = "TIME", value_parser = instant)]
-    pub(crate) begin: Option<Instant>,
+    #[command(flatten)]
+    pub(crate) clock: Clock,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
+    /// Show how early and how late each time of a table can have been on the common clock
+    #[arg(long, help_heading = "Times")]
+    pub(crate) bounds: bool,
+    /// Only from this time on: any form in which a command prints one (06:11:25.5, 2026-11-20 06:11:25.5, Unix seconds with a
+    /// decimal point, Unix nanoseconds), or RFC 3339
+    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Filters")]
+    pub(crate) begin: Option<Given>,
     /// Only before this time
-    #[arg(long, value_name = "TIME", value_parser = instant)]
-    pub(crate) end: Option<Instant>,
+    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Filters")]
+    pub(crate) end: Option<Given>,
     /// The state at this instant (processes, fds, syscalls): who was where, what was open, which calls were going on
-    #[arg(long, value_name = "TIME", value_parser = instant, conflicts_with_all = ["begin", "end"])]
-    pub(crate) at: Option<Instant>,
+    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, conflicts_with_all = ["begin", "end"])]
+    pub(crate) at: Option<Given>,
     /// Only these hosts
     #[arg(long = "host", value_name = "HOST", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) hosts: Vec<String>,
     /// Only these threads, by number
-    #[arg(long = "tid", value_name = "TID", value_delimiter = ',', help_heading = "Filters")]
+    #[arg(long = "tid", value_name = "TID", value_delimiter = ',', value_parser = number::<i32>, help_heading = "Filters")]
     pub(crate) tids: Vec<i32>,
+    /// Only the threads of these processes, by number
+    #[arg(long = "pid", value_name = "PID", value_delimiter = ',', value_parser = number::<i32>, help_heading = "Filters")]
+    pub(crate) pids: Vec<i32>,
     /// Only threads of these names; `*` stands for anything, `?` for one character
     #[arg(long = "procname", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) procnames: Vec<String>,
-    /// Only these CPUs
-    #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', help_heading = "Filters")]
-    pub(crate) cpus: Vec<u32>,
+    /// Only these CPUs: 2, or 0-3,8
+    #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', value_parser = cpus, help_heading = "Filters")]
+    pub(crate) cpus: Vec<RangeInclusive<u32>>,
     /// Only calls, interrupts and waits that take this long or longer: 250us, 1.5ms; without a unit ns
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
     pub(crate) min: Option<u64>,
     /// Only calls, interrupts and waits that take this long or less
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
     pub(crate) max: Option<u64>,
-    /// Only hardware interrupts (irqfreq, irqlog, irqstats), those of these numbers if any are given: --irq=27,28. With --softirq
-    /// beside it, both
-    #[arg(long, value_name = "NUMBER", value_delimiter = ',', num_args = 0.., require_equals = true, help_heading = "Filters")]
-    pub(crate) irq: Option<Vec<i32>>,
-    /// Only softirqs (irqfreq, irqlog, irqstats), those of these vectors if any are given: --softirq=3. With --irq beside it, both
-    #[arg(long, value_name = "VECTOR", value_delimiter = ',', num_args = 0.., require_equals = true, help_heading = "Filters")]
-    pub(crate) softirq: Option<Vec<u32>>,
+    /// Only hardware interrupts (irqfreq, irqlog, irqstats), by number or name where any are given: --irq=27, --irq='virtio*'. With
+    /// --softirq, both
+    #[arg(long, value_name = "IRQ", value_delimiter = ',', num_args = 0.., require_equals = true, value_parser = interrupt::<i32>, help_heading = "Filters")]
+    pub(crate) irq: Option<Vec<Interrupt<i32>>>,
+    /// Only softirqs (irqfreq, irqlog, irqstats), by vector or name where any are given: --softirq=3, `--softirq=net_rx`. With --irq,
+    /// both
+    #[arg(long, value_name = "SOFTIRQ", value_delimiter = ',', num_args = 0.., require_equals = true, value_parser = interrupt::<u32>, help_heading = "Filters")]
+    pub(crate) softirq: Option<Vec<Interrupt<u32>>>,
     /// Only these file descriptors (fds)
-    #[arg(long = "fd", value_name = "FD", value_delimiter = ',', help_heading = "Filters")]
+    #[arg(long = "fd", value_name = "FD", value_delimiter = ',', value_parser = number::<i32>, help_heading = "Filters")]
     pub(crate) fds: Vec<i32>,
-    /// Only these system calls (syscalls)
+    /// Only these system calls (syscalls, syscallstats); `*` stands for anything, `?` for one character
     #[arg(long = "call", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) calls: Vec<String>,
     /// Only calls that ended in these errors, ENOENT or 2 (syscalls)
     #[arg(long = "errno", value_name = "ERROR", value_delimiter = ',', value_parser = error, help_heading = "Filters")]
     pub(crate) errors: Vec<u16>,
-    /// Tell what all CPUs ran when each of the calls ended (syscalls): a row for each CPU and call, so ask for few calls
-    #[arg(long)]
+    /// Show what all CPUs ran when each of the calls ended (syscalls): a row for each CPU and call, so ask for few calls
+    #[arg(long, conflicts_with = "at")]
     pub(crate) around: bool,
-    /// CPU time by process instead of by thread (cputop)
+    /// By process instead of by thread (cputop, syscallstats)
     #[arg(long)]
     pub(crate) by_process: bool,
-    /// At most so many rows of tables that are sorted by a figure (cputop, schedtop); 0: all [default: 10 as text, else all]
-    #[arg(long, value_name = "ROWS")]
+    /// Sort the tables that have this column by it: figures the greatest first, names and times in their order. Columns have the names
+    /// that --format csv gives; `_ns` may be left out
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) sort: Option<String>,
+    /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that begin with the greatest; else all]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub(crate) limit: Option<usize>,
-    /// At most so many rows of each distribution (irqfreq, schedfreq)
-    #[arg(long, value_name = "ROWS", default_value_t = 20, value_parser = bars)]
-    pub(crate) bars: usize,
+    /// Show at most N rows of each distribution (irqfreq, schedfreq) [default: 20]
+    #[arg(long, value_name = "N", value_parser = bars)]
+    pub(crate) bars: Option<usize>,
     /// Distributions in rows of equal width, not of growing width (irqfreq, schedfreq)
     #[arg(long)]
     pub(crate) linear: bool,
-    /// At most about so many rows of each thread: those that share a pixel of the window become one (states)
+    /// Show about N rows of each thread at most: those that share a pixel of the window become one (states)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pixels: Option<u32>,
     /// The store to use, which `isochrone index -o` made (states) [default: in the cache, made if it is missing or stale]
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
-    /// What to print: tables for people, comma-separated values, or JSON; the latter two have all columns
+    /// What to print: tables for people, comma-separated values, or JSON; all but the first have all columns
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
-    /// Only the table of this name; a wrong name is answered with those that there are
+    /// Only the table of this name; an unknown name lists the valid ones
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
     /// How many cores to use [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
     /// Cut each host's trace into so many pieces that are analysed apart and merged: the result is the same
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) chunks: Option<std::num::NonZeroUsize>,
 }
 
@@ -143,30 +163,10 @@ pub(crate) enum TableFormat {
     Text,
     /// Comma-separated values, a header line for each table
     Csv,
-    /// JSON for programs
+    /// One JSON document for each analysis
     Json,
-}
-
-/// A time of day, or one with a date.
-fn instant(text: &str) -> Result<Instant, String> {
-    match of_day(text) {
-        Some(ns) => Ok(Instant::OfDay(ns)),
-        None => crate::render::time::parse(text).map(Instant::Unix),
-    }
-}
-
-/// `05:54:25.967103592` in ns.
-fn of_day(text: &str) -> Option<i128> {
-    let mut parts = text.split(':');
-    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
-    let two = |text: &str, below: i128| {
-        let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse::<i128>().ok().filter(|&number| digits && number < below)
-    };
-    let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
-    let is_part = part.len() <= 9 && part.bytes().all(|byte| byte.is_ascii_digit());
-    let ns = format!("{part:0<9}").parse::<i128>().ok().filter(|_| is_part && parts.next().is_none())?;
-    Some(((two(hours, 24)? * 60 + two(minutes, 60)?) * 60 + two(whole, 60)?) * 1_000_000_000 + ns)
+    /// One JSON object for each row, with the names of the columns as keys; times also in seconds, as text
+    Jsonl,
 }
 
 /// Names of analyses with commas between them.
@@ -180,7 +180,13 @@ fn names(text: &str) -> Result<Names, String> {
     let kind = |name: &str| {
         AnalysisKind::of(name.trim()).ok_or_else(|| {
             let known: Vec<_> = AnalysisKind::ALL.iter().map(|kind| kind.name()).chain([STATES]).collect();
-            format!("no analysis is called `{name}`; there are {}", known.join(", "))
+            let near = did_you_mean(name.trim(), known.iter().copied());
+            if Path::new(text).exists() {
+                return format!(
+                    "`{text}` is a path: the analysis comes first, as in `isochrone analyze cputop {text}`"
+                );
+            }
+            format!("no analysis is called `{name}`{near} [possible values: {}]", known.join(", "))
         })
     };
     text.split(',').map(kind).collect::<Result<_, _>>().map(Names::Kinds)
@@ -195,10 +201,10 @@ fn duration(text: &str) -> Result<u64, String> {
         "us" | "µs" => 3,
         "ms" => 6,
         "s" => 9,
-        _ => return Err("its unit is none of ns, us, ms and s".to_owned()),
+        _ => return Err("unknown unit: give ns, us, ms or s".to_owned()),
     };
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let wrong = || "it is no duration such as 250us or 1.5ms".to_owned();
+    let wrong = || "not a valid duration: give one such as 250us or 1.5ms".to_owned();
     if part.len() > digits_after || (whole.is_empty() && part.is_empty()) {
         return Err(wrong());
     }
@@ -208,13 +214,41 @@ fn duration(text: &str) -> Result<u64, String> {
 
 fn bars(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=1000).contains(number));
-    number.ok_or_else(|| "it is no number from 1 to 1000".to_owned())
+    number.ok_or_else(|| "not a number from 1 to 1000".to_owned())
+}
+
+pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "not a number".to_owned())
+}
+
+/// CPUs with higher numbers are not asked for as a range: each of them is kept.
+const MOST_CPUS: u32 = 1 << 16;
+
+/// `2` or `0-3`.
+pub(super) fn cpus(text: &str) -> Result<RangeInclusive<u32>, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let range = first.parse().ok().zip(last.parse().ok()).map(|(first, last): (u32, u32)| first..=last);
+    let known = range.filter(|cpus| !cpus.is_empty() && cpus.end() - cpus.start() < MOST_CPUS);
+    known.ok_or_else(|| "not a CPU or a range of CPUs, as in 0-3".to_owned())
+}
+
+/// An interrupt by number or name.
+fn interrupt<N: FromStr>(text: &str) -> Result<Interrupt<N>, String> {
+    match text.parse() {
+        Ok(number) => Ok(Interrupt::Number(number)),
+        Err(_) if text.is_empty() || text.parse::<f64>().is_ok() => {
+            Err("not the number or name of an interrupt".to_owned())
+        }
+        Err(_) => Ok(Interrupt::Name(WildMatch::new(text))),
+    }
 }
 
 /// An error by name or number.
 fn error(text: &str) -> Result<u16, String> {
     let number = text.parse().ok().filter(|number| (1..=4095).contains(number));
-    number.or_else(|| errno_of(text)).ok_or_else(|| "no error is called so".to_owned())
+    number.or_else(|| errno_of(text)).ok_or_else(|| {
+        format!("unknown errno `{text}`: give a name such as ENOENT, or a number from 1 to 4095")
+    })
 }
 
 #[cfg(test)]
@@ -222,19 +256,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_day() {
-        let check = |text, expect: Option<i128>| assert_eq!(of_day(text), expect, "{text}");
-        check("00:00:01", Some(1_000_000_000));
-        check("23:59:59.999999999", Some(86_399_999_999_999));
-        check("01:00:00.5", Some(3_600_500_000_000));
-        check("24:00:00", None);
-        check("23:59:60", None);
-        let error = instant("23:59:60").unwrap_err();
-        assert!(error.contains("is a leap second"), "{error}");
-        check("1:00:00", None);
-        check("01:00", None);
-        check("01:00:00.1234567890", None);
-        check("2026-11-20T01:00:00Z", None);
+    fn cpus_and_ranges() {
+        let check = |text, expect: Option<RangeInclusive<u32>>| assert_eq!(cpus(text).ok(), expect, "{text}");
+        check("3", Some(3..=3));
+        check("0-3", Some(0..=3));
+        check("3-0", None);
+        check("0-4294967295", None);
+        check("-1", None);
+        check("", None);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! What can be typed, and the help that teaches it.
 
 mod analyze;
+mod clock;
+pub(crate) mod time;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,7 +14,10 @@ use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
 use isochrone_sync::ClockChoice;
 use isochrone_sync::capture::DeclaredVantage;
 
+use crate::commands::condition::Condition;
 pub(crate) use analyze::{Analyze, Names, TableFormat};
+pub(crate) use clock::Clock;
+use time::{Given, Zone, given};
 
 /// A clock that is farther off stands still.
 const MAX_RATE_PRIOR_PPM: u32 = 999_999;
@@ -22,7 +28,12 @@ const MAX_RATE_PRIOR_PPM: u32 = 999_999;
     name = "isochrone",
     version,
     max_term_width = 100,
-    after_help = "A TRACE is a CTF trace directory (one with a `metadata` file), or a directory that holds some: LTTng \
+    after_help = "Examples:\n  \
+                  isochrone sync web/ app/ db/ -o sync.json      put three hosts on one clock, and keep the corrections\n  \
+                  isochrone events web/ app/ db/                 their events, in one order\n  \
+                  isochrone analyze cputop web/ app/ db/         who used the CPUs\n  \
+                  isochrone info web/                            what is in a trace, and what is missing\n\n\
+                  A TRACE is a CTF trace directory (one with a `metadata` file), or a directory that holds some: LTTng \
                   session directories, rotation archives, a directory per host. For `sync` and `info` it may also be a packet \
                   capture (pcap, pcapng).\n\n\
                   Exit status: 0 done; 1 done in part (something was refused, or hosts fall into islands); 2 wrong \
@@ -39,7 +50,9 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Put the clocks of all hosts on one: match packets, solve, report
-    #[command(after_help = "Examples:\n  \
+    #[command(
+        override_usage = "isochrone sync [OPTIONS] <TRACE>...\n       isochrone sync [OPTIONS] --messages <FILE>",
+        after_help = "Examples:\n  \
         isochrone sync web/ app/ db/                     report on the terminal\n  \
         isochrone sync web/ app/ db/ -o sync.json        and keep the corrections for other commands\n  \
         isochrone sync web/ app/ db/ --write together/   and write copies that any CTF viewer shows on one clock\n  \
@@ -63,21 +76,26 @@ pub(crate) enum Command {
         stamped by the wall clock of where it was taken: `web1.pcap` beside an LTTng trace of web1 is the clock `web1#2`. \
         Packet types, directions and addresses in it tell whether it was taken on an end host or on the way (a switch, a \
         mirror port); a note says which, and --captured corrects it. The first 96 bytes of each packet are enough: tcpdump -s 96 -w web1.pcap. \
-        Below a directory, files called *.pcap, *.pcapng and *.cap are found.")]
+        Below a directory, files called *.pcap, *.pcapng and *.cap are found."
+    )]
     Sync(Sync),
     /// Show events of one or more traces in the order of time
     #[command(after_help = "Examples:\n  \
-        isochrone events web/                                    like babeltrace2\n  \
-        isochrone events --sync sync.json web/ app/ db/          all hosts on the reference clock\n  \
+        isochrone events web/                                    like babeltrace2, in UTC\n  \
+        isochrone events web/ app/ db/                           all hosts on one clock\n  \
+        isochrone events --bounds web/ app/ db/                  and how sure their times and their order are\n  \
+        isochrone events --sync sync.json web/ app/ db/          on the clock that `sync` chose before\n  \
+        isochrone events --procname 'nginx*' --cpu 0-3 web/      of one program, on four CPUs\n  \
+        isochrone events --where 'prev_tid == 842 && $cpu > 1' web/\n  \
         isochrone events --event 'sched_*' --format json web/    as JSON lines, for programs")]
-    Events(Events),
-    /// Tell what is in traces: hosts, clocks, streams, events, losses
+    Events(Box<Events>),
+    /// Summarize traces: hosts, clocks, streams, events, losses
     #[command(after_help = "Examples:\n  \
         isochrone info web/                                           an overview of each trace\n  \
         isochrone info --format json web/ | jq '.traces[].losses'     all gaps, for programs")]
     Info(Info),
     /// Answer questions about one host or many: CPU time, system calls, interrupts, waits, file descriptors
-    #[command(after_help = analyze::help())]
+    #[command(after_help = analyze::help(), arg_required_else_help = true)]
     Analyze(Box<Analyze>),
     /// Make the store of traces: what each thread, call and CPU did, on disk, to be looked up by thread and time
     #[command(after_help = "Examples:\n  \
@@ -90,10 +108,35 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         isochrone convert --sync sync.json --from app 1795154041.823216897\n  \
         isochrone convert --sync sync.json --from app --to db 2026-11-20T05:54:01.823216897Z\n  \
+        isochrone convert --from app --to db 05:54:01.8 --traces app/ db/\n  \
         isochrone convert --sync sync.json --from app --raw 8214000000")]
     Convert(Convert),
     /// Write everything a reader understands of one trace as canonical JSON lines (ctf-dump v1), to compare readers
+    #[command(hide = true)]
     Dump(Dump),
+    /// Print the completions of a shell
+    #[command(after_help = "Examples:\n  \
+        isochrone completions bash > ~/.local/share/bash-completion/completions/isochrone\n  \
+        isochrone completions zsh > ~/.zfunc/_isochrone\n  \
+        isochrone completions fish > ~/.config/fish/completions/isochrone.fish")]
+    Completions(Completions),
+    /// Write the manual pages of all commands to a directory
+    #[command(after_help = "Example:\n  isochrone man ~/.local/share/man/man1 && man isochrone-events")]
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// Which shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Where to; it is made if it is missing
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -105,7 +148,7 @@ pub(crate) struct Index {
     #[arg(long, short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// How many cores to use [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
 }
 
@@ -159,6 +202,8 @@ pub(crate) struct Sync {
     /// What to print: a report for people, or the corrections themselves
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
 }
 
 /// Hosts that are named together.
@@ -170,27 +215,53 @@ pub(crate) struct Events {
     /// Traces, of one host or many
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Show all times on the reference clock of this file, which `isochrone sync -o` wrote
-    #[arg(long, value_name = "FILE")]
-    pub(crate) sync: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) clock: Clock,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
     /// How to print events
     #[arg(long, value_enum, default_value_t = EventFormat::Text)]
     pub(crate) format: EventFormat,
-    /// Only events at or after this time: Unix seconds with a decimal point, Unix nanoseconds without, or RFC 3339
-    #[arg(long, value_name = "TIME", value_parser = crate::render::time::parse)]
-    pub(crate) begin: Option<i128>,
+    /// Only events at or after this time: any form in which a command prints one (06:11:25.5, 2026-11-20 06:11:25.5, Unix seconds
+    /// with a decimal point, Unix nanoseconds), or RFC 3339
+    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Filters")]
+    pub(crate) begin: Option<Given>,
     /// Only events before this time
-    #[arg(long, value_name = "TIME", value_parser = crate::render::time::parse)]
-    pub(crate) end: Option<i128>,
-    /// Only events of this name; `*` stands for anything; may be repeated
-    #[arg(long = "event", value_name = "NAME")]
+    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Filters")]
+    pub(crate) end: Option<Given>,
+    /// Only events of these names; `*` stands for anything
+    #[arg(long = "event", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) names: Vec<String>,
-    /// Only events of this host; may be repeated
-    #[arg(long = "host", value_name = "HOST")]
+    /// Only events of these hosts
+    #[arg(long = "host", value_name = "HOST", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) hosts: Vec<String>,
+    /// Only events of these threads, by number, as their contexts tell (lttng add-context --type tid)
+    #[arg(long = "tid", value_name = "TID", value_delimiter = ',', value_parser = analyze::number::<i32>, help_heading = "Filters")]
+    pub(crate) tids: Vec<i32>,
+    /// Only events of the threads of these processes, by number
+    #[arg(long = "pid", value_name = "PID", value_delimiter = ',', value_parser = analyze::number::<i32>, help_heading = "Filters")]
+    pub(crate) pids: Vec<i32>,
+    /// Only events of threads of these names; `*` stands for anything, `?` for one character
+    #[arg(long = "procname", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) procnames: Vec<String>,
+    /// Only events on these CPUs: 2, or 0-3,8
+    #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', value_parser = analyze::cpus, help_heading = "Filters")]
+    pub(crate) cpus: Vec<RangeInclusive<u32>>,
+    /// Only events for which this holds: fields by their names, `$host`, `$event` and `$cpu`, integers and texts in quotes (with `*` and
+    /// `?`), compared with == != < <= > >= and put together with && || ! and parentheses. A comparison with what an event does not
+    /// have is false
+    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse, help_heading = "Filters")]
+    pub(crate) condition: Option<Condition>,
+    /// Show only the first N of all these events
+    #[arg(long, value_name = "N", help_heading = "Filters")]
+    pub(crate) limit: Option<std::num::NonZeroU64>,
     /// Print dates too, not only times of day
     #[arg(long)]
     pub(crate) date: bool,
+    /// Show how early and how late each event can have been on the common clock, and mark with `~` those that may have happened
+    /// before the line above, which is of another host
+    #[arg(long, help_heading = "Times")]
+    pub(crate) bounds: bool,
 }
 
 #[derive(Debug, Args)]
@@ -201,6 +272,8 @@ pub(crate) struct Info {
     /// What to print
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
 }
 
 #[derive(Debug, Args)]
@@ -213,8 +286,11 @@ pub(crate) struct Dump {
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
     /// The corrections, as `isochrone sync -o` wrote them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) sync: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "traces", conflicts_with = "traces")]
+    pub(crate) sync: Option<PathBuf>,
+    /// Traces of the hosts, instead of --sync: they are synchronized on the way
+    #[arg(long, value_name = "TRACE", num_args = 1..)]
+    pub(crate) traces: Vec<PathBuf>,
     /// Host whose times are given
     #[arg(long, value_name = "HOST")]
     pub(crate) from: String,
@@ -227,14 +303,35 @@ pub(crate) struct Convert {
     /// How to print the result
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
-    /// Times: Unix seconds with a decimal point, Unix nanoseconds without, or RFC 3339
+    /// Times, in any form in which a command prints one: 06:11:25.5, 2026-11-20 06:11:25.5, Unix seconds with a decimal point,
+    /// Unix nanoseconds; or RFC 3339
     #[arg(required = true, value_name = "TIME", allow_negative_numbers = true)]
     pub(crate) times: Vec<String>,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
+}
+
+impl Command {
+    /// The time zone of the times that the command shows.
+    pub(crate) fn zone(&self) -> Option<&Zone> {
+        match self {
+            Self::Sync(Sync { zone, .. })
+            | Self::Info(Info { zone, .. })
+            | Self::Convert(Convert { zone, .. }) => Some(zone),
+            Self::Events(events) => Some(&events.zone),
+            Self::Analyze(analyze) => Some(&analyze.zone),
+            Self::Index(_) | Self::Dump(_) | Self::Completions(_) | Self::Man(_) => None,
+        }
+    }
+}
+
+fn at_least_one(text: &str) -> Result<std::num::NonZeroUsize, String> {
+    text.parse().map_err(|_| "not a number from 1 on".to_owned())
 }
 
 /// The name of a capture and where it was taken.
 fn taken(text: &str) -> Result<(String, DeclaredVantage), String> {
-    let (name, place) = text.rsplit_once('=').ok_or("it is no NAME=PLACE")?;
+    let (name, place) = text.rsplit_once('=').ok_or("not of the form NAME=PLACE")?;
     Ok((name.to_owned(), place.parse()?))
 }
 
@@ -248,12 +345,12 @@ fn clock(text: &str) -> Result<(Option<String>, ClockChoice), String> {
 
 /// How far a rate may be from constant, ppm.
 fn wander(text: &str) -> Result<f64, String> {
-    number(text, MAX_WANDER_PPM).ok_or_else(|| format!("it is no number of ppm from 0 to {MAX_WANDER_PPM}"))
+    number(text, MAX_WANDER_PPM).ok_or_else(|| format!("not a number of ppm from 0 to {MAX_WANDER_PPM}"))
 }
 
 /// A part of a whole.
 fn share(text: &str) -> Result<f64, String> {
-    number(text, 1.0).ok_or_else(|| "it is no share: a number from 0 to 1".to_owned())
+    number(text, 1.0).ok_or_else(|| "not a share: give a number from 0 to 1".to_owned())
 }
 
 fn number(text: &str, most: f64) -> Option<f64> {
@@ -263,7 +360,7 @@ fn number(text: &str, most: f64) -> Option<f64> {
 /// How far two rates may be apart, whole ppm.
 fn rate_prior(text: &str) -> Result<u32, String> {
     let known = text.parse().ok().filter(|ppm| (1..=MAX_RATE_PRIOR_PPM).contains(ppm));
-    known.ok_or_else(|| format!("it is no whole number of ppm from 1 to {MAX_RATE_PRIOR_PPM}"))
+    known.ok_or_else(|| format!("not a whole number of ppm from 1 to {MAX_RATE_PRIOR_PPM}"))
 }
 
 /// Names with commas between them.

@@ -2,19 +2,30 @@
 
 use std::io::{self, Write};
 
-use isochrone_experiment::{Conversion, ConversionError, Converted, Scale, read_clocks};
+use isochrone_experiment::{Conversion, ConversionError, Converted, Scale, TimeBase, read_clocks};
+use isochrone_sync::apply::Clocks;
 use serde::Serialize;
 
-use super::host_selection;
+use super::{host_selection, open};
 use crate::ExitStatus;
+use crate::arguments::time::{self as given, Given};
 use crate::arguments::{Convert, ReportFormat};
 use crate::output::{self, tell};
 use crate::render::plain::plain;
 use crate::render::{figures, time};
 
 pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let clocks = read_clocks(&arguments.sync)?;
-    let conversion = Conversion::new(&clocks, &arguments.from, arguments.to.as_deref());
+    let Some(path) = &arguments.sync else {
+        let (opened, ending) = open(&arguments.traces, TimeBase::Synchronize(Box::default()), quiet)?;
+        let Some(clocks) = opened.clocks() else { return Ok(ending) };
+        // What the result is worth is said with each time.
+        return Ok(ending.max(convert(arguments, clocks, quiet)?));
+    };
+    convert(arguments, &read_clocks(path)?, quiet)
+}
+
+fn convert(arguments: &Convert, clocks: &Clocks, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let conversion = Conversion::new(clocks, &arguments.from, arguments.to.as_deref());
     let conversion = conversion.map_err(|error| in_words(&error))?;
     let rows = arguments.times.iter().map(|text| Row::new(arguments.raw, conversion, text));
     let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
@@ -78,8 +89,8 @@ struct Row<'c> {
 impl<'c> Row<'c> {
     fn new(raw: bool, conversion: Conversion<'c>, text: &str) -> anyhow::Result<Self> {
         let (given, scale) = match raw {
-            true => (time::parse_number(text), Scale::Raw),
-            false => (time::parse(text), Scale::Unix),
+            true => (given::raw(text), Scale::Raw),
+            false => (Given::parse(text).and_then(|given| given.unix_ns(conversion.begin())), Scale::Unix),
         };
         let from_ns = given.map_err(anyhow::Error::msg)?;
         let Converted { ns, lo, hi, e95, proven } =
@@ -112,16 +123,15 @@ impl<'c> Row<'c> {
             (Some(lo), Some(hi)) => {
                 writeln!(
                     out,
-                    "  surely between {} and +{} of it{}",
-                    figures::duration(lo),
-                    figures::duration(hi),
+                    "  guaranteed {}{}",
+                    figures::bounds(lo, hi),
                     self.e95_ns.map_or_else(String::new, |e95| {
-                        format!(", most likely within ± {}", figures::duration(e95))
+                        format!(", likely (e95) ± {}", figures::duration(e95))
                     }),
                 )
             }
             (None, None) => writeln!(out, "  no bounds: the time lies outside what was traced"),
-            (lo, hi) => writeln!(out, "  surely within {} of it", figures::range(lo, hi, figures::duration)),
+            (lo, hi) => writeln!(out, "  guaranteed {}", figures::range(lo, hi, figures::duration)),
         }
     }
 }

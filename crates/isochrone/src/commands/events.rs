@@ -1,21 +1,25 @@
 //! `isochrone events`: events of many traces in the order of time.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
-use isochrone_ctf::Event;
-use isochrone_experiment::{TimedTrace, TimedTraces, check_names};
+use isochrone_experiment::{Experiment, Opened, TimedHost, TimedTrace, TimedTraces, check_names, extent};
 
-use super::{host_selection, open, time_base};
+use super::filter::Filter;
+use super::{host_selection, open};
 use crate::ExitStatus;
-use crate::arguments::Events;
+use crate::arguments::{EventFormat, Events};
 use crate::output::{self, tell};
 use crate::render::events::Printer;
 use crate::render::plain::plain;
 use crate::render::{complaints, figures};
 
 pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let base = time_base(arguments.sync.as_deref())?;
-    let (opened, mut ending) = open(&arguments.traces, base, quiet)?;
+    anyhow::ensure!(
+        !arguments.date || arguments.format == EventFormat::Text,
+        "--date does not apply to --format json, which has whole times"
+    );
+    let (opened, mut ending) = open(&arguments.traces, arguments.clock.time_base()?, quiet)?;
     let experiment = opened.experiment();
     let TimedTraces { traces: mut sources, uncorrected } = experiment.traces();
     for input in uncorrected {
@@ -25,19 +29,40 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
     check_names(&arguments.hosts, sources.iter().map(|source| source.host.as_str()))
         .map_err(|error| host_selection::unknown_host(&error))?;
     sources.retain(|source| arguments.hosts.is_empty() || arguments.hosts.contains(&source.host));
-    host_selection::warn_of_islands(
+    let is_corrected = sources.iter().any(|source| source.clock().is_some());
+    anyhow::ensure!(!arguments.bounds || is_corrected, host_selection::NO_BOUNDS);
+    ending = ending.max(host_selection::tell_clocks(
+        &opened,
         sources.iter().filter_map(TimedTrace::clock),
-        "; the order of events of different islands is not known",
-    );
+        ": the order of their events is not known",
+        quiet,
+    ));
+    tell_own_clocks(&experiment, &opened, &sources, quiet);
+    let is_shown =
+        |host: &&TimedHost<'_>| sources.iter().any(|source| host.traced.places.contains(&source.place));
+    let extent = extent(experiment.hosts().iter().filter(is_shown));
+    let times = host_selection::times([arguments.begin, arguments.end, None], extent)?;
 
+    let mut filter = Filter::new(arguments, times, &sources)?;
+    if !quiet {
+        let classes = sources.iter().flat_map(|source| &source.trace().schema().streams);
+        let known =
+            classes.flat_map(|stream| &stream.events).filter_map(|event| event.name.clone()).collect();
+        host_selection::tell_unmatched("event", &arguments.names, &known);
+    }
     let mut merge = experiment.events(&sources);
     let mut outside = vec![0_u64; sources.len()];
+    let mut left = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
     output::print(|stdout| {
-        let mut printer = Printer::new(arguments, &sources, stdout);
+        let mut printer = Printer::new(arguments, &sources, opened.clocks(), stdout);
         for (source, unix_ns, event) in merge.by_ref() {
-            if selected(arguments, unix_ns, &event) {
+            if filter.keeps((source, &sources[source].host), unix_ns, &event) {
                 outside[source] += u64::from(sources[source].is_outside(&event));
                 printer.event(source, unix_ns, &event)?;
+                left -= 1;
+                if left == 0 {
+                    break;
+                }
             }
         }
         Ok(printer.finish()?)
@@ -48,6 +73,17 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
     }
     let lost: Vec<_> = merge.diagnostics().cloned().collect();
     Ok(ending.max(complaints::show(&lost, quiet)))
+}
+
+/// Several hosts on their own clocks are in no order that means anything.
+fn tell_own_clocks(experiment: &Experiment<'_>, opened: &Opened, sources: &[TimedTrace<'_>], quiet: bool) {
+    let is_shown =
+        |host: &&TimedHost<'_>| sources.iter().any(|source| host.traced.places.contains(&source.place));
+    let hosts = experiment.hosts().iter().filter(is_shown).count();
+    if opened.clocks().is_none() && hosts > 1 && !quiet {
+        let hosts = figures::plural(hosts, "host");
+        tell!("note: {hosts}, each on its own clock: the order of events of different hosts means nothing");
+    }
 }
 
 /// Corrections go on beyond what they were made from, but nothing is sure there.
@@ -61,52 +97,5 @@ fn note_extrapolated(sources: &[TimedTrace<'_>], outside: &[u64]) {
         tell!(
             "note: {count} events of {host} lie outside the time that was synchronized: they have no bounds"
         );
-    }
-}
-
-fn selected(arguments: &Events, unix_ns: Option<i128>, event: &Event<'_>) -> bool {
-    let Events { begin, end, names, .. } = arguments;
-    let in_time = match unix_ns {
-        Some(time) => begin.is_none_or(|begin| time >= begin) && end.is_none_or(|end| time < end),
-        None => begin.is_none() && end.is_none(),
-    };
-    let name = event.name().unwrap_or_default();
-    in_time && (names.is_empty() || names.iter().any(|pattern| matches(pattern, name)))
-}
-
-/// Whether a name fits a pattern in which `*` stands for anything.
-fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    true
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn patterns() {
-        let check = |pattern, name, expect| assert_eq!(matches(pattern, name), expect, "{pattern} {name}");
-        check("sched_switch", "sched_switch", true);
-        check("sched_switch", "sched_switch2", false);
-        check("sched_*", "sched_switch", true);
-        check("*", "", true);
-        check("*_entry_*", "syscall_entry_read", true);
-        check("*_entry_*", "syscall_entry", false);
-        check("a*a", "a", false);
-        check("*read", "syscall_entry_read", true);
     }
 }

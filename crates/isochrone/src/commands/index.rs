@@ -9,7 +9,7 @@ use isochrone_experiment::{Experiment, IndexError, Opened, Spread, TimeBase, ind
 use isochrone_store::{Manifest, Store};
 
 use super::analyze::{in_words, report_missing};
-use super::open;
+use super::{open, refuse_missing, writable};
 use crate::ExitStatus;
 use crate::arguments::Index;
 use crate::output;
@@ -18,9 +18,11 @@ use crate::render::figures;
 use crate::render::plain::{Plain, plain};
 
 pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> {
+    refuse_missing(&arguments.traces)?;
     let path = match &arguments.output {
         Some(path) => {
             refuse_what_is_no_store(path)?;
+            writable(path.parent().unwrap_or(Path::new("")))?;
             path.clone()
         }
         None => cache(&arguments.traces)?,
@@ -111,7 +113,7 @@ fn make(
 /// Nothing but a store is replaced.
 fn refuse_what_is_no_store(path: &Path) -> anyhow::Result<()> {
     let is_free = !path.exists() || Manifest::version_at(path).is_some();
-    anyhow::ensure!(is_free, "{}: it exists and is no store", Plain(path.display()));
+    anyhow::ensure!(is_free, "{}: it exists and is not a store", Plain(path.display()));
     Ok(())
 }
 

@@ -1,8 +1,10 @@
 //! One file a command, and what several of them read.
 
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use isochrone_experiment::{Inputs, Opened, ReadError, TimeBase};
+use isochrone_experiment::{Inputs, Opened, TimeBase};
 use isochrone_sync::capture::is_capture;
 
 use crate::ExitStatus;
@@ -12,12 +14,15 @@ use crate::render::complaints;
 use crate::render::plain::Plain;
 
 pub(crate) mod analyze;
+pub(crate) mod condition;
 pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod events;
+mod filter;
 mod host_selection;
 pub(crate) mod index;
 pub(crate) mod info;
+pub(crate) mod shell;
 pub(crate) mod sync;
 
 /// Captures have packets, and no events to show.
@@ -27,36 +32,86 @@ fn refuse_capture(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says of captures that a command has no use for them.
+/// Says what captures are good for here.
+fn tell_captures(opened: &Opened, quiet: bool) {
+    let use_of = match opened.synchronized() {
+        Some(_) => "its packets tie the clocks of hosts together, and it has no events to show",
+        None => "it has no events to show; left out",
+    };
+    for capture in opened.inputs().captures.iter().filter(|_| !quiet) {
+        tell!("note: {}: a packet capture: {use_of}", Plain(capture.path.display()));
+    }
+}
+
+/// Why a capture alone is of no use to a command.
+const NO_EVENTS: &str = "a packet capture, which holds packets for `isochrone sync` and no events";
+
+/// Opens what was named, says what is odd about it, and that captures are left out. Without traces that exist there is no work.
+fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Opened, ExitStatus)> {
+    refuse_missing(traces)?;
+    let inputs = Inputs::open(traces);
+    let ending = complaints::of_inputs(&inputs, quiet)?;
+    if let (true, Some(capture)) = (inputs.traces.is_empty(), inputs.captures.first()) {
+        anyhow::bail!("{}: {NO_EVENTS}", Plain(capture.path.display()));
+    }
+    let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
+    let opened = Opened::new(inputs, base, &|bytes| bar.add(bytes))?;
+    bar.finish();
+    tell_captures(&opened, quiet);
+    Ok((opened, ending))
+}
+
+/// A path that does not exist is a mistake, and most often the value of an option: nothing is read then.
 ///
 /// # Errors
-/// There is nothing else.
-fn leave_out_captures(inputs: &Inputs, quiet: bool) -> anyhow::Result<()> {
-    for capture in &inputs.captures {
-        let path = capture.path.display();
-        anyhow::ensure!(!inputs.traces.is_empty(), "{path}: {NO_EVENTS}");
-        if !quiet {
-            tell!("note: {}: {NO_EVENTS}; left out", Plain(path));
+/// One of them is not there.
+fn refuse_missing(paths: &[PathBuf]) -> anyhow::Result<()> {
+    for path in paths {
+        if path.is_file() && path.with_file_name("metadata").is_file() {
+            let directory =
+                path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            anyhow::bail!(
+                "{}: a file of a trace: name its directory, {}",
+                Plain(path.display()),
+                Plain(directory.display())
+            );
+        }
+        // Whatever else is wrong with a path costs that path alone.
+        let Err(error) = path.metadata() else { continue };
+        if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+            let name = path.to_string_lossy();
+            let is_value = !name.contains('/')
+                && (name.starts_with(|c: char| c.is_ascii_digit()) || UNITS.contains(&&*name));
+            let hint = match is_value {
+                true => "; the value of an option follows `=` without a space: --irq=27, --min=10ms",
+                false => "",
+            };
+            anyhow::bail!("cannot read {}: no such file or directory{hint}", Plain(path.display()));
         }
     }
     Ok(())
 }
 
-/// Why a capture is of no use to a command.
-const NO_EVENTS: &str = "it is a capture: it holds packets for `isochrone sync`, and no events";
-
-/// The clock that times are to be on, as an option names it. It is read before any trace is.
-fn time_base(sync: Option<&Path>) -> Result<TimeBase, ReadError> {
-    sync.map_or(Ok(TimeBase::Own), TimeBase::read)
+/// Whether files can be made in a directory that exists: what cannot be written is better said before hours of reading than after.
+///
+/// # Errors
+/// They cannot.
+fn writable(directory: &Path) -> anyhow::Result<()> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    if !directory.is_dir() {
+        // Whatever it is is told by who writes there.
+        return Ok(());
+    }
+    let probe = directory.join(format!(".isochrone-{}", std::process::id()));
+    let made = OpenOptions::new().write(true).create_new(true).open(&probe);
+    match made {
+        Ok(_) => Ok(std::fs::remove_file(&probe)?),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => {
+            Err(anyhow::Error::new(error).context(format!("cannot write to {}", Plain(directory.display()))))
+        }
+    }
 }
 
-/// Opens what was named, says what is odd about it, and that captures are left out.
-fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Opened, ExitStatus)> {
-    let inputs = Inputs::open(traces);
-    let ending = complaints::of_inputs(&inputs, quiet)?;
-    leave_out_captures(&inputs, quiet)?;
-    let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
-    let opened = Opened::new(inputs, base, &|bytes| bar.add(bytes))?;
-    bar.finish();
-    Ok((opened, ending))
-}
+/// Units of durations: a space before one makes it a path.
+const UNITS: [&str; 5] = ["ns", "us", "µs", "ms", "s"];

@@ -8,6 +8,7 @@ use isochrone_clock::Model;
 use isochrone_ctf::Diagnostic;
 use isochrone_sync::{Inputs, Options, Outcome, TraceFacts, copies, synchronize, synchronize_messages};
 
+use super::{refuse_missing, writable};
 use crate::ExitStatus;
 use crate::arguments::{ReportFormat, Sync};
 use crate::output::{self, tell};
@@ -15,12 +16,11 @@ use crate::progress::Progress;
 use crate::render::plain::Plain;
 use crate::render::{complaints, figures, report};
 
-/// Hosts that one piece of advice names; the rest is counted.
-const MAX_HOSTS: usize = 8;
-
 pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
     // What cannot be written is better said before hours of reading than after.
     if let Some(path) = &arguments.output {
+        anyhow::ensure!(path.as_os_str() != "-", "-o -: use --format json to print the corrections");
+        writable(path.parent().unwrap_or(Path::new("")))?;
         let read: Vec<_> = arguments.traces.iter().chain(&arguments.messages).cloned().collect();
         isochrone_sync::output::check(path, &read)?;
     }
@@ -42,10 +42,14 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         bar.finish();
         return finish(arguments, &Inputs::default(), &outcome, quiet);
     }
+    refuse_missing(&arguments.traces)?;
     let inputs = Inputs::open(&arguments.traces);
     let opened = complaints::of_inputs(&inputs, quiet)?;
     if let Some(directory) = &arguments.write {
         copies::check(&inputs, directory)?;
+        let there =
+            directory.ancestors().find(|directory| directory.exists() || directory.as_os_str().is_empty());
+        writable(there.unwrap_or(directory))?;
     }
     let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
     let outcome = synchronize(&inputs, &options, &|bytes| bar.add(bytes))?;
@@ -103,17 +107,7 @@ fn show_complaints(outcome: &Outcome, quiet: bool) {
     for note in &outcome.notes {
         tell!("note: {}", Plain(note));
     }
-    for advice in &outcome.advice {
-        let hosts = figures::listed(&advice.hosts, MAX_HOSTS);
-        tell!("note: {}: {}", Plain(&hosts), Plain(&advice.missing));
-        if !advice.commands.is_empty() {
-            let on = if advice.hosts.len() == 1 { &hosts } else { "each of them" };
-            tell!("      before the next recording, type on {}:", Plain(on));
-            for command in &advice.commands {
-                tell!("        {}", Plain(command));
-            }
-        }
-    }
+    complaints::show_advice(&outcome.advice);
 }
 
 fn write_copies(

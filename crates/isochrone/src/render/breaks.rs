@@ -44,7 +44,7 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
     }
     if !artefact.suspects.is_empty() {
         let count = figures::plural(artefact.suspects.len(), "message");
-        writeln!(out, "\nLeft out because they hardly are what they seem, {count}:")?;
+        writeln!(out, "\nExcluded as implausible, {count}:")?;
         for suspect in artefact.suspects.iter().take(MAX_SUSPECTS) {
             writeln!(out, " {}", suspect_of(clocks, suspect))?;
         }

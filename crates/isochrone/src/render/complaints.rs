@@ -2,8 +2,10 @@
 
 use isochrone_ctf::Diagnostic;
 use isochrone_hosts::Host;
+use isochrone_sync::advice::Advice;
 use isochrone_sync::{Inputs, Refused, RefusedKind};
 
+use super::figures;
 use super::plain::{Plain, PlainLines, plain};
 use crate::ExitStatus;
 use crate::output::tell;
@@ -75,4 +77,22 @@ where
         tell!("… and {} more of this trace", count - MAX_SHOWN);
     }
     ExitStatus::partly_if(diagnostics.any(Diagnostic::is_loss))
+}
+
+/// Hosts that one piece of advice names; the rest is counted.
+const MAX_HOSTS: usize = 8;
+
+/// Says what hosts lack, and what to type to record it.
+pub(crate) fn show_advice(advice: &[Advice]) {
+    for advice in advice {
+        let hosts = figures::listed(&advice.hosts, MAX_HOSTS);
+        tell!("note: {}: {}", Plain(&hosts), Plain(&advice.missing));
+        if !advice.commands.is_empty() {
+            let on = if advice.hosts.len() == 1 { &hosts } else { "each of them" };
+            tell!("      before the next recording, type on {}:", Plain(on));
+            for command in &advice.commands {
+                tell!("        {}", Plain(command));
+            }
+        }
+    }
 }

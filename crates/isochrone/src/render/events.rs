@@ -1,6 +1,6 @@
 //! Events as lines: text like babeltrace2's, or JSON. Memory is bounded, however long a line gets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -9,11 +9,14 @@ use isochrone_ctf::room::Room;
 use isochrone_ctf::schema::{EventClass, Schema, Scope, StreamClass};
 use isochrone_ctf::text::TextVisitor;
 use isochrone_ctf::{Event, Packet, digits, json, room};
-use isochrone_experiment::{Stamp, TimedTrace};
+use isochrone_experiment::{Stamp, TimedTrace, surely_in_order};
+use isochrone_hosts::Time;
+use isochrone_sync::apply::Clocks;
 
 use super::plain::plain;
-use super::time;
+use super::{figures, time};
 use crate::arguments::{EventFormat, Events};
+use crate::output;
 
 /// Lines are handed to the writer in pieces of this size.
 const FLUSH_AT: usize = 1 << 16;
@@ -42,7 +45,11 @@ pub(crate) struct Printer<'i, W> {
     format: EventFormat,
     times: time::TimeWriter,
     sources: &'i [TimedTrace<'i>],
+    /// Where bounds are asked for: what they come from.
+    bounds: Option<&'i Clocks>,
     last_time: Option<i128>,
+    /// The last event's trace and raw time.
+    last: Option<(usize, Time)>,
     /// The packet of the last event of each stream, and its context as printed: the same for many events.
     contexts: Vec<Vec<Option<ShownContext<'i>>>>,
     /// By source, stream class and event class: `host name:`.
@@ -50,7 +57,12 @@ pub(crate) struct Printer<'i, W> {
 }
 
 impl<'i, W: Write> Printer<'i, W> {
-    pub(crate) fn new(arguments: &Events, sources: &'i [TimedTrace<'i>], writer: W) -> Self {
+    pub(crate) fn new(
+        arguments: &Events,
+        sources: &'i [TimedTrace<'i>],
+        clocks: Option<&'i Clocks>,
+        writer: W,
+    ) -> Self {
         let contexts =
             sources.iter().map(|s| s.input.trace.streams().iter().map(|_| None).collect()).collect();
         Self {
@@ -59,7 +71,9 @@ impl<'i, W: Write> Printer<'i, W> {
             format: arguments.format,
             times: time::TimeWriter::new(arguments.date),
             sources,
+            bounds: clocks.filter(|_| arguments.bounds),
             last_time: None,
+            last: None,
             contexts,
             heads: heads(sources),
         }
@@ -127,9 +141,16 @@ impl<'i, W: Write> Printer<'i, W> {
 
     /// `[time] (+since last) host name: { packet context }, { contexts }, { fields }`
     fn text(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) -> io::Result<()> {
+        if let Some(clocks) = self.bounds {
+            let mark: &[u8] = if self.is_ordered(clocks, source, event) { b"  " } else { b"~ " };
+            self.out.extend_from_slice(mark);
+        }
         if let Some(time) = unix_ns {
             self.out.push(b'[');
             self.times.put(&mut self.out, time);
+            if self.bounds.is_some() {
+                self.put_bounds(source, event);
+            }
             self.since_last(time);
             self.last_time = Some(time);
         }
@@ -148,6 +169,26 @@ impl<'i, W: Write> Printer<'i, W> {
             }
         }
         Ok(())
+    }
+
+    /// Whether an event surely did not happen before the one above, and becomes that one.
+    fn is_ordered(&mut self, clocks: &Clocks, source: usize, event: &Event<'_>) -> bool {
+        let raw = self.sources[source].raw_ns(event);
+        let last = std::mem::replace(&mut self.last, raw.map(|raw| (source, raw)));
+        let (Some((before, before_raw)), Some(raw)) = (last, raw) else { return true };
+        match (self.sources[before].clock(), self.sources[source].clock()) {
+            (Some(first), Some(second)) => surely_in_order(clocks, (first, before_raw), (second, raw)),
+            _ => self.sources[before].host == self.sources[source].host,
+        }
+    }
+
+    /// ` -98.12 µs +134.2 µs`: how much earlier and later it can have been; ` ±?` where nothing is proven.
+    fn put_bounds(&mut self, source: usize, event: &Event<'_>) {
+        let stamp = self.sources[source].stamp(event);
+        let bounds = stamp.and_then(|stamp| stamp.bounds_around());
+        let shown =
+            bounds.map_or_else(|| " ±?".to_owned(), |(lo, hi)| format!(" {}", figures::bounds(lo, hi)));
+        self.out.extend_from_slice(shown.as_bytes());
     }
 
     /// `] (+since last) `
@@ -184,18 +225,29 @@ impl<'i, W: Write> Printer<'i, W> {
         }
     }
 
-    /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…}`
+    /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…}`; where bounds are asked for, also
+    /// `"e95_ns"` and `"ordered"`.
     fn json(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) -> io::Result<()> {
         self.out.extend_from_slice(b"{\"time_ns\":");
         self.number_or_null(unix_ns);
         // On a host's own clock there is nothing to be sure or unsure of.
-        if let Some(Stamp { lo, hi, island: Some(island), .. }) = self.sources[source].stamp(event) {
+        if let Some(Stamp { lo, hi, e95, island: Some(island), .. }) = self.sources[source].stamp(event) {
             self.out.extend_from_slice(b",\"bounds_ns\":[");
             self.number_or_null(lo);
             self.out.push(b',');
             self.number_or_null(hi);
             self.out.extend_from_slice(b"],\"island\":");
             self.number_or_null(Some(island as i128));
+            if let Some(clocks) = self.bounds {
+                self.out.extend_from_slice(b",\"e95_ns\":");
+                self.number_or_null(e95.map(i128::from));
+                let ordered = self.is_ordered(clocks, source, event);
+                self.out.extend_from_slice(if ordered {
+                    b",\"ordered\":true"
+                } else {
+                    b",\"ordered\":false"
+                });
+            }
         }
         self.out.extend_from_slice(b",\"host\":");
         json::string(&mut self.out, self.sources[source].host.as_bytes());
@@ -264,19 +316,22 @@ type Heads = Vec<Vec<Box<[u8]>>>;
 /// Those of all sources. The chunks of a rotated session share theirs, as they share their schema.
 fn heads(sources: &[TimedTrace<'_>]) -> Vec<Rc<Heads>> {
     let mut known = HashMap::new();
+    let names: BTreeSet<&str> = sources.iter().map(|source| source.host.as_str()).collect();
     let of = |source: &TimedTrace<'_>| {
         let schema: *const Schema = source.input.trace.schema();
         let heads = known.entry((schema, source.host.clone()));
-        Rc::clone(heads.or_insert_with(|| Rc::new(heads_of(source))))
+        let number = names.iter().position(|name| *name == source.host).unwrap_or_default();
+        Rc::clone(heads.or_insert_with(|| Rc::new(heads_of(source, number))))
     };
     sources.iter().map(of).collect()
 }
 
-fn heads_of(source: &TimedTrace<'_>) -> Heads {
+fn heads_of(source: &TimedTrace<'_>, number: usize) -> Heads {
     let space = if source.host.is_empty() { "" } else { " " };
     let head = |class: &EventClass| {
         let name = class.name.as_deref().unwrap_or_default();
-        format!("{}{space}{}:", plain(&source.host), plain(name)).into_bytes().into()
+        let host = plain(&source.host);
+        format!("{}{space}{}:", output::host(number, &host), plain(name)).into_bytes().into()
     };
     let classes = |stream: &StreamClass| stream.events.iter().map(head).collect();
     source.input.trace.schema().streams.iter().map(classes).collect()

@@ -18,6 +18,24 @@ pub(crate) fn duration(ns: i64) -> String {
     }
 }
 
+/// A duration of any length: from a minute on in minutes, hours, days and years, `56.9 years`.
+pub(crate) fn long(ns: i64) -> String {
+    const UNITS: [(u64, &str); 4] = [(31_557_600, "years"), (86_400, "days"), (3_600, "h"), (60, "min")];
+    let size = ns.unsigned_abs() / 1_000_000_000;
+    match UNITS.iter().find(|(seconds, _)| size >= 2 * seconds) {
+        Some((seconds, unit)) => format!("{:.1} {unit}", ns as f64 / 1e9 / *seconds as f64),
+        None => duration(ns),
+    }
+}
+
+/// How far the truth can be before and after an estimate: `-98.12 µs +134.2 µs`, or `±0` where it is exact.
+pub(crate) fn bounds(lo: i64, hi: i64) -> String {
+    match (lo, hi) {
+        (0, 0) => "±0".to_owned(),
+        _ => format!("-{} +{}", duration(lo.saturating_abs()), duration(hi.saturating_abs())),
+    }
+}
+
 /// A duration with its sign; from a second on, to a microsecond: `−1.500921 s`.
 pub(crate) fn signed(ns: i64) -> String {
     let sign = if ns < 0 { '−' } else { '+' };
@@ -104,6 +122,24 @@ mod tests {
         check(12_300, "+12.30 µs");
         check(0, "+0 ns");
         check(i64::MIN, "−9223372036.854776 s");
+    }
+
+    #[test]
+    fn long_durations_are_in_long_units() {
+        let check = |s: i64, expect: &str| assert_eq!(long(s * 1_000_000_000), expect);
+        check(65, "65.00 s");
+        check(3_599, "60.0 min");
+        check(9_000, "2.5 h");
+        check(1_795_151_866, "56.9 years");
+        check(-172_800, "-2.0 days");
+    }
+
+    #[test]
+    fn bounds_have_two_sides() {
+        let check = |lo, hi, expect: &str| assert_eq!(bounds(lo, hi), expect);
+        check(-98_120, 134_200, "-98.12 µs +134.2 µs");
+        check(0, 5, "-0 ns +5 ns");
+        check(0, 0, "±0");
     }
 
     #[test]

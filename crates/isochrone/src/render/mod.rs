@@ -3,7 +3,7 @@
 mod assumptions;
 mod breaks;
 pub(crate) mod complaints;
-mod error_summary;
+pub(crate) mod error_summary;
 pub(crate) mod events;
 pub(crate) mod figures;
 pub(crate) mod info;

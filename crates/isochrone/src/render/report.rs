@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::path::Path;
 
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Method, Quality};
@@ -34,8 +35,11 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
     if artefact.islands.iter().any(|island| island.hosts.len() > 1) {
         writeln!(out, "{}", condition(artefact))?;
     }
-    writeln!(out)?;
-    clocks_table(clocks).print(out)?;
+    // A host alone has nothing to compare.
+    if artefact.clocks.len() > 1 {
+        writeln!(out)?;
+        clocks_table(clocks).print(out)?;
+    }
     let present: Vec<&LinkEntry> = artefact.links.iter().filter(|link| !is_absent(link)).collect();
     if !present.is_empty() {
         writeln!(out)?;
@@ -101,7 +105,7 @@ fn is_absent(link: &LinkEntry) -> bool {
 fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String {
     let IslandEntry { reference, hosts, .. } = island;
     if hosts.len() == 1 {
-        return format!("{} {}: it keeps its own time.", plain(reference), alone(artefact, reference));
+        return format!("{} {}: it keeps its own time", plain(reference), alone(artefact, reference));
     }
     let members: Vec<&Clock> = clocks.iter().filter(|clock| clock.entry.island == island.id).collect();
     let names: HashSet<&String> = hosts.iter().collect();
@@ -109,37 +113,38 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
     let links: Vec<&LinkEntry> = artefact.links.iter().filter(inside).collect();
     let messages: u64 = links.iter().map(|l| l.messages.a_to_b + l.messages.b_to_a).sum();
     let inversions: u64 = links.iter().map(|l| l.inversions).sum();
-    let on_one_clock =
-        format!("{} are on one clock, that of {}", figures::plural(hosts.len(), "host"), plain(reference));
+    let (unproven, proven): (Vec<&Clock>, Vec<&Clock>) = members.into_iter().partition(|clock| !clock.proven);
     let order = match inversions {
         0 => "no message arrives before it was sent".to_owned(),
         n => format!("{} messages still arrive before they were sent", figures::count(n)),
     };
-    let (unproven, proven): (Vec<&Clock>, Vec<&Clock>) = members.into_iter().partition(|clock| !clock.proven);
-    let messages = format!("{} messages", figures::count(messages));
+    let mut text = format!(
+        "{} on the clock of {}, by {} messages; {order}",
+        figures::plural(hosts.len(), "host"),
+        plain(reference),
+        figures::count(messages),
+    );
     let errors: Vec<(Errors, &str)> =
         proven.iter().map(|clock| (Errors::of(clock, clocks), clock.entry.host.as_str())).collect();
     let worst = errors.iter().map(|(errors, host)| (errors.worst, *host)).max();
     let likely = errors.iter().map(|(errors, _)| errors.likely).max().unwrap_or(0);
     let beside = match errors.iter().any(|(errors, _)| errors.at_steps.is_some()) {
-        true => "outside of steps ",
+        true => ", except around steps of a clock",
         false => "",
     };
-    let mut text = match worst.filter(|_| proven.len() > 1) {
-        Some((worst, host)) => format!(
-            "{on_one_clock}: {messages} prove that {beside}no time is off by more than ± {} (on {}), and most likely \
-             none by more than ± {} (e95); {order}.",
+    if let Some((worst, host)) = worst.filter(|_| proven.len() > 1) {
+        text += &format!(
+            "\n  guaranteed within {} (worst: {}{beside})\n  likely within {} (e95)",
             figures::duration(worst),
             plain(host),
             figures::duration(likely),
-        ),
-        None => format!("{on_one_clock}, by {messages}; {order}."),
-    };
+        );
+    }
     if !unproven.is_empty() {
         let names: Vec<_> = unproven.iter().map(|clock| plain(&clock.entry.host)).collect();
         text += &format!(
-            " Nothing is proven of {}: messages on the way to the reference contradict each other, or a clock that was \
-             trusted.",
+            "\n  nothing is guaranteed for {}: messages on the way to the reference contradict each other, or a clock that was \
+             trusted",
             names.join(", ")
         );
     }
@@ -173,17 +178,20 @@ fn alone(artefact: &Artefact, host: &str) -> String {
 fn clocks_table(clocks: &Clocks) -> Table<'static> {
     let header = &[
         "host",
-        "reference time = rate · own time + offset",
-        "off by at most",
-        "at best",
-        "most likely",
+        "reference time from own time t, ns since boot",
+        "guaranteed (worst)",
+        "(best)",
+        "likely (e95)",
         "its wall clock is",
+        "traced in",
     ];
-    let mut table = Table::new(header).right_from(2);
+    let mut table = Table::new(header).right_from(2).left(&[6]).spare(&[1, 6, 3]);
     for clock in clocks.iter() {
         let host = clock.entry.host.clone();
         let Some(reference) = clocks.of_host(&clock.reference).filter(|_| host != clock.reference) else {
-            table.add_row([host, "the reference".to_owned()]);
+            let none = || "-".to_owned();
+            let cells = [host, "the reference".to_owned(), none(), none(), none(), none(), path(clock)];
+            table.add_row(cells);
             continue;
         };
         let Errors { best, worst, likely, .. } = Errors::of(clock, clocks);
@@ -198,9 +206,20 @@ fn clocks_table(clocks: &Clocks) -> Table<'static> {
             shown(best),
             format!("± {}", figures::duration(likely)),
             wall_clock(clock, reference),
+            path(clock),
         ]);
     }
     table
+}
+
+/// Where the host was traced: what all of its traces' paths have in common.
+fn path(clock: &Clock) -> String {
+    let mut paths = clock.entry.traces.iter().map(|trace| Path::new(&trace.path));
+    let Some(first) = paths.next() else { return "-".to_owned() };
+    let common = paths.fold(first.to_owned(), |common, path| {
+        common.components().zip(path.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+    });
+    common.display().to_string()
 }
 
 /// The line, or the first of several, its offset to three places: enough for ns.
@@ -221,7 +240,7 @@ fn wall_clock(clock: &Clock, reference: &Clock) -> String {
     let own = raw.saturating_add(clock.entry.clock_offset_ns);
     let difference = own.saturating_sub(reference_raw.saturating_add(reference.entry.clock_offset_ns));
     let way = if difference < 0 { "behind" } else { "ahead" };
-    format!("{} {way}", figures::duration(difference.saturating_abs()))
+    format!("{} {way}", figures::long(difference.saturating_abs()))
 }
 
 fn links_table(links: &[&LinkEntry]) -> Table<'static> {
@@ -230,12 +249,12 @@ fn links_table(links: &[&LinkEntry]) -> Table<'static> {
         "quality",
         "→",
         "←",
-        "rate of b against a, ppm",
         "b − a at the middle",
+        "rate of b, ppm of a",
         "least round trip",
-        "besides",
+        "notes",
     ];
-    let mut table = Table::new(header).right_from(2);
+    let mut table = Table::new(header).right_from(2).left(&[7]).spare(&[5, 6]);
     for link in links {
         let (lo, hi) = link.offset_at_middle_ns;
         table.add_row([
@@ -243,13 +262,29 @@ fn links_table(links: &[&LinkEntry]) -> Table<'static> {
             quality(link).to_owned(),
             figures::count(link.messages.a_to_b),
             figures::count(link.messages.b_to_a),
-            figures::range(link.rate_ppm.0, link.rate_ppm.1, |ppm| format!("{ppm:+.2}")),
-            figures::range(lo, hi, |ns| format!("{ns} ns")),
-            link.min_rtt_ns.map_or_else(|| "?".to_owned(), figures::duration),
+            offset(lo, hi),
+            match link.rate_ppm {
+                (None, None) => "-".to_owned(),
+                (lo, hi) => figures::range(lo, hi, |ppm| format!("{ppm:+.2}")),
+            },
+            link.min_rtt_ns.map_or_else(|| "-".to_owned(), figures::duration),
             besides(link),
         ]);
     }
     table
+}
+
+/// An offset between two bounds, ns: `59.728003 s ± 199.5 µs`.
+fn offset(lo: Option<i64>, hi: Option<i64>) -> String {
+    let (Some(lo), Some(hi)) = (lo, hi) else {
+        return match (lo, hi) {
+            (None, None) => "-".to_owned(),
+            (lo, hi) => figures::range(lo, hi, figures::signed),
+        };
+    };
+    let half = i64::try_from((i128::from(hi) - i128::from(lo) + 1) / 2).unwrap_or(i64::MAX);
+    let middle = i64::midpoint(lo, hi);
+    format!("{} ± {}", figures::signed(middle), figures::duration(half))
 }
 
 /// What became of messages that are not simply there; nothing where nothing did.

@@ -1,8 +1,10 @@
-//! Tables for people: plain, as wide as their content. Rows are looked at twice, for their widths and to be printed, and need not be kept.
+//! Tables for people: as wide as their content, and no wider than the room that there is. Rows are looked at twice, for their widths and
+//! to be printed, and need not be kept.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::plain::plain;
 
@@ -12,17 +14,33 @@ pub(crate) struct Table<'h> {
     rows: Vec<Vec<String>>,
     /// The first of the columns that are put to the right.
     right_from: usize,
+    /// Columns behind it that are not.
+    left: &'h [usize],
+    /// Columns that go, in this order, where there is no room.
+    spare: &'h [usize],
 }
 
 impl<'h> Table<'h> {
     pub(crate) fn new(header: &'h [&'h str]) -> Self {
-        Self { header, rows: Vec::new(), right_from: usize::MAX }
+        Self { header, rows: Vec::new(), right_from: usize::MAX, left: &[], spare: &[] }
     }
 
     /// Puts the columns of numbers to the right.
     #[must_use]
     pub(crate) fn right_from(self, first: usize) -> Self {
         Self { right_from: first, ..self }
+    }
+
+    /// Columns of text behind the first column of numbers.
+    #[must_use]
+    pub(crate) fn left(self, columns: &'h [usize]) -> Self {
+        Self { left: columns, ..self }
+    }
+
+    /// Columns that go, in this order, where there is no room for all.
+    #[must_use]
+    pub(crate) fn spare(self, columns: &'h [usize]) -> Self {
+        Self { spare: columns, ..self }
     }
 
     /// Cells that are missing at the end are empty.
@@ -32,72 +50,159 @@ impl<'h> Table<'h> {
 
     /// Prints the table.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        print(self.header, &|column| column >= self.right_from, || self.rows.iter(), "", out)
+        self.print_after("", out)
     }
 
     /// Prints the table below a heading, a space farther in than the heading's own lines.
     pub(crate) fn print_indented(&self, out: &mut impl Write) -> io::Result<()> {
-        print(self.header, &|column| column >= self.right_from, || self.rows.iter(), INDENT, out)
+        self.print_after(INDENT, out)
+    }
+
+    fn print_after(&self, indent: &str, out: &mut impl Write) -> io::Result<()> {
+        let is_right = |column: usize| column >= self.right_from && !self.left.contains(&column);
+        let layout = Layout {
+            header: self.header,
+            is_right: &is_right,
+            spare: self.spare,
+            indent,
+            room: crate::output::width(),
+        };
+        let fit = layout.fit(&(|| self.rows.iter()));
+        layout.print(&fit, || self.rows.iter(), |_| None, out)
     }
 }
 
 /// What stands before the lines of a table below a heading.
 pub(crate) const INDENT: &str = " ";
 
-/// Prints a table of any number of rows, which `rows` gives twice, the same both times. Memory is that of a line.
-pub(crate) fn print<R, C>(
-    header: &[&str],
-    is_right: &dyn Fn(usize) -> bool,
-    rows: impl Fn() -> R,
-    indent: &str,
-    out: &mut impl Write,
-) -> io::Result<()>
-where
-    R: Iterator<Item = C>,
-    C: IntoIterator<Item: AsRef<str>>,
-{
-    let mut widths: Vec<usize> = header.iter().map(|title| width(&plain(title))).collect();
-    for row in rows() {
-        for (widest, cell) in widths.iter_mut().zip(row) {
-            *widest = (*widest).max(width(&plain(cell.as_ref())));
+/// What a column takes beside its widest cell: a space on either side.
+const MARGIN: usize = 2;
+
+/// A column of text that is cut keeps so much at least.
+const LEAST: usize = 8;
+
+/// How a table is laid out.
+pub(crate) struct Layout<'l> {
+    pub(crate) header: &'l [&'l str],
+    pub(crate) is_right: &'l dyn Fn(usize) -> bool,
+    /// Columns that go, in this order, where there is no room.
+    pub(crate) spare: &'l [usize],
+    pub(crate) indent: &'l str,
+    /// How wide lines may be; `None`: as wide as they are.
+    pub(crate) room: Option<usize>,
+}
+
+/// The columns that there is room for.
+pub(crate) struct Fit {
+    /// By column: how wide; `None`: it is left out.
+    widths: Vec<Option<usize>>,
+    /// How much room is left behind the last column.
+    pub(crate) left: usize,
+}
+
+impl Fit {
+    /// The columns that are left out.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = usize> + '_ {
+        self.widths.iter().enumerate().filter(|(_, width)| width.is_none()).map(|(column, _)| column)
+    }
+}
+
+impl Layout<'_> {
+    /// Chooses columns for rows, which `rows` gives. Linear in the rows.
+    pub(crate) fn fit<R, C>(&self, rows: &impl Fn() -> R) -> Fit
+    where
+        R: Iterator<Item = C>,
+        C: IntoIterator<Item: AsRef<str>>,
+    {
+        let mut widths: Vec<usize> = self.header.iter().map(|title| width(&plain(title))).collect();
+        for row in rows() {
+            for (widest, cell) in widths.iter_mut().zip(row) {
+                *widest = (*widest).max(width(&plain(cell.as_ref())));
+            }
         }
+        let mut fit = Fit { widths: widths.into_iter().map(Some).collect(), left: usize::MAX };
+        let Some(room) = self.room else { return fit };
+        let taken =
+            |fit: &Fit| self.indent.len() + fit.widths.iter().flatten().map(|w| w + MARGIN).sum::<usize>();
+        // The space behind the last cell is not written.
+        let room = room.saturating_add(1);
+        for &column in self.spare {
+            if taken(&fit) <= room {
+                break;
+            }
+            fit.widths[column] = None;
+        }
+        // What is still too wide loses the ends of its texts, the widest first.
+        while let excess @ 1.. = taken(&fit).saturating_sub(room) {
+            let texts = fit.widths.iter_mut().enumerate().filter(|(column, _)| !(self.is_right)(*column));
+            let widest = texts.filter_map(|(_, width)| width.as_mut()).max();
+            let Some(widest) = widest.filter(|widest| **widest > LEAST) else { break };
+            *widest = widest.saturating_sub(excess.div_ceil(2)).max(LEAST);
+        }
+        fit.left = room.saturating_sub(taken(&fit));
+        fit
     }
-    let mut line = Line { text: String::new(), indent, widths: &widths, is_right };
-    line.put(header);
-    line.print(out)?;
-    for row in rows() {
-        line.put(row);
-        line.print(out)?;
+
+    /// Prints rows, which `rows` gives as they were given to [`Self::fit`]; `tail` may have something to say behind the cells of the row
+    /// of a number. Memory is that of a line.
+    pub(crate) fn print<'t, R, C>(
+        &self,
+        fit: &Fit,
+        rows: impl Fn() -> R,
+        tail: impl Fn(usize) -> Option<&'t str>,
+        out: &mut impl Write,
+    ) -> io::Result<()>
+    where
+        R: Iterator<Item = C>,
+        C: IntoIterator<Item: AsRef<str>>,
+    {
+        let mut line = String::new();
+        self.put(fit, self.header, &mut line);
+        writeln!(out, "{}", crate::output::heading(line.trim_end()))?;
+        for (number, row) in rows().enumerate() {
+            self.put(fit, row, &mut line);
+            if let Some(tail) = tail(number) {
+                line.push(' ');
+                line.push_str(tail);
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// A line, and how it is laid out.
-struct Line<'l> {
-    text: String,
-    indent: &'l str,
-    widths: &'l [usize],
-    is_right: &'l dyn Fn(usize) -> bool,
-}
-
-impl Line<'_> {
     /// Fills the line: each cell with a space on either side.
-    fn put<C: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = C>) {
-        self.text.clear();
-        self.text.push_str(self.indent);
-        for (column, (cell, widest)) in cells.into_iter().zip(self.widths).enumerate() {
-            let cell = plain(cell.as_ref());
+    fn put<C: AsRef<str>>(&self, fit: &Fit, cells: impl IntoIterator<Item = C>, line: &mut String) {
+        line.clear();
+        line.push_str(self.indent);
+        let mut cells = cells.into_iter();
+        for (column, widest) in fit.widths.iter().enumerate() {
+            let cell = cells.next();
+            let Some(widest) = *widest else { continue };
+            let cell = plain(cell.as_ref().map_or("", AsRef::as_ref));
+            let cell = cut(&cell, widest);
             let free = widest.saturating_sub(width(&cell));
             let (before, after) = if (self.is_right)(column) { (free, 0) } else { (0, free) };
-            self.text.extend(std::iter::repeat_n(' ', before + 1));
-            self.text.push_str(&cell);
-            self.text.extend(std::iter::repeat_n(' ', after + 1));
+            line.extend(std::iter::repeat_n(' ', before + 1));
+            line.push_str(&cell);
+            line.extend(std::iter::repeat_n(' ', after + 1));
         }
     }
+}
 
-    fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{}", self.text.trim_end())
+/// A text without its end, which `…` stands for, where it is too wide.
+fn cut(text: &str, room: usize) -> Cow<'_, str> {
+    if width(text) <= room {
+        return text.into();
     }
+    let mut taken = 1;
+    let kept: String = text
+        .chars()
+        .take_while(|character| {
+            taken += character.width().unwrap_or(0);
+            taken <= room
+        })
+        .collect();
+    format!("{kept}…").into()
 }
 
 /// Columns of a terminal that a text takes.
@@ -125,5 +230,34 @@ mod tests {
         check(&[&["a", "100"]], usize::MAX, "  name  n\n  a     100\n");
         check(&[&["時計", "1"], &["x", "2"]], 1, "  name  n\n  時計  1\n  x     2\n");
         check(&[&["a\u{1b}[2J\nb", "1"]], 1, "  name           n\n  a\\u{1b}[2J\\nb  1\n");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_room() {
+        let rows = [["a long name", "1,000", "the rest of it all"], ["b", "2", ""]];
+        let check = |room, spare: &[usize], expect: &str| {
+            let is_right = |column| column == 1;
+            let header = ["name", "n", "rest"];
+            let layout = Layout { header: &header, is_right: &is_right, spare, indent: " ", room };
+            let fit = layout.fit(&(|| rows.iter()));
+            let mut out = Vec::new();
+            layout.print(&fit, || rows.iter(), |_| None, &mut out).unwrap();
+            let out = String::from_utf8(out).unwrap();
+            assert_eq!(out, expect, "{room:?}");
+            assert!(room.is_none_or(|room| out.lines().all(|line| width(line) <= room)), "{room:?}");
+        };
+        let whole =
+            "  name             n  rest\n  a long name  1,000  the rest of it all\n  b                2\n";
+        check(None, &[1], whole);
+        check(Some(40), &[1], whole);
+        check(Some(38), &[1], "  name         rest\n  a long name  the rest of it all\n  b\n");
+        check(
+            Some(38),
+            &[],
+            "  name             n  rest\n  a long name  1,000  the rest of it…\n  b                2\n"
+                .replace("the rest of it…", "the rest of it …")
+                .as_str(),
+        );
+        check(Some(20), &[2, 1], "  name             n\n  a long name  1,000\n  b                2\n");
     }
 }

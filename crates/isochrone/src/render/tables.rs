@@ -6,11 +6,16 @@ use std::io::{self, Write};
 use isochrone_analysis::{AnalysisKind, Cell, Column, Report, Table, Unit};
 
 use super::{figures, table, time};
+use crate::output;
 
 /// Characters of the longest bar.
 const BAR: usize = 30;
-/// The character of tables for what is not known.
+/// A bar that is shorter says nothing.
+const LEAST_BAR: usize = 8;
+/// What tables have for what is not known.
 const UNKNOWN: &str = "?";
+/// What tables have where there is nothing to know.
+const NONE: &str = "-";
 
 /// Prints a report of so many hosts: what it is about, and its tables, or the one of a name. `at`: the instant that it is of.
 pub(crate) fn print(
@@ -22,9 +27,13 @@ pub(crate) fn print(
 ) -> io::Result<()> {
     writeln!(out, "{}", heading(report, at, hosts))?;
     for table in report.tables.iter().filter(|table| name.is_none_or(|name| table.name == name)) {
-        writeln!(out, "\n{}", table.title)?;
+        let of = match table.of {
+            Some(of) => format!(": {} of {}", figures::count(table.rows.len()), figures::count(of)),
+            None => String::new(),
+        };
+        writeln!(out, "\n{}", output::heading(&format!("{}{of}", table.title)))?;
         if table.rows.is_empty() {
-            writeln!(out, " nothing")?;
+            writeln!(out, " no rows")?;
         } else {
             print_table(table, out)?;
         }
@@ -37,20 +46,75 @@ fn heading(report: &Report, at: Option<i128>, hosts: usize) -> String {
     if let (Some(at), true) =
         (at, AnalysisKind::of(report.analysis).is_some_and(AnalysisKind::answers_instant))
     {
-        return format!("{}: at {} UTC{clocks}", report.analysis, time::full(at));
+        return format!("{}: at {} {}{clocks}", report.analysis, time::full(at), time::zone_name());
     }
     let Some([begin, end]) = report.range else { return format!("{}: no events", report.analysis) };
     let span = figures::duration(i64::try_from(end - begin).unwrap_or(i64::MAX));
-    format!("{}: {} to {} UTC ({span}){clocks}", report.analysis, time::full(begin), time::full(end))
+    let (begin, end, zone) = (time::full(begin), time::full(end), time::zone_name());
+    format!("{}: {begin} to {end} {zone} ({span}){clocks}", report.analysis)
+}
+
+/// Columns that go first where there is no room, in this order: what others tell, then what is seldom asked for. Programs get all.
+const SPARE: &[&str] = &[
+    "raised_stdev_ns",
+    "stdev_ns",
+    "raised_total_ns",
+    "raised_min_ns",
+    "priorities",
+    "close_on_exec",
+    "waker_pid",
+    "others",
+    "opened_by",
+    "closed_by",
+    "switch_ns",
+    "interrupt_since_ns",
+    "syscall_since_ns",
+    "priority",
+    "ppid",
+    "kernel",
+    "min_ns",
+    "p999_ns",
+    "raised_count",
+    "migrations",
+    "last_seen_ns",
+    "first_seen_ns",
+    "waker_comm",
+    "raised_max_ns",
+    "raised_avg_ns",
+    "end_ns",
+    "p50_ns",
+    "waker_tid",
+    "mode",
+    "avg_ns",
+    "unknown_ns",
+    "interrupt",
+    "pid",
+    "errors",
+    "begin_ns",
+    "cpu",
+    "max_ns",
+];
+
+/// Whether a column says nothing: all of its cells are empty, or what they say stands elsewhere.
+fn is_implied(table: &Table, place: usize) -> bool {
+    let rows = &table.rows;
+    let is_empty = |cell: &Cell| matches!(cell, Cell::Null | Cell::None);
+    match &*table.columns[place].name {
+        // The heading says it.
+        "at_ns" => rows.windows(2).all(|pair| pair[0][place] == pair[1][place]),
+        // The number of a process is that of its first thread.
+        "pid" => table
+            .column("tid")
+            .is_some_and(|tid| rows.iter().all(|row| is_empty(&row[place]) || row[place] == row[tid])),
+        // All that the CPUs did is known.
+        "unknown_ns" => rows.iter().all(|row| row[place] == Cell::Int(0)),
+        _ => rows.iter().all(|row| is_empty(&row[place])),
+    }
 }
 
 fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
-    let places = shown.shown();
-    let mut header: Vec<String> = places.iter().map(|&place| title(&shown.columns[place])).collect();
-    let bars = shown.bars(BAR);
-    if !bars.is_empty() {
-        header.push(String::new());
-    }
+    let places: Vec<usize> = shown.shown().into_iter().filter(|&place| !is_implied(shown, place)).collect();
+    let header: Vec<String> = places.iter().map(|&place| title(&shown.columns[place])).collect();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rights: Vec<bool> = places
         .iter()
@@ -60,30 +124,74 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
         })
         .collect();
     let is_right = |column| rights.get(column).copied().unwrap_or(false);
-    // Long tables have more rows than there is memory for their texts.
-    let rows = || {
-        let bars = bars.iter().map(|bar| Some(Cow::Borrowed(bar.as_str()))).chain(std::iter::repeat(None));
-        shown.rows.iter().zip(bars).map(|(row, bar)| {
-            let cells = places.iter().map(|&place| text(&row[place], shown.columns[place].unit));
-            cells.chain(bar)
-        })
+    let spare: Vec<usize> = SPARE
+        .iter()
+        .filter_map(|name| places.iter().position(|&place| shown.columns[place].name == *name))
+        .collect();
+    let layout = table::Layout {
+        header: &header,
+        is_right: &is_right,
+        spare: &spare,
+        indent: table::INDENT,
+        room: output::width(),
     };
-    table::print(&header, &is_right, rows, table::INDENT, out)
+    // Long tables have more rows than there is memory for their texts.
+    let rows = || shown.rows.iter().map(|row| places.iter().map(|&place| with_bounds(shown, row, place)));
+    let fit = layout.fit(&rows);
+    let bars = match fit.left.saturating_sub(2).min(BAR) {
+        0..LEAST_BAR => Vec::new(),
+        width => shown.bars(width),
+    };
+    layout.print(&fit, rows, |row| bars.get(row).map(String::as_str), out)?;
+    let left_out: Vec<&str> = fit.left_out().map(|column| header[column]).collect();
+    if !left_out.is_empty() {
+        writeln!(out, "{}", wrapped(&format!("no room for: {}", left_out.join(", ")), layout.room))?;
+    }
+    Ok(())
+}
+
+/// A line below a table, in as many as it takes.
+fn wrapped(text: &str, room: Option<usize>) -> String {
+    let mut lines = vec![String::from(" ")];
+    for word in text.split(' ') {
+        let taken = lines.last().map_or(0, String::len);
+        if room.is_some_and(|room| taken + 1 + word.len() > room) {
+            lines.push(String::from("   "));
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
 }
 
 /// A column's name without its unit, which the values show.
 fn title(column: &Column) -> String {
-    match column.name {
+    match &*column.name {
         // Elsewhere a column of that name is the number of a CPU.
         "cpu_ns" => "cpu time".to_owned(),
         name => name.strip_suffix("_ns").unwrap_or(name).replace('_', " "),
     }
 }
 
+/// A cell, and how sure it is where that is known.
+fn with_bounds<'t>(table: &Table, row: &'t [Cell], place: usize) -> Cow<'t, str> {
+    let shown = text(&row[place], table.columns[place].unit);
+    let (Some((lo, hi)), &Cell::Int(at)) = (table.bounds_of(place), &row[place]) else { return shown };
+    let side = |place: usize| match row[place] {
+        Cell::Int(bound) => i64::try_from(bound - at).ok(),
+        _ => None,
+    };
+    let bounds = side(lo).zip(side(hi)).map_or_else(|| "±?".to_owned(), |(lo, hi)| figures::bounds(lo, hi));
+    format!("{shown} {bounds}").into()
+}
+
 fn text(cell: &Cell, unit: Unit) -> Cow<'_, str> {
     let short = |value: i128| i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX });
     match (cell, unit) {
         (Cell::Null, _) => UNKNOWN.into(),
+        (Cell::None, _) => NONE.into(),
         (Cell::Text(text), _) => text.into(),
         (&Cell::Int(value), Unit::Ns) => figures::duration(short(value)).into(),
         (&Cell::Int(value), Unit::Time) => {
@@ -110,6 +218,7 @@ mod tests {
     fn values_have_units() {
         let check = |cell: Cell, unit, expect: &str| assert_eq!(text(&cell, unit), expect, "{cell:?}");
         check(Cell::Null, Unit::Ns, "?");
+        check(Cell::None, Unit::Ns, "-");
         check(Cell::Int(1_500), Unit::Ns, "1.500 µs");
         check(Cell::Float(1_500.4), Unit::Ns, "1.500 µs");
         check(Cell::Int(1_234_567), Unit::Count, "1,234,567");

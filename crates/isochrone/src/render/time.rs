@@ -1,63 +1,40 @@
-//! Points in time as text: read from arguments, shown with nanoseconds, always in UTC.
+//! Points in time as text, with nanoseconds, in the time zone that was asked for. How they are read is in
+//! [`crate::arguments::time`].
+
+use std::sync::OnceLock;
 
 use isochrone_ctf::digits;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 const NS_PER_S: i128 = 1_000_000_000;
 
-/// Unix times in ns below this are times of 12 days after 1970: surely seconds were meant.
-const PLAUSIBLE_NS: i128 = 1_000_000_000_000_000;
+/// The time zone of all times that are shown; UTC unless another one was asked for.
+static ZONE: OnceLock<TimeZone> = OnceLock::new();
 
-/// Reads Unix seconds with a decimal point, Unix nanoseconds without, or an RFC 3339 date and time. Gives Unix ns.
-pub(crate) fn parse(text: &str) -> Result<i128, String> {
-    if text.contains(['T', 't', ':']) {
-        if is_leap_second(text) {
-            return Err(format!(
-                "`{text}` is a leap second, which Unix time does not tell from the next: name that one"
-            ));
-        }
-        let example = "give a date, a time and a zone, as in 2026-11-20T05:54:01.5Z";
-        return text
-            .parse::<Timestamp>()
-            .map(Timestamp::as_nanosecond)
-            .map_err(|_| format!("`{text}` is no time: {example}"));
-    }
-    let ns = parse_number(text)?;
-    if !text.contains('.') && ns != 0 && ns.abs() < PLAUSIBLE_NS {
-        return Err(format!("`{text}` means nanoseconds after 1970: write `{text}.0` for seconds"));
-    }
-    Ok(ns)
+/// Chooses the time zone, once, before anything is shown.
+pub(crate) fn choose(zone: TimeZone) {
+    // A second choice would be of the same arguments.
+    let _ = ZONE.set(zone);
 }
 
-/// Whether the time of day in a text is in a 61st second, which `jiff` takes for the 60th.
-fn is_leap_second(text: &str) -> bool {
-    let of_day = text.rsplit(['T', 't', ' ']).next().unwrap_or_default();
-    let mut digits = of_day.bytes().filter(|&byte| byte != b':');
-    digits.by_ref().take(4).all(|byte| byte.is_ascii_digit()) && digits.take(2).eq(*b"60")
+/// The time zone of all times that are shown.
+pub(crate) fn zone() -> &'static TimeZone {
+    ZONE.get_or_init(|| TimeZone::UTC)
 }
 
-/// Reads seconds with a decimal point, or nanoseconds without.
-pub(crate) fn parse_number(text: &str) -> Result<i128, String> {
-    let wrong = || {
-        format!(
-            "`{text}` is no time: give seconds with a decimal point, nanoseconds without, or 2026-11-20T05:54:01.5Z"
-        )
-    };
-    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
-    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    // Longer numbers are no times, and would overflow.
-    let plausible =
-        !whole.is_empty() && whole.len() <= 20 && part.len() <= 9 && all_digits(whole) && all_digits(part);
-    if !plausible {
-        return Err(wrong());
+/// What it is called: `UTC`, `Europe/Berlin`.
+pub(crate) fn zone_name() -> &'static str {
+    zone().iana_name().unwrap_or("local time")
+}
+
+/// How far the zone is ahead of UTC at an instant, s; nothing where no calendar reaches.
+fn ahead(second: i128) -> i64 {
+    if ZONE.get().is_none_or(|zone| *zone == TimeZone::UTC) {
+        return 0;
     }
-    let whole: i128 = whole.parse().map_err(|_| wrong())?;
-    let ns = match digits.contains('.') {
-        true => whole * NS_PER_S + format!("{part:0<9}").parse::<i128>().map_err(|_| wrong())?,
-        false => whole,
-    };
-    Ok(if negative { -ns } else { ns })
+    let at = i64::try_from(second).ok().and_then(|second| Timestamp::from_second(second).ok());
+    at.map_or(0, |at| i64::from(zone().to_offset(at).seconds()))
 }
 
 /// Appends a time of day, `05:54:25.967103592`, with the date before it if asked for.
@@ -67,6 +44,7 @@ pub(crate) fn put(out: &mut Vec<u8>, unix_ns: i128, date: bool) {
         Ok(short) => (i128::from(short.div_euclid(1_000_000_000)), short.rem_euclid(1_000_000_000) as u32),
         Err(_) => (unix_ns.div_euclid(NS_PER_S), unix_ns.rem_euclid(NS_PER_S) as u32),
     };
+    let seconds = seconds + i128::from(ahead(seconds));
     if date {
         let shown = i64::try_from(seconds).ok().and_then(|s| Timestamp::from_second(s).ok());
         match shown {
@@ -141,43 +119,6 @@ pub(crate) fn seconds(ns: i128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_read() {
-        let check = |text: &str, expect: Option<i128>| assert_eq!(parse(text).ok(), expect, "{text}");
-        check("1795154041823216897", Some(1_795_154_041_823_216_897));
-        check("0", Some(0));
-        check("1795154041", None);
-        check("12.5", Some(12_500_000_000));
-        check("1795154041.823216897", Some(1_795_154_041_823_216_897));
-        check("-0.000000001", Some(-1));
-        check("1970-01-01T00:00:01.5Z", Some(1_500_000_000));
-        check("1970-01-01T00:00:01.5", None);
-        check("2016-12-31T23:59:59.9Z", Some(1_483_228_799_900_000_000));
-        check("2017-01-01T00:00:00Z", Some(1_483_228_800_000_000_000));
-        check("2017-01-01T00:59:00+01:00", Some(1_483_228_740_000_000_000));
-        check("2017-01-01T00:59+01:00", Some(1_483_228_740_000_000_000));
-        check("1.0000000001", None);
-        check("", None);
-        check("-", None);
-        check("soon", None);
-        check("99999999999999999999999999", None);
-    }
-
-    #[test]
-    fn leap_seconds_are_named() {
-        for text in [
-            "2016-12-31T23:59:60Z",
-            "2016-12-31t23:59:60.5Z",
-            "2016-12-31 23:59:60Z",
-            "20161231T235960Z",
-            "2017-01-01T00:59:60+01:00",
-            "23:59:60",
-        ] {
-            let error = parse(text).unwrap_err();
-            assert!(error.starts_with(&format!("`{text}` is a leap second")), "{error}");
-        }
-    }
 
     #[test]
     fn times_are_shown() {

@@ -44,7 +44,7 @@ fn by_cpu_and_of_the_host() {
     check(&host, "cputop --table cpus --cpu 1", CPUS, &["1 10 50 40 10"]);
     check(&host, "cputop --cpu 1", "tid cpu_ns unknown_ns", &["10 10 0", "20 0 40"]);
     let said = analyze(&[&host], "cputop");
-    assert!(said.stderr.contains("h1: what its CPUs did in 60 ns is not known"), "{}", said.stderr);
+    assert!(said.stderr.contains("what CPUs did is not known for 60 ns on h1"), "{}", said.stderr);
 }
 
 #[test]
@@ -53,10 +53,10 @@ fn notes_show_durations_as_tables_do() {
     host.process(10, "web").at(1_000_000).switch(0, 10);
     host.at(3_500_000).cpu(1).switch(0, 0);
     let said = analyze(&[&host], "cputop");
-    assert!(said.stderr.contains("note: h1: what its CPUs did in 2.500 ms is not known"), "{}", said.stderr);
+    assert!(said.stderr.contains("note: what CPUs did is not known for 2.500 ms on h1"), "{}", said.stderr);
     let said = analyze(&[&host], "cputop --format json");
     assert!(
-        said.stdout.contains("\"notes\":[\"h1: what its CPUs did in 2500000 ns is not known"),
+        said.stdout.contains("\"notes\":[\"what CPUs did is not known for 2500000 ns on h1"),
         "{}",
         said.stdout
     );
@@ -103,7 +103,7 @@ fn what_happens_in_a_loss_is_unknown() {
     assert_eq!(said.status, Some(0));
     for text in [
         "note: h1: 7 events and 0 packets were lost: what happened meanwhile is unknown",
-        "40 ns is not known",
+        "not known for 40 ns on h1",
     ] {
         assert!(said.stderr.contains(text), "{}", said.stderr);
     }

@@ -25,25 +25,30 @@ fn refused(arguments: &str, status: i32, stderr: &str) {
 fn mistakes_are_named() {
     refused("cputop --host h2", 2, "no host is called `h2`; there are h1");
     refused("cputop --table tables", 2, "no table is called `tables`; there are processes, cpus, total");
-    refused("cputop --min 3days", 2, "its unit is none of ns, us, ms and s");
-    refused("cputop --min 1.5", 2, "it is no duration such as 250us or 1.5ms");
-    refused("syscalls --errno ENOTHING", 2, "no error is called so");
+    refused("schedtop --min 3days", 2, "unknown unit: give ns, us, ms or s");
+    refused("schedtop --min 1.5", 2, "not a valid duration: give one such as 250us or 1.5ms");
+    refused("syscalls --errno ENOTHING", 2, "unknown errno `ENOTHING`");
     refused("cpu", 2, "invalid value 'cpu' for '<NAME>'");
     refused("cputop --at @150 --begin @100", 2, "cannot be used with");
     refused("cputop --begin soon", 2, "invalid value 'soon' for '--begin <TIME>'");
-    refused("irqfreq --bars 0", 2, "it is no number from 1 to 1000");
+    refused("irqfreq --bars 0", 2, "not a number from 1 to 1000");
     refused("cputop --chunks 0", 2, "invalid value '0' for '--chunks <N>'");
 }
 
 #[test]
 fn nothing_is_there_at_other_times() {
-    let host = host("h1");
-    for arguments in ["cputop --begin @1000", "cputop --end @50"] {
-        check(&host, arguments, "tid cpu_ns", &[]);
+    let outside = "outside the traces, which run from 1970-01-01 00:00:00.000000100 to 1970-01-01 00:00:00.000000200 UTC";
+    for arguments in [
+        "cputop --begin @1000",
+        "cputop --end @50",
+        "fds --at @50",
+        "syscalls --at @1000",
+        "processes --at @99",
+    ] {
+        refused(arguments, 2, outside);
     }
-    for arguments in ["fds --at @50", "syscalls --at @1000"] {
-        check(&host, arguments, "tid", &[]);
-    }
+    // Windows that reach over an end of the traces are cut.
+    check(&host("h1"), "cputop --begin @50 --end @150", "tid cpu_ns", &["10 50"]);
 }
 
 #[test]
@@ -77,7 +82,7 @@ fn no_trace_at_all() {
     assert_eq!(said.status, Some(2), "{}", said.stderr);
     let said = analyze_in(&directory.path().join("none"), "cputop");
     assert_eq!(said.status, Some(2), "{}", said.stderr);
-    assert!(said.stderr.contains("none: it cannot be read: No such file"), "{}", said.stderr);
+    assert!(said.stderr.contains("none: no such file or directory"), "{}", said.stderr);
 }
 
 #[test]

@@ -41,8 +41,15 @@ fn of_two_hosts() {
     web.process(10, "nginx").at(100).switch(0, 10).after(50).switch(10, 0);
     let mut db = KernelScript::new("db", Generation::V2_1);
     db.process(10, "postgres").at(120).switch(0, 10).after(80).switch(10, 0);
+    // They exchanged no packets.
+    let said = analyze(&[&web, &db], "cputop");
+    assert_eq!(said.status, Some(1), "{}", said.stderr);
+    let told =
+        "warning: no usable chain of messages ties db and web together: their times cannot be compared";
+    assert!(said.stderr.contains(told), "{}", said.stderr);
     let check = |arguments: &str, expect: &[&str]| {
-        check_all(&[&web, &db], arguments, "host tid comm cpu_ns percent", expect);
+        let arguments = format!("{arguments} --no-sync");
+        check_all(&[&web, &db], &arguments, "host tid comm cpu_ns percent", expect);
     };
     let rows = ["db 10 postgres 80 100", "web 10 nginx 50 100"];
     check("cputop", &rows);
@@ -50,7 +57,7 @@ fn of_two_hosts() {
     check("cputop --host web,db", &rows);
     check("cputop --procname n*", &rows[1..]);
     check("cputop --limit 1", &rows[..1]);
-    check_all(&[&web, &db], "cputop --table cpus", "host cpu busy_ns", &["db 0 80", "web 0 50"]);
+    check_all(&[&web, &db], "cputop --no-sync --table cpus", "host cpu busy_ns", &["db 0 80", "web 0 50"]);
 }
 
 #[test]
@@ -70,7 +77,14 @@ fn in_the_order_in_which_they_were_asked_for() {
         // At an instant, the other two hear all, and `cputop` what its window lets through.
         for at in ["", "--at @12500"] {
             let say = |names: &str| analyze(&[&host], &format!("{names} --format {format} {at}")).stdout;
-            let apart = ["syscalls", "cputop", "processes"].map(say);
+            // Alone, it is not asked about an instant.
+            let alone = analyze(&[&host], &format!("cputop --format {format}")).stdout;
+            // A table alone has no name before it.
+            let named = |name: &str| match (format, say(name)) {
+                ("csv", text) if !text.starts_with('#') => format!("# {name}\n{text}"),
+                (_, text) => text,
+            };
+            let apart = [named("syscalls"), alone, named("processes")];
             assert_eq!(
                 say("syscalls,cputop,syscalls,processes,cputop"),
                 apart.join(between),

@@ -36,9 +36,9 @@ fn cputop() {
 cputop: 1970-01-01 00:00:00.001000000 to 1970-01-01 00:00:00.002000000 UTC (1.000 ms)
 
 Per-TID usage
-  host  pid  tid  comm      cpu time  unknown  migrations   percent  priorities
-  web1    ?   10  nginx     1.000 ms     0 ns           0  100.00 %  20          ██████████████████████████████
-  web1    ?   20  postgres  500.0 µs     0 ns           0   50.00 %  20          ███████████████
+  host  tid  comm      cpu time  migrations   percent  priorities
+  web1   10  nginx     1.000 ms           0  100.00 %  20          ██████████████████████████████
+  web1   20  postgres  500.0 µs           0   50.00 %  20          ███████████████
 ",
     );
 }
@@ -50,10 +50,10 @@ fn syscallstats() {
         "\
 syscallstats: 1970-01-01 00:00:00.001000000 to 1970-01-01 00:00:00.002000000 UTC (1.000 ms)
 
-Per-TID system call statistics
-  host  pid  tid  comm   syscall  count     total       min       max  errors       avg  stdev
-  web1    ?   10  nginx  openat       1  12.35 µs  12.35 µs  12.35 µs       0  12.35 µs      ?
-  web1    ?   10  nginx  read         1  250.0 µs  250.0 µs  250.0 µs       0  250.0 µs      ?
+System calls by thread and name
+  host  tid  comm   syscall  count     total       min       max  errors       avg       p50       p95       p99
+  web1   10  nginx  read         1  250.0 µs  250.0 µs  250.0 µs       0  250.0 µs  250.0 µs  250.0 µs  250.0 µs
+  web1   10  nginx  openat       1  12.35 µs  12.35 µs  12.35 µs       0  12.35 µs  12.35 µs  12.35 µs  12.35 µs
 ",
     );
 }
@@ -66,9 +66,9 @@ fn syscalls() {
 syscalls: 1970-01-01 00:00:00.001000000 to 1970-01-01 00:00:00.002000000 UTC (1.000 ms)
 
 System calls
-  host               begin                 end  duration  cpu  pid  tid  comm   syscall  result  error  line
-  web1  00:00:00.001010000  00:00:00.001022345  12.35 µs    0    ?   10  nginx  openat        3      ?  openat(AT_FDCWD, \"/srv/a\", O_RDONLY) = 3</srv/a>
-  web1  00:00:00.001400000  00:00:00.001650000  250.0 µs    0    ?   10  nginx  read        100      ?  read(3</srv/a>, 100) = 100
+  host               begin  duration  cpu  tid  comm   line
+  web1  00:00:00.001010000  12.35 µs    0   10  nginx  openat(AT_FDCWD, \"/srv/a\", O_RDONLY) = 3</srv/a>
+  web1  00:00:00.001400000  250.0 µs    0   10  nginx  read(3</srv/a>, 100) = 100
 ",
     );
 }
@@ -81,8 +81,8 @@ fn fds() {
 fds: 1970-01-01 00:00:00.001000000 to 1970-01-01 00:00:00.002000000 UTC (1.000 ms)
 
 File descriptors
-  host  pid  tid  comm   fd  kind               begin  end  read bytes  written bytes  errors  name
-  web1    ?   10  nginx   3  file  00:00:00.001022345    ?         100              0       0  /srv/a
+  host  tid  comm   fd  kind               begin  read bytes  written bytes  errors  name
+  web1   10  nginx   3  file  00:00:00.001022345         100              0       0  /srv/a
 ",
     );
 }
@@ -111,8 +111,8 @@ fn schedtop() {
 schedtop: 1970-01-01 00:00:00.001000000 to 1970-01-01 00:00:00.002000000 UTC (1.000 ms)
 
 Scheduling top
-  host              wakeup              switch   latency  priority  cpu  pid  tid  comm      waker pid  waker tid  waker comm
-  web1  00:00:00.001102500  00:00:00.001250000  147.5 µs        20    1    ?   20  postgres          ?         10  nginx       ██████████████████████████████
+  host              wakeup              switch   latency  priority  cpu  tid  comm      waker tid  waker comm
+  web1  00:00:00.001102500  00:00:00.001250000  147.5 µs        20    1   20  postgres         10  nginx       ██████████████████████████████
 ",
     );
 }
@@ -125,14 +125,14 @@ fn processes() {
 processes: at 1970-01-01 00:00:00.001450000 UTC
 
 What every thread did
-  host                  at  pid  tid  comm      state                 since  cpu  mode     syscall       syscall since  interrupt  waker tid  waker comm
-  web1  00:00:00.001450000    ?   10  nginx     running  00:00:00.001000000    0  syscall  read     00:00:00.001400000          ?          ?           ?
-  web1  00:00:00.001450000    ?   20  postgres  running  00:00:00.001250000    1  user     ?                         ?          ?          ?           ?
+  host  tid  comm      state                 since  cpu  mode     syscall       syscall since
+  web1   10  nginx     running  00:00:00.001000000    0  syscall  read     00:00:00.001400000
+  web1   20  postgres  running  00:00:00.001250000    1  user     -                         -
 
 What every CPU ran
-  host                  at  cpu  pid  tid  comm                   since  mode     syscall       syscall since  interrupt  interrupt since
-  web1  00:00:00.001450000    0    ?   10  nginx     00:00:00.001000000  syscall  read     00:00:00.001400000          ?                ?
-  web1  00:00:00.001450000    1    ?   20  postgres  00:00:00.001250000  user     ?                         ?          ?                ?
+  host  cpu  tid  comm                   since  mode     syscall       syscall since
+  web1    0   10  nginx     00:00:00.001000000  syscall  read     00:00:00.001400000
+  web1    1   20  postgres  00:00:00.001250000  user     -                         -
 ",
     );
 }

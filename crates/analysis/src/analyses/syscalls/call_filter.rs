@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadId, Time};
 use serde::{Deserialize, Serialize};
+use wildmatch::WildMatch;
 
 use crate::errno::error_in;
 use crate::options::Options;
@@ -11,10 +12,10 @@ use crate::snapshot::CurrentCall;
 use crate::span_filter::SpanFilter;
 use crate::window::{When, Window};
 
-/// Which calls are asked for. An empty set: all.
+/// Which calls are asked for. An empty list: all.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CallFilter {
-    names: BTreeSet<Name>,
+    names: Vec<WildMatch>,
     errors: BTreeSet<u16>,
     /// Of an instant, all spans come: CPUs and durations are looked at here.
     span_filter: Option<SpanFilter>,
@@ -24,14 +25,14 @@ impl CallFilter {
     pub(super) fn new(options: &Options, when: When) -> Self {
         let calls = &options.calls;
         Self {
-            names: calls.names.iter().map(Name::from).collect(),
+            names: calls.names.clone(),
             errors: calls.errors.iter().copied().collect(),
             span_filter: when.at.map(|_| SpanFilter::new(options, Window::default())),
         }
     }
 
     fn name(&self, name: Option<&Name>) -> bool {
-        self.names.is_empty() || name.is_some_and(|name| self.names.contains(name))
+        self.names.is_empty() || name.is_some_and(|name| self.names.iter().any(|set| set.matches(name)))
     }
 
     /// Whether a call is one of them.

@@ -114,7 +114,11 @@ impl CallRow {
         cells.extend([
             self.name.as_ref().into(),
             self.ret.into(),
-            error.map_or(Cell::Null, |error| Cell::text(&error)),
+            match error {
+                Some(error) => Cell::text(&error),
+                None if self.ret.is_some() => Cell::None,
+                None => Cell::Null,
+            },
             Cell::text(&annotated(&self.line, &taken, made)),
         ]);
         Some(cells)

@@ -19,10 +19,11 @@ use self::cpu_context::CpuContext;
 use crate::analysis::{Analysis, HostResult};
 use crate::cpu_states;
 use crate::fd_names::FdNames;
-use crate::options::Options;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
 use crate::snapshot::Snapshot;
 use crate::sorted_rows::SortedRows;
-use crate::table::{Table, Unit};
+use crate::table::{Shown, Table, Unit};
 use crate::window::{When, contains};
 
 /// Calls of a host's threads.
@@ -81,6 +82,10 @@ impl Analysis for Syscalls {
     const AT_INSTANT: bool = true;
     const SNAPSHOT: bool = true;
 
+    const USES: &'static [Asks] =
+        &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Calls, Asks::Errors, Asks::Around, Asks::Instant];
+    const NEEDS: &'static [Need] = &[Need::Calls];
+
     fn new(options: &Options, when: When) -> Self {
         Self {
             at: when.at,
@@ -107,7 +112,11 @@ impl Analysis for Syscalls {
             ("error", Unit::None),
             ("line", Unit::None),
         ];
-        let mut table = Table::new("syscalls", "System calls", COLUMNS);
+        let mut table = Table::new("syscalls", "System calls", COLUMNS)
+            .by_time("begin_ns")
+            // The line has all of it.
+            .show(&["syscall", "result", "error", "end_ns"], Shown::Nowhere)
+            .show(&["line"], Shown::Last);
         let mut running = cpu_states::table();
         let mut is_running_told = false;
         for result in hosts {
@@ -156,6 +165,7 @@ fn halves(result: &HostResult<'_, Syscalls>, at: Time, snapshot: &Snapshot<'_>) 
 mod tests {
     use isochrone_kernel::Half;
     use isochrone_kernel::calls::{Effect, Opener, Use};
+    use wildmatch::WildMatch;
 
     use super::*;
     use crate::options::{Calls, Filter};
@@ -190,7 +200,7 @@ mod tests {
     }
 
     fn asks(names: &[&str], errors: &[u16], around: bool) -> Options {
-        let names = names.iter().map(ToString::to_string).collect();
+        let names = names.iter().map(|name| WildMatch::new(name)).collect();
         Options { calls: Calls { names, errors: errors.to_vec(), around }, ..Options::default() }
     }
 
@@ -219,6 +229,7 @@ mod tests {
             ],
         );
         check(&asks(&["close", "open"], &[], false), &[OPEN, CLOSE]);
+        check(&asks(&["?lose", "op*"], &[], false), &[OPEN, CLOSE]);
         check(&asks(&[], &[28, 10], false), &[FULL, WAIT]);
         check(&asks(&["wait4", "open"], &[28, 10], false), &[WAIT]);
         let filter = Filter { tids: vec![1], min_ns: Some(2), ..Filter::default() };

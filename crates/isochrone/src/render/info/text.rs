@@ -171,9 +171,9 @@ fn totals(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
         line(out, "lost", &format!("{} in {gaps}: the tracer could not write them", lost.join(" and ")))?;
     }
     let network = match info.network {
-        (0, 0) => "nothing: no packet of the network was traced with its headers".to_owned(),
+        (0, 0) => "nothing: no network packet was traced with its headers".to_owned(),
         (sent, received) => format!(
-            "packets of the network with their headers, {} sent, {} received; those of TCP can be matched",
+            "network packets with headers, {} sent, {} received; those of TCP can be matched",
             figures::count(sent),
             figures::count(received)
         ),

@@ -1,0 +1,28 @@
+//! How sure the times of tables are: the bounds of each, beside it.
+
+use std::collections::HashMap;
+
+use isochrone_analysis::{Cell, Report};
+
+use crate::experiment::TimedHost;
+use crate::stamp::Timing;
+
+/// Puts its bounds beside each time of a report's tables: see [`isochrone_analysis::Table::add_bounds`]. The hosts are those that
+/// the report is of.
+pub fn add_bounds(report: &mut Report, hosts: &[&TimedHost<'_>]) {
+    let timings: HashMap<&str, Timing<'_>> =
+        hosts.iter().filter_map(|host| Some((host.name(), host.timing?))).collect();
+    for table in &mut report.tables {
+        let Some(host) = table.column("host") else { continue };
+        table.add_bounds(|row, unix_ns| match &row[host] {
+            Cell::Text(name) => timings.get(&**name).map_or((None, None), |timing| of(*timing, unix_ns)),
+            _ => (None, None),
+        });
+    }
+}
+
+/// The bounds of an instant that is known as it is shown: of all raw times that are shown so.
+fn of(timing: Timing<'_>, unix_ns: i128) -> (Option<i128>, Option<i128>) {
+    let (first, last) = (timing.raw(unix_ns - 1).saturating_add(1), timing.raw(unix_ns));
+    (timing.stamp(first.min(last)).lo, timing.stamp(last).hi)
+}

@@ -1,0 +1,28 @@
+//! Whose clock times are on.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use isochrone_experiment::{ReadError, TimeBase};
+
+/// Whose clock times are on. Several hosts are synchronized unless something else is said.
+#[derive(Debug, Args)]
+pub(crate) struct Clock {
+    /// Use the corrections of this file, which `isochrone sync -o` wrote [default: several hosts are synchronized on the way]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_sync", help_heading = "Times")]
+    pub(crate) sync: Option<PathBuf>,
+    /// Leave each host on its own clock
+    #[arg(long, help_heading = "Times")]
+    pub(crate) no_sync: bool,
+}
+
+impl Clock {
+    /// The time base. A file is read now, before any trace is.
+    pub(crate) fn time_base(&self) -> Result<TimeBase, ReadError> {
+        match &self.sync {
+            Some(path) => TimeBase::read(path),
+            None if self.no_sync => Ok(TimeBase::Own),
+            None => Ok(TimeBase::Usual),
+        }
+    }
+}

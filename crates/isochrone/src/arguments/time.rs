@@ -1,0 +1,263 @@
+//! Times as people type them: every form in which a command prints one, and the time zone that they are shown in.
+
+use clap::Args;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use crate::render::time;
+
+const NS_PER_S: i128 = 1_000_000_000;
+
+/// Unix times in ns below this are times of 12 days after 1970: surely seconds were meant.
+const PLAUSIBLE_NS: i128 = 1_000_000_000_000_000;
+
+/// A time of day is the one after the traces begin, if it lies farther before their begin than this.
+const HALF_A_DAY_NS: i128 = 43_200 * NS_PER_S;
+
+/// What the forms of a time look like.
+const FORMS: &str = "give a time of day (06:11:25.5), a date with one (2026-11-20 06:11:25.5, or with a zone \
+                     2026-11-20T06:11:25.5Z), Unix seconds with a decimal point, or Unix nanoseconds";
+
+/// The time zone of times.
+#[derive(Debug, Args)]
+pub(crate) struct Zone {
+    /// Show times in this time zone, and read those without a zone in it: `UTC`, `local`, or a name such as `Europe/Berlin`
+    /// [default: UTC]
+    #[arg(long, value_name = "ZONE", value_parser = zone, conflicts_with = "gmt", help_heading = "Times")]
+    timezone: Option<TimeZone>,
+    /// The same as `--timezone UTC`
+    #[arg(long, help_heading = "Times")]
+    gmt: bool,
+}
+
+impl Zone {
+    /// The zone that was asked for.
+    pub(crate) fn get(&self) -> TimeZone {
+        self.timezone.clone().unwrap_or(TimeZone::UTC)
+    }
+}
+
+fn zone(name: &str) -> Result<TimeZone, String> {
+    match name {
+        "UTC" | "utc" | "GMT" | "gmt" => Ok(TimeZone::UTC),
+        "local" => Ok(TimeZone::system()),
+        _ => TimeZone::get(name).map_err(|_| {
+            "not a known time zone: give UTC, local, or a name of the system's database such as Europe/Berlin".to_owned()
+        }),
+    }
+}
+
+/// An instant as it was typed. What it lacks comes from the zone, and from when the traces begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// Unix ns.
+    Unix(i128),
+    /// A date and a time of day, in the zone of times.
+    Civil(DateTime),
+    /// A time of day, of the day on which the traces begin or of the next one.
+    OfDay(Time),
+}
+
+impl Given {
+    /// Reads any form of a time.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a valid time: {FORMS}");
+        let bare = text.trim();
+        let bare = bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')).unwrap_or(bare);
+        let is_date = bare.get(1..).is_some_and(|rest| rest.contains('-'));
+        if !is_date && !bare.contains(['T', 't', ':']) {
+            let ns = number(bare).ok_or_else(wrong)?;
+            if !bare.contains('.') && ns != 0 && ns.abs() < PLAUSIBLE_NS {
+                return Err(format!("`{text}` means nanoseconds after 1970: write `{bare}.0` for seconds"));
+            }
+            return Ok(Self::Unix(ns));
+        }
+        if is_leap_second(bare) {
+            return Err(format!(
+                "`{text}` is a leap second, which Unix time does not tell from the next: name that one"
+            ));
+        }
+        if let Ok(timestamp) = bare.parse::<Timestamp>() {
+            return Ok(Self::Unix(timestamp.as_nanosecond()));
+        }
+        if let Some(time) = of_day(bare) {
+            return Ok(Self::OfDay(time));
+        }
+        let in_utc = bare.strip_suffix(" UTC");
+        let civil = civil(in_utc.unwrap_or(bare)).ok_or_else(wrong)?;
+        match in_utc {
+            Some(_) => in_zone(civil, &TimeZone::UTC).map(Self::Unix),
+            None => Ok(Self::Civil(civil)),
+        }
+    }
+
+    /// Unix ns, where the traces begin at an instant; `None`: nothing tells the day.
+    pub(crate) fn unix_ns(self, begin: Option<i128>) -> Result<i128, String> {
+        self.in_zone(begin, time::zone())
+    }
+
+    fn in_zone(self, begin: Option<i128>, zone: &TimeZone) -> Result<i128, String> {
+        let of_day = match self {
+            Self::Unix(unix_ns) => return Ok(unix_ns),
+            Self::Civil(civil) => return in_zone(civil, zone),
+            Self::OfDay(time) => time,
+        };
+        let begin = begin.ok_or_else(|| format!("{of_day}: no trace tells the day: give a date, too"))?;
+        let date = Timestamp::from_nanosecond(begin).map(|at| zone.to_datetime(at).date());
+        let date: Date = date.map_err(|_| format!("{of_day}: give a date, too"))?;
+        let that_day = in_zone(date.to_datetime(of_day), zone)?;
+        // Traces that run over midnight: a time long before they begin is one of the next day.
+        match begin - that_day > HALF_A_DAY_NS {
+            true => in_zone(date.saturating_add(1.day()).to_datetime(of_day), zone),
+            false => Ok(that_day),
+        }
+    }
+}
+
+/// Reads an instant that has all it needs, for options that no trace is looked at for.
+pub(crate) fn given(text: &str) -> Result<Given, String> {
+    Given::parse(text)
+}
+
+fn in_zone(civil: DateTime, zone: &TimeZone) -> Result<i128, String> {
+    let there = zone.to_ambiguous_timestamp(civil);
+    if there.is_ambiguous() {
+        return Err(format!(
+            "{civil} is no single instant in {}: add an offset, as in +01:00",
+            time::zone_name()
+        ));
+    }
+    there.unambiguous().map(Timestamp::as_nanosecond).map_err(|error| error.to_string())
+}
+
+/// `2026-11-20 06:11:25.5`, without seconds, or without a time.
+fn civil(text: &str) -> Option<DateTime> {
+    let (date, time) =
+        text.split_once([' ', 'T', 't']).map_or((text, None), |(date, time)| (date, Some(time)));
+    let date: Date = date.parse().ok()?;
+    Some(date.to_datetime(time.map_or(Some(Time::midnight()), of_day)?))
+}
+
+/// `05:54:25.967103592`, or without seconds.
+fn of_day(text: &str) -> Option<Time> {
+    let mut parts = text.split(':');
+    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next().unwrap_or("00"));
+    let two = |text: &str| {
+        let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<i8>().ok().filter(|_| digits)
+    };
+    let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let is_part = part.len() <= 9 && part.bytes().all(|byte| byte.is_ascii_digit()) && parts.next().is_none();
+    let ns = format!("{part:0<9}").parse().ok().filter(|_| is_part)?;
+    Time::new(two(hours)?, two(minutes)?, two(whole)?, ns).ok()
+}
+
+/// Whether the time of day in a text is in a 61st second, which `jiff` takes for the 60th.
+fn is_leap_second(text: &str) -> bool {
+    let of_day = text.rsplit(['T', 't', ' ']).next().unwrap_or_default();
+    let mut digits = of_day.bytes().filter(|&byte| byte != b':');
+    digits.by_ref().take(4).all(|byte| byte.is_ascii_digit()) && digits.take(2).eq(*b"60")
+}
+
+/// Reads seconds with a decimal point, or nanoseconds without, of a clock that starts at 0.
+pub(crate) fn raw(text: &str) -> Result<i128, String> {
+    let wrong = || format!("`{text}` is not a valid time: give nanoseconds, or seconds with a decimal point");
+    number(text.trim()).ok_or_else(wrong)
+}
+
+/// Seconds with a decimal point, nanoseconds without, in ns.
+fn number(text: &str) -> Option<i128> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    // Longer numbers are no times, and would overflow.
+    let plausible =
+        !whole.is_empty() && whole.len() <= 20 && part.len() <= 9 && all_digits(whole) && all_digits(part);
+    let whole: i128 = whole.parse().ok().filter(|_| plausible)?;
+    let ns = match digits.contains('.') {
+        true => whole * NS_PER_S + format!("{part:0<9}").parse::<i128>().ok()?,
+        false => whole,
+    };
+    Some(if negative { -ns } else { ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-20 06:11:21.5 UTC.
+    const BEGIN: i128 = 1_795_155_081_500_000_000;
+
+    fn read(text: &str, zone: &TimeZone) -> Result<i128, String> {
+        Given::parse(text)?.in_zone(Some(BEGIN), zone)
+    }
+
+    #[test]
+    fn times_are_read() {
+        let check =
+            |text: &str, expect: Option<i128>| assert_eq!(read(text, &TimeZone::UTC).ok(), expect, "{text}");
+        check("1795154041823216897", Some(1_795_154_041_823_216_897));
+        check("0", Some(0));
+        check("1795154041", None);
+        check("12.5", Some(12_500_000_000));
+        check("1795154041.823216897", Some(1_795_154_041_823_216_897));
+        check("-0.000000001", Some(-1));
+        check("1970-01-01T00:00:01.5Z", Some(1_500_000_000));
+        check("1970-01-01T00:00:01.5", Some(1_500_000_000));
+        check("1970-01-01 00:00:01.5", Some(1_500_000_000));
+        check("1970-01-01 00:00:01.5 UTC", Some(1_500_000_000));
+        check("1970-01-01 00:01", Some(60_000_000_000));
+        check("1970-01-02", Some(86_400_000_000_000));
+        check("2016-12-31T23:59:59.9Z", Some(1_483_228_799_900_000_000));
+        check("2017-01-01T00:59:00+01:00", Some(1_483_228_740_000_000_000));
+        check("2017-01-01T00:59+01:00", Some(1_483_228_740_000_000_000));
+        check("06:11:21.5", Some(BEGIN));
+        check("[06:11:21.500000000]", Some(BEGIN));
+        check("06:12", Some(BEGIN + 38_500_000_000));
+        check("00:00:00", Some(BEGIN - 22_281_500_000_000));
+        for wrong in ["1.0000000001", "", "-", "soon", "99999999999999999999999999", "24:00:00", "1:00:00"] {
+            check(wrong, None);
+        }
+        for wrong in ["01:00:00.1234567890", "2026-11-20 6:11", "2026-13-01", "2026-11-20T", "06:11:21Z"] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn times_without_a_zone_are_of_the_one_that_is_asked_for() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let check = |text: &str, expect: i128| assert_eq!(read(text, &zone), Ok(expect), "{text}");
+        check("08:11:21.5", BEGIN);
+        check("2026-11-20 08:11:21.5", BEGIN);
+        check("2026-11-20 06:11:21.5 UTC", BEGIN);
+        check("2026-11-20T06:11:21.5Z", BEGIN);
+        // The traces begin at 08:11: six hours before that it was still the same day.
+        check("02:11:21.5", BEGIN - 21_600_000_000_000);
+        let late = Given::parse("00:10").unwrap().in_zone(Some(BEGIN + 50_000_000_000_000), &zone).unwrap();
+        assert_eq!(late, BEGIN - 1_500_000_000 + 57_520_000_000_000);
+    }
+
+    #[test]
+    fn times_that_a_zone_has_twice_are_refused() {
+        let Ok(berlin) = TimeZone::get("Europe/Berlin") else { return };
+        let error = read("2026-10-25 02:30:00", &berlin).unwrap_err();
+        assert!(error.contains("is no single instant"), "{error}");
+        assert_eq!(read("2026-10-25 02:30:00+01:00", &berlin), Ok(1_792_891_800_000_000_000));
+    }
+
+    #[test]
+    fn leap_seconds_are_named() {
+        for text in [
+            "2016-12-31T23:59:60Z",
+            "2016-12-31t23:59:60.5Z",
+            "2016-12-31 23:59:60Z",
+            "20161231T235960Z",
+            "2017-01-01T00:59:60+01:00",
+            "23:59:60",
+        ] {
+            let error = Given::parse(text).unwrap_err();
+            assert!(error.starts_with(&format!("`{text}` is a leap second")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What people meet on the command line, finding by finding: clocks, times, wrong and silent answers, questions, tables, machines.
+#![allow(clippy::unwrap_used)] // A test may panic.
+
+#[path = "people/clocks.rs"]
+mod clocks;
+#[path = "people/machines.rs"]
+mod machines;
+#[path = "people/mistakes.rs"]
+mod mistakes;
+#[path = "people/options.rs"]
+mod options;
+#[path = "people/questions.rs"]
+mod questions;
+#[path = "people/tables.rs"]
+mod tables;
+#[path = "people/times.rs"]
+mod times;
+
+use std::path::Path;
+use std::process::Command;
+
+/// What the binary said.
+struct Said {
+    out: String,
+    err: String,
+    status: Option<i32>,
+}
+
+/// A directory of the example.
+fn shop(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop").join(name);
+    path.canonicalize().unwrap().to_str().unwrap().to_owned()
+}
+
+/// The three hosts of the example.
+fn hosts() -> [String; 3] {
+    ["client", "app", "db"].map(shop)
+}
+
+/// Runs the binary; tables are `columns` wide, or as wide as they are.
+fn run_in(columns: Option<u32>, arguments: &[&str]) -> Said {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+    command.args(arguments).env_remove("COLUMNS").env("LANG", "C.UTF-8");
+    if let Some(columns) = columns {
+        command.env("COLUMNS", columns.to_string());
+    }
+    let output = command.output().unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    Said { out, err, status: output.status.code() }
+}
+
+fn run(arguments: &[&str]) -> Said {
+    run_in(None, arguments)
+}
+
+/// Runs the binary on the three hosts.
+fn on_hosts(arguments: &[&str]) -> Said {
+    let hosts = hosts();
+    let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    run(&[arguments, &hosts].concat())
+}
+
+/// Compares the status, and looks for texts on stderr.
+fn check(said: &Said, status: i32, expect: &[&str]) {
+    assert_eq!(said.status, Some(status), "{}", said.err);
+    for text in expect {
+        assert!(said.err.contains(text), "`{text}` is not in: {}", said.err);
+    }
+}

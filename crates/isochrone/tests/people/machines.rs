@@ -1,0 +1,64 @@
+//! What other programs read.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{check, on_hosts, run};
+
+#[test]
+fn lines_of_json_have_keys_and_exact_times() {
+    let said = on_hosts(&["analyze", "-q", "schedtop", "--format", "jsonl", "--limit", "2"]);
+    let first: Value = serde_json::from_str(said.out.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["analysis"], &first["table"]), (&"schedtop".into(), &"top".into()));
+    assert_eq!(first["wakeup_ns"].as_i64(), Some(1_795_155_081_555_276_416));
+    assert_eq!(first["wakeup"], "1795155081.555276416");
+    assert_eq!(said.out.lines().count(), 2);
+    // What is printed as text is a time that is read.
+    let begin = first["wakeup"].as_str().unwrap();
+    let there = on_hosts(&["analyze", "-q", "schedlog", "--begin", begin, "--limit", "1"]);
+    assert!(there.out.contains("06:11:21.555276416"), "{}", there.out);
+}
+
+#[test]
+fn a_table_alone_is_read_in_one_call() {
+    let said = on_hosts(&["analyze", "-q", "syscalls", "--format", "csv", "--limit", "3"]);
+    assert!(said.out.starts_with("host,begin_ns,end_ns,"), "{}", said.out);
+    let one = on_hosts(&["analyze", "-q", "cputop", "--table", "cpus", "--format", "csv"]);
+    assert!(one.out.starts_with("host,cpu,busy_ns,"), "{}", one.out);
+    // Several have their names before them.
+    let all = on_hosts(&["analyze", "-q", "cputop", "--format", "csv"]);
+    assert!(all.out.starts_with("# processes\nhost,"), "{}", all.out);
+}
+
+#[test]
+fn shells_and_manuals() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let said = run(&["completions", shell]);
+        check(&said, 0, &[]);
+        assert!(said.out.contains("isochrone") && said.out.contains("analyze"), "{shell}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let there = directory.path().join("man/man1");
+    check(&run(&["man", there.to_str().unwrap()]), 0, &[]);
+    for page in ["isochrone.1", "isochrone-events.1", "isochrone-analyze.1", "isochrone-sync.1"] {
+        let text = fs::read_to_string(there.join(page)).unwrap();
+        assert!(text.contains(".SH NAME") && text.contains("isochrone"), "{page}");
+    }
+    check(&run(&["man", "/proc/none"]), 2, &["cannot write to /proc/none"]);
+}
+
+#[test]
+fn the_help_has_examples_and_no_tools_for_developers() {
+    let said = run(&["--help"]);
+    check(&said, 0, &[]);
+    assert!(said.out.contains("Examples:") && said.out.contains("isochrone sync web/ app/ db/ -o sync.json"));
+    assert!(!said.out.contains("ctf-dump"), "{}", said.out);
+    let nothing = run(&["analyze"]);
+    assert_eq!(nothing.status, Some(2));
+    assert!(nothing.err.contains("schedtop      The longest waits for a CPU"), "{}", nothing.err);
+    let typo = run(&["anlyze"]);
+    check(&typo, 2, &["a similar subcommand exists: 'analyze'"]);
+    let usage = run(&["sync", "--help"]);
+    assert!(usage.out.contains("isochrone sync [OPTIONS] --messages <FILE>"), "{}", usage.out);
+}

@@ -1,0 +1,191 @@
+//! Mistakes are named, and nothing is answered that was not asked.
+
+use std::fs;
+
+use super::{check, on_hosts, run, shop};
+
+#[test]
+fn options_that_do_not_apply_name_where_they_do() {
+    let app = shop("app");
+    for (arguments, told) in [
+        (
+            &["cputop", "--at", "06:11:25"][..],
+            "--at does not apply to cputop; it applies to fds, processes, syscalls",
+        ),
+        (&["cputop", "--min", "1ms"], "--min does not apply to cputop; it applies to irqfreq, irqlog"),
+        (
+            &["syscallstats", "--errno", "EAGAIN"],
+            "--errno does not apply to syscallstats; it applies to syscalls",
+        ),
+        (&["irqstats", "--tid", "199"], "--tid does not apply to irqstats; it applies to cputop, fds"),
+        (&["irqlog", "--procname", "appsrv"], "--procname does not apply to irqlog"),
+        (&["fds", "--cpu", "0"], "--cpu does not apply to fds"),
+        (&["processes", "--fd", "3"], "--fd does not apply to processes; it applies to fds"),
+        (
+            &["schedlog", "--by-process"],
+            "--by-process does not apply to schedlog; it applies to cputop, syscallstats",
+        ),
+        (&["cputop", "--pixels", "10"], "--pixels does not apply to cputop; it applies to states"),
+        (
+            &["states", "--call", "read"],
+            "--call does not apply to states; it applies to syscalls, syscallstats",
+        ),
+    ] {
+        let said = run(&[&["analyze"], arguments, &[&app]].concat());
+        check(&said, 2, &[told]);
+        assert_eq!(said.out, "");
+    }
+    // Where one of several uses it, the others are named.
+    let both = run(&["analyze", "cputop,schedtop", "--min", "1ms", &app]);
+    check(&both, 0, &["note: --min does not apply to cputop\n"]);
+    check(
+        &run(&["events", "--date", "--format", "json", &app]),
+        2,
+        &["--date does not apply to --format json"],
+    );
+}
+
+#[test]
+fn names_that_match_nothing() {
+    let app = shop("app");
+    for (arguments, told) in [
+        (
+            &["events", "--event", "sched_swich"][..],
+            "no event in the traces is called `sched_swich`; did you mean `sched_switch`?",
+        ),
+        (&["events", "--event", "nothing_*"], "no event in the traces is called `nothing_*`\n"),
+        (
+            &["analyze", "syscalls", "--call", "sys_read"],
+            "no system call in the traces is called `sys_read`; did you mean `read`",
+        ),
+        (
+            &["analyze", "syscallstats", "--call", "raed"],
+            "no system call in the traces is called `raed`; did you mean `read`?",
+        ),
+        (
+            &["analyze", "cputop", "--procname", "appsvr"],
+            "no thread in the traces is called `appsvr`; did you mean `appsrv`?",
+        ),
+        (&["analyze", "cputop", "--tid", "4711"], "note: no thread 4711 is in the traces\n"),
+        (&["analyze", "cputop", "--pid", "4711"], "note: no process 4711 is in the traces\n"),
+    ] {
+        let said = run(&[arguments, &[&app]].concat());
+        check(&said, 0, &[told]);
+        let quiet = run(&[arguments, &["-q", &app]].concat());
+        assert_eq!(quiet.err, "");
+    }
+    for (arguments, told) in [
+        (
+            &["analyze", "cputopp"][..],
+            "no analysis is called `cputopp`; did you mean `cputop`? [possible values: cputop, fds",
+        ),
+        (
+            &["analyze", "cputop", "--sort", "nothing"],
+            "--sort: no column is called `nothing`; there are host, pid, tid, comm, cpu_ns",
+        ),
+        (
+            &["analyze", "cputop", "--table", "cpu"],
+            "no table is called `cpu`; there are processes, cpus, total",
+        ),
+        (&["analyze", "cputop", "--host", "h9"], "no host is called `h9`; there are h2"),
+        (&["events", "--host", "h1,h2"], "no host is called `h1`; there are h2"),
+        (&["analyze", "cputop", "--tid", "abc"], "not a number"),
+        (&["analyze", "cputop", "--cpu", "3-1"], "not a CPU or a range of CPUs, as in 0-3"),
+        (&["analyze", "cputop", "--threads", "0"], "not a number from 1 on"),
+    ] {
+        let said = run(&[arguments, &[&app]].concat());
+        check(&said, 2, &[told]);
+        assert_eq!(said.out, "", "{arguments:?}");
+    }
+    // With commas, as everywhere.
+    let two = run(&["events", "-q", "--event", "sched_switch,sched_wakeup", &app]);
+    let apart = run(&["events", "-q", "--event", "sched_switch", "--event", "sched_wakeup", &app]);
+    assert!(two.out == apart.out && !two.out.is_empty());
+    check(
+        &run(&["analyze", &app, "cputop"]),
+        2,
+        &["is a path: the analysis comes first, as in `isochrone analyze cputop "],
+    );
+}
+
+#[test]
+fn what_was_not_recorded_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    // Only user space was traced.
+    let mut trace = isochrone_testkit::LttngTrace::user_space("web1");
+    trace.define("app:work", "");
+    trace.event(0, 100, "app:work", &[]).event(0, 200, "app:work", &[]);
+    trace.write(directory.path()).unwrap();
+    let path = directory.path().to_str().unwrap();
+    let without = |analysis: &str, told: &str| {
+        let said = run(&["analyze", analysis, path]);
+        check(&said, 0, &[told]);
+        let json = run(&["analyze", analysis, "--format", "json", path]);
+        assert!(json.out.contains(told.trim_start_matches("note: ")), "{}", json.out);
+    };
+    without(
+        "syscallstats",
+        "web1: no system calls were recorded; before the next recording, type: lttng enable-event --kernel --syscall --all",
+    );
+    without(
+        "irqstats",
+        "web1: no interrupts were recorded; before the next recording, type: lttng enable-event --kernel 'irq_*'",
+    );
+    without(
+        "cputop",
+        "web1: no switches between threads were recorded; before the next recording, type: lttng enable-event",
+    );
+    let said = run(&["analyze", "cputop,syscallstats,irqstats,schedtop", &shop("app")]);
+    assert!(!said.err.contains("were recorded"), "{}", said.err);
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_errors_before_any_work() {
+    check(&on_hosts(&["sync", "-o", "-"]), 2, &["-o -: use --format json"]);
+    check(&on_hosts(&["sync", "-o", "/proc/sync.json"]), 2, &["cannot write"]);
+    check(&on_hosts(&["sync", "--write", "/proc/together"]), 2, &["cannot write"]);
+    check(&on_hosts(&["index", "-o", "/proc/a.store"]), 2, &["cannot write"]);
+}
+
+#[test]
+fn files_of_traces_name_their_directory() {
+    let metadata = format!("{}/kernel/metadata", shop("app"));
+    for command in [&["info"][..], &["events"], &["analyze", "cputop"], &["sync"]] {
+        let said = run(&[command, &[&metadata]].concat());
+        check(&said, 2, &["metadata: a file of a trace: name its directory, ", "app/kernel\n"]);
+    }
+}
+
+#[test]
+fn a_directory_with_one_trace_stands_for_it() {
+    let (app, kernel) = (shop("app"), format!("{}/kernel", shop("app")));
+    let whole = run(&["dump", "-q", &kernel]);
+    assert!(run(&["dump", "-q", &app]).out == whole.out && !whole.out.is_empty());
+    check(&run(&["dump", &shop("")]), 2, &["name one of the traces in it: ", "db/kernel"]);
+}
+
+/// Losses are told by `events`, as by all other commands.
+#[test]
+fn losses_are_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    isochrone_testkit::RandomKernel::new(3)
+        .host("web1")
+        .events(800)
+        .losses(3)
+        .packet_events(40)
+        .write(directory.path())
+        .unwrap();
+    let said = run(&["events", directory.path().to_str().unwrap()]);
+    check(&said, 0, &["note: web1: ", " were lost: what happened meanwhile is unknown"]);
+}
+
+#[test]
+fn numbers_of_system_errors_are_not_shown() {
+    let said = run(&["sync", "--messages", "/no/such/list"]);
+    check(&said, 2, &["No such file or directory"]);
+    assert!(!said.err.contains("os error"), "{}", said.err);
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("x.json"), "{}").unwrap();
+    let file = directory.path().join("x.json");
+    check(&run(&["events", "--sync", file.to_str().unwrap(), &shop("app")]), 2, &["x.json"]);
+}

@@ -1,0 +1,58 @@
+//! Tables fit the room that there is.
+
+use std::fmt::Write as _;
+
+use super::{hosts, run_in};
+
+const COMMANDS: [&[&str]; 8] = [
+    &["sync"],
+    &["analyze", "-q", "cputop"],
+    &["analyze", "-q", "syscallstats"],
+    &["analyze", "-q", "schedtop"],
+    &["analyze", "-q", "processes", "--at", "06:11:23.76", "--procname", "appsrv,srvhog,wget,redis*"],
+    &["analyze", "-q", "irqstats"],
+    &["analyze", "-q", "fds", "--procname", "appsrv,wget", "--limit", "20"],
+    &["analyze", "-q", "syscalls", "--procname", "appsrv", "--call", "read,write", "--limit", "5"],
+];
+
+/// All tables in a width.
+fn shown(columns: u32) -> String {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let hosts = hosts();
+    let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    let mut text = String::new();
+    for command in COMMANDS {
+        let said = run_in(Some(columns), &[command, &hosts].concat());
+        assert_eq!(said.status, Some(0), "{}", said.err);
+        let out = said.out.replace(root.to_str().unwrap(), "~");
+        for line in said.out.lines().filter(|line| line.starts_with(' ')) {
+            // What is no table: excluded messages, which are sentences.
+            let width = unicode_width::UnicodeWidthStr::width(line);
+            let is_sentence = line.contains(": sent at ");
+            assert!(is_sentence || width <= columns as usize, "{command:?}: {width}: {line}");
+        }
+        writeln!(text, "$ isochrone {}\n{out}", command.join(" ")).unwrap();
+    }
+    text
+}
+
+#[test]
+fn in_80_columns() {
+    insta::assert_snapshot!(shown(80));
+}
+
+#[test]
+fn in_140_columns() {
+    insta::assert_snapshot!(shown(140));
+}
+
+/// Bars are as long as there is room, and scaled to the greatest.
+#[test]
+fn bars_are_scaled_to_the_greatest() {
+    let [client, ..] = hosts();
+    let said = run_in(Some(120), &["analyze", "-q", "cputop", "--table", "processes", &client]);
+    let bars: Vec<usize> = said.out.lines().skip(4).map(|line| line.matches('█').count()).collect();
+    assert!(bars[0] == 30 && bars.is_sorted_by(|a, b| a >= b) && bars[9] > 5, "{}", said.out);
+    let narrow = run_in(Some(60), &["analyze", "-q", "cputop", "--table", "processes", &client]);
+    assert!(!narrow.out.contains('█') && narrow.out.contains("no room for: "), "{}", narrow.out);
+}
