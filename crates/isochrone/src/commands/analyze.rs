@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use isochrone_analysis::{
-    AnalysisKind, AnalysisSet, Asks, Calls, Filter, Host as _, Interrupts, Note, Options, Report,
+    AnalysisKind, AnalysisSet, Asks, Calls, Filter, HostContext as _, Interrupts, Note, Options, Report,
     ThreadIdentity, Unit, csv, jsonl,
 };
 use isochrone_experiment::{
