@@ -41,7 +41,7 @@ pub enum IndexError {
     Artefact(#[from] ArtefactError),
 }
 
-/// The files that traces consist of, as they are now: a store that was made of others is stale. Sorted.
+/// The files that traces consist of, and captures, as they are now: a store that was made of others is stale. Sorted.
 ///
 /// # Errors
 /// One of them cannot be looked at.
@@ -52,6 +52,9 @@ pub fn sources(inputs: &Inputs) -> Result<Vec<Source>, StoreError> {
         for name in ["metadata"].into_iter().chain(input.trace.file_names()) {
             all.push(Source::of(&directory.join(name))?);
         }
+    }
+    for capture in &inputs.captures {
+        all.push(Source::of(&capture.path)?);
     }
     all.sort_unstable();
     all.dedup();

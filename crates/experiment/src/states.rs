@@ -80,6 +80,7 @@ pub fn states(
 fn is_asked(thread: &ThreadRow, filter: &Filter) -> bool {
     let Some(tid) = thread.tid else { return false };
     (filter.tids.is_empty() || filter.tids.contains(&tid))
+        && (filter.pids.is_empty() || thread.pid.is_some_and(|pid| filter.pids.contains(&pid)))
         && (filter.names.is_empty()
             || thread.comm.as_deref().is_some_and(|comm| filter.names.iter().any(|name| name.matches(comm))))
 }

@@ -171,6 +171,43 @@ fn stores_of_their_own() {
     assert_eq!(fs::read(trace.join("metadata")).unwrap(), metadata);
 }
 
+/// A store stands for the traces that it was made of, wherever a trace is named.
+#[test]
+fn a_store_is_named_like_a_trace() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    let (cache, session, store) = (path("cache"), path("session"), path("a.store"));
+    small(&session.join("one"), 20);
+    small(&session.join("other"), 30);
+    let output = isochrone(&cache, &["index", "-q", "-o", store.to_str().unwrap()], &[&session]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for arguments in [
+        &["events"][..],
+        &["events", "--format", "json"],
+        &["info", "--format", "json"],
+        &["analyze", "cputop"],
+        &["analyze", "states"],
+        &["analyze", "processes", "--at", "1.01"],
+    ] {
+        let of = |path: &Path| isochrone(&cache, arguments, &[path]);
+        let (from_store, from_traces) = (of(&store), of(&session));
+        assert!(!from_store.stdout.is_empty(), "{arguments:?}: {}", text(&from_store.stderr));
+        // Paths are shown as a store has them.
+        let absolute = text(&from_store.stdout).replace(store.to_str().unwrap(), session.to_str().unwrap());
+        assert_eq!(absolute, text(&from_traces.stdout), "{arguments:?}");
+        assert_eq!(from_store.status.code(), from_traces.status.code(), "{arguments:?}");
+    }
+    // States of a store that was named come from it: nothing is made for them.
+    fs::remove_dir_all(&cache).unwrap();
+    assert_eq!(rows(&cache, &["states", "--pid", "9"], &[&store]).len(), 0);
+    assert!(!rows(&cache, &["states", "--tid", "9"], &[&store]).is_empty());
+    assert!(!cache.exists());
+    fs::remove_dir_all(session.join("other")).unwrap();
+    let output = isochrone(&cache, &["events"], &[&store]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("which is not there any more"), "{}", text(&output.stderr));
+}
+
 #[test]
 fn options_that_states_do_not_use_are_errors() {
     let root = tempfile::tempdir().unwrap();

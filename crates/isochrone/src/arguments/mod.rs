@@ -35,7 +35,7 @@ const MAX_RATE_PRIOR_PPM: u32 = 999_999;
                   isochrone info web/                            what is in a trace, and what is missing\n\n\
                   A TRACE is a CTF trace directory (one with a `metadata` file), or a directory that holds some: LTTng \
                   session directories, rotation archives, a directory per host. For `sync` and `info` it may also be a packet \
-                  capture (pcap, pcapng).\n\n\
+                  capture (pcap, pcapng). A store (`isochrone index -o`) stands for the traces that it was made of.\n\n\
                   Exit status: 0 done; 1 done in part (something was refused, or hosts fall into islands); 2 wrong \
                   usage, nothing could be read, or a result cannot be written."
 )]

@@ -16,7 +16,7 @@ use isochrone_experiment::{
 use isochrone_hosts::Host;
 use wildmatch::WildMatch;
 
-use super::{host_selection, index, open};
+use super::{host_selection, index, named, open};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, Names, TableFormat};
 use crate::output::{self, tell};
@@ -40,13 +40,18 @@ pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<ExitStatus
 /// What threads did, from the store of the traces.
 fn states(arguments: &Analyze, quiet: bool) -> anyhow::Result<ExitStatus> {
     check_options(arguments, &[], quiet)?;
-    let (opened, ending) = open(&arguments.traces, arguments.clock.time_base()?, quiet)?;
+    let traces = named(&arguments.traces)?;
+    let (opened, ending) = open(&traces, arguments.clock.time_base()?, quiet)?;
     let experiment = opened.experiment();
     let (hosts, times, ending) = hosts(arguments, &opened, &experiment, ending, quiet)?;
     let spread = Spread { threads: arguments.threads, pieces: arguments.chunks };
-    let (store, ending) = match &arguments.store {
+    let store = match arguments.traces.as_slice() {
+        [only] if index::is_store(only) => arguments.store.as_ref().or(Some(only)),
+        _ => arguments.store.as_ref(),
+    };
+    let (store, ending) = match store {
         Some(path) => (index::kept(path, &opened)?, ending),
-        None => index::cached(&arguments.traces, &opened, spread, ending, quiet)?,
+        None => index::cached(&traces, &opened, spread, ending, quiet)?,
     };
     let options = options(arguments);
     let asked = StateFilter { filter: &options.filter, times, pixels: arguments.pixels };
@@ -86,7 +91,7 @@ fn asked(arguments: &Analyze) -> [(&'static str, bool, Asks); 16] {
 fn check_options(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::Result<()> {
     let is_states = kinds.is_empty();
     for (option, _, asks) in asked(arguments).into_iter().filter(|(_, given, _)| *given) {
-        if is_states && asks == Asks::Threads && option != "--pid" {
+        if is_states && asks == Asks::Threads {
             continue;
         }
         let unused: Vec<&str> = match is_states {
@@ -97,7 +102,7 @@ fn check_options(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> an
             continue;
         }
         let users = AnalysisKind::ALL.iter().filter(|kind| kind.uses(asks)).map(|kind| kind.name());
-        let is_of_states = asks == Asks::Threads && option != "--pid";
+        let is_of_states = asks == Asks::Threads;
         let users = users.chain(is_of_states.then_some(STATES)).collect::<Vec<_>>().join(", ");
         let unused_by = unused.join(", ");
         anyhow::ensure!(

@@ -2,7 +2,7 @@
 
 use isochrone_ctf::{Trace, dump, find_traces};
 
-use super::{refuse_capture, refuse_missing};
+use super::{index, refuse_capture, refuse_missing};
 use crate::ExitStatus;
 use crate::arguments::Dump;
 use crate::output;
@@ -15,8 +15,11 @@ const MOST_TRACES: usize = 8;
 pub(crate) fn run(arguments: &Dump, quiet: bool) -> anyhow::Result<ExitStatus> {
     refuse_missing(std::slice::from_ref(&arguments.trace))?;
     refuse_capture(&arguments.trace)?;
-    let below = find_traces(&arguments.trace).map(|found| found.traces).unwrap_or_default();
-    // A directory that holds one trace stands for it, as in all other commands.
+    // A directory that holds one trace stands for it, and a store for what it was made of, as in all other commands.
+    let below = match index::is_store(&arguments.trace) {
+        true => index::traces_of(&arguments.trace)?,
+        false => find_traces(&arguments.trace).map(|found| found.traces).unwrap_or_default(),
+    };
     let trace = match below.as_slice() {
         [only] => Trace::open(only)?,
         several if several.len() > 1 => {

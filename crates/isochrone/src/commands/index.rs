@@ -9,7 +9,7 @@ use isochrone_experiment::{Experiment, IndexError, Opened, Spread, TimeBase, ind
 use isochrone_store::{Manifest, Store};
 
 use super::analyze::{in_words, report_missing};
-use super::{open, refuse_missing, writable};
+use super::{named, open, writable};
 use crate::ExitStatus;
 use crate::arguments::Index;
 use crate::output;
@@ -18,16 +18,16 @@ use crate::render::figures;
 use crate::render::plain::{Plain, plain};
 
 pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> {
-    refuse_missing(&arguments.traces)?;
+    let traces = named(&arguments.traces)?;
     let path = match &arguments.output {
         Some(path) => {
             refuse_what_is_no_store(path)?;
             writable(path.parent().unwrap_or(Path::new("")))?;
             path.clone()
         }
-        None => cache(&arguments.traces)?,
+        None => cache(&traces)?,
     };
-    let (opened, ending) = open(&arguments.traces, TimeBase::Own, quiet)?;
+    let (opened, ending) = open(&traces, TimeBase::Own, quiet)?;
     let spread = Spread { threads: arguments.threads, pieces: None };
     let ending = make(&path, &opened, spread, ending, quiet)?;
     let store = Store::open(&path)?;
@@ -52,6 +52,38 @@ pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> 
         Ok(())
     })?;
     Ok(ending)
+}
+
+/// Whether a path is a store, of whatever version.
+pub(super) fn is_store(path: &Path) -> bool {
+    Manifest::version_at(path).is_some()
+}
+
+/// The traces and captures that a store was made of.
+///
+/// # Errors
+/// It is of another version, or one of them is not there any more.
+pub(super) fn traces_of(store: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let sources = Manifest::read(store)?.sources;
+    let is_metadata = |path: &Path| path.file_name().is_some_and(|name| name == "metadata");
+    let traces: Vec<PathBuf> = sources
+        .iter()
+        .filter(|source| is_metadata(&source.path))
+        .filter_map(|source| Some(source.path.parent()?.to_owned()))
+        .collect();
+    let captures = sources.into_iter().map(|source| source.path);
+    let captures: Vec<PathBuf> =
+        captures.filter(|path| !traces.iter().any(|trace| path.starts_with(trace))).collect();
+    let all: Vec<PathBuf> = traces.into_iter().chain(captures).collect();
+    for path in &all {
+        anyhow::ensure!(
+            path.exists(),
+            "{}: a store of {}, which is not there any more",
+            Plain(store.display()),
+            Plain(path.display())
+        );
+    }
+    Ok(all)
 }
 
 /// The store at a path that was named: it must be of these traces as they are.

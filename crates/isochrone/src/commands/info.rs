@@ -4,7 +4,7 @@ use std::io::Write;
 
 use isochrone_experiment::{Inputs, Opened, Survey};
 
-use super::refuse_missing;
+use super::named;
 use crate::ExitStatus;
 use crate::arguments::{Info, ReportFormat};
 use crate::output;
@@ -16,8 +16,7 @@ use crate::render::info::summary::{Document, TraceInfo};
 use crate::render::info::text;
 
 pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<ExitStatus> {
-    refuse_missing(&arguments.traces)?;
-    let inputs = Inputs::open(&arguments.traces);
+    let inputs = Inputs::open(&named(&arguments.traces)?);
     let mut ending = complaints::of_inputs(&inputs, quiet)?;
     let opened = Opened::unsynchronized(inputs);
     let (inputs, experiment) = (opened.inputs(), opened.experiment());

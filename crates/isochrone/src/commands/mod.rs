@@ -48,8 +48,7 @@ const NO_EVENTS: &str = "a packet capture, which holds packets for `isochrone sy
 
 /// Opens what was named, says what is odd about it, and that captures are left out. Without traces that exist there is no work.
 fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Opened, ExitStatus)> {
-    refuse_missing(traces)?;
-    let inputs = Inputs::open(traces);
+    let inputs = Inputs::open(&named(traces)?);
     let ending = complaints::of_inputs(&inputs, quiet)?;
     if let (true, Some(capture)) = (inputs.traces.is_empty(), inputs.captures.first()) {
         anyhow::bail!("{}: {NO_EVENTS}", Plain(capture.path.display()));
@@ -59,6 +58,22 @@ fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Open
     bar.finish();
     tell_captures(&opened, quiet);
     Ok((opened, ending))
+}
+
+/// The traces and captures that were named: a store stands for those that it was made of.
+///
+/// # Errors
+/// A path, or what a store was made of, is not there.
+fn named(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    refuse_missing(paths)?;
+    let mut all = Vec::with_capacity(paths.len());
+    for path in paths {
+        match index::is_store(path) {
+            true => all.extend(index::traces_of(path)?),
+            false => all.push(path.clone()),
+        }
+    }
+    Ok(all)
 }
 
 /// A path that does not exist is a mistake, and most often the value of an option: nothing is read then.

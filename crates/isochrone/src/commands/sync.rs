@@ -8,7 +8,7 @@ use isochrone_clock::Model;
 use isochrone_ctf::Diagnostic;
 use isochrone_sync::{Inputs, Options, Outcome, TraceFacts, copies, synchronize, synchronize_messages};
 
-use super::{refuse_missing, writable};
+use super::{named, writable};
 use crate::ExitStatus;
 use crate::arguments::{ReportFormat, Sync};
 use crate::output::{self, tell};
@@ -42,8 +42,7 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         bar.finish();
         return finish(arguments, &Inputs::default(), &outcome, quiet);
     }
-    refuse_missing(&arguments.traces)?;
-    let inputs = Inputs::open(&arguments.traces);
+    let inputs = Inputs::open(&named(&arguments.traces)?);
     let opened = complaints::of_inputs(&inputs, quiet)?;
     if let Some(directory) = &arguments.write {
         copies::check(&inputs, directory)?;
