@@ -1,4 +1,4 @@
-//! Tells the tests of this crate whether the data that they need are there.
+//! Sets whether the data that the tests of this crate need exist.
 
 fn main() {
     isochrone_shared_data::tell_cargo();

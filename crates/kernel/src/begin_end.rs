@@ -1,21 +1,21 @@
-//! Begins and ends that belong together by a key alone: requests to disks, phases of programs.
+//! Matches begins and ends by a key alone: requests to disks, phases of programs.
 //!
-//! Part of a `PartialState`. An end closes the latest begin that is open, as brackets do; what a piece cannot close is left over at
-//! either side, so that a piece keeps no more than that.
+//! Part of a `PartialState`. An end closes the latest open begin, as brackets do; unmatched begins and ends are all that a
+//! piece keeps.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::canonical_map::CanonicalMap;
 
-/// What is left over of each key.
+/// The unmatched begins and ends of one key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(bound(
     serialize = "K: Ord + Serialize, B: Serialize, E: Serialize",
     deserialize = "K: DeserializeOwned, B: DeserializeOwned, E: DeserializeOwned"
 ))]
 pub(crate) struct BeginEndMatcher<K: Eq + std::hash::Hash, B, E> {
-    /// All was missing at some time: what was open before is not, and an end without a begin waits for none.
+    /// Everything was lost at some time: begins before it are dropped, and an end without a begin does not wait for one.
     cut: bool,
     left: CanonicalMap<K, Unmatched<B, E>>,
 }
@@ -23,9 +23,9 @@ pub(crate) struct BeginEndMatcher<K: Eq + std::hash::Hash, B, E> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "B: DeserializeOwned, E: DeserializeOwned"))]
 struct Unmatched<B, E> {
-    /// Ends whose begins are in pieces before.
+    /// Ends whose begins are in earlier pieces.
     ends: Vec<E>,
-    /// Begins whose ends are in pieces behind.
+    /// Begins whose ends are in later pieces.
     begins: Vec<B>,
 }
 
@@ -42,7 +42,7 @@ impl<B, E> Default for Unmatched<B, E> {
 }
 
 impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> BeginEndMatcher<K, B, E> {
-    /// Those of a piece from which everything is missing.
+    /// The matcher of a piece that is missing.
     pub(crate) fn missing() -> Self {
         Self { cut: true, left: CanonicalMap::default() }
     }
@@ -51,7 +51,7 @@ impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> BeginEndMatcher<K, B, E> {
         self.left.or_default(key).begins.push(begin);
     }
 
-    /// Returns the begin that belongs to an end, and the end; nothing where it is to be waited for.
+    /// Returns the begin that matches an end, and the end; `None` where the begin is in an earlier piece or missing.
     pub(crate) fn end(&mut self, key: &K, end: E) -> Option<(B, E)> {
         if let Some(track) = self.left.get_mut(key)
             && let Some(begin) = track.begins.pop()
@@ -67,7 +67,7 @@ impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> BeginEndMatcher<K, B, E> {
         None
     }
 
-    /// Adds what came next; `emit` is told of what closes.
+    /// Appends the matcher of the next piece; calls `emit` for each pair that this closes.
     pub(crate) fn append(&mut self, right: Self, mut emit: impl FnMut(&K, B, E)) {
         let mut tracks = right.left.into_sorted();
         for (key, track) in &mut tracks {
@@ -91,7 +91,7 @@ impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> BeginEndMatcher<K, B, E> {
         }
     }
 
-    /// Changes all begins and ends that are left over.
+    /// Changes all unmatched begins and ends.
     pub(crate) fn change(&mut self, mut begin: impl FnMut(&mut B), mut end: impl FnMut(&mut E)) {
         for (_, track) in self.left.unordered_mut() {
             track.begins.iter_mut().for_each(&mut begin);
@@ -99,8 +99,8 @@ impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> BeginEndMatcher<K, B, E> {
         }
     }
 
-    /// Changes keys: two that turn out to be one are joined, and `is_first` says of an old one whether what it has was before
-    /// what the other has. `emit` is told of what closes.
+    /// Changes keys: two that become one are joined, and `is_first` returns whether the entries of an old key are before
+    /// those of the other. Calls `emit` for each pair that this closes.
     pub(crate) fn rekey(
         &mut self,
         rename: impl Fn(&K) -> K,
@@ -134,7 +134,7 @@ impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> BeginEndMatcher<K, B, E> {
 mod tests {
     use super::*;
 
-    /// `(1` opens 1, `)1` closes it; the digits behind are the places of the closed ones.
+    /// `(1` opens 1, `)1` closes it; the digits after them are the places of the closed ones.
     fn closed(script: &str, cut: usize) -> Vec<(usize, usize)> {
         let mut halves = [BeginEndMatcher::default(), BeginEndMatcher::default()];
         let mut emitted = Vec::new();

@@ -1,22 +1,22 @@
-//! Where pieces of a trace begin and end, and what is missing from them.
+//! Borders of the pieces of a trace, and losses within them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::Time;
 
-/// A border of a piece. They are ordered as they lie in time.
+/// A border of a piece. Borders are ordered by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Border {
     /// Before all events.
     Begin,
     /// Before the first event of this raw time, ns.
     At(Time),
-    /// Behind all events.
+    /// After all events.
     End,
 }
 
 impl Border {
-    /// The first time behind it, as far as 64 bits can tell.
+    /// The first time after it, as far as 64 bits can represent it.
     pub fn time(self) -> Time {
         match self {
             Self::Begin => Time::MIN,
@@ -26,7 +26,7 @@ impl Border {
     }
 }
 
-/// Events of a CPU that the tracer recorded and could not write, or that are missing from the trace in hand.
+/// A loss that has ended: events of a CPU that the tracer recorded and could not write, or that are missing from the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuLoss {
     /// The CPU.
@@ -35,16 +35,16 @@ pub struct CpuLoss {
     pub from: Time,
     /// First instant from which nothing is missing, raw ns.
     pub to: Time,
-    /// How many events, where that is known.
+    /// Number of events, if known.
     pub events: Option<u64>,
 }
 
-/// What is missing from some instant on, of one CPU.
+/// A loss that begins, of one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuLossBegin {
     /// The CPU.
     pub cpu: u32,
-    /// The first instant at which events may be missing, raw ns. It begins in the piece that has the instant before.
+    /// The first instant at which events may be missing, raw ns. The loss begins in the piece that has the instant before.
     pub at: Time,
     /// The first instant from which nothing is missing, raw ns; [`Time::MAX`] where the CPU's stream has ended.
     pub to: Time,

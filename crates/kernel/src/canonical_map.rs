@@ -1,5 +1,4 @@
-//! A table by key that is as fast as a hash table and writes itself in the order of the keys, so that equal contents are
-//! equal bytes.
+//! A hash table that is serialized in the order of its keys, so that equal contents are equal bytes.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -19,19 +18,19 @@ impl<K: Eq + Hash, V> Default for CanonicalMap<K, V> {
 }
 
 impl<K: Eq + Hash + Ord + Clone, V> CanonicalMap<K, V> {
-    /// The value of a key.
+    /// Returns the value of a key.
     #[inline]
     pub fn get(&self, key: &K) -> Option<&V> {
         self.0.get(key)
     }
 
-    /// The value of a key, to be changed.
+    /// Returns the value of a key, mutable.
     #[inline]
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         self.0.get_mut(key)
     }
 
-    /// The value of a key, made first where there is none.
+    /// Returns the value of a key, inserting the default if there is none.
     #[inline]
     pub fn or_default(&mut self, key: K) -> &mut V
     where
@@ -40,22 +39,22 @@ impl<K: Eq + Hash + Ord + Clone, V> CanonicalMap<K, V> {
         self.0.entry(key).or_default()
     }
 
-    /// The value of a key, made by a function where there is none.
+    /// Returns the value of a key, inserting what `make` returns if there is none.
     pub fn or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
         self.0.entry(key).or_insert_with(make)
     }
 
-    /// Sets a value and returns the one before.
+    /// Sets a value and returns the previous one.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.0.insert(key, value)
     }
 
-    /// Takes a value out.
+    /// Removes a value and returns it.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         self.0.remove(key)
     }
 
-    /// Keeps some of the values.
+    /// Keeps the values for which `keep` returns true.
     pub fn retain(&mut self, keep: impl FnMut(&K, &mut V) -> bool) {
         self.0.retain(keep);
     }
@@ -65,42 +64,42 @@ impl<K: Eq + Hash + Ord + Clone, V> CanonicalMap<K, V> {
         self.0.len()
     }
 
-    /// Whether there is nothing.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All values in no order that means anything: for sums, and for changes that concern each value alone.
+    /// All values in arbitrary order: for sums, and for changes that concern each value alone.
     pub fn unordered(&self) -> impl Iterator<Item = (&K, &V)> {
         self.0.iter()
     }
 
-    /// All values, to be changed, in no order.
+    /// All values, mutable, in arbitrary order.
     pub fn unordered_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
         self.0.iter_mut()
     }
 
-    /// All values by key. `O(n log n)`.
+    /// All values in the order of their keys. `O(n log n)`.
     pub fn sorted(&self) -> Vec<(&K, &V)> {
         let mut all: Vec<_> = self.0.iter().collect();
         all.sort_unstable_by(|a, b| a.0.cmp(b.0));
         all
     }
 
-    /// Takes all values out, in no order.
+    /// Takes all values, in arbitrary order.
     pub fn into_unordered(self) -> impl Iterator<Item = (K, V)> {
         self.0.into_iter()
     }
 
-    /// Takes all values out, by key.
+    /// Takes all values, in the order of their keys.
     pub fn into_sorted(self) -> Vec<(K, V)> {
         let mut all: Vec<_> = self.0.into_iter().collect();
         all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         all
     }
 
-    /// Moves values to other keys; `join` puts a value to the one that is at the new key already. Only the keys that
-    /// change are touched, so that the cost is that of looking at them.
+    /// Moves values to other keys; `join` merges a value into the one that the new key has already. Only keys that change are
+    /// touched, so the cost is that of looking at them.
     pub fn rekey(&mut self, change: impl Fn(&K) -> K, mut join: impl FnMut(&mut V, V)) {
         let moved: Vec<(K, K)> = self
             .0
@@ -110,7 +109,7 @@ impl<K: Eq + Hash + Ord + Clone, V> CanonicalMap<K, V> {
                 (new != *key).then(|| (key.clone(), new))
             })
             .collect();
-        // Out first, then in: a key may be both an old and a new one.
+        // Remove first, then insert: a key may be both an old and a new one.
         let moved: Vec<(K, Option<V>)> =
             moved.into_iter().map(|(old, new)| (new, self.0.remove(&old))).collect();
         for (key, value) in moved {
@@ -124,7 +123,7 @@ impl<K: Eq + Hash + Ord + Clone, V> CanonicalMap<K, V> {
         }
     }
 
-    /// Puts the values of another table to those of this.
+    /// Adds the values of another table to this one.
     pub fn absorb(&mut self, other: Self, mut join: impl FnMut(&mut V, V)) {
         for (key, value) in other.0 {
             match self.0.get_mut(&key) {

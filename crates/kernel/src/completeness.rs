@@ -1,64 +1,64 @@
 //! Between which instants nothing is missing of a host.
 //!
-//! Whatever one CPU does not show, another one may have done: a thread that goes to sleep here may have run there, and what
-//! it called here have returned there. Two ends are therefore joined only if all CPUs were recorded between them. Instead of
-//! going through all that is open when something is lost, a piece counts its losses; an end carries the count of its time, an
-//! [`LossCount`], and two ends with different ones are not joined. Part of a `PartialState`; one for the kernel, one for programs.
+//! What one CPU does not show may have happened on another: a thread that goes to sleep here may have run there, and its call
+//! may have returned there. Two ends are therefore joined only if all CPUs were recorded between them. Instead of visiting
+//! all that is open when events are lost, a piece counts its losses; an end carries the count of its time, a [`LossCount`],
+//! and two ends with different counts are not joined. Part of a `PartialState`; one for the kernel, one for programs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::border::Border;
 use crate::id::Time;
 
-/// The losses before an instant, counted; of no instant while events are missing.
+/// The number of losses before an instant; `None` while events are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LossCount(Option<u64>);
 
 impl LossCount {
-    /// That of the begin of a piece, or of its end if nothing is missing from it.
+    /// The count at the begin of a piece, and at its end if nothing is missing from it.
     pub(crate) const ZERO: Self = Self(Some(0));
 
-    /// Whether nothing is missing between two instants. Not even of one instant and itself that lies within a loss.
+    /// Whether nothing is missing between two instants. False for an instant within a loss, even with itself.
     pub(crate) fn agrees(self, other: Self) -> bool {
         self.0.is_some() && self == other
     }
 
-    /// What it is behind a piece with so many losses.
+    /// Adds the losses of the piece before.
     pub(crate) fn shift(&mut self, losses: u64) {
         self.0 = self.0.map(|count| count + losses);
     }
 }
 
-/// What is missing of a piece.
+/// The losses of a piece.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Completeness {
-    /// Losses that have ended.
+    /// Number of losses that have ended.
     losses: u64,
     /// The last time in which something is missing, on any CPU.
     missing: Option<Missing>,
 }
 
-/// Losses that overlap, as one.
+/// Overlapping losses, as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Missing {
-    /// The first instant at which something may be missing. Not before the piece.
+    /// The first instant at which something may be missing, not before the piece.
     since: Time,
-    /// The first one from which nothing is missing.
+    /// The first instant from which nothing is missing.
     until: Time,
 }
 
 impl Completeness {
-    /// That of a piece from which everything is missing.
+    /// The losses of a piece that is missing.
     pub(crate) fn nothing() -> Self {
         Self { losses: 1, missing: None }
     }
 
-    /// Losses that have ended.
+    /// Number of losses that have ended.
     pub(crate) fn losses(&self) -> u64 {
         self.losses
     }
 
-    /// A loss begins. What began before the piece counts from its begin.
+    /// Begins a loss. One that began before the piece counts from the piece's begin.
     pub(crate) fn begin(&mut self, at: Time, until: Time, piece: Border) {
         let new = Missing { since: at.max(piece.time()), until };
         self.missing = Some(match self.missing {
@@ -69,28 +69,28 @@ impl Completeness {
         });
     }
 
-    /// A loss has ended.
+    /// Ends a loss.
     pub(crate) fn end(&mut self) {
         self.losses += 1;
     }
 
-    /// The epoch of an event, which is not before any that came before.
+    /// The loss count of an event, which is not before any earlier event.
     pub(crate) fn loss_count(&self, at: Time) -> LossCount {
         let is_missing = self.missing.is_some_and(|missing| missing.since <= at && at < missing.until);
         LossCount((!is_missing).then_some(self.losses))
     }
 
-    /// The epoch at the end of the piece, for what is seen first in the next one.
+    /// The loss count at the end of the piece, for what is seen first in the next one.
     pub(crate) fn last(&self) -> LossCount {
         LossCount(self.missing.is_none().then_some(self.losses))
     }
 
-    /// The piece ends: only what is missing beyond that matters.
+    /// Closes the piece: only what is missing beyond its end is kept.
     pub(crate) fn close(&mut self, end: Border) {
         self.missing = self.missing.filter(|missing| missing.until >= end.time());
     }
 
-    /// Adds that of the next piece, which begins at a border.
+    /// Appends the losses of the next piece, which begins at `border`.
     pub(crate) fn append(&mut self, right: Self, border: Border) {
         self.losses += right.losses;
         self.missing = match (self.missing, right.missing) {
@@ -106,7 +106,7 @@ impl Completeness {
 mod tests {
     use super::*;
 
-    /// Holds what is told of two instants of one history against what is true, however it is cut. Losses: first instant of which
+    /// Checks whether two instants agree against the truth, for all cuts of one history. Losses: first instant of which
     /// something is missing, first one from which nothing is.
     #[test]
     fn instants_are_joined_only_if_nothing_is_missing() {

@@ -1,10 +1,10 @@
-//! What one CPU runs instead of its thread: softirqs, interrupts, timers, and the call that its thread is in.
+//! Contexts that interrupt a CPU's thread: softirqs, interrupts, timers; and the thread's current system call.
 //!
-//! Part of a `PartialState`: it says what causes a wake-up and whether a packet is sent by the running thread. There is a [`Place`] for each
-//! family of contexts, and in none of them does Linux nest one context in another of its family; so what is known of a place is
-//! what happened there last, and two pieces join place by place. A switch, and both ends of a system call, happen in a thread: then
-//! all places are empty. Until one of them comes, a piece may not know what has been under way since before it; wake-ups and packets
-//! of that time wait for the piece before.
+//! Part of a `PartialState`: determines the cause of a wake-up and whether the running thread sends a packet. There is one
+//! [`Place`] for each family of contexts, and Linux never nests two contexts of one family; so the state of a place is its
+//! last event, and two pieces join place by place. A switch and both ends of a system call happen in thread context: then all
+//! places are empty. Until one of them comes, a piece may not know which contexts have been active since before it; wake-ups
+//! and packets of that time wait for the piece before.
 
 use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::id::{ThreadAliases, Time};
 use crate::in_flight::CallOwner;
 use crate::span::{Cause, Spans, Wakeup};
 
-/// Where a context is, the outermost first.
+/// The level of a context, the outermost first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Softirq,
@@ -30,7 +30,7 @@ const PLACES: usize = 5;
 /// A bit for each place.
 const ALL: u8 = (1 << PLACES) - 1;
 
-/// What may be under way.
+/// A context that may be active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
     /// The handler of the interrupt with this number.
@@ -74,23 +74,23 @@ impl Context {
 /// The contexts of one CPU in one piece.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Contexts {
-    /// Places of which the piece knows more than the one before; bits.
+    /// Places whose state this piece knows; the piece before knows the others. Bits.
     known: u8,
-    /// Known ones of which nobody knows what is there, because events are missing.
+    /// Known places whose state is unknown because events are missing.
     lost: u8,
-    /// Those where a context is known to be under way: `here` says which. Most calls and switches find none.
+    /// Places where a context is known to be active: `here` has it. Most calls and switches find none.
     busy: u8,
-    /// Since when which cause is there; `None` in all places but those where a context is known to be under way.
+    /// Begin and cause of the context that is known to be active at a place; `None` at all other places.
     here: [Option<(Time, Cause)>; PLACES],
     call: Call,
     /// What waits for the piece before.
     head: Option<Box<Head>>,
 }
 
-/// The call that the CPU's thread has been in since it came to the CPU last.
+/// The system call that the CPU's current thread has been in since its last switch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Call {
-    /// The one that the piece before knows.
+    /// Known only to the piece before.
     #[default]
     Before,
     None,
@@ -101,26 +101,26 @@ enum Call {
     },
 }
 
-/// What happened while a context of the piece before may have been under way, with the places where that may have been.
+/// What happened while a context of the piece before may have been active, with the places of such contexts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
-    /// With the cause that holds if no context was under way.
+    /// With the cause that holds if no context was active.
     wakes: Vec<(u8, Wakeup)>,
     /// The first packet for each such set of places.
     sent: Vec<(u8, Flow)>,
 }
 
-/// What is under way in some places.
+/// The state of some places.
 enum Under {
     Context(Cause),
     Nothing,
     Lost,
-    /// The piece before knows.
+    /// Known only to the piece before.
     Before,
 }
 
 impl Contexts {
-    /// Those of a CPU from which everything is missing.
+    /// The contexts of a CPU in a piece that is missing.
     pub(crate) fn missing() -> Self {
         let mut missing = Self::default();
         missing.lose();
@@ -143,21 +143,21 @@ impl Contexts {
         self.here[place as usize] = what;
     }
 
-    /// Another thread runs.
+    /// Another thread runs: no context is active.
     #[inline]
     pub(crate) fn switch(&mut self) {
         self.in_thread();
         self.call = Call::None;
     }
 
-    /// The thread makes a call.
+    /// The thread enters a system call.
     #[inline]
     pub(crate) fn call(&mut self, owner: CallOwner) {
         self.in_thread();
         self.call = Call::Open { owner, has_sent: false };
     }
 
-    /// Its call returns.
+    /// The thread's system call returns.
     #[inline]
     pub(crate) fn call_returns(&mut self) {
         self.switch();
@@ -178,7 +178,7 @@ impl Contexts {
         self.lost = ALL;
     }
 
-    /// What is under way in some places.
+    /// Returns the state of some places.
     fn under_way(&self, places: u8) -> Under {
         let in_places = |bits: u8| bits & places != 0;
         let here = (0..PLACES).filter(|&place| in_places(self.busy & 1 << place));
@@ -193,8 +193,8 @@ impl Contexts {
         }
     }
 
-    /// A wake-up, with the cause that holds in a thread: returned with its cause, unless that is to be waited for. `is_first`: no piece comes
-    /// before.
+    /// Handles a wake-up whose cause in thread context is in `wake`. Returns it with its cause, or `None` if it waits for the
+    /// piece before. `is_first`: no piece comes before.
     pub(crate) fn wake(&mut self, wake: Wakeup, is_first: bool) -> Option<Wakeup> {
         self.wake_in(ALL, wake, is_first)
     }
@@ -212,7 +212,8 @@ impl Contexts {
         Some(Wakeup { cause, ..wake })
     }
 
-    /// A packet is sent. Returns who keeps the call that sends it, if a call does and it is the first one that it sends.
+    /// Handles a sent packet. Returns the owner of the call that sends it, if it is sent in a call and is the first one of
+    /// that call.
     pub(crate) fn sent(&mut self, flow: Flow, is_first: bool) -> Option<CallOwner> {
         self.sent_in(ALL, flow, is_first)
     }
@@ -235,7 +236,8 @@ impl Contexts {
         None
     }
 
-    /// Adds what came next. Returns what the first call of this piece that goes on there has sent there, and who keeps it here.
+    /// Appends the contexts of the next piece. Returns the first packet that the call in flight at the border sends in
+    /// the next piece, with the call's owner.
     pub(crate) fn append(
         &mut self,
         right: Self,
@@ -279,7 +281,7 @@ impl Contexts {
         }
     }
 
-    /// Emits what waited for something before the trace.
+    /// Emits what waited for events before the trace.
     pub(crate) fn finish(&self, spans: &mut impl Spans) {
         for &(_, wake) in self.head.iter().flat_map(|head| &head.wakes) {
             spans.wakeup(&Wakeup { cause: Cause::Unknown, ..wake });
@@ -292,7 +294,7 @@ mod tests {
     use super::*;
     use crate::id::{PIECE_BEGIN, ThreadId};
 
-    /// What wakes a thread at each `wake` of a script, however it is cut; `is_first`: the script begins with the trace.
+    /// Checks the cause of each `wake` of a script, for all cuts; `is_first`: the script begins with the trace.
     fn check(script: &str, is_first: bool, expect: &[Cause]) {
         let steps: Vec<&str> = script.split(' ').collect();
         for first in 0..=steps.len() {
@@ -363,12 +365,12 @@ mod tests {
         check("switch wake irq wake /irq wake", true, &[Thread, Irq(27), Thread]);
         check("switch softirq wheel wake /wheel wake /softirq wake", true, &[Timer, Softirq(1), Thread]);
         check("switch local hrtimer wake /hrtimer wake /local wake", true, &[Timer, Timer, Thread]);
-        // A softirq is interrupted, and goes on.
+        // A softirq is interrupted, and continues.
         check("call net wake irq wake /irq wake /net wake", true, &[Softirq(3), Irq(27), Softirq(3), Thread]);
         check("call ipi wake /ipi wake", true, &[Ipi(253), Thread]);
         // An interrupt within a timer is further inside than the timer.
         check("switch softirq wheel irq wake /irq wake", true, &[Irq(27), Timer]);
-        // Whoever is switched to is in no interrupt, whether or not the end of that was seen.
+        // The next thread of a switch is in no interrupt, whether or not the end of the interrupt was seen.
         check("switch irq switch wake", true, &[Thread]);
     }
 
@@ -386,7 +388,7 @@ mod tests {
         }
     }
 
-    /// The first packet of a call is its own, if no context is under way.
+    /// The first packet of a call is the call's own, if no context is active.
     #[test]
     fn calls_send_packets() {
         let flow = |port| Flow {

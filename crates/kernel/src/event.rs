@@ -1,6 +1,6 @@
-//! What a kernel event says, whatever version of the tracer wrote it.
+//! Kernel events, independent of the version of the tracer.
 //!
-//! `decode` makes them from events; `PartialState` is made from them.
+//! `decode` makes them from CTF events; `PartialState` consumes them.
 
 use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
@@ -11,130 +11,130 @@ use crate::id::{Name, Time};
 use crate::requests::Asked;
 use crate::span::{Cause, OffCpuReason};
 
-/// Where and when an event was recorded, and what its contexts tell.
+/// Where and when an event was recorded, and the fields of its contexts.
 #[derive(Debug, Clone, Copy)]
 pub struct EventContext<'e> {
     /// Raw time, ns.
     pub time: Time,
     /// The CPU.
     pub cpu: u32,
-    /// The running thread, where the trace has that context.
+    /// The current thread, if the trace has that context.
     pub tid: Option<i32>,
-    /// Its process, where the trace has that context.
+    /// Its process, if the trace has that context.
     pub pid: Option<i32>,
-    /// Its name, where the trace has that context.
+    /// Its name, if the trace has that context.
     pub comm: Option<&'e [u8]>,
-    /// Whether a program's own tracepoint told it, not the kernel.
+    /// Whether a program's own tracepoint recorded it, not the kernel.
     pub is_user: bool,
 }
 
-/// A thread as an event names it.
+/// A task as an event names it.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskRef<'e> {
-    /// Its number.
+    /// Its tid.
     pub tid: i32,
     /// Its name.
     pub comm: &'e [u8],
-    /// Its priority as the tracer counts (0 … 139, real-time threads below 0).
+    /// Its priority as the tracer reports it (0 … 139, real-time threads below 0).
     pub priority: i32,
 }
 
 /// Why a thread left its CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PrevState {
-    /// It waits, or could have gone on.
+    /// It waits, or was preempted.
     OffCpu(OffCpuReason),
     /// It will never run again.
     Dead,
 }
 
-/// The numbers that a thread and its process have in a namespace of process numbers.
+/// The tid and pid of a thread in a pid namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespace {
-    /// Number of the thread there.
+    /// Tid of the thread there.
     pub vtid: i32,
-    /// Number of its process there.
+    /// Pid of its process there.
     pub vpid: i32,
-    /// How deep the namespace is nested: 0 is that of the host.
+    /// Nesting depth of the namespace: 0 is that of the host.
     pub level: u32,
-    /// Which one it is: the number of its inode, where told.
+    /// Inode number of the namespace, if recorded.
     pub inode: Option<u64>,
 }
 
-/// What happens to a request to a disk.
+/// A step of a request to a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockStep {
-    /// `block_rq_insert`: it comes into a queue.
+    /// `block_rq_insert`: it enters a queue.
     Insert,
-    /// `block_rq_merge`: it becomes a part of another one.
+    /// `block_rq_merge`: it becomes part of another request.
     Merge,
-    /// `block_rq_issue`: the driver takes it.
+    /// `block_rq_issue`: the driver accepts it.
     Issue,
-    /// `block_rq_requeue`: the driver gives it back.
+    /// `block_rq_requeue`: the driver returns it.
     Requeue,
     /// `block_rq_complete`, with the error as a negative number.
     Complete(i32),
 }
 
-/// What happened.
+/// A kernel event.
 #[derive(Debug)]
 pub enum KernelEvent<'e> {
-    /// `sched_switch`: a CPU goes from one thread to another.
+    /// `sched_switch`: a CPU switches from one thread to another.
     Switch {
-        /// Who leaves.
+        /// The thread that leaves the CPU.
         prev: TaskRef<'e>,
-        /// Why.
+        /// Why it leaves.
         prev_state: PrevState,
-        /// Who comes.
+        /// The thread that runs next.
         next: TaskRef<'e>,
     },
-    /// `sched_waking`, `sched_wakeup`, `sched_wakeup_new`: a thread may run again.
+    /// `sched_waking`, `sched_wakeup`, `sched_wakeup_new`: a thread becomes runnable.
     Wakeup {
-        /// Who.
+        /// The woken thread.
         who: TaskRef<'e>,
-        /// Where it will run.
+        /// The CPU that it will run on.
         target_cpu: Option<u32>,
-        /// What does it if no interrupt or timer that the trace tells of is under way: [`Cause::Thread`] or [`Cause::Unknown`].
+        /// The cause if no traced interrupt or timer is active: [`Cause::Thread`] or [`Cause::Unknown`].
         cause: Cause,
     },
     /// `sched_migrate_task`.
     Migrate {
-        /// Who.
+        /// The thread.
         who: TaskRef<'e>,
-        /// To which CPU.
+        /// The CPU that it is moved to.
         to: u32,
     },
     /// `sched_pi_setprio`.
     Priority {
-        /// Who, with the new priority.
+        /// The thread, with its new priority.
         who: TaskRef<'e>,
     },
     /// `sched_process_fork`.
     Fork {
         /// The thread that forked.
         parent: i32,
-        /// Its process, where told.
+        /// Its process, if recorded.
         parent_pid: Option<i32>,
         /// The new thread.
         child: i32,
-        /// Its process: itself, unless it is a further thread of the parent's; where told.
+        /// The pid of the new thread: its own tid, or the parent's pid for a further thread of its process; if recorded.
         child_pid: Option<i32>,
-        /// The name it starts with.
+        /// The initial name of the new thread.
         child_comm: &'e [u8],
     },
-    /// `sched_process_exec`: the running thread got another program.
+    /// `sched_process_exec`: the current thread executes another program.
     Exec {
-        /// The program.
+        /// Path of the program.
         filename: &'e [u8],
-        /// The thread, which has the number of its process now.
+        /// The thread, whose tid is now that of its process.
         tid: Option<i32>,
-        /// The number it had.
+        /// Its tid before.
         old_tid: Option<i32>,
     },
-    /// `sched_process_exit`: a thread ends.
+    /// `sched_process_exit`: a thread exits.
     Exit(TaskRef<'e>),
     /// A timer or an interrupt of the CPU's own controller begins: `hrtimer_expire_entry`, `timer_expire_entry`,
-    /// `irq_vectors_*_entry`, by whatever names.
+    /// `irq_vectors_*_entry`, under the names of all tracers.
     Enter(Context),
     /// It ends.
     Leave(Context),
@@ -162,15 +162,15 @@ pub enum KernelEvent<'e> {
     SyscallEntry(Entry),
     /// `syscall_exit_*`, `exit_syscall`.
     SyscallExit(Exit),
-    /// Something happens to a request to a disk.
+    /// A step of a request to a disk.
     Block {
         /// The device, as the kernel numbers it.
         device: u32,
         /// First sector.
         sector: u64,
-        /// What it asks for; of `complete`, what is done.
+        /// What it requests; of `complete`, what is done.
         asked: Asked,
-        /// What happens.
+        /// The step.
         step: BlockStep,
     },
     /// `net_dev_queue`, `netif_receive_skb`, `net_if_receive_skb`.
@@ -181,23 +181,23 @@ pub enum KernelEvent<'e> {
         bytes: u32,
         /// Whether it is sent.
         is_sent: bool,
-        /// From where to where it goes, where the tracer tells.
+        /// Source and destination, if the tracer records them.
         flow: Option<Flow>,
-        /// Whether the trace tells of all softirqs and interrupts that might send it.
+        /// Whether the trace has all softirqs and interrupts that might send it.
         is_accounted: bool,
     },
     /// `mm_page_alloc`, `mm_page_free` and so on.
     PageAllocation {
-        /// How many.
+        /// Number of pages.
         pages: u64,
-        /// Whether they are given back.
+        /// Whether they are freed.
         is_free: bool,
     },
     /// The begin of a phase of a program, by its name.
     PhaseBegin(&'e Name),
     /// The end of one.
     PhaseEnd(&'e Name),
-    /// `lttng_statedump_process_state`: a thread that was there when the trace began.
+    /// `lttng_statedump_process_state`: a thread that existed when the trace began.
     DumpProcess {
         /// The thread.
         tid: i32,
@@ -207,33 +207,33 @@ pub enum KernelEvent<'e> {
         ppid: i32,
         /// Its name.
         comm: &'e [u8],
-        /// Whether it is one of the kernel's own.
+        /// Whether it is a kernel thread.
         is_kernel: bool,
-        /// Which table of file descriptors it has, from LTTng 2.10 on.
+        /// The table of file descriptors that it is attached to, from LTTng 2.10 on.
         file_table: Option<u64>,
-        /// What it is called in its innermost namespace, where told.
+        /// Its ids in its innermost namespace, if recorded.
         inner: Option<Namespace>,
     },
-    /// `lttng_statedump_process_pid_ns`: what a thread is called in a namespace.
+    /// `lttng_statedump_process_pid_ns`: the ids of a thread in a namespace.
     DumpNamespace {
         /// The thread.
         tid: i32,
-        /// What it is called there.
+        /// Its ids there.
         inner: Namespace,
     },
     /// `lttng_statedump_file_descriptor`: a file that was open when the trace began.
     DumpFile {
-        /// The process whose it is, up to LTTng 2.9.
+        /// The process that owns it, up to LTTng 2.9.
         pid: Option<i32>,
-        /// The table it is in, from 2.10 on.
+        /// The table that has it, from 2.10 on.
         file_table: Option<u64>,
-        /// Its number.
+        /// The file descriptor.
         fd: i32,
         /// Flags it was opened with.
         flags: Option<u32>,
         /// The path.
         filename: &'e [u8],
     },
-    /// Nothing that the model needs, but an event of the running thread.
+    /// An event that the model does not need, but of the current thread.
     Other,
 }

@@ -1,4 +1,4 @@
-//! The model of a whole trace: what a consumer has heard, and who was there.
+//! The model of a whole trace: the consumer of its spans, and its threads.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::thread::Facts;
 /// All of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished<S> {
-    /// What the consumer has heard.
+    /// The consumer, with all spans of the trace.
     pub spans: S,
-    /// Who was there, except those who have ended: these were emitted as [`Retired`](crate::Retired), and
+    /// The threads, except those that have ended: these were emitted as [`Retired`](crate::Retired), and
     /// [`WithThreads`](crate::WithThreads) keeps them.
     pub threads: Threads,
     /// Times of the first and the last event of the kernel, raw ns.
@@ -22,35 +22,35 @@ pub struct Finished<S> {
     pub events: u64,
     /// Number of losses, missing pieces included.
     pub losses: u64,
-    /// Number of events lost, as far as that is known.
+    /// Number of lost events, as far as known.
     pub events_lost: u64,
     /// Pieces that are missing, raw ns.
     pub gaps: Vec<(Time, Time)>,
-    /// CPUs that others speak of and that have no events: what they did is unknown.
+    /// CPUs that events of others refer to and that have no events: what they did is unknown.
     pub missing_cpus: Vec<u32>,
 }
 
-/// Who was there, by thread.
+/// The facts of all threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Threads(BTreeMap<ThreadId, Facts>);
 
 impl Threads {
-    /// What is known of a thread.
+    /// Returns the facts of a thread.
     pub fn get(&self, thread: ThreadId) -> Option<&Facts> {
         self.0.get(&thread)
     }
 
-    /// All of them, by number and begin of life.
+    /// All threads, by tid and begin of life.
     pub fn iter(&self) -> impl Iterator<Item = (ThreadId, &Facts)> {
         self.0.iter().map(|(&thread, facts)| (thread, facts))
     }
 
-    /// Adds others.
+    /// Adds the facts of other threads.
     pub(crate) fn add(&mut self, others: BTreeMap<ThreadId, Facts>) {
         self.0.extend(others);
     }
 
-    /// Threads that were others before an exec: what is known of those is known of them.
+    /// Gives threads that an exec renumbered the facts of the threads that they were before.
     fn inherit(&mut self, heirs: &mut [(ThreadId, ThreadId)]) {
         sort_heirs(heirs);
         for &(heir, was) in heirs.iter() {
@@ -61,8 +61,8 @@ impl Threads {
         }
     }
 
-    /// The first thread of a thread's process: numbers are used again, so it is the last one with the number of the process that
-    /// is not younger than the thread. It need not have been seen itself.
+    /// The leader of a thread's process: tids are reused, so it is the last thread with the tid of the process that is not
+    /// younger than the thread. It need not have been seen itself.
     pub fn leader(&self, thread: ThreadId) -> Option<ThreadId> {
         let ThreadId::Thread { tid, born } = thread else { return None };
         let pid = self.get(thread)?.pid?;
@@ -76,7 +76,7 @@ impl Threads {
 }
 
 impl<S: Spans> PartialState<S> {
-    /// Ends the trace: tells of all that is open at either end of it. `O(n log n)` in what is kept.
+    /// Ends the trace: emits all that is open at either end of it. `O(n log n)` in what is kept.
     pub fn finish(mut self) -> Finished<S> {
         self.settle_begin();
         let Self {

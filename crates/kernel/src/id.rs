@@ -1,7 +1,7 @@
-//! Who is who: threads by their numbers and lives, and threads that are known only as whoever ran on a CPU.
+//! Identity of threads: by tid and begin of life, or as the unidentified thread that ran on a CPU.
 //!
-//! Everything else in this crate keys what it counts by [`ThreadId`]. When pieces of a trace are merged, names that were
-//! relative to a piece's begin get their meaning from the piece before: [`ThreadAliases`] carries them.
+//! Everything else in this crate is keyed by [`ThreadId`]. When pieces of a trace are merged, ids that were relative to a
+//! piece's begin are resolved by the piece before: [`ThreadAliases`] carries the result.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 /// A short text: the name of a system call, of an interrupt, of a thread. Up to 24 bytes are kept in place.
 pub type Name = CompactString;
 
-/// Raw time on a host's clock, ns: what the clock itself shows, without any offset.
+/// Raw time on a host's clock, ns, without any offset.
 pub type Time = i64;
 
-/// Stands for the begin of the piece in hand, whatever that is: what was there already has been there since.
+/// Stands for the begin of the current piece: what existed then has existed since.
 pub const PIECE_BEGIN: Time = Time::MIN;
 
 /// A thread of one host.
@@ -23,15 +23,15 @@ pub const PIECE_BEGIN: Time = Time::MIN;
 pub enum ThreadId {
     /// The idle task of a CPU: all of them have the number 0.
     Idle(u32),
-    /// A thread by its number and the begin of its life, because numbers are used again. [`PIECE_BEGIN`]: whoever had the number
+    /// A thread by its tid and the begin of its life, because tids are reused. [`PIECE_BEGIN`]: the thread that had the tid
     /// at the begin of the piece.
     Thread {
-        /// Its number, as all of the host sees it (not as a namespace does).
+        /// Its tid in the host's initial pid namespace.
         tid: i32,
-        /// When it was forked, or when it was first seen after another one of that number had died.
+        /// When it was forked, or when it was first seen after another thread of that tid had died.
         born: Time,
     },
-    /// Whoever ran on a CPU at an instant, while nothing has told yet who that is.
+    /// The thread that ran on a CPU at an instant, while no event has identified it.
     Unidentified {
         /// The CPU.
         cpu: u32,
@@ -40,7 +40,7 @@ pub enum ThreadId {
     },
 }
 
-/// One word for each thread: tables are looked into at every event.
+/// Hashes one word for each thread: tables are accessed at every event.
 impl Hash for ThreadId {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -54,7 +54,7 @@ impl Hash for ThreadId {
 }
 
 impl ThreadId {
-    /// Its number, if that is known.
+    /// Its tid, if known.
     pub fn tid(self) -> Option<i32> {
         match self {
             Self::Idle(_) => Some(0),
@@ -69,39 +69,39 @@ impl ThreadId {
     }
 }
 
-/// Threads that turned out to be others. A thread that is not in the list keeps its name.
+/// Aliases: threads that were identified as others. A thread that is not in the list keeps its id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadAliases(BTreeMap<ThreadId, ThreadId>);
 
 impl ThreadAliases {
-    /// Notes that `from` is `to`.
+    /// Adds that `from` is `to`.
     pub fn add(&mut self, from: ThreadId, to: ThreadId) {
         if from != to {
             self.0.insert(from, to);
         }
     }
 
-    /// What a thread is called now. Logarithmic in the list, which has a few entries.
+    /// Resolves a thread. Logarithmic in the list, which has a few entries.
     pub fn of(&self, thread: ThreadId) -> ThreadId {
         self.0.get(&thread).copied().unwrap_or(thread)
     }
 
-    /// Calls a thread what it is called now.
+    /// Resolves a thread in place.
     pub fn change(&self, thread: &mut ThreadId) {
         *thread = self.of(*thread);
     }
 
-    /// As [`Self::change`], where a thread is known.
+    /// As [`Self::change`], if there is a thread.
     pub fn change_some(&self, thread: &mut Option<ThreadId>) {
         *thread = thread.map(|thread| self.of(thread));
     }
 
-    /// Whether nothing changes.
+    /// Whether there are no aliases.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The threads that are called otherwise now: before, after.
+    /// All aliases: old id, new id.
     pub fn iter(&self) -> impl Iterator<Item = (ThreadId, ThreadId)> + '_ {
         self.0.iter().map(|(&from, &to)| (from, to))
     }

@@ -1,14 +1,15 @@
-//! System calls that are under way: entries wait for their exits.
+//! System calls in flight: entries wait for their exits.
 //!
-//! Part of a `PartialState`. Where events do not tell whose they are, a call is kept by the CPU that it was made on: whoever runs there
-//! made it, by whatever name. The thread that leaves the CPU takes it along and brings it to the CPU where it runs next. So
-//! calls follow the switches alone. Where events tell their thread, that keeps its calls and switches do not matter.
+//! Part of a `PartialState`. Where events do not carry their thread's id, a call is owned by the CPU that it was made on: the
+//! thread that runs there made it, identified or not. The thread that leaves the CPU takes the call along and brings it to
+//! the CPU where it runs next; so calls follow the switches alone. Where events carry the thread's id, the thread owns its
+//! calls and switches do not matter.
 //!
-//! What a keeper has when a piece begins is known to the piece before. Until then it is handed on like a call
-//! ([`PendingCall::InheritedFrom`]), and what happens to it is due ([`DeferredEffect`]) when that is merged.
+//! What an owner has when a piece begins is known to the piece before. Until they are merged it is passed on like a call
+//! ([`PendingCall::InheritedFrom`]), and what happens to it is applied at the merge ([`DeferredEffect`]).
 //!
-//! An exit is that of an entry only if nothing between them can be missing: if nobody else can have run on the CPU in the
-//! meantime, or else if all CPUs were recorded ([`CallPoint::is_of_call`]).
+//! An exit belongs to an entry only if nothing between them can be missing: if no other thread can have run on the CPU in
+//! between, or else if all CPUs were recorded ([`CallPoint::is_of_call`]).
 
 use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
@@ -23,61 +24,61 @@ use crate::id::{ThreadAliases, ThreadId, Time};
 use crate::partial_state::{PartialState, TaskChange};
 use crate::span::{Half, HalfSyscall, Poll, Spans, Syscall};
 
-/// Who keeps a call.
+/// The owner of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) enum CallOwner {
-    /// A CPU: the call of whoever runs there.
+    /// A CPU: the call of the thread that runs there.
     Cpu(u32),
-    /// A thread that has left its CPU.
+    /// A thread that is off the CPUs.
     OffCpu(ThreadId),
-    /// A thread whose events tell that they are its own.
+    /// A thread whose events carry its id.
     Named(ThreadId),
 }
 
-/// What a keeper has.
+/// The call that an owner has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PendingCall {
-    /// Still what it had when the piece began: in the first piece, nothing.
+    /// The owner still has what it had when the piece began; in the first piece, nothing.
     #[default]
     Inherited,
-    /// What another keeper had when the piece began, or it itself, after a while elsewhere.
+    /// What another owner had when the piece began, or this one itself, after it was elsewhere.
     InheritedFrom(CallOwner),
-    /// Not in the first piece, which has one word for it.
+    /// Nothing. Never stored in the first piece, where [`Self::Inherited`] means the same: equal states are equal bytes.
     None,
     Call(OpenCall),
 }
 
-/// A call that is under way.
+/// A call in flight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OpenCall {
     entry: Entry,
     point: CallPoint,
-    /// Whether it has made a thread: it makes one only.
+    /// Whether it has made a thread: it makes at most one.
     has_forked: bool,
     /// The first packet that it sent.
     flow: Option<Box<Flow>>,
 }
 
-/// Where and when an entry or an exit was, and whose.
+/// Time, CPU and thread of an entry or an exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallPoint {
     thread: ThreadId,
     at: Time,
     cpu: u32,
-    /// The last turn of the CPU before it; `None` in the piece.
+    /// The last task change of the CPU before it; `None` if the piece has none.
     task_change: Option<TaskChange>,
     loss_count: LossCount,
 }
 
-/// What a piece knows of its end, for what comes after it.
+/// The state at the end of a piece that events of the next piece are related to.
 pub(crate) struct Seam {
     losses: u64,
     task_changes: CanonicalMap<u32, Option<TaskChange>>,
-    /// Of CPUs that are not among these.
+    /// The last task change of CPUs without events in the piece.
     unseen: Option<TaskChange>,
 }
 
-/// What happens to a call that a piece does not know.
+/// What happens to a call whose entry is in an earlier piece.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DeferredEffect {
     /// It makes a thread.
@@ -87,13 +88,13 @@ pub(crate) struct DeferredEffect {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum CallEnd {
-    /// It ends.
+    /// Its exit.
     Exit { point: CallPoint, exit: Exit },
-    /// Another call begins in its place: its end is lost.
+    /// Another call begins in its place: its exit is lost.
     Unseen,
 }
 
-/// What happens to the calls that keepers had when the piece began.
+/// The deferred effects on the calls that owners had when the piece began.
 pub(crate) type DeferredEffects = CanonicalMap<CallOwner, DeferredEffect>;
 
 impl PendingCall {
@@ -111,7 +112,7 @@ impl PendingCall {
         }
     }
 
-    /// Tells of a call that has no end at the end of the trace.
+    /// Emits a call that has no exit at the end of the trace.
     pub(crate) fn finish(&self, spans: &mut impl Spans) {
         if let Self::Call(open) = self {
             open.emit_begin(spans);
@@ -148,13 +149,13 @@ impl DeferredEffect {
         }
     }
 
-    /// Puts what happens later behind what happens first.
+    /// Appends a later effect: the first of each kind counts.
     pub(crate) fn append(&mut self, later: Self) {
         self.forked = self.forked.or(later.forked);
         self.end = self.end.take().or(later.end);
     }
 
-    /// Tells of an end that has no begin at the begin of the trace.
+    /// Emits an exit that has no entry at the begin of the trace.
     pub(crate) fn finish(&self, spans: &mut impl Spans) {
         if let Some(CallEnd::Exit { point, exit, .. }) = &self.end {
             point.emit_end(exit, spans);
@@ -163,7 +164,7 @@ impl DeferredEffect {
 }
 
 impl OpenCall {
-    /// It makes a thread. Returns the flags, if it is a call that does so.
+    /// The call makes a thread. Returns its clone flags, if it is a call that does so.
     fn fork(&mut self, point: CallPoint) -> Option<u64> {
         if !point.is_of_call(self.point) || self.has_forked {
             return None;
@@ -172,7 +173,7 @@ impl OpenCall {
         self.entry.effect.clone_flags()
     }
 
-    /// Tells that it has ended. Returns the entry if the exit is that of the same call.
+    /// Emits the call that has ended. Returns the entry if the exit belongs to the same call.
     fn close(&self, point: CallPoint, exit: &Exit, spans: &mut impl Spans) -> Option<&Entry> {
         let Self { entry, point: CallPoint { at: begin, .. }, .. } = self;
         let names_agree = exit.name.as_ref().is_none_or(|name| *name == entry.name);
@@ -215,7 +216,7 @@ impl CallPoint {
         spans.half_syscall(&HalfSyscall { thread, cpu, name, at, half: Half::End, entry: None });
     }
 
-    /// What files are told of a call that has ended.
+    /// The returned call as the file tables take it.
     fn returned<'c>(
         self,
         entry: Option<&'c Entry>,
@@ -242,7 +243,7 @@ impl CallPoint {
     }
 }
 
-/// What calls need of a chunk, beside those who keep them.
+/// What changes of calls need of a partial state, beside the owners.
 pub(crate) struct CallTracker<'c, S> {
     pub(crate) is_first: bool,
     pub(crate) deferred_effects: &'c mut DeferredEffects,
@@ -250,7 +251,7 @@ pub(crate) struct CallTracker<'c, S> {
 }
 
 impl<S: Spans> CallTracker<'_, S> {
-    /// What a keeper has. It has nothing afterwards.
+    /// Takes what an owner has; it has nothing afterwards.
     fn take(&self, pending: &mut PendingCall, owner: CallOwner) -> PendingCall {
         match pending {
             PendingCall::Inherited if self.is_first => PendingCall::None,
@@ -262,7 +263,7 @@ impl<S: Spans> CallTracker<'_, S> {
         }
     }
 
-    /// A keeper loses what it has, and its end was not seen.
+    /// Drops what an owner has: its exit was not seen.
     pub(crate) fn drop(&mut self, pending: &mut PendingCall, owner: CallOwner) {
         match pending {
             PendingCall::None => return,
@@ -278,7 +279,7 @@ impl<S: Spans> CallTracker<'_, S> {
         self.deferred_effects.or_default(before).end.get_or_insert(CallEnd::Unseen);
     }
 
-    /// One keeper gives what it has to another.
+    /// Moves what one owner has to another.
     pub(crate) fn transfer(
         &mut self,
         (from, giver): (&mut PendingCall, CallOwner),
@@ -297,7 +298,7 @@ impl<S: Spans> CallTracker<'_, S> {
 }
 
 impl<S: Spans> PartialState<S> {
-    /// Who keeps the calls of a thread that an event comes from.
+    /// The owner of the calls of the thread that an event comes from.
     pub(crate) fn owner(thread: ThreadId, context: &EventContext<'_>) -> CallOwner {
         match context.tid {
             Some(tid) if tid != 0 => CallOwner::Named(thread),
@@ -305,7 +306,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Where and when an event was, and whose. `change`: what that changes in what the CPU is known to run.
+    /// The call point of an event. `change` applies the event to the contexts of its CPU.
     #[inline]
     pub(crate) fn call_point(
         &mut self,
@@ -320,7 +321,7 @@ impl<S: Spans> PartialState<S> {
         CallPoint { thread, at, cpu, task_change, loss_count: self.complete.loss_count(at) }
     }
 
-    /// What is known at the end of the piece.
+    /// The seam at the end of the piece.
     pub(crate) fn seam(&self) -> Seam {
         let task_changes = self.cpus.unordered().map(|(cpu, there)| (cpu, there.task_change)).collect();
         Seam { losses: self.complete.losses(), task_changes, unseen: self.unseen_cpu().task_change }
@@ -362,7 +363,7 @@ impl<S: Spans> PartialState<S> {
         *pending = tracker.nothing();
     }
 
-    /// A call makes a thread. Returns the flags of the call, where it is known.
+    /// A call makes a thread. Returns the clone flags of the call, if known.
     pub(crate) fn fork_in_call(
         &mut self,
         owner: CallOwner,
@@ -379,9 +380,9 @@ impl<S: Spans> PartialState<S> {
         None
     }
 
-    /// The first packet that a call sends.
+    /// A call sends its first packet.
     pub(crate) fn sent_in_call(&mut self, owner: CallOwner, flow: Flow) {
-        // Nothing is made for a keeper that is not there.
+        // Nothing is made for an owner that does not exist.
         let pending = match owner {
             CallOwner::Cpu(cpu) => self.cpus.get_mut(cpu).map(|cpu| &mut cpu.call),
             CallOwner::OffCpu(thread) => self.threads.get_mut(&thread).map(|thread| &mut thread.call_off),
@@ -392,7 +393,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// A thread that names itself has another name from now on.
+    /// A thread whose events carry its id gets another id.
     pub(crate) fn move_call(&mut self, from: ThreadId, to: ThreadId) {
         let (from, to) = (CallOwner::Named(from), CallOwner::Named(to));
         let call = self.take(from);
@@ -401,8 +402,8 @@ impl<S: Spans> PartialState<S> {
         self.set(to, call);
     }
 
-    /// Adds what came next: `changed` is what keepers have there, where that is not what they had before. What is due to calls
-    /// that are here is done to them.
+    /// Appends the next piece: `changed` is what owners have there, where it is not what they had before. Deferred effects on
+    /// calls of this piece are applied.
     pub(crate) fn append_calls(
         &mut self,
         changed: Vec<(CallOwner, PendingCall)>,
@@ -432,7 +433,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Does to a call what is due to it. Returns it if it goes on.
+    /// Applies a deferred effect to a call. Returns the call if it is still in flight.
     fn settle(&mut self, deferred: DeferredEffect, pending: PendingCall, files: &mut Files) -> PendingCall {
         let mut open = match pending {
             PendingCall::Call(open) => open,
@@ -463,7 +464,7 @@ impl<S: Spans> PartialState<S> {
         PendingCall::None
     }
 
-    /// What a keeper has, and what is needed to change it.
+    /// What an owner has, and what is needed to change it.
     fn pending(&mut self, owner: CallOwner) -> (&mut PendingCall, CallTracker<'_, S>, &mut Files) {
         let is_first = self.is_first();
         let Self { cpus, threads, deferred_effects, files, spans, .. } = self;

@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use crate::id::{Name, Time};
 use crate::span::{Irq, Softirq, Spans};
 
-/// All of one CPU in one piece.
+/// The interrupts of one CPU in one piece.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Interrupts {
-    /// Events were lost: of a track that is not here, nothing before is to be asked for.
+    /// Events were lost: a track that is not here waits for nothing of earlier pieces.
     cut: bool,
     hard: BTreeMap<i32, Hard>,
     soft: BTreeMap<u32, Soft>,
 }
 
 impl Interrupts {
-    /// Those of a CPU from which everything is missing.
+    /// The interrupts of a CPU in a piece that is missing.
     pub(crate) fn missing() -> Self {
         Self { cut: true, ..Self::default() }
     }
@@ -62,10 +62,10 @@ impl Interrupts {
         self.soft.values_mut().for_each(|track| track.append_state(Soft::new(true)));
     }
 
-    /// Adds what came next.
+    /// Appends the next piece.
     pub(crate) fn append(&mut self, cpu: u32, mut right: Self, spans: &mut impl Spans) {
         if right.cut {
-            // Tracks that the right has not seen are cut there all the same.
+            // Tracks without events in the right piece are cut there, too.
             for &number in self.hard.keys() {
                 right.hard(number);
             }
@@ -82,7 +82,7 @@ impl Interrupts {
         self.cut |= right.cut;
     }
 
-    /// Tells what waited for something before the trace.
+    /// Emits what waited for events before the trace.
     pub(crate) fn finish(&self, cpu: u32, spans: &mut impl Spans) {
         for (&vector, track) in &self.soft {
             if let Some(Entry { at, raised, end: Some(end) }) = track.first {
@@ -92,12 +92,12 @@ impl Interrupts {
     }
 }
 
-/// Runs of one handler.
+/// The runs of one handler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Hard {
-    /// The exit of a run that had begun before.
+    /// The exit of a run that began in an earlier piece.
     head: Option<HardExit>,
-    /// Whether `open` is all that there is to know.
+    /// Whether `open` does not depend on earlier pieces.
     begun: bool,
     open: Option<(Name, Time)>,
 }
@@ -137,16 +137,16 @@ impl Hard {
     }
 }
 
-/// Runs of one softirq.
+/// The runs of one softirq.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Soft {
-    /// The exit of a run that had begun before.
+    /// The exit of a run that began in an earlier piece.
     head: Option<Time>,
-    /// The first run: it may have been raised before.
+    /// The first run: it may have been raised in an earlier piece.
     first: Option<Entry>,
-    /// Whether `open` is all that there is to know.
+    /// Whether `open` does not depend on earlier pieces.
     begun: bool,
-    /// Whether `raised` is.
+    /// Whether `raised` does not depend on earlier pieces.
     raises_known: bool,
     open: Option<OpenSoftirq>,
     /// When it was raised first since its last run.
@@ -162,9 +162,9 @@ struct Entry {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum OpenSoftirq {
-    /// It is the first run.
+    /// The first run.
     First,
-    /// Another one.
+    /// A later run.
     Run { at: Time, raised: Option<Time> },
 }
 
@@ -210,7 +210,7 @@ impl Soft {
         if let Some(first) = right.first {
             let raised = self.raised.or(first.raised);
             if self.raises_known {
-                // The first run of the right was not the first.
+                // The first run of the right piece was not the first of both.
                 if let Some(end) = first.end {
                     spans.softirq(&Softirq { cpu, vector, raised, begin: first.at, end });
                 }

@@ -1,10 +1,10 @@
 //! Linux as LTTng shows it: kernel events become spans, and the models of pieces of a trace merge exactly.
 //!
-//! [`Decoder`] turns CTF events of all generations of the tracer into [`KernelEvent`]s. A [`PartialState`] is made from those of one
-//! piece of a host's trace; what can be said at once goes to a consumer of [`Spans`], and what depends on what was
-//! before is kept. [`PartialState::merge`] stitches a piece to the next.
+//! [`Decoder`] turns CTF events of all generations of the tracer into [`KernelEvent`]s. A [`PartialState`] is made from the
+//! events of one piece of a host's trace; spans that are complete in the piece go to a consumer of [`Spans`], and what
+//! depends on earlier or later pieces is kept. [`PartialState::merge`] joins a piece to the next.
 //!
-//! The law of this crate: the model of a whole trace equals the merged models of any partition of it, byte for byte. Nothing
+//! The merge invariant: the model of a whole trace equals the merged models of any partition of it, byte for byte. Nothing
 //! here reads files or prints.
 
 mod begin_end;

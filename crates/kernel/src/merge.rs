@@ -1,9 +1,9 @@
-//! Two pieces of a trace become one.
+//! Merges the partial states of two neighbouring pieces.
 //!
-//! The names of a piece are relative to its begin: a thread that was there already, whoever ran on a CPU. So names are settled
-//! first, in both pieces; then each part of the right piece is appended to that of the left, as if its first events had just
-//! come. What the left piece does not know either stays open, for the piece before it. The operation is associative, and an empty
-//! piece changes nothing.
+//! Thread ids of a piece are relative to its begin: a thread that existed already, an unidentified thread on a CPU. So ids
+//! are resolved first, in both pieces; then each part of the right piece is appended to that of the left, as if its first
+//! events had just arrived. What the left piece does not know either stays open, for the piece before it. The operation is
+//! associative, and an empty piece is its identity.
 
 use crate::border::Border;
 use crate::completeness::LossCount;
@@ -12,7 +12,7 @@ use crate::in_flight::{CallOwner, DeferredEffect, PendingCall};
 use crate::partial_state::{Cpu, PartialState, emit_phase};
 use crate::span::Spans;
 
-/// Pieces that do not belong together.
+/// Two pieces that are not neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a piece that begins at {begin:?} does not follow one that ends at {end:?}")]
 pub struct MergeError {
@@ -26,15 +26,15 @@ pub struct MergeError {
 #[derive(Debug, Default)]
 struct MayEnd {
     threads: Vec<ThreadId>,
-    /// Those that had ended before.
+    /// Threads that had ended before.
     strays: Vec<ThreadId>,
-    /// Who was whom before an exec.
+    /// Threads that an exec renumbered: new id, old id.
     heirs: Vec<(ThreadId, ThreadId)>,
 }
 
 impl<S: Spans> PartialState<S> {
-    /// Joins the piece that follows. The result is what one pass over the events of both had made, byte for byte, whatever
-    /// partition of a trace pieces are of and in whatever order neighbours are joined. `O(n log n)` in what both have kept.
+    /// Merges the piece that follows. The result is that of one pass over the events of both, byte for byte, for any
+    /// partition of a trace and any order of merges. `O(n log n)` in what both have kept.
     ///
     /// # Errors
     /// When `right` does not begin where this piece ends.
@@ -75,7 +75,7 @@ impl<S: Spans> PartialState<S> {
         Ok(self)
     }
 
-    /// Threads that may have ended when the next piece is appended.
+    /// Collects threads that may have ended when the next piece is appended.
     fn may_end(&self, right: &Self) -> MayEnd {
         if !self.is_first() {
             return MayEnd::default();
@@ -108,14 +108,14 @@ impl<S: Spans> PartialState<S> {
             let first = right.first_to_leave(cpu).map(|prev| in_right.of(prev));
             let begin = ThreadId::Unidentified { cpu, since: PIECE_BEGIN };
             match (current, first) {
-                // Nobody knew who ran there until somebody left.
+                // The thread there was unidentified until a switch showed which one left.
                 (ThreadId::Unidentified { since, .. }, Some(prev))
                     if since != PIECE_BEGIN || self.is_first() =>
                 {
                     in_left.add(current, prev);
                     in_right.add(begin, prev);
                 }
-                // What was seen before counts more than what is seen later: a switch may be missing in between.
+                // The earlier observation takes precedence over the later one: a switch may be missing in between.
                 _ => in_right.add(begin, current),
             }
         }
@@ -123,12 +123,12 @@ impl<S: Spans> PartialState<S> {
         right.rename(&in_right);
     }
 
-    /// Who left a CPU first, if that is how the piece begins.
+    /// The thread that left a CPU first, if the piece begins with it.
     fn first_to_leave(&self, cpu: u32) -> Option<ThreadId> {
         self.cpus.get(cpu)?.timeline.first_to_leave()
     }
 
-    /// Calls those who ran at the begin of the piece by the names of those who left first: there is no piece before.
+    /// Identifies the threads that ran at the begin of the piece as those that left first: there is no piece before.
     pub(crate) fn settle_begin(&mut self) {
         let mut aliases = ThreadAliases::default();
         for (cpu, there) in self.cpus.unordered() {
@@ -139,7 +139,7 @@ impl<S: Spans> PartialState<S> {
         self.rename(&aliases);
     }
 
-    /// Who runs on a CPU at the end of the piece.
+    /// The thread that runs on a CPU at the end of the piece.
     fn current_on(&self, cpu: u32) -> ThreadId {
         match self.cpus.get(cpu) {
             Some(there) => there.timeline.current(cpu),
@@ -147,12 +147,12 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// A CPU that this piece has no event of.
+    /// The state of a CPU that has no event in this piece.
     pub(crate) fn unseen_cpu(&self) -> Cpu {
         self.gaps.first().copied().map(Cpu::missing).unwrap_or_default()
     }
 
-    /// Returns the calls that the threads keep where that has changed.
+    /// Returns the calls that the threads own where that has changed.
     fn append_threads(&mut self, right: &mut Self) -> Vec<(CallOwner, PendingCall)> {
         let mut calls = Vec::new();
         let (losses, seam) = (self.complete.losses(), self.complete.last());
@@ -178,7 +178,7 @@ impl<S: Spans> PartialState<S> {
         calls
     }
 
-    /// Returns the calls that the CPUs keep where that has changed.
+    /// Returns the calls that the CPUs own where that has changed.
     fn append_cpus(&mut self, right: &mut Self) -> Vec<(CallOwner, PendingCall)> {
         let mut calls = Vec::new();
         let (unseen_left, unseen_right) = (self.unseen_cpu(), right.unseen_cpu());
@@ -205,7 +205,7 @@ impl<S: Spans> PartialState<S> {
         calls
     }
 
-    /// Calls threads otherwise from now on.
+    /// Renames threads.
     fn rename(&mut self, aliases: &ThreadAliases) {
         self.emit_aliases();
         if !aliases.is_empty() {
@@ -215,7 +215,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Tells the consumer what threads are called that it knows by other names.
+    /// Passes aliases to the consumer that it does not have yet.
     pub(crate) fn emit_aliases(&mut self) {
         let pending_aliases = std::mem::take(&mut self.pending_aliases);
         if !pending_aliases.is_empty() {
@@ -224,13 +224,13 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Calls threads otherwise in the log of operations on files, which executes what has become known.
+    /// Renames threads in the log of file operations, which executes what has become known.
     pub(crate) fn rename_in_files(&mut self, aliases: &ThreadAliases) {
         self.files.rename(aliases);
         self.files.settle(&mut self.spans);
     }
 
-    /// Calls threads otherwise in all but the files and what the consumer has. Linear in threads and open requests, not in what has passed.
+    /// Renames threads in all but the files and the consumer. Linear in threads and open requests, not in past events.
     pub(crate) fn rename_parts(&mut self, aliases: &ThreadAliases) {
         for (_, cpu) in self.cpus.unordered_mut() {
             cpu.timeline.rename(aliases);
@@ -242,7 +242,7 @@ impl<S: Spans> PartialState<S> {
         self.deferred_effects.unordered_mut().for_each(|(_, deferred)| deferred.rename(aliases));
         self.deferred_effects.rekey(|owner| owner.renamed(aliases), DeferredEffect::append);
         self.requests.rename(aliases);
-        // What two threads that are one make known is told with the right names.
+        // What the union of two threads makes known is emitted with the resolved ids.
         self.rekey_threads(aliases);
         let Self { phases, spans, .. } = self;
         phases.rekey(
@@ -278,8 +278,8 @@ impl<S: Spans> PartialState<S> {
     }
 }
 
-/// Whether what is known of a thread by an old name was before what is known by its other name: whoever ran on a CPU had been
-/// seen there before the events that name it, but behind those before a loss.
+/// Whether the facts of a thread under its old id are older than those under its other id: an unidentified thread was seen on
+/// its CPU before the events that identify it, but after those before a loss.
 fn was_before(old: ThreadId) -> bool {
     !matches!(old, ThreadId::Unidentified { since, .. } if since != PIECE_BEGIN)
 }

@@ -1,7 +1,7 @@
-//! A table by number: low numbers are places in a list, all others are in a hash table.
+//! A table by number: low numbers are indexes of a list, all others are keys of a hash table.
 //!
-//! CPUs and descriptors have low numbers, so that a look is one into a list; in bad input they may be any. As [`CanonicalMap`], it writes itself
-//! in the order of the numbers, so that equal contents are equal bytes.
+//! CPUs and file descriptors have low numbers, so that a lookup is an index into a list; in bad input they may be any. As
+//! [`CanonicalMap`], it is serialized in the order of the numbers, so that equal contents are equal bytes.
 
 use std::hash::Hash;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::canonical_map::CanonicalMap;
 
-/// A table by number. Numbers below `LOW` take room in a list for all below them.
+/// A table by number. A number below `LOW` allocates the list up to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Numbered<K: Eq + Hash, V, const LOW: usize> {
     low: Vec<Option<V>>,
@@ -24,7 +24,7 @@ impl<K: Eq + Hash, V, const LOW: usize> Default for Numbered<K, V, LOW> {
 }
 
 impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize> Numbered<K, V, LOW> {
-    /// Where a number is in the list, if it has a place there.
+    /// The index of a number in the list, if it is low.
     #[inline]
     fn place(number: K) -> Option<usize> {
         number.try_into().ok().filter(|&place| place < LOW)
@@ -46,7 +46,7 @@ impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize
         }
     }
 
-    /// The value of a number, made by a function where there is none.
+    /// Returns the value of a number, inserting what `make` returns if there is none.
     #[inline]
     pub(crate) fn or_insert_with(&mut self, number: K, make: impl FnOnce() -> V) -> &mut V {
         match Self::place(number) {
@@ -56,7 +56,7 @@ impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize
         }
     }
 
-    /// The value of a number, made first where there is none.
+    /// Returns the value of a number, inserting the default if there is none.
     #[inline]
     pub(crate) fn or_default(&mut self, number: K) -> &mut V
     where
@@ -65,7 +65,7 @@ impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize
         self.or_insert_with(number, V::default)
     }
 
-    /// Sets a value and returns the one before.
+    /// Sets a value and returns the previous one.
     pub(crate) fn insert(&mut self, number: K, value: V) -> Option<V> {
         match Self::place(number) {
             Some(place) => self.low_mut(place).replace(value),
@@ -73,7 +73,7 @@ impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize
         }
     }
 
-    /// Takes a value out.
+    /// Removes a value and returns it.
     pub(crate) fn remove(&mut self, number: K) -> Option<V> {
         match Self::place(number) {
             Some(place) => self.low.get_mut(place)?.take(),
@@ -81,21 +81,21 @@ impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize
         }
     }
 
-    /// All values, in no order that means anything.
+    /// All values, in arbitrary order.
     pub(crate) fn unordered(&self) -> impl Iterator<Item = (K, &V)> {
         let low = self.low.iter().enumerate();
         let low = low.filter_map(|(place, value)| Some((K::try_from(place).ok()?, value.as_ref()?)));
         low.chain(self.high.unordered().map(|(&number, value)| (number, value)))
     }
 
-    /// All values, to be changed, in no order.
+    /// All values, mutable, in arbitrary order.
     pub(crate) fn unordered_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
         let low = self.low.iter_mut().enumerate();
         let low = low.filter_map(|(place, value)| Some((K::try_from(place).ok()?, value.as_mut()?)));
         low.chain(self.high.unordered_mut().map(|(&number, value)| (number, value)))
     }
 
-    /// Takes all values out, in no order.
+    /// Takes all values, in arbitrary order.
     pub(crate) fn into_unordered(self) -> impl Iterator<Item = (K, V)> {
         let low = self.low.into_iter().enumerate();
         let low = low.filter_map(|(place, value)| Some((K::try_from(place).ok()?, value?)));
@@ -109,7 +109,7 @@ impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize
         all
     }
 
-    /// Takes all values out, by number.
+    /// Takes all values, in the order of their numbers.
     pub(crate) fn into_sorted(self) -> Vec<(K, V)> {
         let mut all: Vec<_> = self.into_unordered().collect();
         all.sort_unstable_by_key(|&(number, _)| number);
@@ -189,7 +189,7 @@ mod tests {
         let bytes = postcard::to_stdvec(&table).unwrap();
         assert_eq!(postcard::from_bytes::<Numbered<i32, i64, 64>>(&bytes).unwrap(), table);
         assert_eq!(table.remove(63), Some(63));
-        // What was there makes no difference.
+        // Removed values make no difference.
         let same: Numbered<i32, i64, 64> =
             [(65_535, 65_535), (4, 0), (3, 7), (0, 0), (-1, -1), (i32::MAX, i32::MAX.into()), (64, 64)]
                 .into_iter()

@@ -1,8 +1,8 @@
-//! The model of one piece of a host's trace, made from its events in one pass.
+//! The partial state: the model of one piece of a host's trace, made from its events in one pass.
 //!
-//! `decode` feeds it; [`Spans`] hear at once of all that begins and ends within the piece. What reaches over its borders is kept
-//! until [`PartialState::merge`](crate::merge) joins it to the piece before or behind. Its size is that of what is open, of who is there,
-//! and of what the consumer keeps.
+//! `decode` feeds it; what begins and ends within the piece is emitted to [`Spans`] at once. What crosses a border is kept
+//! until [`PartialState::merge`](crate::merge) joins it to the piece before or after. Its size is that of what is open, of
+//! the threads that are alive, and of what the consumer keeps.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,40 +23,41 @@ use crate::thread::{Membership, Thread};
 use crate::tid_table::TidTable;
 use crate::timeline::Timeline;
 
-/// Fewer CPUs than this are places in a list.
+/// Fewer CPUs than this are indexes of a list.
 const LOW_CPUS: usize = 64;
 
 /// Bytes of a thread's name that the kernel keeps.
 pub(crate) const COMM: usize = 15;
 
-/// The model of a piece of a host's trace, and what a consumer has heard of it.
+/// The model of a piece of a host's trace, and the consumer of its spans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartialState<S> {
     pub(crate) begin: Border,
     pub(crate) end: Border,
     /// Times of the first and the last event of the kernel, raw ns.
     pub(crate) range: Option<(Time, Time)>,
-    /// Events, those of programs included.
+    /// Number of events, those of programs included.
     pub(crate) events: u64,
-    /// What is missing of the kernel's events, on all CPUs.
+    /// Losses of the kernel's events, on all CPUs.
     pub(crate) complete: Completeness,
-    /// What is missing of programs' events.
+    /// Losses of programs' events.
     pub(crate) programs_complete: Completeness,
-    /// Events lost, as far as that is known.
+    /// Number of lost events, as far as known.
     pub(crate) events_lost: u64,
-    /// Pieces that are missing in between: from, to.
+    /// Missing pieces between merged ones: from, to.
     pub(crate) gaps: Vec<(Time, Time)>,
     pub(crate) cpus: Numbered<u32, Cpu, LOW_CPUS>,
-    /// CPUs that events of others speak of.
+    /// CPUs that events of others refer to.
     pub(crate) referenced_cpus: Vec<u32>,
     pub(crate) threads: CanonicalMap<ThreadId, Thread>,
     pub(crate) tids: TidTable,
-    /// What happens to calls that were under way before.
+    /// What happens to calls that were in flight when the piece began.
     pub(crate) deferred_effects: DeferredEffects,
     pub(crate) files: Files,
     pub(crate) requests: Requests,
     pub(crate) phases: BeginEndMatcher<(ThreadId, Name), Edge, Edge>,
-    /// Names that the consumer has not heard of yet: it may keep much, and each loss gives one. None in a piece that is closed.
+    /// Aliases that were not passed to the consumer yet: it may keep much, and each loss adds one. Empty in a piece that is
+    /// closed.
     #[serde(skip)]
     pub(crate) pending_aliases: ThreadAliases,
     pub(crate) spans: S,
@@ -68,25 +69,25 @@ pub(crate) struct Cpu {
     pub(crate) timeline: Timeline,
     pub(crate) interrupts: Interrupts,
     pub(crate) contexts: Contexts,
-    /// The call of whoever runs here.
+    /// The call of the thread that runs here.
     pub(crate) call: PendingCall,
-    /// What came last of all after which another thread may run.
+    /// The last task change.
     pub(crate) task_change: Option<TaskChange>,
     /// The stream of the CPU has ended: nothing is known from this instant on, raw ns.
     pub(crate) over: Option<Time>,
 }
 
-/// Something after which another thread may run on a CPU.
+/// A point after which another thread may run on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TaskChange {
     /// A switch.
     Switch(Time),
-    /// Events are missing, from or to this time.
+    /// A loss that begins or ends at this time.
     Loss(Time),
 }
 
 impl Cpu {
-    /// One of which all events are missing since `from`, to `to`.
+    /// The state of a CPU whose events are all missing since `from`, until `to`.
     pub(crate) fn missing((from, to): (Time, Time)) -> Self {
         let (timeline, interrupts) = (Timeline::missing(from, to), Interrupts::missing());
         let (contexts, task_change) = (Contexts::missing(), Some(TaskChange::Loss(from)));
@@ -94,14 +95,14 @@ impl Cpu {
     }
 }
 
-/// An instant, and what is missing by then.
+/// An end of a phase: its time, and the losses before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Edge {
     at: Time,
     pub(crate) loss_count: LossCount,
 }
 
-/// Tells of a phase, unless something is missing in between.
+/// Emits a phase, unless events are missing in between.
 pub(crate) fn emit_phase((thread, name): &(ThreadId, Name), begin: Edge, end: Edge, spans: &mut impl Spans) {
     if begin.loss_count.agrees(end.loss_count) {
         spans.phase(&Phase { name: name.clone(), thread: *thread, begin: begin.at, end: end.at });
@@ -133,7 +134,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// A piece that is missing: whatever was open before is not known behind it.
+    /// A missing piece: the state of whatever was open before is unknown after it.
     pub fn gap(from: Time, to: Time, spans: S) -> Self {
         let mut gap = Self::new(Border::At(from), spans);
         gap.end = Border::At(to);
@@ -161,22 +162,22 @@ impl<S: Spans> PartialState<S> {
         self.begin == Border::Begin
     }
 
-    /// Its consumer, with what that has heard so far.
+    /// Its consumer, with the spans so far.
     pub fn spans(&self) -> &S {
         &self.spans
     }
 
-    /// The same, to be changed: what it holds is its own affair.
+    /// Its consumer, mutable: the model does not depend on what it holds.
     pub fn spans_mut(&mut self) -> &mut S {
         &mut self.spans
     }
 
-    /// Events so far.
+    /// Number of events so far.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Says that all events up to a border are there.
+    /// Closes the piece: all events up to a border are there.
     pub fn close(&mut self, end: Border) {
         self.end = end;
         self.emit_aliases();
@@ -185,8 +186,8 @@ impl<S: Spans> PartialState<S> {
         self.programs_complete.close(end);
     }
 
-    /// Says that from some instant on events of a CPU may be missing: before the first event that is not before it; and at the
-    /// begin of each later piece, as long as it goes on.
+    /// Begins a loss: from some instant on, events of a CPU may be missing. To be called before the first event that is not
+    /// before the instant, and at the begin of each later piece as long as the loss lasts.
     pub fn loss_begins(&mut self, begin: &CpuLossBegin) {
         let &CpuLossBegin { cpu, at, to } = begin;
         self.complete.begin(at, to, self.begin);
@@ -196,14 +197,14 @@ impl<S: Spans> PartialState<S> {
             let last = at.saturating_sub(1);
             over.over = Some(over.over.map_or(last, |before| before.min(last)));
         }
-        // Else the piece before has told of it.
+        // Else the piece before has recorded it.
         if at > self.begin.time() {
             self.cpus.or_default(cpu).task_change = Some(TaskChange::Loss(at));
             self.files.note(FileOp::LossBegins { at, to }, &mut self.spans);
         }
     }
 
-    /// Says, before the first event, that nothing of a CPU is there.
+    /// Records, before the first event, that all events of a CPU are missing.
     pub fn missing_cpu(&mut self, cpu: u32) {
         self.reference_cpu(cpu);
         self.complete.begin(Time::MIN, Time::MAX, self.begin);
@@ -222,8 +223,8 @@ impl<S: Spans> PartialState<S> {
         self.programs_complete.end();
     }
 
-    /// Says that events of a CPU were missing: once, before the first event of that CPU after them, in the piece that holds
-    /// the end of the loss.
+    /// Ends a loss of a CPU. To be called once, before the CPU's first event after the loss, in the piece that holds the end
+    /// of the loss.
     pub fn lost(&mut self, loss: &CpuLoss) {
         let &CpuLoss { cpu, from, to, events } = loss;
         self.complete.end();
@@ -237,8 +238,8 @@ impl<S: Spans> PartialState<S> {
         self.files.note(FileOp::Lost { at: to }, &mut self.spans);
     }
 
-    /// Takes the next event. Those of one CPU come in the order of time, those of several as their clocks have it. Amortized
-    /// constant.
+    /// Consumes the next event. Events of one CPU come in the order of time, those of several CPUs in the order of their
+    /// times. Amortized constant.
     pub fn event(&mut self, context: &EventContext<'_>, what: KernelEvent<'_>) {
         self.events += 1;
         let at = context.time;
@@ -360,7 +361,7 @@ impl<S: Spans> PartialState<S> {
                 self.dump_file(at, pid, file_table, fd, flags, filename);
             }
             KernelEvent::PhaseBegin(_) | KernelEvent::PhaseEnd(_) | KernelEvent::Other => {
-                // The CPU is there, even if that is all that it shows.
+                // The CPU exists, even if it has no other event.
                 self.cpus.or_default(cpu);
             }
         }
@@ -396,7 +397,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Who ran on the CPU when an event was recorded: what its contexts say, else what the last switch said.
+    /// The thread that ran on the CPU when an event was recorded: from its contexts, else from the last switch.
     pub(crate) fn current(&mut self, context: &EventContext<'_>) -> ThreadId {
         match context.tid {
             Some(0) => ThreadId::Idle(context.cpu),
@@ -405,7 +406,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Who ran on the CPU, and what the event's contexts tell of that thread is noted.
+    /// As [`Self::current`], and records the facts in the event's contexts.
     fn present(&mut self, context: &EventContext<'_>) -> ThreadId {
         let thread = self.current(context);
         if let (Some(pid), false) = (context.pid, thread.is_idle()) {
@@ -417,7 +418,7 @@ impl<S: Spans> PartialState<S> {
         thread
     }
 
-    /// A thread by its number: it is there at this time.
+    /// The thread that has a tid at this time.
     pub(crate) fn numbered(&mut self, tid: i32, at: Time) -> ThreadId {
         self.known(tid, at).0
     }
@@ -429,7 +430,7 @@ impl<S: Spans> PartialState<S> {
         (thread, there)
     }
 
-    /// A thread that an event names, unless it is an idle task.
+    /// The thread that an event names, unless it is an idle task.
     pub(crate) fn named(&mut self, who: TaskRef<'_>, at: Time) -> Option<ThreadId> {
         if who.tid == 0 {
             return None;
@@ -443,7 +444,7 @@ impl<S: Spans> PartialState<S> {
         self.named(who, at).unwrap_or(ThreadId::Idle(cpu))
     }
 
-    /// Says of which process a thread is that runs.
+    /// Records the process of a thread that runs.
     pub(crate) fn join_process(&mut self, thread: ThreadId, pid: i32, at: Time) {
         let there = self.threads.or_default(thread);
         there.set_pid(pid, at);
@@ -452,14 +453,14 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Says that a thread has ended.
+    /// Records that a thread has left its process because it has ended.
     pub(crate) fn leave_process(&mut self, thread: ThreadId, at: Time) {
         self.threads.or_default(thread).membership = Some(Membership::Gone);
         self.files.note(FileOp::Exit { thread, at }, &mut self.spans);
     }
 
     pub(crate) fn reference_cpu(&mut self, cpu: u32) {
-        // Not more than a few: the list is small, and bad input must not make it grow.
+        // Only a few: the list is small, and bad input must not make it grow.
         if let Err(place) = self.referenced_cpus.binary_search(&cpu)
             && cpu < MOST_CPUS
         {
@@ -468,5 +469,5 @@ impl<S: Spans> PartialState<S> {
     }
 }
 
-/// More CPUs than any Linux can have.
+/// More CPUs than any Linux supports.
 const MOST_CPUS: u32 = 8192;

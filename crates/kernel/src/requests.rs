@@ -1,12 +1,12 @@
 //! Requests to disks: inserted into a queue, issued to the driver, complete.
 //!
-//! Part of a `PartialState`. A request is known by its device and first sector. Of what was inserted at one place, the last counts; of
-//! what was issued there, the last that is open is completed first, as brackets are closed. What a piece cannot answer waits for
-//! the piece before: which insert the first issue of a place belongs to, and what was issued before it. When events are lost, all
-//! that is open is emitted as it is and forgotten.
+//! Part of a `PartialState`. A request is identified by device and first sector. Of several inserts at one place, the last
+//! counts; of several issues, the last open one is completed first, as brackets are closed. What a piece cannot resolve waits
+//! for the piece before: the insert of the first issue at a place, and what was issued before the piece. When events are
+//! lost, all open requests are emitted as they are and dropped.
 //!
-//! The kernel merges requests that are in the queue, and only `block_rq_merge` says so, which young tracers have. Of
-//! others, a request that went into another one is emitted when something else is inserted at its place, or at the end.
+//! The kernel merges queued requests, and only `block_rq_merge` reports it, which young tracers have. With other tracers, a
+//! request that was merged into another one is emitted when another request is inserted at its place, or at the end.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,13 +23,13 @@ pub(crate) type Place = (u32, u64);
 pub struct Asked {
     /// Number of sectors of 512 bytes.
     pub sectors: u32,
-    /// Bytes, where told.
+    /// Bytes, if recorded.
     pub bytes: Option<u32>,
-    /// Whether it writes.
+    /// Whether it is a write.
     pub is_write: bool,
 }
 
-/// A request is inserted or issued.
+/// An insert or an issue of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) at: Time,
@@ -38,12 +38,12 @@ pub(crate) struct Start {
     pub(crate) asked: Asked,
 }
 
-/// Something ends a request that was issued.
+/// The end of an issued request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum End {
     /// It is complete, or a part of it.
     Complete { at: Time, loss_count: LossCount, asked: Asked, error: i32 },
-    /// The driver gives it back: it will be issued once more.
+    /// The driver returns it: it will be issued once more.
     Requeued,
     /// Events are missing.
     Lost,
@@ -52,23 +52,23 @@ pub(crate) enum End {
 /// All requests of a host in one piece.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Requests {
-    /// What was before is not to be asked for: there was nothing, or it is not known.
+    /// Nothing waits for earlier pieces: they have no requests, or events are missing since.
     is_cut: bool,
     tracks: CanonicalMap<Place, Unmatched>,
 }
 
-/// Those at one place.
+/// The requests at one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Unmatched {
     head: Head,
     queue: Queue,
-    /// What was issued and is open, in order.
+    /// Open issued requests, in order.
     issued: Vec<Issued>,
-    /// What ends requests that were issued before the piece.
+    /// Ends of requests that were issued before the piece.
     ends: Vec<End>,
 }
 
-/// What the piece does to the request that was in the queue when it began.
+/// What the piece does to the request that was queued when it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Head {
     /// Nothing.
@@ -76,14 +76,14 @@ enum Head {
     Untouched,
     /// It will never be issued.
     Dropped,
-    /// It is issued, and what ends it then.
+    /// It is issued, and how that ends.
     Issued(Start, Option<End>),
 }
 
-/// What is in the queue.
+/// The queue of one place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Queue {
-    /// What was there before the piece; if that cannot be asked for, nothing.
+    /// The request that was queued before the piece; nothing if earlier pieces are cut off.
     #[default]
     Before,
     Empty,
@@ -99,17 +99,17 @@ struct Issued {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Insert {
     Known(Option<Start>),
-    /// The piece before knows: it is the one of the head.
+    /// Known only to the piece before: the one in the head.
     Before,
 }
 
 impl Requests {
-    /// Those of a piece that begins; `is_first`: no piece comes before.
+    /// The requests of a piece that begins; `is_first`: no piece comes before.
     pub(crate) fn new(is_first: bool) -> Self {
         Self { is_cut: is_first, tracks: CanonicalMap::default() }
     }
 
-    /// Those of a piece from which everything is missing.
+    /// The requests of a missing piece.
     pub(crate) fn missing() -> Self {
         Self::new(true)
     }
@@ -120,7 +120,7 @@ impl Requests {
         track.queue = Queue::Request(insert);
     }
 
-    /// What is in the queue goes into another request.
+    /// The queued request is merged into another one.
     pub(crate) fn merge(&mut self, place: Place, spans: &mut impl Spans) {
         self.tracks.or_default(place).drop_queued(place, self.is_cut, spans);
         self.tidy(place);
@@ -140,7 +140,7 @@ impl Requests {
         self.tidy(place);
     }
 
-    /// Forgets a place where nothing is left.
+    /// Removes the entry of a place that has no requests left.
     fn tidy(&mut self, place: Place) {
         if self.tracks.get(&place).is_some_and(|track| *track == Unmatched::default()) {
             self.tracks.remove(&place);
@@ -162,7 +162,7 @@ impl Requests {
         });
     }
 
-    /// Adds what came next, which has been shifted by the losses of this piece.
+    /// Appends the next piece, which has been shifted by the losses of this one.
     pub(crate) fn append(&mut self, right: Self, spans: &mut impl Spans) {
         let mut there = right.tracks.into_sorted();
         for (place, track) in &mut there {
@@ -183,7 +183,7 @@ impl Requests {
         }
     }
 
-    /// Moves on by the losses of the pieces before.
+    /// Adds the losses of the pieces before.
     pub(crate) fn shift(&mut self, losses: u64) {
         let end = |end: &mut End| {
             if let End::Complete { loss_count, .. } = end {
@@ -225,7 +225,7 @@ impl Requests {
 }
 
 impl Unmatched {
-    /// What is in the queue is issued. `is_cut`: nothing before is to be asked for.
+    /// Issues the queued request. `is_cut`: nothing waits for earlier pieces.
     fn take_queued(&mut self, is_cut: bool) -> Insert {
         let empty = if is_cut { Queue::Before } else { Queue::Empty };
         match std::mem::replace(&mut self.queue, empty) {
@@ -235,7 +235,7 @@ impl Unmatched {
         }
     }
 
-    /// What is in the queue will never be issued.
+    /// The queued request will never be issued.
     fn drop_queued(&mut self, place: Place, is_cut: bool, spans: &mut impl Spans) {
         match self.take_queued(is_cut) {
             Insert::Known(None) => {}
@@ -255,7 +255,7 @@ impl Unmatched {
         }
     }
 
-    /// Does what the next piece, `right`, does to what was before it.
+    /// Applies what the next piece, `right`, does to requests of earlier pieces.
     fn settle(&mut self, place: Place, right: &mut Self, is_cut: bool, spans: &mut impl Spans) {
         for end in right.ends.drain(..) {
             self.end(place, end, is_cut, spans);
@@ -333,8 +333,8 @@ mod tests {
         fn absorb(&mut self, _: Self) {}
     }
 
-    /// `i5` inserts at sector 5, `s5` issues there, `c5` completes, `p5` does so with a part, `m5` merges, `r5` gives back,
-    /// `x` loses events. Each is at the time of its place and by the thread of the same number.
+    /// `i5` inserts at sector 5, `s5` issues there, `c5` completes, `p5` completes a part, `m5` merges, `r5` requeues, `x`
+    /// loses events. Each is at the time of its place and by the thread of the same number.
     fn play(requests: &mut Requests, step: &str, at: Time, losses: &mut u64, emitted: &mut Told) {
         let loss_count = {
             let mut loss_count = LossCount::ZERO;
@@ -364,7 +364,7 @@ mod tests {
         }
     }
 
-    /// What is told of a script, however it is cut in three.
+    /// Checks the requests that a script emits, for all cuts in three pieces.
     fn check(script: &str, expect: &[&str]) {
         let steps: Vec<&str> = script.split(' ').collect();
         let mut whole: Option<Requests> = None;
@@ -400,12 +400,12 @@ mod tests {
 
     #[test]
     fn requests_are_inserted_issued_complete() {
-        // Who inserts is told, not who issues.
+        // The thread that inserts is recorded, not the one that issues.
         check("i5 s5 c5", &["5@0 0 1 2"]);
         check("s5 c5", &["5@0 - 0 1"]);
         check("i5 i7 s7 s5 c7 c5", &["5@0 0 3 5", "7@1 1 2 4"]);
         check("i5 s5 c5 i5 s5 c5", &["5@0 0 1 2", "5@3 3 4 5"]);
-        // Two of one place: the last is complete first.
+        // Two at one place: the last is completed first.
         check("s5 s5 c5 c5", &["5@0 - 0 3", "5@1 - 1 2"]);
     }
 
@@ -416,7 +416,7 @@ mod tests {
         check("c5", &["5@0 - - 0"]);
         check("i5 i5 s5 c5", &["5@0 0 - -", "5@1 1 2 3"]);
         check("i5 s5 p5 c8", &["5@0 0 1 2 part", "8@0 - - 3"]);
-        // It went into another one.
+        // It was merged into another one.
         check("i5 i7 m7 s5 c5", &["5@0 0 3 4", "7@1 1 - -"]);
         check("m5 s5 c5", &["5@1 - 1 2"]);
     }

@@ -1,8 +1,8 @@
-//! Threads that have ended are forgotten: what is known of them is emitted once, and the model keeps those that live.
+//! Retires threads that have ended: their facts are emitted once, and the model keeps only live threads.
 //!
-//! Only the model of the begin of a trace knows all of a thread; so a later piece keeps its threads until it is merged with that.
-//! A thread has ended when it left its CPU for good, when an exec gave it another number, or when its number was given to
-//! another one although nobody saw its end.
+//! Only the first piece of a trace knows all facts of a thread; so a later piece keeps its threads until it is merged with
+//! that. A thread has ended when it left its CPU for good, when an exec gave it another tid, or when another thread got its
+//! tid although its end was not seen.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use crate::span::Spans;
 use crate::span_kinds;
 use crate::thread::{Facts, Thread};
 
-/// A thread that has ended, with all that is known of it. It is emitted once, and the model forgets the thread: consumers that need
-/// names of threads later keep them ([`WithThreads`]).
+/// A thread that has ended, with all facts. It is emitted once, and the model drops the thread: consumers that need names of
+/// threads later keep them ([`WithThreads`]).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retired {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
-    /// What is known of it.
+    /// Its facts.
     pub facts: Facts,
 }
 
 impl<S: Spans> PartialState<S> {
-    /// A thread has ended, and nothing will be known of it any more.
+    /// Retires a thread that has ended: no later event can add facts.
     pub(crate) fn retire(&mut self, thread: ThreadId) {
         if !self.is_first() {
             return;
@@ -38,7 +38,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Gives threads that were others before an exec what is known of those. `heirs`: who was whom.
+    /// Gives renumbered threads the facts of the threads that they were before an exec. `heirs`: new id, old id.
     pub(crate) fn inherit(&mut self, mut heirs: Vec<(ThreadId, ThreadId)>) {
         if !self.is_first() {
             return;
@@ -55,7 +55,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Retires those of some threads that have ended; `strays`: some of them had been retired before.
+    /// Retires those of some threads that have ended; `strays`: those of them that had been retired before.
     pub(crate) fn retire_ended(&mut self, threads: Vec<ThreadId>, strays: &[ThreadId]) {
         if !self.is_first() {
             return;
@@ -72,7 +72,7 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Forgets what events say of threads that had ended before, where a switch is missing.
+    /// Drops facts of threads that had ended before the events that name them, where a switch is missing.
     pub(crate) fn forget_strays(&mut self) {
         if self.is_first() {
             let over = self
@@ -104,7 +104,7 @@ impl Thread {
     }
 }
 
-/// Those who were others first come first, because those that follow may have been they.
+/// Sorts heirs by begin of life: a later heir may have been an earlier one before its own exec.
 pub(crate) fn sort_heirs(heirs: &mut [(ThreadId, ThreadId)]) {
     heirs.sort_by_key(|&(heir, _)| match heir {
         ThreadId::Thread { born, .. } => born,
@@ -112,23 +112,23 @@ pub(crate) fn sort_heirs(heirs: &mut [(ThreadId, ThreadId)]) {
     });
 }
 
-/// A consumer that keeps what is known of threads that have ended, beside another consumer: one record for each of them.
+/// A consumer that keeps retired threads, beside another consumer: one record for each of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WithThreads<S> {
-    /// The other one.
+    /// The other consumer.
     pub inner: S,
     ended: CanonicalMap<ThreadId, Facts>,
 }
 
 impl<S> WithThreads<S> {
-    /// Beside this one.
+    /// Wraps a consumer.
     pub fn new(inner: S) -> Self {
         Self { inner, ended: CanonicalMap::default() }
     }
 }
 
 impl<S> Finished<WithThreads<S>> {
-    /// The model with all threads, those that have ended too. `O(n log n)`.
+    /// The model with all threads, including those that have ended. `O(n log n)`.
     pub fn with_threads(self) -> Finished<S> {
         let Self { spans, mut threads, range, events, losses, events_lost, gaps, missing_cpus } = self;
         let ended: BTreeMap<ThreadId, Facts> = spans.ended.into_sorted().into_iter().collect();
@@ -183,7 +183,7 @@ mod tests {
         chunk.event(&EventContext { time, cpu: 0, tid: None, pid: None, comm: None, is_user: false }, what);
     }
 
-    /// A shell makes a thread, which runs and ends: at four instants from `at` on.
+    /// A shell forks a thread, which runs and ends: at four instants from `at` on.
     fn live_and_die(chunk: &mut PartialState<impl Spans>, at: Time, tid: i32) {
         let (parent_pid, child_pid) = (Some(1), Some(tid));
         event(
@@ -205,7 +205,7 @@ mod tests {
         postcard::to_stdvec(chunk).unwrap().len()
     }
 
-    /// Numbers of threads are used again, as Linux does; the size does not depend on how many there have been.
+    /// Tids are reused, as on Linux; the size does not depend on how many threads there have been.
     #[test]
     fn a_million_short_lives_leave_nothing() {
         const NUMBERS: i32 = 1_000;
@@ -219,11 +219,11 @@ mod tests {
             }
         }
         assert!(sizes.iter().all(|&size| size < 50 * NUMBERS as usize), "{sizes:?}");
-        // Only numbers themselves take more bytes.
+        // Only larger numbers themselves take more bytes.
         assert!(sizes[3] < sizes[0] + sizes[0] / 4, "{sizes:?}");
     }
 
-    /// Whoever needs them keeps them, however the trace is cut.
+    /// `WithThreads` keeps all threads, for all cuts.
     #[test]
     fn those_who_ended_are_reported() {
         let piece = |from: Border, to: Border, tids: std::ops::Range<i32>| {
@@ -235,7 +235,7 @@ mod tests {
         let whole = piece(Border::Begin, Border::End, 0..6);
         assert_eq!(whole.threads.unordered().count(), 1);
         let expect = whole.clone().finish().with_threads().threads;
-        // The shell, and three lives of each of two numbers.
+        // The shell, and three lives of each of two tids.
         assert_eq!(expect.iter().count(), 7);
         for cut in 0..=6 {
             let seam = Border::At(Time::from(cut) * 10);

@@ -1,7 +1,6 @@
-//! What threads do, as a [`PartialState`] takes it: who is switched to, woken and forked, who executes a program.
+//! Handlers of scheduler events of a [`PartialState`]: switch, wake-up, fork, exec.
 //!
-//! The other half of `partial_state.rs`. Who was there, which number means whom, and what follows for waits and files is
-//! settled here.
+//! The other half of `partial_state.rs`. Identifies threads and tids, and passes the consequences to waits and files.
 
 use crate::calls::clone_flag;
 use crate::event::{EventContext, PrevState, TaskRef};
@@ -45,7 +44,7 @@ impl<S: Spans> PartialState<S> {
         on.contexts.switch();
         let here = CallOwner::Cpu(cpu);
         if prev_thread.is_idle() {
-            // Idle tasks call nothing: a switch is missing.
+            // Idle tasks make no calls: a switch is missing.
             CallTracker { is_first, deferred_effects, spans }.drop(&mut on.call, here);
         } else {
             let there = threads.or_default(prev_thread);
@@ -65,17 +64,18 @@ impl<S: Spans> PartialState<S> {
         }
     }
 
-    /// Says who it is that runs on a CPU, if nobody knew.
+    /// Identifies the thread that runs on a CPU, if it was unidentified.
     fn settle_current(&mut self, cpu: u32, thread: ThreadId) {
         let current = self.cpus.or_default(cpu).timeline.current(cpu);
-        // Who ran at the begin of a piece is known to the one before, unless there is none.
+        // The thread at the begin of a piece is identified by the piece before, unless there is none.
         if let ThreadId::Unidentified { since, .. } = current
             && (since != PIECE_BEGIN || self.is_first())
         {
             let mut aliases = ThreadAliases::default();
             aliases.add(current, thread);
             self.rename_parts(&aliases);
-            // A piece that does not know its begin executes nothing: its log, which may be long, learns all names at once in the end.
+            // A piece that does not know its begin executes no file operations: its log, which may be long, is renamed once
+            // at the end.
             if self.is_first() {
                 self.rename_in_files(&aliases);
             }
@@ -120,7 +120,7 @@ impl<S: Spans> PartialState<S> {
     ) {
         let (at, loss_count) = (context.time, self.complete.loss_count(context.time));
         let parent = self.numbered(parent, at);
-        // Its calls are those of whoever runs here, who may not have a name yet.
+        // The call is owned by the thread that runs here, which may be unidentified.
         let caller = Self::owner(self.current(context), context);
         if let Some(pid) = parent_pid {
             self.join_process(parent, pid, at);
@@ -178,8 +178,8 @@ impl<S: Spans> PartialState<S> {
         there.set_comm(&base[..base.len().min(COMM)], at);
     }
 
-    /// A thread that executes a program becomes the first thread of its process: all others are gone, and it has the number of
-    /// the process from now on.
+    /// A thread that executes a program becomes the leader of its process: all other threads end, and it has the tid of the
+    /// leader from now on.
     fn take_number_of_leader(&mut self, context: &EventContext<'_>, thread: ThreadId, tid: i32) -> ThreadId {
         let (at, cpu, loss_count) = (context.time, context.cpu, self.complete.loss_count(context.time));
         self.tids.end(thread);

@@ -1,9 +1,9 @@
-//! A consumer that writes down what it hears, for the tests of this crate.
+//! A consumer that records the spans it gets as text, for the tests of this crate.
 
 use crate::id::{ThreadAliases, ThreadId};
 use crate::span::{Slice, Spans, Unknown};
 
-/// What was heard, as lines.
+/// The spans, one line each.
 #[derive(Debug, Default)]
 pub(crate) struct SpanLines(Vec<String>);
 

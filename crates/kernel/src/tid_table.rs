@@ -1,4 +1,4 @@
-//! Which thread a number means now: numbers are used again.
+//! The table of tids: which thread has a tid now. Tids are reused.
 //!
 //! Part of a `PartialState`.
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::canonical_map::CanonicalMap;
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 
-/// The last thread of each number.
+/// The last thread of each tid.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TidTable(CanonicalMap<i32, TidOwner>);
 
@@ -18,8 +18,8 @@ struct TidOwner {
 }
 
 impl TidTable {
-    /// The thread that has the number now, at `at`. If the last one is dead, this is another, of which the begin was not
-    /// seen; if there was none in the piece, it may be from before.
+    /// Returns the thread that has the tid at `at`. If the last one is dead, this is another one whose begin was not seen; if
+    /// the piece has seen none, it may be from before the piece.
     #[inline]
     pub(crate) fn get(&mut self, tid: i32, at: Time) -> ThreadId {
         match self.0.get_mut(&tid) {
@@ -36,14 +36,14 @@ impl TidTable {
         }
     }
 
-    /// A thread begins. Returns it, and the one that had the number before, if nobody saw the end of that.
+    /// A thread begins. Returns it, and the thread that had the tid before, if its end was not seen.
     pub(crate) fn begin(&mut self, tid: i32, at: Time) -> (ThreadId, Option<ThreadId>) {
         let thread = ThreadId::Thread { tid, born: at };
         let before = self.0.insert(tid, TidOwner { thread, is_dead: false });
         (thread, before.filter(|life| !life.is_dead && life.thread != thread).map(|life| life.thread))
     }
 
-    /// Whether a thread has ended, or another one has its number.
+    /// Whether a thread has ended, or another one has its tid.
     pub(crate) fn is_over(&self, thread: ThreadId) -> bool {
         let life = thread.tid().and_then(|tid| self.0.get(&tid));
         life.is_some_and(|life| life.is_dead || life.thread != thread)
@@ -59,7 +59,7 @@ impl TidTable {
         })
     }
 
-    /// Threads of this piece whose numbers others have in the next one.
+    /// Threads of this piece whose tids other threads have in the next one.
     pub(crate) fn replaced_by(&self, right: &Self) -> Vec<ThreadId> {
         let replaced = right.0.unordered().filter_map(|(tid, life)| {
             self.0.get(tid).map(|own| own.thread).filter(|&thread| thread != life.thread)
@@ -77,8 +77,8 @@ impl TidTable {
         }
     }
 
-    /// What a thread of the next piece that was there at its begin is called, if this piece knows of one of its number;
-    /// `first`: when it was first seen there.
+    /// The id of a thread of the next piece that existed at its begin, if this piece has seen its tid; `first`: when it was
+    /// first seen there.
     pub(crate) fn name_of(&self, tid: i32, first: Time) -> Option<ThreadId> {
         let life = self.0.get(&tid)?;
         Some(if life.is_dead { ThreadId::Thread { tid, born: first } } else { life.thread })
@@ -88,7 +88,7 @@ impl TidTable {
         self.0.unordered_mut().for_each(|(_, life)| life.thread = aliases.of(life.thread));
     }
 
-    /// Adds what came next: the later lives are the last ones.
+    /// Appends the next piece: the later lives are the last ones.
     pub(crate) fn append(&mut self, right: Self) {
         self.0.absorb(right.0, |left, right| *left = right);
     }

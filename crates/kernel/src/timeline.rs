@@ -1,42 +1,45 @@
-//! Who ran on a CPU from when to when, and when nobody knows.
+//! The timeline of a CPU: which thread ran from when to when, and when that is unknown.
 //!
-//! Only `sched_switch` counts as evidence. Part of a `PartialState`, which settles names before two timelines are joined.
+//! Only `sched_switch` counts as evidence. Part of a `PartialState`, which resolves thread ids before two timelines are
+//! joined.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::span::{Slice, Spans, Unknown};
 
-/// The slices of one CPU in one piece: the closed ones are told at once, the first and the last wait for their neighbours.
+/// The slices of one CPU in one piece: closed ones are emitted at once, the first and the last wait for the neighbouring
+/// pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Timeline {
     head: Option<Head>,
     now: Now,
 }
 
-/// What ended the time that the piece begins with.
+/// What ended the interval that the piece begins in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Head {
-    /// Somebody left the CPU.
+    /// A thread left the CPU.
     Switch { at: Time, prev: ThreadId },
-    /// Events are missing, until somebody left the CPU. The piece before tells how much of that time was known all the same:
-    /// a loss is told at its end, and may begin before events that were seen.
+    /// Events are missing, until a thread left the CPU. The piece before knows how much of that interval was covered all the
+    /// same: a loss is recorded at its end, and may begin before events that were seen.
     Lost { lost: Lost, left: Option<(Time, ThreadId)> },
 }
 
-/// What is known of the time that goes on.
+/// The interval that has not ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Now {
-    /// Nothing: the piece has shown nothing yet.
+    /// No event so far.
     #[default]
     Nothing,
-    /// Who runs.
+    /// The thread that runs.
     Known { thread: ThreadId, priority: Option<i32>, since: Time },
-    /// Events were lost; whoever runs since their end (`to`) is called after that instant. `None`: the head has them.
+    /// Events were lost; the thread that runs since their end (`to`) is unidentified since that instant. `None`: the head has
+    /// the losses.
     Unknown { lost: Option<Lost>, to: Time },
 }
 
-/// Since when events are missing, and the last time that more of them were before anybody left the CPU.
+/// When the first of several losses began, and the last of them, before a thread left the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Lost {
     since: Time,
@@ -52,7 +55,7 @@ impl Lost {
         self.again = self.again.max(from);
     }
 
-    /// Tells of the time until somebody left the CPU, or until the trace ends.
+    /// Emits the unknown time until a thread left the CPU, or until the trace ends.
     fn emit(self, cpu: u32, thread: Option<ThreadId>, end: Time, spans: &mut impl Spans) {
         let Self { since, again } = self;
         emit_unknown(cpu, since, again.min(end), spans);
@@ -63,13 +66,13 @@ impl Lost {
 }
 
 impl Timeline {
-    /// That of a CPU which is not in a piece from which everything is missing since `from`, to `to`.
+    /// The timeline of a CPU without events in a piece of which everything is missing since `from`, until `to`.
     pub(crate) fn missing(from: Time, to: Time) -> Self {
         let head = Head::Lost { lost: Lost::new(from), left: None };
         Self { head: Some(head), now: Now::Unknown { lost: None, to } }
     }
 
-    /// Who runs now: possibly only a name for whoever that is.
+    /// The thread that runs now, possibly unidentified.
     pub(crate) fn current(&self, cpu: u32) -> ThreadId {
         match self.now {
             Now::Nothing => ThreadId::Unidentified { cpu, since: PIECE_BEGIN },
@@ -78,7 +81,7 @@ impl Timeline {
         }
     }
 
-    /// Who left the CPU first, if that is how the piece begins.
+    /// The thread that left the CPU first, if the piece begins with it.
     pub(crate) fn first_to_leave(&self) -> Option<ThreadId> {
         match self.head {
             Some(Head::Switch { prev, .. }) => Some(prev),
@@ -86,7 +89,7 @@ impl Timeline {
         }
     }
 
-    /// From one thread to another, which comes with a priority.
+    /// Switches from one thread to another, with the priority of the latter.
     pub(crate) fn switch(
         &mut self,
         cpu: u32,
@@ -105,7 +108,7 @@ impl Timeline {
             Now::Known { thread, priority, since } if thread == prev => {
                 spans.slice(&Slice { cpu, thread, priority, begin: since, end: at });
             }
-            // Somebody else leaves than came: a switch is missing of which the tracer knows nothing.
+            // The thread that leaves is not the one that came: a switch is missing that the tracer did not report.
             Now::Known { since, .. } => {
                 spans.unknown(&Unknown { cpu, thread: Some(prev), begin: since, end: at });
             }
@@ -141,7 +144,7 @@ impl Timeline {
         self.now = Now::Unknown { lost, to };
     }
 
-    /// Adds what came next.
+    /// Appends the next piece.
     pub(crate) fn append(&mut self, cpu: u32, right: Self, spans: &mut impl Spans) {
         match right.head {
             None => return,
@@ -169,7 +172,7 @@ impl Timeline {
         }
     }
 
-    /// Tells what is open at either end of the trace. `over`: nothing is known of the CPU from that instant on.
+    /// Emits what is open at either end of the trace. `over`: nothing is known of the CPU from that instant on.
     pub(crate) fn finish(&self, cpu: u32, range: (Time, Time), over: Option<Time>, spans: &mut impl Spans) {
         let mut last = *self;
         if let Some(over) = over.filter(|&over| over <= range.1) {
@@ -212,7 +215,7 @@ mod tests {
     use super::*;
     use crate::testing::SpanLines;
 
-    /// What a script tells, cut behind each of its steps: `switch 10 1>2`, `lose 20..30`.
+    /// The spans of a script, cut after each of its steps: `switch 10 1>2`, `lose 20..30`.
     fn check(script: &[&str], range: (Time, Time), expect: &[&str]) {
         for cut in 0..=script.len() {
             let mut recorded = SpanLines::default();

@@ -1,4 +1,4 @@
-//! Losses cost what they touch: time over losses and over what was kept before them.
+//! The cost of losses: time over the number of losses and over what was kept before them.
 //!
 //! As a table: `cargo test --release -p isochrone-kernel --test many_losses -- --ignored --nocapture`
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic, and one of these reports.
@@ -11,7 +11,7 @@ use isochrone_kernel::{
     TaskRef, ThreadAliases, Time,
 };
 
-/// Counts calls that were emitted, and how often the consumer had to look through them for another name.
+/// Counts emitted calls, and how often the consumer had to rename its rows.
 #[derive(Debug, Default)]
 struct Rows {
     calls: u64,
@@ -33,8 +33,8 @@ impl Spans for Rows {
     }
 }
 
-/// A piece with so many calls that open files, ten in each slice, and so many losses among them: after each only the next switch
-/// says who runs.
+/// A piece with `calls` calls that open files, ten in each slice, and `losses` losses among them: after each only the next
+/// switch identifies the thread.
 fn piece(begin: Border, calls: u64, losses: u64) -> PartialState<Rows> {
     let mut piece = PartialState::new(begin, Rows::default());
     let mut now: Time = begin.time().max(0);
@@ -82,8 +82,8 @@ fn time_over_losses_and_rows() {
     }
 }
 
-/// The consumer, which may keep all rows, looks through them once for each piece and for each side of a merge, however many losses
-/// there are.
+/// The consumer, which may keep all rows, renames them once for each piece and for each side of a merge, independent of the
+/// number of losses.
 #[test]
 fn rows_are_looked_through_once_a_piece() {
     let check = |losses| {

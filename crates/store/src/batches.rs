@@ -1,6 +1,7 @@
-//! A file of record batches, each with the times that it covers, so that those of a window are found without reading others.
+//! Files of record batches, each batch with the times that it covers, so that those of a window are found without reading
+//! others.
 //!
-//! It is an Arrow IPC file; the times are in its footer's metadata, where other readers do not look for them.
+//! A file is an Arrow IPC file; the times are in its footer's metadata, which other readers ignore.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -23,7 +24,7 @@ use crate::names::Names;
 use crate::table::{Covered, Row, batch};
 use crate::tables::{FileRow, PacketFlowRow, ThreadEventRow, ZoomRow};
 
-/// The key of what the batches cover in the metadata.
+/// The metadata key of the times that the batches cover.
 const COVERED: &str = "isochrone.batch_times";
 
 /// Whether a table is compressed: its rows repeat much, and few of them are read at once.
@@ -33,7 +34,7 @@ fn is_compressed(name: &str) -> bool {
         .any(|table| name.starts_with(table))
 }
 
-/// Bytes that are written at once.
+/// Size of a buffer for writing, bytes.
 const BUFFER: usize = 1 << 17;
 
 /// A file that is written batch by batch.
@@ -48,7 +49,7 @@ pub(crate) struct BatchFile<R> {
     of: PhantomData<fn(R)>,
 }
 
-/// Writes and adds up what is written.
+/// A writer that computes the checksum of what it writes.
 struct Checked<W> {
     to: W,
     bytes: u64,
@@ -88,18 +89,18 @@ impl<W: Write> Write for Checked<W> {
     }
 }
 
-/// The file of a table.
+/// The path of a table's file.
 fn path_of(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.arrow"))
 }
 
 impl<R: Row> BatchFile<R> {
-    /// Begins the table of these rows.
+    /// Creates the table of these rows.
     pub(crate) fn create(directory: &Path, names: &Arc<Names>) -> Result<Self, StoreError> {
         Self::named(directory, R::TABLE, names)
     }
 
-    /// Begins one of several tables of these rows.
+    /// Creates one of several tables of these rows.
     pub(crate) fn named(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
         let path = path_of(directory, name);
         let file = File::create_new(&path).map_err(StoreError::io(&path))?;
@@ -116,7 +117,7 @@ impl<R: Row> BatchFile<R> {
         Ok(Self { name, path, schema, names, writer, covered: Vec::new(), rows: 0, of: PhantomData })
     }
 
-    /// Writes some rows as a batch.
+    /// Writes rows as a batch.
     pub(crate) fn write(&mut self, rows: &[R]) -> Result<(), StoreError> {
         let names = self.names.array(R::NAMES);
         let (batch, covered) = batch(rows, &self.schema, &names).map_err(StoreError::arrow(&self.path))?;
@@ -126,7 +127,7 @@ impl<R: Row> BatchFile<R> {
         Ok(())
     }
 
-    /// Ends the file. Returns what is to be known of it.
+    /// Finishes the file. Returns its manifest entry.
     pub(crate) fn finish(mut self) -> Result<TableEntry, StoreError> {
         let path = &self.path;
         let covered: Vec<_> = self.covered.iter().map(|it| (it.begin, it.end, it.longest)).collect();
@@ -147,15 +148,15 @@ pub(crate) struct Batches<R: Row> {
     path: PathBuf,
     reader: Mutex<FileReader<BufReader<File>>>,
     covered: Vec<Covered>,
-    /// Batches that were read last, the latest first, with their numbers: instants that are asked for one after the other are near each other.
+    /// Batches that were read last, the latest first, with their numbers: successive queries are mostly about near instants.
     recent: Mutex<Vec<(usize, R::View)>>,
 }
 
-/// So many batches are kept.
+/// Number of batches that are kept.
 const RECENT: usize = 8;
 
 impl<R: Row> Batches<R> {
-    /// Opens a file and checks that it is the table that it is called. Linear in the number of batches.
+    /// Opens a file and checks that it is the table of that name. Linear in the number of batches.
     pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
         Self::named(directory, R::TABLE)
     }
@@ -179,7 +180,7 @@ impl<R: Row> Batches<R> {
         Ok(Self { path, reader: Mutex::new(reader), covered, recent: Mutex::default() })
     }
 
-    /// What each batch covers.
+    /// The times that each batch covers.
     pub(crate) fn covered(&self) -> &[Covered] {
         &self.covered
     }
@@ -220,7 +221,7 @@ impl<R: Row> Batches<R> {
         }
     }
 
-    /// The names that the numbers of a table with names mean: all that any batch has.
+    /// The names of a table with a column of names, by number: all that any batch has.
     pub(crate) fn names(&self) -> Result<Vec<Name>, StoreError> {
         if self.covered.is_empty() {
             return Ok(Vec::new());
@@ -237,7 +238,8 @@ impl<R: Row> Batches<R> {
             .collect())
     }
 
-    /// Gives all rows of a batch away that overlap a window, or an instant: those with a begin before `to` and an end after `from`.
+    /// Passes all rows of a batch to `to` that overlap a window, or an instant: those with a begin before `to` and an end
+    /// after `from`.
     pub(crate) fn overlapping(
         &self,
         (from, to): (i64, i64),
@@ -249,7 +251,7 @@ impl<R: Row> Batches<R> {
             }
             let view = self.read_again(number)?;
             let (begins, ends) = (R::begins(&view), R::ends(&view));
-            // What was always there has no length that fits.
+            // A row whose begin was not seen has no length that fits.
             let is_measured = covered.longest < i64::MAX;
             let earliest = if is_measured { from.saturating_sub(covered.longest) } else { i64::MIN };
             let first = begins.partition_point(|&begin| begin < earliest);

@@ -1,4 +1,4 @@
-//! What a column of a table can hold: how values become an Arrow array, and how they are read from one.
+//! Cells: how values become an Arrow array, and how they are read from one.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ pub(crate) struct NameId(pub(crate) u32);
 pub(crate) trait Cell: Sized {
     /// The array of a batch, ready to be read.
     type View: std::fmt::Debug + Clone;
-    /// Whether there may be none.
+    /// Whether the column is nullable.
     const NULLABLE: bool = false;
 
     /// The type of the column.
     fn data_type() -> DataType;
 
-    /// Makes the array of a column. `names`: the texts that [`NameId`]s mean.
+    /// Makes the array of a column. `names`: the texts of [`NameId`]s.
     fn array<'c>(
         cells: impl ExactSizeIterator<Item = &'c Self> + Clone,
         names: &ArrayRef,

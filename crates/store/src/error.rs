@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! Errors of a store.
 
 use std::path::{Path, PathBuf};
 
@@ -8,25 +8,25 @@ pub enum StoreError {
     /// A file or directory cannot be read or written.
     #[error("{path}: {source}")]
     Io {
-        /// Which.
+        /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// A file is no Arrow file, or not one of this store.
     #[error("{path}: {source}")]
     Arrow {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: arrow_schema::ArrowError,
     },
     /// The manifest cannot be understood.
     #[error("{path}: {source}")]
     Manifest {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
     /// The store is of another version of the format.
@@ -42,7 +42,7 @@ pub enum StoreError {
     /// A file is not what was written.
     #[error("{path}: {what}")]
     Damaged {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         what: String,

@@ -1,4 +1,4 @@
-//! Writes the tables of one host: spans as they come, then threads and what is made of all spans.
+//! Writes the tables of one host: spans as they come, then threads and what is derived from all spans.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,20 +20,20 @@ use crate::tables::{ThreadNameRow, ThreadTableRow, UnknownRow};
 use crate::threads::Numbered;
 use crate::writer::{Shared, SpanWriter};
 
-/// The tables of a host while they are written.
+/// Writer of the tables of a host.
 ///
 /// Each piece of the host's trace gets a [consumer](Self::consumer) of its own. When the pieces are merged, [`Self::finish`]
-/// makes the rest.
+/// writes the rest.
 #[derive(Debug)]
 pub struct HostWriter {
-    /// Where its directory is.
+    /// Path of its directory.
     path: PathBuf,
     entry: HostEntry,
     shared: Arc<Shared>,
 }
 
 impl HostWriter {
-    /// In a new directory. `id`: identity of the host's clock; `offset_ns`: Unix time of the clock's zero.
+    /// Creates the host's directory. `id`: identity of the host's clock; `offset_ns`: Unix time of the clock's zero.
     pub(crate) fn create(
         store: &Path,
         number: u32,
@@ -56,12 +56,12 @@ impl HostWriter {
         SpanWriter::new(self.shared.clone())
     }
 
-    /// Writes threads, zoom levels and what else is made of all spans; of a model that has the threads that have ended, too
-    /// ([`isochrone_kernel::WithThreads`]). `losses`: what is missing of the host's trace, as far as is known. Memory: what overlaps at an
-    /// instant, and some numbers for each thread. `O(n log n)` in the spans.
+    /// Writes threads, zoom levels and the other tables that are derived from all spans; of a model that includes ended
+    /// threads ([`isochrone_kernel::WithThreads`]). `losses`: what is missing of the host's trace, as far as known. Memory:
+    /// what overlaps at an instant, and some numbers for each thread. `O(n log n)` in the spans.
     ///
     /// # Errors
-    /// Something could not be written, now or when a consumer wrote it.
+    /// A file cannot be written, now or when a consumer wrote it.
     pub fn finish(mut self, model: Finished<SpanWriter>, losses: &[Loss]) -> Result<HostEntry, StoreError> {
         let Finished { spans, threads, range, .. } = model;
         let named = spans.flush();
@@ -76,7 +76,7 @@ impl HostWriter {
         Ok(self.entry)
     }
 
-    /// One look at all spans in the order of time.
+    /// One pass over all spans in the order of time.
     fn sweep(
         &mut self,
         numbered: &mut Numbered,

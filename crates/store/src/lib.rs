@@ -1,12 +1,13 @@
 //! Spans and states of hosts on disk, as Arrow files that any Arrow library opens, and that are read by thread and by time.
 //!
-//! [`SpanWriter`] consumes the spans of pieces in whatever order they come and writes them in batches, so that its memory does not
-//! grow with the trace. When all pieces of a host are together, [`HostWriter::finish`] gives threads their final numbers, sweeps once over all spans in
-//! the order of time and writes zoom levels of what each thread did from when to when ([`State`]).
-//! [`Store`] reads it: states of a window in full detail come of the spans that overlap it, as does what a host did at an instant ([`EventContext`]).
+//! [`SpanWriter`] consumes the spans of pieces in any order and writes them in batches, so that its memory does not grow with
+//! the trace. When all pieces of a host are merged, [`HostWriter::finish`] gives threads their final numbers, sweeps once
+//! over all spans in the order of time and writes zoom levels of the states of each thread ([`State`]). [`Store`] reads it:
+//! states of a window in full detail are derived from the spans that overlap it, as is what a host did at an instant
+//! ([`EventContext`]).
 //!
-//! A store is a directory: `store.json` ([`Manifest`]) and one directory for each host. It is written beside its place and renamed
-//! when it is complete, so that a store is there as a whole or not at all. It can be deleted at any time.
+//! A store is a directory: `store.json` ([`Manifest`]) and one directory for each host. It is written under a temporary name
+//! and renamed when it is complete, so that it exists as a whole or not at all. It can be deleted at any time.
 
 mod batches;
 mod cell;

@@ -1,4 +1,4 @@
-//! What is missing of a host's trace, and when: what happened there then is unknown, not nothing.
+//! Losses: what is missing of a host's trace, and when. What happened then is unknown, not nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::tables::LossRow;
 /// A time in which events are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Loss {
-    /// The last time before which nothing is missing, raw ns; [`i64::MIN`] of a CPU that is not there at all.
+    /// The last time before which nothing is missing, raw ns; [`i64::MIN`] of a CPU without any events.
     pub begin: i64,
-    /// The first time from which nothing is missing, raw ns; [`i64::MAX`] where a stream is over.
+    /// The first time from which nothing is missing, raw ns; [`i64::MAX`] where a stream has ended.
     pub end: i64,
-    /// The CPU whose stream lacks them. `None`: all of them, or a stream that is of no CPU.
+    /// The CPU whose stream lacks them. `None`: all CPUs, or a stream that is of no CPU.
     pub cpu: Option<u32>,
-    /// What is missing.
+    /// The kind of the loss.
     pub what: Missing,
-    /// How many events or packets, where that is known.
+    /// Number of events or packets, if known.
     pub count: Option<u64>,
 }
 
-/// What is missing.
+/// Kinds of losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Missing {
     /// Events that the tracer had no room for.
@@ -37,7 +37,7 @@ pub enum Missing {
     Packets,
     /// The rest of a packet that cannot be decoded.
     Rest,
-    /// The file of the stream is not there.
+    /// The file of the stream does not exist.
     Stream,
     /// The stream begins later than others of its channel.
     NotBegun,
@@ -61,7 +61,7 @@ impl Missing {
         Self::Cpu,
     ];
 
-    /// What it is called in the table `losses`.
+    /// Its name in the table `losses`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Events => "events",

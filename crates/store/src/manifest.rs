@@ -1,4 +1,4 @@
-//! What a store says of itself: `store.json`.
+//! The manifest of a store: `store.json`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,38 +12,38 @@ pub const VERSION: u32 = 2;
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";
 
-/// What a store holds and of what it was made.
+/// The contents of a store, and the files that it was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`VERSION`].
     pub version: u32,
-    /// The files that it was made of: where one of them has changed, the store is stale.
+    /// The files that it was made from: if one of them has changed, the store is stale.
     pub sources: Vec<Source>,
     /// The hosts, by name.
     pub hosts: Vec<HostEntry>,
-    /// The table of messages between hosts, if they were looked for.
+    /// The table of messages between hosts, if they were matched.
     pub messages: Option<TableEntry>,
-    /// The corrections of the hosts' clocks as they were when the store was made, `sync.json`, if they were made on the way. Nothing else in the
-    /// store depends on them.
+    /// The corrections of the hosts' clocks as of when the store was made, `sync.json`, if they were computed. Nothing else
+    /// in the store depends on them.
     pub clocks: Option<TableEntry>,
 }
 
-/// A file that a store was made of.
+/// A file that a store was made from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Source {
     /// Its path, absolute.
     pub path: PathBuf,
     /// Its size, bytes.
     pub bytes: u64,
-    /// When it was changed last, ns since 1970.
+    /// Time of its last modification, ns since 1970.
     pub modified_ns: u64,
 }
 
 impl Source {
-    /// A file as it is now.
+    /// Describes a file as it is now.
     ///
     /// # Errors
-    /// It cannot be looked at.
+    /// Its metadata cannot be read.
     pub fn of(path: &Path) -> Result<Self, StoreError> {
         let metadata = std::fs::metadata(path).map_err(StoreError::io(path))?;
         let modified = metadata.modified().ok();
@@ -67,11 +67,11 @@ pub struct HostEntry {
     pub directory: String,
     /// Unix time of its clock's zero, ns.
     pub offset_ns: i64,
-    /// Raw times of its first and its last event, ns; `None` where it has none.
+    /// Raw times of its first and its last event, ns; `None` if it has none.
     pub range: Option<(i64, i64)>,
-    /// The CPUs that threads were seen to run on, or of which nobody knows who did, in order.
+    /// The CPUs that threads were seen to run on, or of which it is unknown what ran, in order.
     pub cpus: Vec<u32>,
-    /// How many zoom levels of states there are.
+    /// Number of zoom levels of states.
     pub levels: usize,
     /// Its tables.
     pub tables: Vec<TableEntry>,
@@ -90,20 +90,20 @@ pub struct TableEntry {
     pub crc32: u32,
 }
 
-/// All versions say which one they are.
+/// The part that manifests of all versions have.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
 }
 
 impl Manifest {
-    /// The version of a store, whatever that is; `None` where a path is none, as far as can be told.
+    /// The version of a store, even if it is not supported; `None` if the path is no store, as far as can be determined.
     pub fn version_at(store: &Path) -> Option<u32> {
         let text = std::fs::read(store.join(FILE)).ok()?;
         serde_json::from_slice::<Versioned>(&text).ok().map(|versioned| versioned.version)
     }
 
-    /// Reads that of a store.
+    /// Reads the manifest of a store.
     ///
     /// # Errors
     /// There is none, or it is of another version.
@@ -125,7 +125,7 @@ impl Manifest {
         std::fs::write(&path, text).map_err(StoreError::io(&path))
     }
 
-    /// Whether all that the store was made of is as it was then.
+    /// Whether all files that the store was made from are unchanged.
     pub fn is_fresh(&self) -> bool {
         self.sources.iter().all(|source| Source::of(&source.path).is_ok_and(|now| now == *source))
     }

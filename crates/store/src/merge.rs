@@ -1,7 +1,7 @@
-//! All spans of a host that say what threads do, in the order of their begins, read from batches that each are in that order.
+//! Merges all spans of a host that determine states, in the order of their begins, from batches that are each in that order.
 //!
-//! A batch is read when the first of its begins is due and forgotten after its last row, so that there are as many in memory as
-//! overlap. [`crate::sweep`] takes what comes.
+//! A batch is read when the first of its begins is due and dropped after its last row, so that only overlapping batches are
+//! in memory. [`crate::sweep`] consumes the spans.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::tables::{
     SliceView, SoftirqRow, SoftirqView, SyscallRow, SyscallView,
 };
 
-/// A span as the sweep needs it. Threads are numbers of names.
+/// A span as the sweep needs it. Threads are numbers of `thread_names`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Input {
     /// On a CPU.
@@ -35,10 +35,10 @@ pub(crate) enum Input {
 
 /// A table that the sweep reads.
 trait Source: std::fmt::Debug + Send {
-    /// When each batch begins.
+    /// The begin of each batch.
     fn begins(&self) -> Vec<i64>;
 
-    /// Reads a batch: when each row begins, and the rows.
+    /// Reads a batch: the begin of each row, and the rows.
     fn read(&self, batch: usize) -> Result<(<i64 as Cell>::View, View), StoreError>;
 }
 
@@ -70,7 +70,7 @@ macro_rules! views {
             }
         })*
 
-        /// All tables that the sweep reads, in the order in which spans that begin at once come.
+        /// All tables that the sweep reads; of spans with equal begins, those of earlier tables come first.
         fn sources(directory: &Path) -> Result<Vec<Box<dyn Source>>, StoreError> {
             Ok(vec![$(Box::new(Batches::<$Row>::open(directory)?),)*])
         }
@@ -146,12 +146,12 @@ pub(crate) struct Merge {
     /// Batches that have not begun, the latest first: begin, table, batch.
     waiting: Vec<(i64, usize, usize)>,
     active: Vec<Active>,
-    /// Of each batch that has begun, when its next row begins, and the table.
+    /// The begin of the next row of each batch that has begun, and its table.
     tree: LoserTree<(i64, usize)>,
 }
 
 impl Merge {
-    /// Of the tables of a host.
+    /// Opens the tables of a host.
     pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
         let sources = sources(directory)?;
         let mut waiting = Vec::new();
@@ -163,7 +163,7 @@ impl Merge {
         Ok(Self { sources, waiting, active: Vec::new(), tree: LoserTree::new([]) })
     }
 
-    /// The next span, and when it begins; none after the last.
+    /// The next span, with its begin; `None` after the last.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<(i64, Input)>, StoreError> {
         while let Some(&(begin, ..)) = self.waiting.last()

@@ -10,12 +10,12 @@ use crate::names::Names;
 use crate::table::{Row, Rows};
 use crate::tables::MessageRow;
 
-/// A message: one packet that was seen to leave a host and to arrive at another.
+/// A message: one packet that was seen on the sending and on the receiving host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Where it was sent.
+    /// The send.
     pub sent: MessageEnd,
-    /// Where it was received.
+    /// The receive.
     pub received: MessageEnd,
 }
 
@@ -26,7 +26,7 @@ pub struct MessageEnd {
     pub host: u32,
     /// Raw time of the event on the host's clock, ns.
     pub at: i64,
-    /// The CPU whose stream has the event, where it is known.
+    /// The CPU whose stream has the event, if known.
     pub cpu: Option<u32>,
 }
 
@@ -35,7 +35,7 @@ pub struct MessageEnd {
 pub struct MessagesWriter {
     file: BatchFile<MessageRow>,
     rows: Rows<MessageRow>,
-    /// The first thing that went wrong.
+    /// The first error, returned by [`MessagesWriter::finish`].
     error: Option<StoreError>,
 }
 
@@ -45,7 +45,7 @@ impl MessagesWriter {
         Ok(Self { file, rows: Rows::default(), error: None })
     }
 
-    /// Adds a message. What goes wrong is told by [`Self::finish`].
+    /// Adds a message. Errors are returned by [`Self::finish`].
     pub fn push(&mut self, message: &Message) {
         let Message { sent, received } = *message;
         let row = MessageRow {
@@ -66,7 +66,7 @@ impl MessagesWriter {
     /// Ends the table.
     ///
     /// # Errors
-    /// Something could not be written, now or before.
+    /// The file cannot be written, now or before.
     pub fn finish(mut self) -> Result<TableEntry, StoreError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -78,7 +78,7 @@ impl MessagesWriter {
     }
 }
 
-/// Gives all messages of a store away, in the order in which their batches begin.
+/// Passes all messages of a store to `to`, in the order in which their batches begin.
 pub(crate) fn read(store: &Path, mut to: impl FnMut(Message)) -> Result<(), StoreError> {
     let batches = Batches::<MessageRow>::open(store)?;
     for number in 0..batches.covered().len() {

@@ -1,6 +1,7 @@
-//! What a host did at one instant: the spans that contain it, and what they say of each thread and each CPU.
+//! What a host did at one instant: the state of each thread and each CPU, from the spans that contain the instant.
 //!
-//! These are the answers of `processes --at` (`isochrone_analysis::Instant`), from a store: nothing is read but what lies around the instant.
+//! These are the results of `processes --at` (`isochrone_analysis::Instant`), from a store: only spans around the instant are
+//! read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,28 +18,28 @@ use crate::writer::reason_of;
 pub struct EventContext {
     /// The instant, raw ns.
     pub at: i64,
-    /// All threads of which anything is known at the instant, by number; idle tasks too.
+    /// All threads that have a known state at the instant, by number; idle tasks, too.
     pub threads: Vec<ThreadAt>,
     /// All CPUs of the host, in order.
     pub cpus: Vec<CpuAt>,
 }
 
-/// What a thread was doing.
+/// The state of a thread at an instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadAt {
     /// Its number.
     pub thread: u32,
-    /// What it did.
+    /// Its activity.
     pub activity: Activity,
-    /// Since when, raw ns; `None` where that is not known.
+    /// Begin of the activity, raw ns; `None` if not known.
     pub since: Option<i64>,
-    /// On which CPU.
+    /// Its CPU.
     pub cpu: Option<u32>,
-    /// Who woke it, if it waits for a CPU: number of a thread.
+    /// Its waker, if it waits for a CPU: number of a thread.
     pub waker: Option<u32>,
     /// The call that it was in.
     pub call: Option<CallAt>,
-    /// Whether it is known that it is in a call or in none.
+    /// Whether it is certain that it is in a call or in none.
     pub is_call_sure: bool,
 }
 
@@ -51,31 +52,31 @@ pub enum Activity {
     Interrupted,
     /// Woken, and waiting for a CPU.
     Woken,
-    /// Off the CPU, though it could go on, or waiting for something.
+    /// Off the CPU: preempted, or waiting for something.
     OffCpu(OffCpuReason),
-    /// Nobody knows.
+    /// Not known.
     Unknown,
 }
 
 /// A call that a thread is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallAt {
-    /// Its name, where known.
+    /// Its name, if known.
     pub name: Option<String>,
-    /// When it began, raw ns, where that was seen.
+    /// Its begin, raw ns, if that was seen.
     pub since: Option<i64>,
     /// Whether one of its ends is missing.
     pub is_half: bool,
 }
 
-/// What a CPU was doing.
+/// The state of a CPU at an instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuAt {
     /// The CPU.
     pub cpu: u32,
-    /// Who ran: number of the thread. `None` where nobody knows.
+    /// Number of the thread that ran; `None` if not known.
     pub thread: Option<u32>,
-    /// Since when, raw ns.
+    /// Begin of its slice, raw ns.
     pub since: Option<i64>,
     /// The innermost interrupt and its begin.
     pub interrupt: Option<(Interrupt, i64)>,
@@ -95,7 +96,7 @@ pub enum Interrupt {
     Soft(u32),
 }
 
-/// Keeps the greatest.
+/// Keeps the greatest value of a key.
 fn keep<K: Ord, V: Ord>(all: &mut BTreeMap<K, V>, key: K, value: V) {
     match all.get_mut(&key) {
         Some(there) => {
@@ -109,7 +110,7 @@ fn keep<K: Ord, V: Ord>(all: &mut BTreeMap<K, V>, key: K, value: V) {
     }
 }
 
-/// What was going on at an instant. `cpus`: those of the host; `has_calls`: whether calls are traced at all.
+/// Determines what a host did at an instant. `cpus`: those of the host; `has_calls`: whether the trace has calls at all.
 pub(crate) fn moment(
     spans: &SpanTables,
     cpus: &[u32],
@@ -117,7 +118,7 @@ pub(crate) fn moment(
     at: i64,
 ) -> Result<EventContext, StoreError> {
     let window = (at, at.saturating_add(1));
-    // Of each thread: begin, why (nothing: it was woken), waker.
+    // Of each thread: begin, reason (`None`: it was woken), waker.
     let mut rests: BTreeMap<u32, (i64, Option<OffCpuReason>, Option<u32>)> = BTreeMap::new();
     spans.off.overlapping(window, |view, row| {
         if let Some(thread) = spans.thread(view.thread.values()[row]) {
@@ -134,7 +135,7 @@ pub(crate) fn moment(
         Ok(())
     })?;
     let interrupts = interrupts(spans, window)?;
-    // Of each CPU: since when, who.
+    // Of each CPU: begin, thread.
     let mut ran: BTreeMap<u32, (i64, Option<u32>)> = BTreeMap::new();
     spans.slices.overlapping(window, |view, row| {
         let thread = spans.thread(view.thread.values()[row]);
@@ -159,7 +160,7 @@ pub(crate) fn moment(
             }
         })
         .collect();
-    // The weakest evidence first: what is certain takes its place.
+    // The weakest evidence first: certain evidence overwrites it.
     let mut threads: BTreeMap<u32, ThreadAt> = BTreeMap::new();
     let is_call_sure = |thread: u32| has_calls && !unsure.contains(&thread);
     let nothing = |thread: u32| ThreadAt {
@@ -186,7 +187,7 @@ pub(crate) fn moment(
     Ok(EventContext { at, threads: threads.into_values().collect(), cpus })
 }
 
-/// The innermost interrupt of each CPU, and its begin: that which began last.
+/// The innermost interrupt of each CPU, and its begin: the one that began last.
 fn interrupts(spans: &SpanTables, window: (i64, i64)) -> Result<BTreeMap<u32, (i64, Interrupt)>, StoreError> {
     let mut hard = Vec::new();
     spans.irqs.overlapping(window, |view, row| {
@@ -207,7 +208,7 @@ fn interrupts(spans: &SpanTables, window: (i64, i64)) -> Result<BTreeMap<u32, (i
     Ok(interrupts)
 }
 
-/// The calls that threads are in, and the threads of which it is not known whether they are in one.
+/// The calls that threads are in, and the threads of which it is unknown whether they are in one.
 fn calls(
     spans: &SpanTables,
     window: (i64, i64),

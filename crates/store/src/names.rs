@@ -1,6 +1,7 @@
-//! Names that rows repeat (of calls, interrupts, devices, phases, kinds of files) by numbers: one list of each kind for a host, which only grows.
+//! Names that rows repeat (of calls, interrupts, devices, phases, kinds of files) by numbers: one list of each kind for a
+//! host, which only grows.
 //!
-//! In files they are values of Arrow dictionaries; a batch that has new ones brings them along.
+//! In files they are values of Arrow dictionaries; a batch with new names adds them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::cell::NameId;
 
-/// What names are of.
+/// Kinds of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vocabulary {
     /// System calls.
@@ -37,7 +38,7 @@ type Numbers = HashMap<Name, NameId, FxBuildHasher>;
 struct List {
     numbers: Numbers,
     names: Vec<Name>,
-    /// The names as they were when somebody last asked for them.
+    /// The names at the last call of [`Names::array`].
     array: Option<ArrayRef>,
 }
 
@@ -48,7 +49,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The number of a name, which it gets if it has none.
+    /// The number of a name, which is added if it is new.
     fn number(&self, of: Vocabulary, name: &str) -> NameId {
         let mut list = self.lists[of as usize].lock().unwrap_or_else(PoisonError::into_inner);
         let List { numbers, names, .. } = &mut *list;
@@ -61,7 +62,7 @@ impl Names {
         number
     }
 
-    /// All names of a list by number, with those of all rows that were made before.
+    /// All names of a list by number, including those of all rows that were made before.
     pub(crate) fn array(&self, of: Option<Vocabulary>) -> ArrayRef {
         let Some(of) = of else { return Arc::new(StringArray::new_null(0)) };
         let mut list = self.lists[of as usize].lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +74,7 @@ impl Names {
     }
 }
 
-/// What one writer knows of the numbers of names already.
+/// A writer's cache of the numbers of names.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     numbers: [Numbers; Vocabulary::COUNT],

@@ -1,7 +1,8 @@
-//! Calls of which an end is missing: how long each can have lasted, which only what comes before and after it tells.
+//! Calls of which an end is missing: the longest time that each can have lasted, from what comes before and after it.
 //!
-//! Between the end of one call of a thread and the begin of the next, the thread is in no call. Where the first is an entry without an exit, or the
-//! second an exit without an entry, it was in that call for some of the time, or for all of it: that becomes a row.
+//! Between the end of one call of a thread and the begin of the next, the thread is in no call. If the first is an entry
+//! without an exit, or the second an exit without an entry, it was in that call for some of the time, or for all of it: that
+//! becomes a row.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::sweep::Call;
 use crate::table::Rows;
 use crate::tables::OpenCallRow;
 
-/// The last that is known of a thread's calls.
+/// The last event of a thread's calls.
 #[derive(Debug, Clone, Copy)]
 enum Last {
     /// No call was seen.
@@ -25,7 +26,7 @@ enum Last {
     Open(i64, Call),
 }
 
-/// Watches the calls of all threads, and writes the table.
+/// Follows the calls of all threads, and writes the table.
 #[derive(Debug)]
 pub(crate) struct OpenCalls {
     threads: Vec<Last>,
@@ -89,7 +90,7 @@ impl OpenCalls {
         }
     }
 
-    /// Ends the table: calls that never returned last beyond the last event.
+    /// Finishes the table: calls that never returned last beyond the last event.
     pub(crate) fn finish(mut self) -> Result<TableEntry, StoreError> {
         let end = self.range.1.saturating_add(1);
         for (number, last) in (0..).zip(std::mem::take(&mut self.threads)) {

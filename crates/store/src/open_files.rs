@@ -12,11 +12,11 @@ use crate::tables::FileRow;
 /// The life of a file descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenFile {
-    /// The thread that opened it, or was first seen to use it, where that is known: its number.
+    /// Number of the thread that opened it, or was first seen to use it, if known.
     pub thread: Option<u32>,
-    /// Number of the process whose table it is in, if known.
+    /// Pid of the process whose table it is in, if known.
     pub process: Option<i32>,
-    /// Its number.
+    /// The descriptor.
     pub fd: i32,
     /// When it was opened, or first seen; raw ns.
     pub begin: i64,
@@ -26,19 +26,19 @@ pub struct OpenFile {
     pub begin_bound: Bound,
     /// Whether it was seen to be closed.
     pub end_bound: Bound,
-    /// What it is of: `file`, `socket` …, where that is known.
+    /// What it refers to: `file`, `socket` …, if known.
     pub kind: Option<String>,
-    /// What people know it by; empty if nothing is known.
+    /// Its path, or the kernel's name for it; empty if nothing is known.
     pub name: String,
-    /// How it came about, where that is known.
+    /// How it was opened, if known.
     pub opened_by: Option<String>,
-    /// How it ended, where it did.
+    /// How it was closed, if it was.
     pub closed_by: Option<String>,
-    /// Whether it goes with the next program, at its end.
+    /// Whether it is closed on exec, at its end.
     pub close_on_exec: bool,
     /// Whether events are missing between its begin and its end.
     pub is_doubtful: bool,
-    /// What was done with it.
+    /// Its uses.
     pub uses: Uses,
 }
 

@@ -1,10 +1,10 @@
-//! Packets of a host, to be looked up by the instant and the CPU of their events: so messages are joined with threads.
+//! Looks up packets of a host by the instant and the CPU of their events: that joins messages with threads.
 
 use crate::error::StoreError;
 use crate::spans::SpanTables;
 
-/// Who ran on a CPU when an event of a packet was recorded there: `None` where there is no such event. Logarithmic in the rows of the batches
-/// that cover the instant.
+/// The thread that ran on a CPU when an event of a packet was recorded there: `None` if there is no such event. Logarithmic
+/// in the rows of the batches that cover the instant.
 pub(crate) fn runner(
     spans: &SpanTables,
     at: i64,
@@ -25,9 +25,9 @@ pub(crate) fn runner(
     Ok(runner)
 }
 
-/// Who ran on the CPU of an event.
+/// The thread that ran on the CPU of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Runner {
-    /// Number of the thread, where it is known. It may have been interrupted: the state of the thread at that instant tells.
+    /// Number of the thread, if known. It may have been interrupted: see the state of the thread at that instant.
     pub thread: Option<u32>,
 }

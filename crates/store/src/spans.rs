@@ -14,7 +14,7 @@ use crate::tables::{
 };
 use crate::threads::ThreadRow;
 
-/// The tables that say what went on when.
+/// The tables of spans that queries read.
 #[derive(Debug)]
 pub(crate) struct SpanTables {
     pub(crate) slices: Batches<SliceRow>,
@@ -63,17 +63,17 @@ impl SpanTables {
         &self.threads
     }
 
-    /// What numbers in rows of spans mean: numbers of threads, where that is known.
+    /// The numbers of threads by numbers in rows of spans, if known.
     pub(crate) fn thread_names(&self) -> &[Option<u32>] {
         &self.thread_names
     }
 
-    /// Whom a number in a row of spans means.
+    /// The thread of a number in a row of spans.
     pub(crate) fn thread(&self, name: u32) -> Option<u32> {
         self.thread_names.get(name as usize).copied().flatten()
     }
 
-    /// When a thread that was made was woken first.
+    /// When a thread that was forked was woken first.
     pub(crate) fn woken(&self, thread: u32) -> Option<i64> {
         self.threads.get(thread as usize)?.woken
     }
@@ -83,13 +83,13 @@ impl SpanTables {
         if let Some(names) = self.call_names.get() {
             return Ok(names);
         }
-        // One list for both tables, of which each has what it needs.
+        // One list for both tables, each of which has what it needs.
         let (all, open) = (self.syscalls.names()?, self.open_calls.names()?);
         Ok(self.call_names.get_or_init(|| if all.len() >= open.len() { all } else { open }))
     }
 }
 
-/// Gives all rows of a table away.
+/// Passes all rows of a table to `to`.
 fn each<R: Row>(batches: &Batches<R>, mut to: impl FnMut(R)) -> Result<(), StoreError> {
     for number in 0..batches.covered().len() {
         let (rows, view) = batches.read_all(number)?;
@@ -118,7 +118,7 @@ fn thread(row: ThreadTableRow) -> ThreadRow {
 /// Some threads, by the numbers that rows of spans have for them.
 #[derive(Debug)]
 pub(crate) struct Numbering {
-    /// By number in rows: the place among the threads, or `u32::MAX`.
+    /// By number in rows: the index in the list of threads, or `u32::MAX`.
     places: Vec<u32>,
 }
 
@@ -132,7 +132,7 @@ impl Numbering {
         Self { places: names.iter().map(|thread| place(thread).unwrap_or(u32::MAX)).collect() }
     }
 
-    /// The place of a thread among the threads.
+    /// The index of a thread in the list.
     #[inline]
     pub(crate) fn place(&self, name: u32) -> Option<u32> {
         self.places.get(name as usize).copied().filter(|&place| place != u32::MAX)

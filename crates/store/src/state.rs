@@ -1,24 +1,25 @@
-//! What a thread does at an instant.
+//! States of threads.
 
 use std::fmt;
 
-/// What a thread does. The first three are on a CPU: together they are its CPU time.
+/// The state of a thread. [`UserMode`](Self::UserMode), [`Syscall`](Self::Syscall) and [`Interrupted`](Self::Interrupted) are
+/// on a CPU: together they are its CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum State {
-    /// Nobody knows.
+    /// Not known.
     Unknown = 0,
-    /// It runs its program.
+    /// It runs in user mode.
     UserMode = 1,
-    /// It runs in a system call; of the kernel's own threads: it runs.
+    /// It runs in a system call; of kernel threads: it runs.
     Syscall = 2,
     /// It is on a CPU that handles an interrupt or a softirq.
     Interrupted = 3,
-    /// It could run and waits for a CPU.
+    /// It is runnable and waits for a CPU.
     WaitCpu = 4,
     /// It waits for something.
     Blocked = 5,
-    /// It was made and has not been woken yet.
+    /// It was forked and has not been woken yet.
     WaitFork = 6,
     /// It has ended.
     Dead = 7,
@@ -42,7 +43,7 @@ impl State {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// What it is called in tables.
+    /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -68,12 +69,12 @@ impl fmt::Display for State {
     }
 }
 
-/// A time in which a thread does one thing.
+/// A time in which a thread is in one state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateRow {
     /// Number of the thread: its place among [`HostStore::threads`](crate::HostStore::threads).
     pub thread: u32,
-    /// What it does. Where several states were put together to a pixel, the one that filled most of it.
+    /// The state. Where several states were combined to a pixel, the one that filled most of it.
     pub state: State,
     /// Begin, raw ns.
     pub begin: i64,
@@ -85,7 +86,7 @@ pub struct StateRow {
     pub syscall: Option<String>,
     /// The file descriptor that the call is about.
     pub fd: Option<i32>,
-    /// Who ran on the CPU that woke it, of a wait for a CPU: number of a thread.
+    /// The waker, of a wait for a CPU: number of a thread.
     pub waker: Option<u32>,
 }
 

@@ -1,5 +1,5 @@
-//! States of threads in a window, and zoom levels: the levels are written as the sweep gives rows; what is finer is swept from the spans of the
-//! window when it is asked for.
+//! States of threads in a window, and zoom levels: the levels are written as the sweep emits rows; what is finer is swept
+//! from the spans of the window when requested.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::zoom::{Levels, Zoomed, bucket_ns, levels};
 pub(crate) struct LevelsWriter {
     levels: Levels,
     files: Vec<LevelFile>,
-    /// The first thing that went wrong.
+    /// The first error.
     error: Option<StoreError>,
 }
 
@@ -67,7 +67,7 @@ impl LevelsWriter {
         self.files.len()
     }
 
-    /// Adds the next row of a thread. What goes wrong is told by [`Self::finish`].
+    /// Adds the next row of a thread. Errors are returned by [`Self::finish`].
     #[inline]
     pub(crate) fn add(&mut self, row: &sweep::Row) {
         let Self { levels, files, error } = self;
@@ -78,7 +78,7 @@ impl LevelsWriter {
         });
     }
 
-    /// Ends the files.
+    /// Finishes the files.
     pub(crate) fn finish(self) -> Result<Vec<TableEntry>, StoreError> {
         let Self { levels, mut files, mut error } = self;
         levels.finish(&mut |level, zoomed| {
@@ -104,7 +104,7 @@ pub(crate) fn open_levels(directory: &Path, levels: usize) -> Result<Vec<Batches
     (0..levels).map(|level| Batches::named(directory, &level_name(level))).collect()
 }
 
-/// The order of spans that begin at once: that of [`crate::merge`].
+/// The order of spans with equal begins: that of [`crate::merge`].
 fn order_of(input: &Input) -> u8 {
     match input {
         Input::Slice { .. } => 0,
@@ -116,7 +116,7 @@ fn order_of(input: &Input) -> u8 {
     }
 }
 
-/// What some threads (sorted) do in a window, cut to it, by thread and begin. `lives`: of all threads of the host.
+/// The states of some threads (sorted) in a window, cut to it, by thread and begin. `lives`: of all threads of the host.
 pub(crate) fn rows(
     spans: &SpanTables,
     lives: &[Life],
@@ -233,7 +233,8 @@ fn as_input(thread: u32, call: &OpenCallRow) -> Input {
     Input::Call { thread, name: call.name, fd: call.fd, end: call.until }
 }
 
-/// As [`rows`], with no row shorter than a pixel but where a thread begins or ends: of each thread, about `pixels` rows at most.
+/// As [`rows`], with no row shorter than a pixel except where a thread begins or ends: of each thread, about `pixels` rows at
+/// most.
 pub(crate) fn zoomed(
     spans: &SpanTables,
     zoom: &[Batches<ZoomRow>],
@@ -277,14 +278,14 @@ fn of_level(
     Ok(rows)
 }
 
-/// Puts rows that are shorter than a pixel together with others of their pixel: the state that fills most of it stays, and what
-/// follows it with the same state goes with it.
+/// Combines rows that are shorter than a pixel with others of their pixel: the state that fills most of it remains, and
+/// following rows of the same state are joined to it.
 fn to_pixels(rows: &[StateRow], origin: i64, pixel: i64) -> Vec<StateRow> {
     let mut out: Vec<StateRow> = Vec::new();
     let mut put = |row: StateRow| match out.last_mut() {
         Some(last) if last.thread == row.thread && last.state == row.state && last.end == row.begin => {
             last.end = row.end;
-            // Several are one now: what only one of them was is not true of both.
+            // Several become one: values that differ between them are dropped.
             (last.cpu, last.syscall, last.fd, last.waker) = (
                 last.cpu.filter(|cpu| row.cpu == Some(*cpu)),
                 last.syscall.take().filter(|call| row.syscall.as_ref() == Some(call)),

@@ -1,4 +1,4 @@
-//! A store as a whole: written beside its place and renamed, opened, read by host.
+//! The store as a whole: written under a temporary name and renamed, opened, read by host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,22 +24,22 @@ use crate::whole_state;
 /// The file of corrections.
 const CLOCKS: &str = "sync.json";
 
-/// A store while it is written. Dropped without [`Self::commit`], it leaves nothing.
+/// A store that is being written. Dropped without [`Self::commit`], it leaves nothing.
 #[derive(Debug)]
 pub struct StoreWriter {
-    /// Where it is written.
+    /// Its temporary directory.
     partial: PathBuf,
-    /// Where it will be.
+    /// Its final path.
     path: PathBuf,
     hosts: u32,
     is_committed: bool,
 }
 
 impl StoreWriter {
-    /// Begins a store that will be at `path`: what is there is replaced when the new one is complete.
+    /// Creates a store that will be at `path`: an existing one is replaced when the new one is complete.
     ///
     /// # Errors
-    /// A directory cannot be made beside it.
+    /// The temporary directory cannot be made.
     pub fn create(path: &Path) -> Result<Self, StoreError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
@@ -53,7 +53,7 @@ impl StoreWriter {
         Ok(Self { partial, path: path.to_owned(), hosts: 0, is_committed: false })
     }
 
-    /// Begins the next host. `id`: identity of its clock; `offset_ns`: Unix time of the clock's zero.
+    /// Creates the next host. `id`: identity of its clock; `offset_ns`: Unix time of the clock's zero.
     ///
     /// # Errors
     /// Its directory or a file in it cannot be made.
@@ -67,7 +67,7 @@ impl StoreWriter {
         HostWriter::create(&self.partial, number, format!("{number}-{plain}"), id, name, offset_ns)
     }
 
-    /// Begins the table of messages between hosts.
+    /// Creates the table of messages between hosts.
     ///
     /// # Errors
     /// Its file cannot be made.
@@ -75,7 +75,7 @@ impl StoreWriter {
         MessagesWriter::create(&self.partial)
     }
 
-    /// Keeps the corrections of the hosts' clocks, `sync.json`, beside the tables. `clocks`: how many there are.
+    /// Writes the corrections of the hosts' clocks, `sync.json`, beside the tables. `clocks`: how many there are.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -86,12 +86,11 @@ impl StoreWriter {
         Ok(TableEntry { name, rows: clocks, bytes, crc32: sum_of(&path)? })
     }
 
-    /// Puts the store into its place. `messages`: the table of messages, if they were looked for; `clocks`:
-    /// the corrections, if there are any; `sources`: the files that it was
-    /// made of.
+    /// Renames the store to its final path. `messages`: the table of messages, if they were matched; `clocks`: the
+    /// corrections, if there are any; `sources`: the files that it was made from.
     ///
     /// # Errors
-    /// The manifest cannot be written, or the directory not be renamed.
+    /// The manifest cannot be written, or the directory cannot be renamed.
     pub fn commit(
         mut self,
         mut hosts: Vec<HostEntry>,
@@ -101,7 +100,8 @@ impl StoreWriter {
     ) -> Result<(), StoreError> {
         hosts.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
         Manifest { version: VERSION, sources, hosts, messages, clocks }.write(&self.partial)?;
-        // A directory cannot be renamed over one that is not empty: the old store goes aside first. Between the two steps there is none.
+        // A directory cannot be renamed over one that is not empty: the old store is renamed first. Between the two steps
+        // there is none.
         let old = self.partial.with_extension("old");
         if self.path.exists() {
             fs::rename(&self.path, &old).map_err(StoreError::io(&self.path))?;
@@ -123,7 +123,7 @@ impl Drop for StoreWriter {
     }
 }
 
-/// A store that is read.
+/// A store that is being read.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -131,10 +131,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a store: all files have to be there, with their sizes.
+    /// Opens a store: all files must exist, with their sizes.
     ///
     /// # Errors
-    /// There is none, it is of another version, or a file of it is missing or cut.
+    /// There is none, it is of another version, or a file of it is missing or truncated.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let manifest = Manifest::read(path)?;
         let store = Self { path: path.to_owned(), manifest };
@@ -148,7 +148,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Reads all files and compares their sums. Linear in their sizes.
+    /// Reads all files and compares their checksums. Linear in their sizes.
     ///
     /// # Errors
     /// A file is not what was written.
@@ -174,8 +174,8 @@ impl Store {
             .chain(clocks)
     }
 
-    /// Gives all messages between hosts away, none where they were not looked for. Batches are in the order of the times at which
-    /// their first messages were sent, each on its own clock.
+    /// Passes all messages between hosts to `to`, none if they were not matched. Batches are in the order of the times at
+    /// which their first messages were sent, each on its own clock.
     ///
     /// # Errors
     /// The table cannot be read.
@@ -186,7 +186,8 @@ impl Store {
         messages::read(&self.path, to)
     }
 
-    /// The corrections of the hosts' clocks as they were when the store was made: the text of a `sync.json`. `None` where there were none.
+    /// The corrections of the hosts' clocks as of when the store was made: the text of a `sync.json`. `None` if there were
+    /// none.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -196,12 +197,12 @@ impl Store {
         self.manifest.clocks.as_ref().map(read).transpose()
     }
 
-    /// What it holds and of what it was made.
+    /// Its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Opens the tables of a host, by its place in the manifest.
+    /// Opens the tables of a host of the manifest.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -226,7 +227,7 @@ pub struct HostStore {
 }
 
 impl HostStore {
-    /// Which host.
+    /// Its manifest entry.
     pub fn entry(&self) -> &HostEntry {
         &self.entry
     }
@@ -236,8 +237,8 @@ impl HostStore {
         self.spans.threads()
     }
 
-    /// What some threads do in a window of raw time, cut to it: by thread and begin, without holes while a thread lives.
-    /// `threads`: their numbers, sorted. Linear in the spans that overlap the window.
+    /// The states of some threads in a window of raw time, cut to it: by thread and begin, without holes while a thread
+    /// lives. `threads`: their numbers, sorted. Linear in the spans that overlap the window.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -245,8 +246,8 @@ impl HostStore {
         states::rows(&self.spans, &self.lives, threads, self.within(window))
     }
 
-    /// What a thread does at an instant of raw time: the row ends with the instant. `None` where it does not live. Takes what is around the
-    /// instant, however long the trace is.
+    /// The state of a thread at an instant of raw time: the row ends with the instant. `None` if it does not live. Reads
+    /// the spans around the instant only, however long the trace is.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -254,8 +255,8 @@ impl HostStore {
         Ok(self.states(&[thread], (raw, raw.saturating_add(1)))?.pop())
     }
 
-    /// What a thread does at an instant of raw time, from when to when: as a row of [`Self::states`] of the whole trace has it. `None` where the
-    /// thread does not live. Linear in the spans around its begin and its end; of a time of which nothing is known, in those within it.
+    /// The whole state of a thread at an instant of raw time: the row of [`Self::states`] of the whole trace. `None` if the
+    /// thread does not live. Linear in the spans around its begin and its end; of an unknown state, in those within it.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -263,7 +264,7 @@ impl HostStore {
         whole_state::whole_state(self, thread, raw)
     }
 
-    /// What a thread does after a state that is whole; `None` after its last.
+    /// The state of a thread after a whole state; `None` after its last.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -271,7 +272,7 @@ impl HostStore {
         self.whole_state(state.thread, state.end)
     }
 
-    /// What a thread did before a state that is whole; `None` before its first.
+    /// The state of a thread before a whole state; `None` before its first.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -279,7 +280,7 @@ impl HostStore {
         self.whole_state(state.thread, state.begin.saturating_sub(1))
     }
 
-    /// What all threads and CPUs did at an instant of raw time. Takes what is around the instant, however long the trace is.
+    /// What all threads and CPUs did at an instant of raw time. Reads the spans around the instant only.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -297,7 +298,7 @@ impl HostStore {
         open_files::open_files(&self.spans, raw, process)
     }
 
-    /// What is known of the life of a thread.
+    /// The life of a thread, as the sweep needs it.
     pub(crate) fn life(&self, thread: u32) -> Option<&Life> {
         self.lives.get(thread as usize)
     }
@@ -307,13 +308,14 @@ impl HostStore {
         &self.spans
     }
 
-    /// A window, as far as anything is known.
+    /// A window, cut to the time of which anything is known.
     fn within(&self, (from, to): (i64, i64)) -> (i64, i64) {
         let (first, last) = self.entry.range.unwrap_or_default();
         (from.max(first), to.min(last))
     }
 
-    /// Who ran on a CPU when a packet was sent or received there; `None` where there is no event of a packet at that instant.
+    /// The thread that ran on a CPU when a packet was sent or received there; `None` if there is no event of a packet at that
+    /// instant.
     ///
     /// # Errors
     /// The table cannot be read.
@@ -321,8 +323,8 @@ impl HostStore {
         packets::runner(&self.spans, at, cpu, is_sent)
     }
 
-    /// As [`Self::states`], of each thread about as many rows as there are pixels at most: where several states share a pixel,
-    /// the one that fills most of it.
+    /// As [`Self::states`], with about as many rows of each thread as there are pixels at most: where several states share a
+    /// pixel, the one that fills most of it.
     ///
     /// # Errors
     /// A table cannot be read.

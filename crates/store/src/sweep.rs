@@ -1,14 +1,14 @@
-//! What every thread does from when to when: one sweep over spans in the order of their begins.
+//! The sweep: states of all threads from one pass over spans in the order of their begins.
 //!
-//! Spans overlap: a thread is on a CPU, in a call, and the CPU handles an interrupt. A [`Sweep`] takes their begins as they come;
-//! each thread keeps the ends of what it is in, and before something begins for it, what has ended by then is taken away. Whenever what it does
-//! changes, the time since the last change becomes a row. So rows of a thread follow each other without holes and overlaps, from its begin
-//! to its end.
+//! Spans overlap: a thread is on a CPU, in a call, and the CPU handles an interrupt. A [`Sweep`] takes their begins as they
+//! come; each thread keeps the ends of what it is in, and before something begins for it, what has ended by then is removed.
+//! Whenever its state changes, the time since the last change becomes a row. So the rows of a thread follow each other
+//! without holes and overlaps, from its begin to its end.
 //!
 //! * On a CPU: `interrupted` while that handles an interrupt or softirq, else `syscall` or `usermode`.
 //! * Off it: `wait-cpu` after a wake-up or when it was preempted, else `blocked`, with the call that it is in.
-//! * After its fork: `wait-fork`; after its end: `dead`, until its number is given to another thread.
-//! * Whatever no span covers is `unknown`.
+//! * After its fork: `wait-fork`; after its end: `dead`, until its tid is reused.
+//! * What no span covers is `unknown`.
 
 use crate::cell::NameId;
 use crate::merge::Input;
@@ -20,12 +20,12 @@ use rustc_hash::FxHashMap;
 /// A call that a thread is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Call {
-    /// Exits of old tracers tell no name.
+    /// Exits of old tracers record no name.
     pub(crate) name: Option<NameId>,
     pub(crate) fd: Option<i32>,
 }
 
-/// What a thread does, and all that belongs to it.
+/// The state of a thread, and what belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Doing {
     pub(crate) state: State,
@@ -34,7 +34,7 @@ pub(crate) struct Doing {
     pub(crate) waker: Option<u32>,
 }
 
-/// A time in which a thread does one thing.
+/// A time in which a thread is in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) thread: u32,
@@ -43,43 +43,43 @@ pub(crate) struct Row {
     pub(crate) doing: Doing,
 }
 
-/// What is known of a thread before the sweep.
+/// The life of a thread, known before the sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Life {
     /// Its rows begin here.
     pub(crate) begin: i64,
-    /// Its rows end here: another thread has its number from now on, or nothing is known any more.
+    /// Its rows end here: its tid is reused from now on, or nothing is known any more.
     pub(crate) end: i64,
-    /// Whether it was made at its begin and has not been woken yet.
+    /// Whether it was forked at its begin and has not been woken yet.
     pub(crate) is_new: bool,
     /// When it ended.
     pub(crate) died: Option<i64>,
     pub(crate) is_kernel: bool,
 }
 
-/// What ends, as a place among the ends of a thread.
+/// Indexes of the ends of a thread.
 mod until {
     pub(super) const SLICE: usize = 0;
     pub(super) const INTERRUPT: usize = 1;
     pub(super) const LATENCY: usize = 2;
     pub(super) const OFF: usize = 3;
     pub(super) const CALL: usize = 4;
-    /// Its life, from which on it is dead.
+    /// Its life, after which it is dead.
     pub(super) const DEATH: usize = 5;
-    /// There are so many.
+    /// Number of indexes.
     pub(super) const COUNT: usize = 6;
 }
 
-/// It does not end: it is not there.
+/// The end of what is not there.
 const NEVER: i64 = i64::MAX;
 
-/// Nobody knows when it ends.
+/// An unknown end.
 const OPEN: i64 = i64::MAX - 1;
 
-/// How far a thread has come.
+/// The stage of a thread's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It was made and has not been woken.
+    /// It was forked and has not been woken.
     New,
     Alive,
     Dead,
@@ -162,7 +162,7 @@ impl Thread {
         self.next = self.ends.iter().copied().fold(NEVER, i64::min);
     }
 
-    /// What it does, as far as its spans tell.
+    /// Its state, from its spans.
     #[inline]
     fn doing(&self) -> Doing {
         if self.stage == Stage::Dead {
@@ -191,7 +191,7 @@ impl Thread {
         }
     }
 
-    /// If it does something else from an instant on, what it did becomes a row.
+    /// If its state changes at an instant, emits the row before it.
     #[inline]
     fn change(&mut self, number: u32, at: i64, rows: &mut impl FnMut(Row)) {
         let doing = self.doing();
@@ -201,7 +201,7 @@ impl Thread {
         }
     }
 
-    /// What it has done until an instant becomes a row.
+    /// Emits the row of its state until an instant.
     #[inline]
     fn settle(&mut self, number: u32, at: i64, rows: &mut impl FnMut(Row)) {
         let at = at.min(self.end);
@@ -254,8 +254,9 @@ impl Sweep {
         it.now = it.doing();
     }
 
-    /// Takes the next span, which begins at `at`, not before any that came before it. `thread_of`: the number of a thread in the sweep by
-    /// that in the span; nothing is told of others. Gives away rows that end: two of a thread that follow each other may be alike.
+    /// Consumes the next span, which begins at `at`, not before any earlier one. `thread_of`: the number of a thread in the
+    /// sweep by that in the span; spans of other threads are ignored. Emits rows that end: two successive rows of a thread
+    /// may be equal.
     #[inline]
     pub(crate) fn begin(
         &mut self,
@@ -335,7 +336,7 @@ mod tests {
 
     const NONE: Life = Life { begin: 0, end: 100, is_new: false, died: None, is_kernel: false };
 
-    /// Threads 0 and 1; thread 2 has the number of thread 1 from 50 on.
+    /// Threads 0 and 1; thread 2 has the tid of thread 1 from 50 on.
     const LIVES: [Life; 3] = [NONE, Life { begin: 20, end: 50, ..NONE }, Life { begin: 50, ..NONE }];
 
     const NAMES: [&str; 3] = ["read", "poll", "exit_group"];
@@ -344,7 +345,8 @@ mod tests {
         NAMES.iter().position(|known| *known == name).map(|number| NameId(number as u32))
     }
 
-    /// What spans make of the states of threads, by thread: `BEGIN state [cpu] [call]`. `in_call`: the call that thread 0 is in when all begins.
+    /// Checks the states of threads, by thread: `BEGIN state [cpu] [call]`. `in_call`: the call that thread 0 is in at the
+    /// begin.
     fn check_in(in_call: Option<(&str, i64)>, lives: [Life; 3], spans: &[(i64, Input)], expect: [&str; 3]) {
         let mut rows = Vec::new();
         let mut sweep = Sweep::new(&lives);
@@ -388,7 +390,7 @@ mod tests {
     #[test]
     fn nothing_is_known_without_spans() {
         check(LIVES, &[], NOTHING);
-        // Of a thread that nobody knows.
+        // Of an unknown thread.
         check(LIVES, &[(5, Input::Slice { thread: 3, cpu: 0, end: 9 })], NOTHING);
     }
 
@@ -403,7 +405,7 @@ mod tests {
             (28, Input::Interrupt { cpu: 0, end: 32 }),
             (40, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Blocked), end: 50 }),
             (50, Input::SchedLatency { thread: 0, waker: Some(1), end: 55 }),
-            // It is interrupted before the thread runs, and goes on.
+            // It is interrupted before the thread runs, and afterwards.
             (53, Input::Interrupt { cpu: 0, end: 57 }),
             (55, Input::Slice { thread: 0, cpu: 0, end: 70 }),
             (70, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Preempted), end: 90 }),

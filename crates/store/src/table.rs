@@ -1,6 +1,6 @@
-//! A table of a store: rows of a type, gathered, sorted by their begins, and turned into record batches.
+//! Tables of a store: rows of a type, collected, sorted by their begins, and turned into record batches.
 //!
-//! Which tables there are is in [`crate::tables`]; files of batches are in [`crate::batches`].
+//! The list of tables is in [`crate::tables`]; files of batches are in [`crate::batches`].
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use crate::names::Vocabulary;
 
-/// Rows of a batch.
+/// Number of rows of a batch.
 pub(crate) const BATCH_ROWS: usize = 1 << 13;
 
 /// A row of a table.
@@ -20,7 +20,7 @@ pub(crate) trait Row: Sized {
     const TABLE: &'static str;
     /// Whether rows have a begin and an end that differ.
     const HAS_LENGTH: bool;
-    /// Whose names its column of names has.
+    /// The kind of names in its column of names.
     const NAMES: Option<Vocabulary>;
 
     /// The columns.
@@ -32,7 +32,7 @@ pub(crate) trait Row: Sized {
     /// The end; of an instant, the instant.
     fn end(&self) -> i64;
 
-    /// Columns of some rows in an order. `names`: the texts that numbers of names mean.
+    /// Columns of some rows in an order. `names`: the texts of numbers of names.
     fn arrays(rows: &[Self], order: &[u32], names: &ArrayRef) -> Result<Vec<ArrayRef>, ArrowError>;
 
     /// The columns of a batch whose schema was checked.
@@ -48,7 +48,7 @@ pub(crate) trait Row: Sized {
     fn ends(view: &Self::View) -> &[i64];
 }
 
-/// What a batch covers.
+/// The times that a batch covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Covered {
     /// The first begin, ns.
@@ -59,7 +59,8 @@ pub(crate) struct Covered {
     pub(crate) longest: i64,
 }
 
-/// Rows that wait to be written, by their lengths: long ones are in batches of their own, so that few batches overlap an instant.
+/// Rows that wait to be written, by their lengths: long ones are in batches of their own, so that few batches overlap an
+/// instant.
 #[derive(Debug)]
 pub(crate) struct Rows<R> {
     lengths: Vec<Vec<R>>,
@@ -68,7 +69,7 @@ pub(crate) struct Rows<R> {
 /// Rows of one batch are shorter than 2^20 ns, 2^24 ns, 2^28 ns, 2^32 ns, or longer than all that.
 const LENGTHS: u32 = 5;
 
-/// Which of these a row is of.
+/// The class of a row's length.
 #[inline]
 fn length_class(begin: i64, end: i64) -> usize {
     let bits = u64::BITS - (end.abs_diff(begin) >> 20).leading_zeros();
@@ -83,7 +84,7 @@ impl<R: Row> Default for Rows<R> {
 }
 
 impl<R: Row> Rows<R> {
-    /// Adds a row. Returns the batch that it fills, if it does.
+    /// Adds a row. Returns a batch that it fills.
     #[inline]
     pub(crate) fn push(&mut self, row: R) -> Option<Vec<R>> {
         let class = if R::HAS_LENGTH { length_class(row.begin(), row.end()) } else { 0 };
@@ -102,13 +103,13 @@ impl<R: Row> Rows<R> {
         }
     }
 
-    /// What is left.
+    /// Takes the remaining rows.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Vec<R>> {
         self.lengths.iter_mut().map(std::mem::take).filter(|rows| !rows.is_empty())
     }
 }
 
-/// A batch of rows by begin, and what it covers. `names`: the texts that numbers of names mean.
+/// Makes a batch of rows by begin, and what it covers. `names`: the texts of numbers of names.
 pub(crate) fn batch<R: Row>(
     rows: &[R],
     schema: &SchemaRef,
@@ -121,9 +122,9 @@ pub(crate) fn batch<R: Row>(
     Ok((RecordBatch::try_new(Arc::clone(schema), arrays)?, Covered { begin, end, longest }))
 }
 
-/// The places of rows by begin, those of equal begins in the order in which they are.
+/// The indexes of rows by begin, those of equal begins in their order.
 fn order<R: Row>(rows: &[R], first: i64) -> Vec<u32> {
-    /// A place fits: see [`BATCH_ROWS`].
+    /// An index fits: see [`BATCH_ROWS`].
     const PLACE_BITS: u32 = 20;
     let latest = rows.iter().map(|row| row.begin().abs_diff(first)).max().unwrap_or_default();
     if latest >> (u64::BITS - PLACE_BITS) != 0 || rows.len() >> PLACE_BITS != 0 {
@@ -131,7 +132,7 @@ fn order<R: Row>(rows: &[R], first: i64) -> Vec<u32> {
         order.sort_by_key(|&place| rows[place as usize].begin());
         return order;
     }
-    // Numbers are sorted faster than what is found by them.
+    // Sorting numbers is faster than sorting rows by what they refer to.
     let keys =
         (0..).zip(rows).map(|(place, row): (u64, _)| row.begin().abs_diff(first) << PLACE_BITS | place);
     let mut keys: Vec<u64> = keys.collect();
@@ -141,7 +142,7 @@ fn order<R: Row>(rows: &[R], first: i64) -> Vec<u32> {
     keys.into_iter().map(|key| (key & ((1 << PLACE_BITS) - 1)) as u32).collect()
 }
 
-/// Makes types of rows, each with its [`Row`].
+/// Defines types of rows, each with its [`Row`].
 macro_rules! rows {
     ($($(#[$doc:meta])* $Row:ident $View:ident $table:literal $(by $begin:ident $(, $end:ident)?)? $(of $Vocabulary:ident)? {
         $($column:ident: $Type:ty,)*
@@ -262,7 +263,7 @@ mod tests {
         check(1 << 28, 3);
         check(1 << 32, 4);
         check(i64::MAX, 4);
-        // An end before its begin: it is as long the other way.
+        // An end before its begin: the length is the absolute difference.
         check(-(1 << 24), 2);
     }
 }

@@ -1,8 +1,8 @@
-//! The tables of a store: one for each kind of span, with a row for each span, and those that are made of them.
+//! The tables of a store: one for each kind of span, with a row for each span, and those that are derived from them.
 //!
-//! Times are raw ns of the host's clock. `thread` and the like are numbers of rows of `thread_names`, which say whose row of
-//! `threads` they are: a thread may have been called otherwise when its spans were written. In zoom levels and in `open_calls` they are
-//! rows of `threads`.
+//! Times are raw ns of the host's clock. `thread` and the like are numbers of rows of `thread_names`, which refer to rows of
+//! `threads`: a thread may have had another id when its spans were written. In zoom levels and in `open_calls` they are rows
+//! of `threads`.
 
 use isochrone_kernel::Name;
 
@@ -12,7 +12,7 @@ use crate::table::rows;
 rows! {
     /// Threads on CPUs.
     SliceRow SliceView "slices" by begin, end { cpu: u32, thread: u32, priority: Option<i32>, begin: i64, end: i64, }
-    /// What nobody knows of CPUs.
+    /// Times of CPUs of which it is unknown what ran.
     UnknownRow UnknownView "unknown" by begin, end { cpu: u32, thread: Option<u32>, begin: i64, end: i64, }
     /// System calls.
     SyscallRow SyscallView "syscalls" by begin, end of Calls {
@@ -34,8 +34,8 @@ rows! {
     WakeupRow WakeupView "wakeups" by at {
         thread: u32, waker: u32, cpu: u32, target_cpu: Option<u32>, at: i64, cause: u8, source: Option<i32>,
     }
-    /// Begins and ends of threads: `what` is `forked` (by `other`), `executed`, `renumbered` (from `other`), `exits`, `died`; `name` is
-    /// that of the thread, or of the program.
+    /// Begins and ends of threads: `what` is `forked` (by `other`), `executed`, `renumbered` (from `other`), `exits`, `died`;
+    /// `name` is that of the thread, or of the program.
     ThreadEventRow ThreadEventView "thread_events" by at {
         thread: u32, at: i64, what: Name, other: Option<u32>, name: Option<Name>,
     }
@@ -52,42 +52,43 @@ rows! {
     PacketRow PacketView "packets" by at of Devices {
         at: i64, cpu: u32, thread: u32, device: NameId, bytes: u32, is_sent: bool,
     }
-    /// Where packets of `packets` come from and go to, as far as the tracer says: addresses of IPv6, or of IPv4 as they are mapped there.
+    /// Sources and destinations of packets of `packets`, if recorded: addresses of IPv6, or IPv4-mapped ones.
     PacketFlowRow PacketFlowView "packet_flows" by at {
         at: i64, cpu: u32, is_sent: bool, protocol: u8, source: [u8; 16], source_port: u16, destination: [u8; 16], destination_port: u16,
     }
-    /// Memory that was allocated or given back.
+    /// Memory that was allocated or freed.
     PagesRow PagesView "pages" by at { at: i64, thread: u32, pages: u64, is_free: bool, }
     /// Phases of programs.
     PhaseRow PhaseView "phases" by begin, end of Phases { thread: u32, name: NameId, begin: i64, end: i64, }
-    /// File descriptors. `open_from` is `begin`, or the least time there is where that was not seen: it was open at any time before.
+    /// File descriptors. `open_from` is `begin`, or the least time that exists if that was not seen: it was open at any time
+    /// before.
     FileRow FileView "files" by open_from, end of Files {
         thread: u32, process: Option<i32>, fd: i32, open_from: i64, begin: i64, end: i64, is_begin_seen: bool, is_end_seen: bool,
         kind: Option<NameId>, name: Name, opened_by: Option<NameId>, closed_by: Option<NameId>, close_on_exec: bool,
         is_doubtful: bool, reads: u64, read_bytes: u64, writes: u64, written_bytes: u64, others: u64, errors: u64,
         local: Option<Name>, peer: Option<Name>,
     }
-    /// Waits for descriptors (`poll`, `select`, `epoll_wait`) that are over: `waited` and `ready` are lists of descriptors, `3 5 7`, of 64 at
-    /// most; the counts say how many there are.
+    /// Waits for descriptors (`poll`, `select`, `epoll_wait`) that are over: `waited` and `ready` are lists of descriptors,
+    /// `3 5 7`, of 64 at most; the counts include the others.
     PollRow PollView "polls" by at {
         thread: u32, at: i64, set: Option<i32>, waited: Name, waited_count: u32, ready: Name, ready_count: u32,
     }
 }
 
 rows! {
-    /// Threads: `number` is that of the row. An idle task has a CPU and no number of a thread.
+    /// Threads: `number` is that of the row. An idle task has a CPU and no tid.
     ThreadTableRow ThreadView "threads" by begin, end {
         number: u32, tid: Option<i32>, idle_of_cpu: Option<u32>, pid: Option<i32>, begin: i64, end: i64, comm: Option<Name>,
         parent: Option<i32>, is_kernel: Option<bool>, is_begin_seen: bool, is_end_seen: bool, exited: Option<i64>, woken: Option<i64>,
     }
-    /// What threads were called when their spans were written, by number: whose row of `threads` that is, if it is known.
+    /// The ids of threads when their spans were written, by number: the row of `threads`, if known.
     ThreadNameRow ThreadNameView "thread_names" { number: u32, thread: Option<u32>, }
     /// Times from the end of one call of a thread (or the begin of the trace) to the begin of the next (or the end), of which an
     /// end is missing: `begin` and `name` are those of a call that the thread is in, if `is_sure`.
     OpenCallRow OpenCallView "open_calls" by from, until of Calls {
         thread: u32, from: i64, until: i64, is_sure: bool, begin: Option<i64>, name: Option<NameId>, fd: Option<i32>,
     }
-    /// A zoom level of what threads did.
+    /// A zoom level of states.
     ZoomRow ZoomView "states-zoom" by begin, end { thread: u32, state: u8, begin: i64, end: i64, filled: i64, }
     /// Messages between hosts, by their numbers: raw times on the clocks of both, and the CPUs whose streams have the events.
     MessageRow MessageView "messages" by sent_at {

@@ -11,19 +11,19 @@ use crate::writer::Numbers;
 /// A thread of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadRow {
-    /// Its number, as all of the host sees it; `None` for idle tasks.
+    /// Its tid in the host's initial pid namespace; `None` for idle tasks.
     pub tid: Option<i32>,
     /// The CPU whose idle task it is.
     pub idle_of_cpu: Option<u32>,
-    /// Number of its process.
+    /// Pid of its process.
     pub pid: Option<i32>,
     /// Its last name.
     pub comm: Option<String>,
-    /// Number of the process that made its process.
+    /// Pid of the parent of its process.
     pub parent: Option<i32>,
-    /// Whether it is one of the kernel's own.
+    /// Whether it is a kernel thread.
     pub is_kernel: Option<bool>,
-    /// When it began, raw ns: the begin of the trace, if it was there already.
+    /// When it began, raw ns: the begin of the trace, if it existed before.
     pub begin: Time,
     /// When it ended, raw ns: the end of the trace, if it had not.
     pub end: Time,
@@ -31,13 +31,13 @@ pub struct ThreadRow {
     pub is_begin_seen: bool,
     /// Whether its end was seen.
     pub is_end_seen: bool,
-    /// When it said that it ends, raw ns; it runs on for a while.
+    /// When it began to exit, raw ns; it runs on for a while.
     pub exited: Option<Time>,
     /// When it was woken first or was first on a CPU, raw ns; only of threads whose begin was seen.
     pub woken: Option<Time>,
 }
 
-/// All threads of a host, and what the numbers in rows of spans mean.
+/// All threads of a host, and the threads of the numbers in rows of spans.
 #[derive(Debug, Default)]
 pub(crate) struct Numbered {
     pub(crate) threads: Vec<ThreadRow>,
@@ -48,7 +48,7 @@ pub(crate) struct Numbered {
 }
 
 impl Numbered {
-    /// Gives threads their numbers, in the order of their names. `range`: the first and the last event.
+    /// Numbers threads in the order of their ids. `range`: the first and the last event.
     pub(crate) fn new(
         threads: &Threads,
         named: CanonicalMap<ThreadId, Numbers>,
@@ -78,12 +78,12 @@ impl Numbered {
         numbered
     }
 
-    /// What the sweep is to know of threads. `range`: the first and the last event.
+    /// The lives of threads, for the sweep. `range`: the first and the last event.
     pub(crate) fn lives(&self, range: (Time, Time)) -> Vec<Life> {
         lives(&self.threads, range)
     }
 
-    /// A thread that was made is woken, or runs; all but the first time says nothing.
+    /// Records that a forked thread is woken, or runs; only the first time counts.
     #[inline]
     pub(crate) fn wake(&mut self, number: u32, at: Time) {
         let thread = &mut self.threads[number as usize];
@@ -92,14 +92,14 @@ impl Numbered {
         }
     }
 
-    /// Whose row of threads a number in a row of spans means.
+    /// The row of threads of a number in a row of spans.
     #[inline]
     pub(crate) fn thread(&self, name: u32) -> Option<u32> {
         self.names.get(name as usize).copied().flatten()
     }
 }
 
-/// What the sweep is to know of threads by number. `range`: the first and the last event.
+/// The lives of threads by number, for the sweep. `range`: the first and the last event.
 pub(crate) fn lives(threads: &[ThreadRow], (first, last): (Time, Time)) -> Vec<Life> {
     let mut lives: Vec<Life> = threads
         .iter()
@@ -112,7 +112,7 @@ pub(crate) fn lives(threads: &[ThreadRow], (first, last): (Time, Time)) -> Vec<L
             is_kernel: row.is_kernel == Some(true),
         })
         .collect();
-    // Threads of one number come one after the other, by begin.
+    // Threads of one tid follow each other, by begin.
     for next in 1..threads.len() {
         if threads[next].tid.is_some() && threads[next].tid == threads[next - 1].tid {
             lives[next - 1].end = lives[next - 1].end.min(lives[next].begin);

@@ -1,17 +1,17 @@
-//! From when to when a thread does what it does at an instant, without a look at all that happens meanwhile.
+//! The whole state of a thread at an instant, from when to when, without reading all spans within it.
 
 use crate::error::StoreError;
 use crate::spans::Numbering;
 use crate::state::StateRow;
 use crate::store::HostStore;
 
-/// The first look before and after goes so far, ns; the next ones further.
+/// Distance of the first look before and after the instant, ns; the next ones are further.
 const STEP: i64 = 1 << 18;
 
-/// How many times as far.
+/// Factor between the distances.
 const FARTHER: i64 = 16;
 
-/// What a thread does at an instant, from when to when.
+/// The state of a thread at an instant, from when to when.
 pub(crate) fn whole_state(host: &HostStore, thread: u32, raw: i64) -> Result<Option<StateRow>, StoreError> {
     let Some(life) = host.life(thread) else { return Ok(None) };
     let Some(mut here) = host.state_at(thread, raw)? else { return Ok(None) };

@@ -1,8 +1,8 @@
 //! The consumer that writes spans to a store, piece by piece.
 //!
-//! A [`SpanWriter`] collects rows and gives them away in batches to what all pieces of a host share, so that a piece holds some batches
-//! of each kind at most. Nothing that was written is changed later: rows name threads by numbers, and the writer keeps what these mean, also
-//! when threads turn out to be others.
+//! A [`SpanWriter`] collects rows and passes them in batches to the files that all pieces of a host share, so that a piece
+//! holds some batches of each kind at most. Rows are never changed after they were written: they refer to threads by numbers,
+//! and the writer keeps the threads of these, also when threads are renamed.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -64,14 +64,14 @@ macro_rules! tables_of_spans {
 
 macro_rules! shared {
     ($($field:ident $Row:ident,)*) => {
-        /// What all pieces of a host share.
+        /// The files that all pieces of a host share.
         #[derive(Debug)]
         pub(crate) struct Shared {
             $($field: SharedFile<$Row>,)*
             names: Arc<Names>,
             /// The next number of a thread's name.
             next: AtomicU32,
-            /// The first thing that went wrong: consumers cannot say so.
+            /// The first error: consumers cannot return one.
             error: Mutex<Option<StoreError>>,
         }
 
@@ -92,7 +92,7 @@ macro_rules! shared {
                 })
             }
 
-            /// Ends all files.
+            /// Finishes all files.
             pub(crate) fn finish(&self) -> Result<Vec<TableEntry>, StoreError> {
                 if let Some(error) = lock(&self.error).take() {
                     return Err(error);
@@ -106,7 +106,7 @@ macro_rules! shared {
         }
 
         impl Waiting {
-            /// Adds what another piece has not written yet.
+            /// Appends the rows that another piece has not written yet.
             fn append(&mut self, other: Self, shared: &Shared) {
                 $(self.$field.append(other.$field, |rows| shared.write(&shared.$field, &rows));)*
             }
@@ -149,15 +149,15 @@ pub struct SpanWriter {
     names: Known,
 }
 
-/// The numbers that stand for a thread, and what is to be known of its calls.
+/// The numbers that stand for a thread, and its first calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Numbers {
     first: u32,
-    /// Those of others that turned out to be it.
+    /// The numbers of threads that were identified as this one.
     more: Vec<u32>,
-    /// When the first of its calls began, as far as that was seen.
+    /// Begin of the first of its calls, as far as seen.
     first_call: Time,
-    /// The first exit of a call whose entry was not seen: when, and the name.
+    /// The first exit of a call whose entry was not seen: its time and the name.
     first_exit: Option<(Time, Option<NameId>)>,
 }
 
@@ -175,14 +175,14 @@ impl Numbers {
         }
     }
 
-    /// The exit of a call whose entry was not seen.
+    /// Records the exit of a call whose entry was not seen.
     fn exits(&mut self, exit: (Time, Option<NameId>)) {
         if self.first_exit.is_none_or(|first| exit < first) {
             self.first_exit = Some(exit);
         }
     }
 
-    /// The call that the thread was in when the trace began, if the first that is known of its calls is an exit: when that was.
+    /// The exit of the call that the thread was in when the trace began, if its first known call event is an exit.
     pub(crate) fn call_at_begin(&self) -> Option<(Time, Option<NameId>)> {
         self.first_exit.filter(|exit| exit.0 < self.first_call)
     }
@@ -228,14 +228,14 @@ impl SpanWriter {
         name.map(|name| self.name(of, name))
     }
 
-    /// Writes what is left. Returns the numbers that stand for each thread.
+    /// Writes the remaining rows. Returns the numbers that stand for each thread.
     pub(crate) fn flush(mut self) -> CanonicalMap<ThreadId, Numbers> {
         self.waiting.flush(&self.shared);
         self.threads
     }
 }
 
-/// The number of a cause in the column `cause`, and what is in `source`.
+/// The number of a cause in the column `cause`, and the value of `source`.
 pub(crate) fn number_of_cause(cause: Cause) -> (u8, Option<i32>) {
     match cause {
         Cause::Unknown => (0, None),
@@ -248,7 +248,7 @@ pub(crate) fn number_of_cause(cause: Cause) -> (u8, Option<i32>) {
     }
 }
 
-/// An address as IPv6 has it.
+/// An address as IPv6; an IPv4 address is mapped.
 fn octets(address: IpAddr) -> [u8; 16] {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
@@ -484,7 +484,7 @@ impl SpanWriter {
         push!(self, polls, row);
     }
 
-    /// The table of threads is written in the end, of all of them.
+    /// The table of threads is written at the end, of all of them.
     #[allow(clippy::unused_self)] // One method for each kind.
     fn retired(&mut self, _: &Retired) {}
 }
@@ -496,7 +496,7 @@ macro_rules! write_rows {
                 Self::$method(self, it);
             })*
 
-            /// Rows stay as they are: only what their numbers mean changes.
+            /// Rows do not change: only the threads of their numbers do.
             fn rename(&mut self, aliases: &ThreadAliases) {
                 if !aliases.is_empty() {
                     self.threads.rekey(|thread| aliases.of(*thread), Numbers::absorb);

@@ -1,20 +1,20 @@
 //! Zoom levels: states of threads by buckets of time, so that a picture reads about as many rows as it has pixels.
 //!
-//! A level has buckets of one length, and so many of them are one of the next level. Of a thread, a bucket with several states becomes a row
-//! with the state that filled most of it; buckets in a row with one state become one row. So no row of a level is shorter than a bucket, but
-//! for the first and the last of a thread. What fills a bucket is added up in the finest level only: when a bucket is complete, its sums go on
-//! to the next.
+//! A level has buckets of one length, and a fixed number of them are one of the next level. Of a thread, a bucket with
+//! several states becomes a row with the state that filled most of it; successive buckets with one state become one row. So
+//! no row of a level is shorter than a bucket, except the first and the last of a thread. The contents of a bucket are added
+//! up in the finest level only: when a bucket is complete, its sums are passed to the next.
 
 use crate::state::State;
 
-/// The length of a bucket of the finest level, as a power of two, ns. What is finer is made of the spans themselves: a window of so many
-/// buckets as a screen has pixels has few enough of them.
+/// The length of a bucket of the finest level, as a power of two, ns. What is finer is derived from the spans: a window of as
+/// many buckets as a screen has pixels has few enough of them.
 const FINEST: u32 = 17;
 
-/// How many times as long those of the next level are, as a power of two.
+/// The factor between the lengths of two levels, as a power of two.
 const FACTOR: u32 = 3;
 
-/// There are so many levels at most.
+/// Maximum number of levels.
 pub(crate) const MOST_LEVELS: usize = 12;
 
 /// A row of a level.
@@ -24,7 +24,7 @@ pub(crate) struct Zoomed {
     pub(crate) state: State,
     pub(crate) begin: i64,
     pub(crate) end: i64,
-    /// So much of it was the state, ns.
+    /// The time within it in which it was the state, ns.
     pub(crate) filled: i64,
 }
 
@@ -49,12 +49,12 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// So many levels of so many threads; buckets are counted from `origin`.
+    /// Makes `levels` levels of `threads` threads; buckets are counted from `origin`.
     pub(crate) fn new(levels: usize, threads: usize, origin: i64) -> Self {
         Self { origin, levels: vec![vec![Bucket::default(); threads]; levels] }
     }
 
-    /// Adds the next state of a thread: it begins where the last one ended. `rows`: gets rows that are complete, and their levels.
+    /// Adds the next state of a thread: it begins where the last one ended. `rows` gets complete rows, with their levels.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -96,7 +96,7 @@ impl Levels {
         }
     }
 
-    /// Where the bucket ends that a time is in.
+    /// The end of the bucket that a time is in.
     fn border(&self, level: usize, time: i64) -> i64 {
         let ns = bucket_ns(level);
         self.origin + ((time - self.origin) / ns + 1) * ns
@@ -153,7 +153,7 @@ impl Levels {
         }
     }
 
-    /// What is left.
+    /// Completes the remaining buckets.
     pub(crate) fn finish(mut self, rows: &mut impl FnMut(usize, Zoomed)) {
         for level in 0..self.levels.len() {
             for thread in 0..self.levels[level].len() {
@@ -201,7 +201,7 @@ mod tests {
         // Times are tenths of a bucket.
         let check = |rows: &[(i64, State)], end, expect: &[(i64, i64, State, i64)]| {
             let ns = |tenths: i64| tenths * (NS / 10);
-            // Ten of these are a bit less than a bucket: whole buckets are told by their own length.
+            // Ten of these are a bit less than a bucket: whole buckets are expressed by their own length.
             let ns = |tenths: i64| tenths / 10 * NS + ns(tenths % 10);
             let rows: Vec<_> = rows.iter().map(|&(begin, state)| (ns(begin), state)).collect();
             let shown: Vec<_> = zoomed(&rows, ns(end), 1)[0]

@@ -1,4 +1,4 @@
-//! A store is opened by another Arrow library, which finds the same rows. Needs Python's `pyarrow`.
+//! Reads a store with another Arrow library, which must find the same rows. Needs Python's `pyarrow`.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
@@ -78,7 +78,7 @@ fn another_library_opens_it() {
     }
 }
 
-/// How often rows of each table have each name, by host and table.
+/// Number of rows of each table by name, by host and table.
 fn names(traces: &[Trace]) -> BTreeMap<String, BTreeMap<&'static str, BTreeMap<String, u64>>> {
     let hosts = Hosts::group(traces);
     let counts = hosts.hosts.iter().map(|host| {

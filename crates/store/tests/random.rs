@@ -1,5 +1,5 @@
-//! The store of a whole trace has the contents of the store of its pieces, over random hosts: all generations of the tracer, words of both
-//! sizes and orders, losses, CPUs that are missing. `ISOCHRONE_RANDOM_HOSTS` says how many.
+//! The store of a whole trace has the contents of the store of its pieces, over random hosts: all generations of the tracer,
+//! words of both sizes and byte orders, losses, CPUs that are missing. `ISOCHRONE_RANDOM_HOSTS` is the number of hosts.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
@@ -69,7 +69,7 @@ fn cell(column: &ArrayRef, row: usize) -> String {
     }
 }
 
-/// All rows of a table, sorted. `names`: what the numbers of threads in its rows mean, unless they mean themselves.
+/// All rows of a table, sorted. `names`: the threads of the numbers in its rows, unless these are the threads' own.
 fn table(path: &Path, names: &[String]) -> Vec<String> {
     let reader = FileReader::try_new(std::fs::File::open(path).unwrap(), None).unwrap();
     let is_of_spans = !["threads", "thread_names", "open_calls", "states-zoom"]
@@ -139,7 +139,7 @@ fn random_cuts(traces: &[Trace], random: &mut Random) -> Cuts {
     }
 }
 
-/// States of a window are those of the whole, cut to it: they are made of the spans of the window alone.
+/// States of a window are those of the whole, cut to it: they are derived from the spans of the window alone.
 fn check_windows(host: &HostStore, all: &[StateRow], random: &mut Random) -> Option<String> {
     let (begin, end) = host.entry().range?;
     let length = end.saturating_sub(begin).max(1) as u64;

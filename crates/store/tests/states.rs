@@ -1,4 +1,5 @@
-//! States of threads: they tile the threads' lives, their time on CPUs is that of the slices, and they do not depend on pieces or threads.
+//! States of threads: they tile the threads' lives, their CPU time is that of the slices, and they do not depend on pieces or
+//! threads.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
@@ -30,7 +31,7 @@ fn check_tiles(host: &HostStore, rows: &[StateRow]) {
     }
 }
 
-/// Time on CPUs by thread.
+/// CPU time by thread.
 fn on_cpu(host: &HostStore, rows: &[StateRow]) -> BTreeMap<Option<i32>, i64> {
     let mut times = BTreeMap::new();
     for row in rows.iter().filter(|row| row.state.is_on_cpu()) {
@@ -89,7 +90,7 @@ fn the_store_does_not_depend_on_pieces() {
     }
 }
 
-/// Pixels: as many as asked for at most, and what is drawn is what fills them.
+/// Pixels: as many as requested at most, and the drawn state is the one that fills most of them.
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn pixels_show_what_fills_them() {

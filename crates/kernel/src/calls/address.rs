@@ -1,4 +1,4 @@
-//! Addresses of sockets, as `connect` and `accept` tell them.
+//! Addresses of sockets, as `connect` and `accept` record them.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,15 +12,15 @@ pub enum Address {
     Ip {
         /// The host.
         ip: IpAddr,
-        /// The port, in the order of this machine.
+        /// The port, in host byte order.
         port: u16,
     },
-    /// Of another family (`AF_UNIX` is 1), of which the tracer tells no more.
+    /// Of another family (`AF_UNIX` is 1), whose address the tracer does not record.
     Family(u16),
 }
 
 impl Address {
-    /// Host and port, an IPv4 address as such also where IPv6 carries it.
+    /// Host and port; an IPv4 address that is mapped into IPv6 as IPv4.
     pub(crate) fn canonical(self) -> Option<(IpAddr, u16)> {
         match self {
             Self::Ip { ip, port } => Some((ip.to_canonical(), port)),

@@ -1,8 +1,8 @@
-//! Which calls concern file descriptors, and where their arguments are.
+//! The catalog of calls that concern file descriptors, and where their arguments are.
 
 use super::effect::{Created, Opener, Use};
 
-/// What kind of effect a call has; the comments say which arguments it needs, in the order of [`Call::fields`].
+/// The kind of effect of a call; the comments list its arguments, in the order of [`Call::fields`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EffectKind {
     /// Directory, path, flags.
@@ -100,14 +100,14 @@ impl NewObject {
     }
 }
 
-/// Whether a new descriptor goes with the next program.
+/// Whether a new descriptor is closed on exec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnExec {
     /// If this bit of the flags is set.
     Flag(u32),
-    /// It does.
+    /// Closed.
     Close,
-    /// It stays.
+    /// Kept.
     Keep,
 }
 
@@ -115,7 +115,7 @@ pub(super) enum OnExec {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     pub(super) what: EffectKind,
-    /// Names of the fields that hold the arguments, `-` for one that there is none of; tracers disagree: `a|b`.
+    /// Names of the fields that hold the arguments, `-` for one that does not exist; tracers differ: `a|b`.
     pub(super) fields: &'static str,
     /// Which of the call's arguments they are, by place, for calls without fields of their own.
     pub(super) places: [usize; 3],
@@ -212,15 +212,15 @@ pub(super) fn find(name: &str) -> Option<Call> {
     }
 }
 
-/// Whether the exit of a call of this name may tell of file descriptors: then the model of files wants it even where its
-/// entry was not seen.
+/// Whether the exit of a call of this name may concern file descriptors: then the file tables need it even if its entry was
+/// not seen.
 pub fn is_about_files(call: &str) -> bool {
     find(call).is_some_and(|call| {
         !matches!(call.what, EffectKind::Clone | EffectKind::Fork | EffectKind::Vfork | EffectKind::Poll)
     })
 }
 
-/// What a call of this name makes, if that has no path and is no socket: without its arguments.
+/// What a call of this name makes without regard to its arguments, if that has no path and is no socket.
 pub(crate) fn created_by(call: &str) -> Option<Created> {
     match find(call)?.what {
         EffectKind::Create(new, _) => Some(new.bare()),
@@ -228,7 +228,7 @@ pub(crate) fn created_by(call: &str) -> Option<Created> {
     }
 }
 
-/// What makes a descriptor, of a call of this name. Every call that does has one.
+/// The opener of this name. Every call that makes a descriptor has one.
 pub(super) fn opener(name: &str) -> Opener {
     Opener::find(name).unwrap_or(Opener::Open)
 }

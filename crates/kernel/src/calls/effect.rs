@@ -1,4 +1,4 @@
-//! What calls do to file descriptors, whatever the tracer calls their fields.
+//! Effects of calls on file descriptors, independent of the tracer's field names.
 //!
 //! The decoders make these; the machine of [`crate::files`] executes them.
 
@@ -9,11 +9,11 @@ use crate::id::Name;
 
 /// Bits of `clone`'s and `unshare`'s flags.
 pub mod clone_flag {
-    /// The child has the parent's memory.
+    /// The child shares the parent's memory.
     pub const VM: u64 = 0x100;
-    /// The child has the parent's table of file descriptors.
+    /// The child shares the parent's table of file descriptors.
     pub const FILES: u64 = 0x400;
-    /// The parent waits until the child has another program.
+    /// The parent waits until the child executes another program or exits.
     pub const VFORK: u64 = 0x4000;
     /// The child is a further thread of the parent's process.
     pub const THREAD: u64 = 0x1_0000;
@@ -23,11 +23,11 @@ pub mod clone_flag {
 pub mod open_flag {
     /// Only a directory may be opened.
     pub const DIRECTORY: u32 = 0o20_0000;
-    /// The descriptor goes with the next program.
+    /// The descriptor is closed on exec.
     pub const CLOEXEC: u32 = 0o200_0000;
 }
 
-/// What a call does to file descriptors if it succeeds.
+/// The effect of a call on file descriptors if it succeeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
     /// Nothing.
@@ -35,36 +35,36 @@ pub enum Effect {
     Nothing,
     /// Opens a file by its path.
     Open {
-        /// Which call.
+        /// The call.
         call: Opener,
-        /// The directory that a relative path begins at; `None`: the one that the thread is in.
+        /// The directory that a relative path begins at; `None`: the current working directory.
         dir: Option<i32>,
-        /// The path, empty where the tracer tells none.
+        /// The path, empty if the tracer does not record it.
         path: Name,
         /// Flags.
         flags: u32,
     },
     /// Makes a descriptor of something that has no path.
     Create {
-        /// Which call.
+        /// The call.
         call: Opener,
-        /// Of what.
+        /// What the descriptor refers to.
         what: Created,
-        /// Whether it goes with the next program.
+        /// Whether it is closed on exec.
         close_on_exec: bool,
     },
-    /// Makes two descriptors that are connected; the exit tells their numbers.
+    /// Makes two connected descriptors; the exit has their numbers.
     Pair {
-        /// Which call.
+        /// The call.
         call: Opener,
-        /// Of what.
+        /// What they refer to.
         what: Paired,
-        /// Whether they go with the next program.
+        /// Whether they are closed on exec.
         close_on_exec: bool,
     },
-    /// Closes one.
+    /// Closes a descriptor.
     Close {
-        /// Which.
+        /// The descriptor.
         fd: i32,
     },
     /// Closes all of a range, or marks them.
@@ -76,71 +76,71 @@ pub enum Effect {
         /// `CLOSE_RANGE_UNSHARE` (2), `CLOSE_RANGE_CLOEXEC` (4).
         flags: u32,
     },
-    /// Makes another one of the same file.
+    /// Duplicates a descriptor.
     Duplicate {
-        /// Which call.
+        /// The call.
         call: Opener,
-        /// Of which.
+        /// The descriptor that is duplicated.
         fd: i32,
-        /// The number that is wanted, of `dup2` and `dup3`: it is closed first.
+        /// The requested number, of `dup2` and `dup3`: it is closed first.
         to: Option<i32>,
-        /// Whether the new one goes with the next program.
+        /// Whether the new one is closed on exec.
         close_on_exec: bool,
     },
-    /// Says whether a descriptor goes with the next program.
+    /// Sets whether a descriptor is closed on exec.
     CloseOnExec {
-        /// Which.
+        /// The descriptor.
         fd: i32,
-        /// Whether.
+        /// Whether it is.
         on: bool,
     },
     /// Connects a socket.
     Connect {
-        /// Which.
+        /// The socket.
         fd: i32,
-        /// To whom.
+        /// The peer, if recorded.
         peer: Option<Address>,
     },
-    /// Gives a socket an address.
+    /// Binds a socket to an address.
     Bind {
-        /// Which.
+        /// The socket.
         fd: i32,
-        /// Which address, where told.
+        /// The address, if recorded.
         local: Option<Address>,
     },
     /// Makes a socket listen.
     Listen {
-        /// Which.
+        /// The socket.
         fd: i32,
     },
-    /// Takes a connection from a listening socket.
+    /// Accepts a connection from a listening socket.
     Accept {
-        /// Which call.
+        /// The call.
         call: Opener,
-        /// The listening one.
+        /// The listening socket.
         fd: i32,
-        /// Whether the new one goes with the next program.
+        /// Whether the new one is closed on exec.
         close_on_exec: bool,
     },
     /// Uses a descriptor.
     Use {
-        /// Which.
+        /// The descriptor.
         fd: i32,
         /// What for.
         what: Use,
     },
     /// Waits for descriptors: `poll`, `select`.
     Poll {
-        /// For which.
+        /// The requested descriptors and events.
         asked: WaitedSet,
     },
     /// Changes a set of descriptors to wait for.
     EpollControl {
         /// Descriptor of the set.
         set: i32,
-        /// Which descriptor comes or goes.
+        /// The descriptor that is added, changed or removed.
         fd: i32,
-        /// What happens to it.
+        /// The change.
         change: EpollChange,
     },
     /// Waits for the descriptors of a set.
@@ -148,7 +148,7 @@ pub enum Effect {
         /// Descriptor of the set.
         set: i32,
     },
-    /// Moves bytes from one to another.
+    /// Moves bytes from one descriptor to another.
     Transfer {
         /// From.
         from: i32,
@@ -157,21 +157,21 @@ pub enum Effect {
     },
     /// Makes a thread or a process.
     Clone {
-        /// Its flags; `None` where they are in memory that the tracer does not show (`clone3`).
+        /// Its flags; `None` if they are in memory that the tracer does not record (`clone3`).
         flags: Option<u64>,
     },
-    /// Parts with what is shared with others.
+    /// Stops sharing resources with other threads.
     Unshare {
-        /// With what: bits as of `clone`.
+        /// Which resources: bits as of `clone`.
         flags: u64,
     },
-    /// Runs another program.
+    /// Executes another program.
     Exec,
 }
 
 impl Effect {
-    /// The descriptor that a call is about: that of the directory of an `openat`, the source of a transfer. `None` where it is about
-    /// none, or about several.
+    /// The descriptor that a call is about: that of the directory of an `openat`, the source of a transfer. `None` for calls
+    /// with none, or with several.
     pub fn descriptor(&self) -> Option<i32> {
         match *self {
             Self::Open { dir, .. } => dir,
@@ -197,7 +197,8 @@ impl Effect {
         }
     }
 
-    /// The flags of `clone`, `fork`, `vfork`; see [`clone_flag`]. `None` for other calls, and where nobody tells.
+    /// The flags of `clone`, `fork`, `vfork`; see [`clone_flag`]. `None` for other calls, and where the flags are not
+    /// recorded.
     pub fn clone_flags(&self) -> Option<u64> {
         match *self {
             Self::Clone { flags } => flags,
@@ -205,14 +206,14 @@ impl Effect {
         }
     }
 
-    /// Whether it concerns file descriptors in any way. New threads and processes do not: what they share is told by the
-    /// model, which knows who they are.
+    /// Whether it concerns file descriptors in any way. New threads and processes do not: the model records what they share,
+    /// because it knows their ids.
     pub fn concerns_files(&self) -> bool {
         !matches!(self, Self::Nothing | Self::Clone { .. } | Self::Poll { .. })
     }
 }
 
-/// What a descriptor is used for.
+/// The kind of use of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Use {
     /// The result is the number of bytes read or received.
@@ -223,7 +224,7 @@ pub enum Use {
     Other,
 }
 
-/// What a descriptor without a path is of.
+/// What a descriptor without a path refers to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Created {
     /// A socket.
@@ -247,7 +248,7 @@ pub enum Created {
     Inotify,
     /// `fanotify_init`.
     Fanotify,
-    /// `memfd_create` and its name, where told.
+    /// `memfd_create` and its name, if recorded.
     Memory(Name),
     /// `userfaultfd`.
     UserFault,
@@ -263,10 +264,10 @@ pub enum Created {
     Other,
 }
 
-/// What two connected descriptors are of.
+/// What two connected descriptors refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Paired {
-    /// A pipe: the first is read from.
+    /// A pipe: the first is the read end.
     Pipe,
     /// Two sockets.
     Sockets {
@@ -279,7 +280,7 @@ pub enum Paired {
     },
 }
 
-/// What the exit of a call tells beside its result.
+/// What the exit of a call records beside its result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitOutput {
     /// Nothing.
@@ -287,11 +288,11 @@ pub enum ExitOutput {
     Nothing,
     /// The two descriptors that it made.
     Pair(i32, i32),
-    /// Who is at the other end.
+    /// The address of the peer.
     Peer(Address),
     /// Descriptors that are ready.
     Ready(WaitedSet),
-    /// What is ready of a set of epoll: the first ones.
+    /// The ready events of an epoll set: the first ones.
     EpollReady(Box<[EpollReady]>),
 }
 

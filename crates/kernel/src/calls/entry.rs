@@ -10,13 +10,13 @@ use super::fields::{Fields, Numbers, Raw, Source, number};
 use super::{Entry, EpollChange, numbers};
 use crate::id::Name;
 
-/// `AT_FDCWD`: paths begin at the directory that the thread is in.
+/// `AT_FDCWD`: paths begin at the current working directory.
 const AT_FDCWD: i64 = -100;
 /// Flags of a socket's type.
 const SOCK_CLOEXEC: i64 = 0o200_0000;
 /// The type without its flags.
 const SOCK_TYPE: i64 = 0xf;
-/// `MAP_ANONYMOUS`: the descriptor says nothing.
+/// `MAP_ANONYMOUS`: the descriptor is ignored.
 const MAP_ANONYMOUS: i64 = 0x20;
 
 /// Commands of `fcntl`.
@@ -31,11 +31,11 @@ const FIOCLEX: i64 = 0x5451;
 #[derive(Debug)]
 pub struct EntryDecoder {
     name: Name,
-    /// What the call does, if it concerns files or threads.
+    /// The effect of the call, if it concerns files or threads.
     call: Option<(Call, Opener, Fields)>,
-    /// For calls that the tracer has no class for.
+    /// For calls without an event class of their own.
     unknown: Option<Unknown>,
-    /// How to write the arguments, where lines are wanted.
+    /// How to write the arguments, if lines are wanted.
     arguments: Option<Arguments>,
 }
 
@@ -48,8 +48,8 @@ struct Unknown {
 }
 
 impl EntryDecoder {
-    /// A decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no entries of
-    /// calls. `lines`: whether [`Entry::line`] is wanted.
+    /// Makes a decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no entries
+    /// of calls. `lines`: whether [`Entry::line`] is wanted.
     pub fn new(trace: &Trace, stream: usize, class: &EventPlan, lines: bool) -> Option<Self> {
         let (name, compat) = call_name(class.name.as_deref()?)?;
         let stream = trace.stream_plan(stream);
@@ -72,7 +72,7 @@ impl EntryDecoder {
         Some(Self { name: name.into(), call, unknown, arguments })
     }
 
-    /// What an event of the class says.
+    /// Decodes an event of the class.
     #[inline]
     pub fn decode(&self, event: &Event<'_>) -> Entry {
         if let Some(unknown) = &self.unknown {
@@ -116,12 +116,12 @@ fn call_name(class: &str) -> Option<(&str, bool)> {
     Some((name, compat))
 }
 
-/// What a call does, given its arguments; `opener`: how it is called, if it makes descriptors.
+/// The effect of a call with its arguments; `opener`: its name, if it makes descriptors.
 fn effect(call: Call, opener: Opener, from: &impl Source) -> Effect {
     known_effect(call, opener, from).unwrap_or_default()
 }
 
-/// As [`effect`]; `None` where the arguments that it needs are missing.
+/// As [`effect`]; `None` if required arguments are missing.
 #[inline]
 fn known_effect(call: Call, opener: Opener, from: &impl Source) -> Option<Effect> {
     let fd = |slot| from.number(slot).map(|fd| fd as i32).filter(|&fd| fd >= 0);
@@ -207,12 +207,12 @@ fn socket(from: &impl Source) -> (u16, u16, u16) {
     (number(0) as u16, (number(1) & SOCK_TYPE) as u16, number(2) as u16)
 }
 
-/// A descriptor of something without a path.
+/// The effect of a call that makes a descriptor without a path.
 fn creation(new: NewObject, on_exec: OnExec, call: Opener, from: &impl Source) -> Effect {
     let what = match new {
         NewObject::Signal => {
             if let Some(fd) = from.number(1).map(|fd| fd as i32).filter(|&fd| fd >= 0) {
-                // It is told of other signals, but is none that is new.
+                // The descriptor gets other signals; no new one is made.
                 return Effect::Use { fd, what: Use::Other };
             }
             Created::Signal

@@ -14,15 +14,15 @@ use crate::id::Name;
 pub struct ExitDecoder {
     name: Option<Name>,
     ret: Option<FieldRef>,
-    /// Whether the result is a number of 32 bits without a sign: errors are at its end.
+    /// Whether the result is an unsigned number of 32 bits: errors are at its end.
     narrow: bool,
     output: ExitFields,
-    /// The number of a call that has no class of its own, and whether it is one of a 32-bit program.
+    /// The number of a call without an event class of its own, and whether it is one of a 32-bit program.
     unknown: Option<(FieldRef, bool)>,
     arguments: Option<Arguments>,
 }
 
-/// What there is beside the result.
+/// The fields beside the result.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // There is one for each event class, not for each event.
 enum ExitFields {
@@ -34,8 +34,8 @@ enum ExitFields {
 }
 
 impl ExitDecoder {
-    /// A decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no exits of
-    /// calls. `lines`: whether [`Exit::line`] is wanted.
+    /// Makes a decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no exits
+    /// of calls. `lines`: whether [`Exit::line`] is wanted.
     pub fn new(trace: &Trace, stream: usize, class: &EventPlan, lines: bool) -> Option<Self> {
         let class_name = class.name.as_deref()?;
         let (rest, compat) = match class_name.strip_prefix("compat_") {
@@ -74,7 +74,7 @@ impl ExitDecoder {
         })
     }
 
-    /// What an event of the class says.
+    /// Decodes an event of the class.
     #[inline]
     pub fn decode(&self, event: &Event<'_>) -> Exit {
         let ret = self.ret.as_ref().and_then(|field| number(event, field)).unwrap_or_default();
@@ -96,7 +96,7 @@ impl ExitDecoder {
         let name = match &self.unknown {
             None => self.name.clone(),
             Some((field, narrow)) => {
-                // The return from a signal's handler has lost its number, -1: it ends whatever call is open.
+                // The return from a signal handler has lost its number, -1: it ends whatever call is open.
                 let id = number(event, field).unwrap_or(-1) as i32;
                 (id >= 0).then(|| numbers::name(id, *narrow))
             }
@@ -111,7 +111,7 @@ impl ExitDecoder {
     }
 }
 
-/// Whether the result is a number of 32 bits without a sign.
+/// Whether the result is an unsigned number of 32 bits.
 fn is_narrow(class: &EventPlan) -> bool {
     let node = class.payload.as_ref().and_then(|payload| payload.member("ret"));
     match node.map(|(_, node)| &node.kind) {

@@ -1,4 +1,4 @@
-//! The fields of a call's event class that hold what is asked for, found once.
+//! The fields of a call's event class that hold the needed arguments, found once.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,13 +14,13 @@ use crate::id::Name;
 /// Text of traces is kept up to this many bytes: paths may have 4096.
 const MAX_TEXT: usize = 4096;
 
-/// Where arguments are read from.
+/// A source of arguments.
 pub(super) trait Source {
     /// A number, sign-extended.
     fn number(&self, slot: usize) -> Option<i64>;
-    /// Text, empty where there is none.
+    /// Text, empty if there is none.
     fn text(&self, slot: usize) -> Name;
-    /// The address that the call tells of.
+    /// The address that the call records.
     fn address(&self) -> Option<Address>;
     /// The descriptors that `poll` and `select` wait for.
     fn asked(&self) -> Option<WaitedSet>;
@@ -28,7 +28,7 @@ pub(super) trait Source {
     fn epoll_event(&self) -> Option<EpollReady>;
 }
 
-/// Fields of a class.
+/// Fields of an event class.
 #[derive(Debug)]
 pub(super) struct Fields {
     slots: [Option<FieldRef>; 3],
@@ -46,19 +46,19 @@ impl Fields {
         Self { slots, address: None, waited: WaitedFields::default() }
     }
 
-    /// Finds those of an address too.
+    /// Finds the fields of an address, too.
     pub(super) fn with_address(mut self, stream: &StreamPlan, class: &EventPlan) -> Self {
         self.address = AddressFields::find(stream, class);
         self
     }
 
-    /// Finds those of descriptors to wait for too.
+    /// Finds the fields of descriptors to wait for, too.
     pub(super) fn with_waited(mut self, stream: &StreamPlan, class: &EventPlan) -> Self {
         self.waited = WaitedFields::find(stream, class);
         self
     }
 
-    /// The fields with the event to read them from.
+    /// The fields, with the event to read them from.
     #[inline]
     pub(super) fn of<'a>(&'a self, event: &'a Event<'a>) -> Filled<'a> {
         Filled { fields: self, event }
@@ -101,7 +101,7 @@ pub(super) fn number(event: &Event<'_>, field: &FieldRef) -> Option<i64> {
     event.signed(field).or_else(|| event.unsigned(field).map(|value| value as i64))
 }
 
-/// Text of a trace as text.
+/// Bytes of a trace as text.
 pub(super) fn name(bytes: &[u8]) -> Name {
     let bytes = bytes.get(..MAX_TEXT).unwrap_or(bytes);
     CompactString::from_utf8_lossy(bytes)
@@ -117,7 +117,7 @@ pub(super) struct AddressFields {
 }
 
 impl AddressFields {
-    /// Finds them, where the tracer tells of addresses.
+    /// Finds them, if the tracer records addresses.
     pub(super) fn find(stream: &StreamPlan, class: &EventPlan) -> Option<Self> {
         let field = |name: &str| class.payload_field(stream, &[name]);
         Some(Self {
@@ -128,7 +128,7 @@ impl AddressFields {
         })
     }
 
-    /// The address; `None` where the call had none.
+    /// The address; `None` if the call had none.
     pub(super) fn read(&self, event: &Event<'_>) -> Option<Address> {
         let family = event.unsigned(&self.family).filter(|&family| family != 0)? as u16;
         let port = self.port.as_ref().and_then(|field| event.unsigned(field)).unwrap_or_default() as u16;
@@ -154,7 +154,7 @@ impl Numbers {
     /// The numbers of an array in an event.
     pub(super) fn read(event: &Event<'_>, field: &FieldRef) -> Self {
         let mut numbers = Self::default();
-        // Where the field cannot be read there are none.
+        // If the field cannot be read, there are none.
         event.visit_field(field, &mut numbers).unwrap_or_default();
         numbers
     }
@@ -196,7 +196,7 @@ impl Visitor for Numbers {
     }
 }
 
-/// The arguments of a call that has no class of its own, by place.
+/// The arguments of a call without an event class of its own, by place.
 pub(super) struct Raw<'a> {
     pub(super) arguments: &'a Numbers,
     pub(super) places: [usize; 3],

@@ -1,8 +1,8 @@
-//! System calls: what they ask for and what came of it, as far as the model needs it, and as a line that people read.
+//! System calls: their arguments and results, as far as the model needs them, and as lines for people.
 //!
-//! [`EntryDecoder`] and [`ExitDecoder`] are made once for an event class and then decode its events. `catalog` knows which
-//! calls concern file descriptors, `numbers` the names of calls that the tracer has no class for, `effect` what a call does,
-//! and `line` how it is written for people.
+//! [`EntryDecoder`] and [`ExitDecoder`] are made once for an event class and then decode its events. `catalog` has the calls
+//! that concern file descriptors, `numbers` the names of calls without an event class, `effect` the effects of calls, and
+//! `line` writes calls for people.
 
 mod address;
 mod arguments;
@@ -36,9 +36,9 @@ pub use waiting::{EpollChange, EpollReady, MOST_WAITED, Waited, WaitedSet};
 pub struct Entry {
     /// Name of the call: `openat`.
     pub name: Name,
-    /// What it does to file descriptors if it succeeds.
+    /// Its effect on file descriptors if it succeeds.
     pub effect: Effect,
-    /// Its arguments as strace shows them (`AT_FDCWD, "/etc/passwd", O_RDONLY`), where lines were asked for.
+    /// Its arguments as strace shows them (`AT_FDCWD, "/etc/passwd", O_RDONLY`), if lines were requested.
     pub line: Option<Box<str>>,
 }
 
@@ -49,9 +49,9 @@ pub struct Exit {
     pub name: Option<Name>,
     /// What it returned; -4095 … -1 are errors.
     pub ret: i64,
-    /// What it tells beside.
+    /// What it records beside its result.
     pub output: ExitOutput,
-    /// What it filled in, as strace shows it, where lines were asked for.
+    /// Its output arguments, as strace shows them, if lines were requested.
     pub line: Option<Box<str>>,
 }
 

@@ -1,4 +1,4 @@
-//! Names of calls that the tracer has no event class for: it tells their number (`syscall_entry_unknown`).
+//! Names of calls without an event class: the tracer records their number (`syscall_entry_unknown`).
 //!
 //! From 424 on the numbers are the same on all machines. Below, they are those of x86: of its 64-bit calls, or of its 32-bit
 //! calls for 32-bit programs and machines.
@@ -132,7 +132,7 @@ const COMMON: [&str; 39] = [
 /// Number of the first of them.
 const FIRST_COMMON: i32 = 424;
 
-/// The name of a call by its number, `syscall_1234` for those that nobody knows. `narrow`: of a 32-bit program.
+/// The name of a call by its number, `syscall_1234` for unknown ones. `narrow`: of a 32-bit program.
 pub(super) fn name(number: i32, narrow: bool) -> Name {
     match known(number, narrow) {
         Some(name) => Name::const_new(name),

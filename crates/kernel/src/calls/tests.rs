@@ -8,7 +8,7 @@ use super::{
     Opener, Paired, Use, WaitedSet, clone_flag, line, open_flag,
 };
 
-/// What the decoders make of the events of a script.
+/// Decodes the events of a script.
 fn decoded(
     generation: Generation,
     bits: u32,
@@ -210,7 +210,7 @@ fn addresses_are_decoded() {
     assert_eq!(accepted.line.as_deref(), Some("AF_INET 10.0.0.9:4711"));
     assert_eq!(exit(Generation::V2_13, 64, "accept4", -11, &peer).output, ExitOutput::Nothing);
     assert_eq!(exit(Generation::V2_13, 64, "accept", 5, &[]).output, ExitOutput::Nothing);
-    // Old tracers tell of nobody.
+    // Old tracers record no peer.
     assert_eq!(
         entry(Generation::V2_1, 64, "connect", &[("fd", 3.into())]).effect,
         Effect::Connect { fd: 3, peer: None }
@@ -301,7 +301,7 @@ fn waits_tell_their_descriptors() {
         let output = exit("epoll_wait", 1, &[("fds", FieldValue::Array(vec![event.clone()]))]);
         assert_eq!(output, ExitOutput::EpollReady([EpollReady { data: 0xbeef, events: 1 }].into()));
     }
-    // Old tracers show where the descriptors lie, not which they are.
+    // Old tracers record the address of the descriptors, not the descriptors.
     for generation in [Generation::V2_1, Generation::V2_8] {
         assert_eq!(entry(generation, 64, "poll", &[("nfds", 2.into())]).effect, Effect::Nothing);
     }

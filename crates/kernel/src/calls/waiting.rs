@@ -1,6 +1,6 @@
-//! Calls that wait for descriptors, `poll`, `select` and `epoll`: which ones they ask for, and which ones are ready.
+//! Calls that wait for descriptors, `poll`, `select` and `epoll`: requested and ready descriptors.
 //!
-//! LTTng 2.13 records what user space passes, 2.8 does not: of old tracers nothing is known.
+//! LTTng 2.13 records what user space passes, 2.8 does not: with old tracers nothing is known.
 
 use isochrone_ctf::plan::{EventPlan, Name as FieldName, StreamPlan};
 use isochrone_ctf::schema::{ByteOrder, IntegerClass};
@@ -13,7 +13,7 @@ pub const MOST_WAITED: usize = 64;
 /// Events of `poll` that the sets of `select` stand for: `POLLIN`, `POLLOUT`, `POLLPRI`.
 const SETS: [(&str, u32); 3] = [("readfds", 1), ("writefds", 4), ("exceptfds", 2)];
 
-/// A descriptor, and the events that it is asked for or ready for (`POLLIN` is 1, `POLLOUT` 4).
+/// A descriptor, and its requested or ready events (`POLLIN` is 1, `POLLOUT` 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Waited {
     /// The descriptor.
@@ -22,35 +22,35 @@ pub struct Waited {
     pub events: u32,
 }
 
-/// Descriptors that a call asks for, or that are ready.
+/// Requested or ready descriptors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitedSet {
     /// The first ones: [`MOST_WAITED`] at most.
     pub first: Box<[Waited]>,
-    /// How many there are.
+    /// Number of descriptors.
     pub count: u32,
 }
 
-/// An event that `epoll_wait` returns: what the program gave with a descriptor, and what is ready.
+/// An event that `epoll_wait` returns: the program's data of a descriptor, and its ready events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EpollReady {
-    /// What the program calls it: a number of its own.
+    /// The program's data: any number.
     pub data: u64,
     /// The events.
     pub events: u32,
 }
 
-/// What `epoll_ctl` does.
+/// A change of an epoll set by `epoll_ctl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EpollChange {
-    /// A descriptor comes into a set, or is asked for other events.
+    /// Adds a descriptor, or changes its events.
     Set {
         /// The events.
         events: u32,
-        /// What the program calls it, where the tracer tells.
+        /// The program's data, if recorded.
         data: Option<u64>,
     },
-    /// It leaves the set.
+    /// Removes a descriptor.
     Remove,
 }
 
@@ -59,7 +59,7 @@ const EPOLL_CTL_DEL: i64 = 2;
 const EPOLL_CTL_MOD: i64 = 3;
 
 impl EpollChange {
-    /// What a call with this operation and this event does.
+    /// The change of a call with this operation and this event.
     pub(super) fn of(op: i64, event: Option<EpollReady>) -> Option<Self> {
         match op {
             EPOLL_CTL_DEL => Some(Self::Remove),
@@ -92,14 +92,14 @@ impl WaitedFields {
         }
     }
 
-    /// What `poll` and `select` ask for. Linear in what the event holds.
+    /// The descriptors that `poll` and `select` request. Linear in the size of the event.
     pub(super) fn asked(&self, event: &Event<'_>) -> Option<WaitedSet> {
         let all = self.waited(event)?;
         let emitted = self.count.as_ref().and_then(|field| event.unsigned(field)).unwrap_or_default() as u32;
         Some(WaitedSet { count: all.count.max(emitted), ..all })
     }
 
-    /// Those of them that are ready.
+    /// The ready ones of them.
     pub(super) fn ready(&self, event: &Event<'_>) -> Option<WaitedSet> {
         self.waited(event)
     }
@@ -177,14 +177,14 @@ enum Part {
 impl Items {
     fn read(event: &Event<'_>, field: &FieldRef) -> Self {
         let mut items = Self::default();
-        // Where the field cannot be read there are none.
+        // If the field cannot be read, there are none.
         event.visit_field(field, &mut items).unwrap_or_default();
         items
     }
 
     fn put(&mut self, value: u64) {
         let part = std::mem::take(&mut self.next);
-        // A structure that is no element of an array. Old tracers have a number in its place: where it lies.
+        // A structure outside of an array. Old tracers have a number in its place: its address.
         if self.all.is_empty() && !matches!(part, Part::Other) {
             self.all.push(Item::default());
         }

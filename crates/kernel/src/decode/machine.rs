@@ -1,4 +1,4 @@
-//! The machine: interrupts, disks, the network, memory.
+//! Decodes events of the machine: interrupts, disks, the network, memory.
 
 use isochrone_ctf::{Event, FieldRef};
 use isochrone_net::tracer::{self, Extractor};
@@ -55,7 +55,7 @@ pub(super) fn is_hrtimer_entry(name: &str) -> bool {
 
 /// The timer whose run an event of this name begins or ends, and whether it begins.
 fn timer_of(name: &str) -> Option<(Context, bool)> {
-    // LTTng 2.8 gave names a prefix.
+    // LTTng 2.8 added a prefix to the names.
     Some(match name.strip_prefix("timer_").filter(|rest| !rest.starts_with("expire")).unwrap_or(name) {
         "hrtimer_expire_entry" => (Context::HrTimer, true),
         "hrtimer_expire_exit" => (Context::HrTimer, false),
@@ -74,7 +74,7 @@ pub(super) fn vector_of(name: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// What such an interrupt is, by its vector.
+/// The context of such an interrupt, by the name of its vector.
 fn context_of(vector: &str) -> fn(i32) -> Context {
     match vector {
         "local_timer" => |_| Context::LocalTimer,
@@ -86,7 +86,7 @@ fn context_of(vector: &str) -> fn(i32) -> Context {
 }
 
 impl Class {
-    /// `has`: whether the trace has a class of that name. Ends without begins are not waited for.
+    /// `has`: whether the trace has a class of that name. Ends whose begins have no class are ignored.
     pub(super) fn new(
         fields: &Fields<'_>,
         name: &str,
@@ -129,7 +129,7 @@ impl Class {
             "mm_page_alloc" | "kmem_mm_page_alloc" => {
                 Self::PageAllocation { order: get("order"), is_free: false }
             }
-            // Those that are freed in batches are single pages.
+            // Pages freed in batches are single pages.
             "mm_page_free" | "kmem_mm_page_free" | "mm_page_free_batched" | "kmem_mm_page_free_batched" => {
                 Self::PageAllocation { order: get("order"), is_free: true }
             }
@@ -196,7 +196,7 @@ impl Block {
             is_write: number(&self.kind).unwrap_or_default() & WRITES != 0,
         };
         let step = match self.step {
-            // Old tracers have numbers of their own that are not negative.
+            // Old tracers have their own error numbers that are not negative.
             BlockStep::Complete(_) => BlockStep::Complete(
                 self.error.as_ref().and_then(|field| int32(event, field)).unwrap_or_default(),
             ),

@@ -1,7 +1,7 @@
-//! CTF events of all generations of the tracer become [`KernelEvent`]s.
+//! Decodes CTF events of all generations of the tracer into [`KernelEvent`]s.
 //!
-//! What differs between the generations is settled here, once for each event class: names of events and fields, what numbers
-//! mean. [`sched`], [`machine`] and [`program`] have a table each; system calls have their own module, [`crate::calls`].
+//! Differences between the generations are handled here, once for each event class: names of events and fields, meanings of
+//! numbers. [`sched`], [`machine`] and [`program`] have a table each; system calls have their own module, [`crate::calls`].
 
 mod machine;
 mod program;
@@ -25,10 +25,10 @@ pub struct Decoder<'t> {
     streams: Vec<StreamDecoder>,
 }
 
-/// What the trace says of its tracer, as far as events mean different things for it.
+/// Properties of the tracer, as far as the meaning of events depends on them.
 #[derive(Debug, Clone, Copy)]
 struct Tracer {
-    /// Whether programs wrote it.
+    /// Whether programs wrote the trace.
     is_user: bool,
     /// How the states of threads are numbered.
     states: States,
@@ -40,11 +40,11 @@ struct Tracer {
 /// Numberings of the states of threads, by version of Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum States {
-    /// The kernel's own bits, up to 256; 512 could go on.
+    /// The kernel's own bits, up to 256; 512: preempted.
     Before3_9,
-    /// The kernel's own bits, up to 512 or, later, 2048; the bit above them could go on.
+    /// The kernel's own bits, up to 512 or, later, 2048; the bit above them: preempted.
     Before4_14,
-    /// What the kernel reports; 256 could go on.
+    /// The reported bits; 256: preempted.
     Reported,
 }
 
@@ -58,9 +58,9 @@ pub struct EventDecoder<'d> {
 
 #[derive(Debug, Default)]
 struct StreamDecoder {
-    /// Where the packet lies that `cpu` is of.
+    /// The address of the packet that `cpu` is of.
     packet: Option<usize>,
-    /// Unknown where packets do not tell it: then events may.
+    /// `None` if packets do not record it: then events may.
     cpu: Option<u32>,
     /// By index of the event class, made when the first event of it comes.
     classes: Vec<Option<Box<ClassDecoder>>>,
@@ -81,14 +81,14 @@ enum Kind {
     Program(program::Class),
     Entry(EntryDecoder),
     Exit(ExitDecoder),
-    /// Nothing of the model.
+    /// Not needed by the model.
     Other,
 }
 
 /// Where the contexts of a class are.
 #[derive(Debug)]
 struct Contexts {
-    /// Traces that other programs write have it as a field.
+    /// Traces of other programs have it as a field.
     cpu: Option<FieldRef>,
     tid: Option<FieldRef>,
     pid: Option<FieldRef>,
@@ -96,7 +96,7 @@ struct Contexts {
 }
 
 impl<'t> Decoder<'t> {
-    /// For a trace; `lines`: whether system calls are to be shown as lines, which takes most of the time then.
+    /// Makes a decoder for a trace; `lines`: whether system calls are shown as lines, which then takes most of the time.
     pub fn new(trace: &'t Trace, lines: bool) -> Self {
         let streams = trace.streams().iter().map(|_| StreamDecoder::default());
         Self { trace, facts: Tracer::of(trace, lines), streams: streams.collect() }
@@ -109,7 +109,7 @@ impl<'t> Decoder<'t> {
 
     /// Prepares to decode an event of the trace. Amortized constant.
     ///
-    /// What it says is asked for in parts: a pair of such sizes would be copied.
+    /// Context and event are decoded separately: a pair of such sizes would be copied.
     #[inline]
     pub fn prepare(&mut self, event: &Event<'_>) -> EventDecoder<'_> {
         let Self { trace, facts, streams } = self;
@@ -134,7 +134,7 @@ impl<'t> Decoder<'t> {
 }
 
 impl<'d> EventDecoder<'d> {
-    /// Where it was recorded, and what its contexts tell, if it says anything; `time`: when, raw ns.
+    /// Where the event was recorded, and the fields of its contexts, if it is one of the model; `time`: when, raw ns.
     #[inline]
     pub fn context<'e>(&self, event: &Event<'e>, time: Time) -> EventContext<'e> {
         let contexts = &self.class.contexts;
@@ -146,7 +146,7 @@ impl<'d> EventDecoder<'d> {
         context
     }
 
-    /// What it says. Proportional to what it holds.
+    /// Decodes the event. Linear in its size.
     #[inline]
     pub fn decode<'e>(&self, event: &Event<'e>) -> KernelEvent<'e>
     where
@@ -210,7 +210,7 @@ impl ClassDecoder {
 
 impl Contexts {
     fn of(fields: &Fields<'_>, facts: Tracer) -> Self {
-        // A program's tracer knows itself only as its namespace does.
+        // A program's tracer records the ids of the program's namespace only.
         let [tid, pid] = if facts.is_user { ["vtid", "vpid"] } else { ["tid", "pid"] };
         let cpu = fields.context("cpu_id").or_else(|| fields.get("cpu_id"));
         Self { cpu, tid: fields.context(tid), pid: fields.context(pid), comm: fields.context("procname") }
@@ -251,12 +251,12 @@ fn int32(event: &Event<'_>, field: &FieldRef) -> Option<i32> {
     event.signed(field).map(|number| number as i32)
 }
 
-/// A text, empty where it cannot be read.
+/// A text field, empty if it cannot be read.
 fn text<'e>(event: &Event<'e>, field: &FieldRef) -> &'e [u8] {
     event.text(field).unwrap_or_default()
 }
 
-/// The CPU that a packet is of, where packets tell it.
+/// The CPU that a packet is of, if packets record it.
 pub fn cpu_of(trace: &Trace, stream: usize, packet: &Packet) -> Option<u32> {
     let mut finder = FindCpu::default();
     trace.visit_packet_context(stream, packet, &mut finder);

@@ -1,4 +1,4 @@
-//! Programs' own tracepoints: those that come in pairs are the begins and the ends of phases.
+//! Decodes programs' own tracepoints: paired ones are the begins and the ends of phases.
 
 use isochrone_ctf::plan::EventPlan;
 
@@ -17,8 +17,8 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// `classes`: all of the stream. A tracepoint whose partner the trace does not have is none of a phase: it would be
-    /// waited for in vain.
+    /// `classes`: all of the stream. A tracepoint whose partner the trace does not have is not of a phase: it would wait
+    /// forever.
     pub(super) fn new(classes: &[EventPlan], name: &str) -> Option<Self> {
         let has = |name: String| classes.iter().any(|class| class.name.as_deref() == Some(&name));
         PAIRS.iter().find_map(|(begin, end)| {
@@ -39,7 +39,7 @@ impl Class {
     }
 }
 
-/// A name without the word that it ends with.
+/// A name without the word at its end.
 fn stem<'n>(name: &'n str, word: &str) -> Option<&'n str> {
     name.strip_suffix(word).filter(|head| head.ends_with(['_', ':']))
 }

@@ -1,4 +1,4 @@
-//! Which events that interrupt threads a trace has: without them nobody knows what a thread did by itself.
+//! Which events of contexts a trace has: without them it is unknown what a thread did by itself.
 
 use isochrone_ctf::Trace;
 
@@ -14,18 +14,18 @@ pub(super) struct Records {
     hrtimers: bool,
     /// Interrupts between CPUs.
     ipis: bool,
-    /// Wake-ups where they are decided.
+    /// Wake-ups on the CPU that decides them.
     waking: bool,
 }
 
 impl Records {
-    /// Those of all streams of a trace. Linear in its event classes.
+    /// The families of all streams of a trace. Linear in its event classes.
     pub(super) fn of(trace: &Trace) -> Self {
         let mut records = Self::default();
         let mut last = None;
         for stream in 0..trace.streams().len() {
             let plan = trace.stream_plan(stream);
-            // Streams of one class lie side by side.
+            // Streams of one class are adjacent.
             if last.replace(std::ptr::from_ref(plan)) == Some(std::ptr::from_ref(plan)) {
                 continue;
             }
@@ -44,9 +44,9 @@ impl Records {
         }
     }
 
-    /// What wakes a thread in an event of this name if nothing is seen to be under way on its CPU.
+    /// The cause of a wake-up by an event of this name if no context is active on its CPU.
     pub(super) fn waker(self, event: &str) -> Cause {
-        // Where a wake-up is decided on one CPU and done on another, the first of both is `sched_waking`.
+        // If a wake-up is decided on one CPU and done on another, `sched_waking` is the event of the first.
         let is_here = self.ipis || (self.waking && event == "sched_waking");
         if self.has_interrupts() && self.hrtimers && is_here { Cause::Thread } else { Cause::Unknown }
     }

@@ -1,4 +1,4 @@
-//! Threads: who runs, who is woken, who begins and ends, who was there already.
+//! Decodes events of threads: switches, wake-ups, begins, ends, the dump of existing threads.
 
 use isochrone_ctf::{Event, FieldRef};
 
@@ -186,10 +186,10 @@ impl Class {
     }
 }
 
-/// What the state of a thread that leaves its CPU means. Bits: 1 sleeps, 2 does so whatever signals come, 4 stopped, 8 traced, 16 and 32
-/// ended. Linux before 4.14 shows its own bits: 64 is the end, and a thread that could go on shows 0 or, alone, the bit above
-/// all states that there are (`TASK_STATE_MAX`: 512 at first, 1024 to 4096 since 3.9). Since then 64 is parked, 128 idle, and 256
-/// could go on (`include/linux/sched.h`, `TASK_REPORT`).
+/// The meaning of the state of a thread that leaves its CPU. Bits: 1 interruptible sleep, 2 uninterruptible sleep, 4 stopped,
+/// 8 traced, 16 and 32 ended. Linux before 4.14 shows its own bits: 64 is dead, and a preempted thread shows 0 or, alone, the
+/// bit above all existing states (`TASK_STATE_MAX`: 512 at first, 1024 to 4096 since 3.9). Since then 64 is parked, 128 idle,
+/// and 256 preempted (`include/linux/sched.h`, `TASK_REPORT`).
 fn prev_state(state: i64, states: States) -> PrevState {
     let has = |bits: i64| state & bits != 0;
     let could_go_on = match states {
@@ -233,7 +233,7 @@ impl Process {
             pid: int32(event, &self.pid)?,
             ppid: int32(event, &self.ppid)?,
             comm: text(event, &self.name),
-            // 0: a user's, 1: the kernel's.
+            // 0: user, 1: kernel.
             is_kernel: self.kind.as_ref().and_then(|field| event.signed(field)) == Some(1),
             file_table: self.file_table.as_ref().and_then(|field| event.unsigned(field)),
             inner: self.inner.as_ref().and_then(|inner| inner.read(event)),
@@ -288,7 +288,7 @@ mod tests {
         check(512, Before4_14, PrevState::OffCpu(OffCpuReason::Blocked));
         check(1024, Before4_14, PrevState::OffCpu(OffCpuReason::Preempted));
         check(4096, Before4_14, PrevState::OffCpu(OffCpuReason::Preempted));
-        // One that does not count into the load is blocked for all that.
+        // One that does not count into the load is blocked all the same.
         check(0x402, Before4_14, PrevState::OffCpu(OffCpuReason::Uninterruptible));
     }
 }

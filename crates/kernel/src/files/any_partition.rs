@@ -1,4 +1,4 @@
-//! The law: however a history is cut and in whatever order neighbours are joined, bytes and spans are the same.
+//! The merge invariant: for all cuts of a history and all orders of merges, bytes and spans are the same.
 
 use isochrone_net::Flow;
 use proptest::prelude::*;
@@ -34,11 +34,11 @@ fn thread(tid: i32) -> ThreadId {
     ThreadId::Thread { tid, born: PIECE_BEGIN }
 }
 
-/// A history: operations, and where threads were known only by their CPU.
+/// A history: operations, and when threads were unidentified.
 #[derive(Debug, Clone)]
 struct History {
     ops: Vec<Planned>,
-    /// A thread is unknown in `from..until`.
+    /// A thread is unidentified in `from..until`.
     windows: Vec<(i32, usize, usize)>,
 }
 
@@ -69,7 +69,7 @@ impl History {
         op
     }
 
-    /// What is known of aliases from `first..last`.
+    /// The aliases known from `first..last`.
     fn aliases(&self, first: usize, last: usize) -> ThreadAliases {
         let mut aliases = ThreadAliases::default();
         for (place, &(tid, _, until)) in self.windows.iter().enumerate() {
@@ -173,7 +173,7 @@ fn flow(port: u16) -> Flow {
 fn op() -> impl Strategy<Value = (FileOp, u8)> {
     let who = || (0..THREADS).prop_map(thread);
     let ret = prop_oneof![6 => 0..6_i64, 1 => Just(-2_i64), 1 => Just(-9_i64), 1 => Just(-115_i64)];
-    // Now and then with a packet.
+    // Sometimes with a packet.
     let flow = || (0..8_u16).prop_map(|port| (port < 3).then(|| Box::new(flow(port))));
     let call = (who(), effect(), ret, 0..6_i32, flow()).prop_map(|(thread, effect, ret, other, flow)| {
         let output = match effect {
@@ -246,7 +246,7 @@ fn history() -> impl Strategy<Value = History> {
         let mut now = 0;
         let mut before = None;
         let ops = ops.into_iter().enumerate().map(|(index, (mut op, distance))| {
-            // Times may be equal, but not those of one thread.
+            // Times may be equal, but not within one thread.
             let thread = match &op {
                 FileOp::Call { thread, .. } => Some(*thread),
                 _ => None,
@@ -273,7 +273,7 @@ fn history() -> impl Strategy<Value = History> {
     })
 }
 
-/// Joins pieces in an order that `choices` decide.
+/// Joins pieces in an order that `choices` define.
 fn joined(
     history: &History,
     cuts: &[usize],
@@ -293,7 +293,7 @@ fn joined(
         let at = choices.next().copied().unwrap_or_default() % (pieces.len() - 1);
         let right = pieces.remove(at + 1);
         let left = pieces.remove(at);
-        // Pieces travel as bytes.
+        // Pieces are passed on as bytes.
         let left = (again(&left.0), left.1, left.2, left.3);
         pieces.insert(at, history.join(left, right));
     }

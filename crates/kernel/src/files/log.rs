@@ -1,7 +1,7 @@
-//! Operations that wait until it is known what was before them.
+//! The log of operations that wait until it is known what was before them.
 //!
 //! A log is in a normal form that does not depend on how it came about: uses between two other operations are added up by
-//! thread and descriptor, and nothing is said twice.
+//! thread and descriptor, and no membership is logged twice.
 
 use std::collections::VecDeque;
 
@@ -18,19 +18,19 @@ use crate::id::{ThreadAliases, ThreadId, Time};
 /// Uses added up, by thread and descriptor.
 pub(super) type Sums = CanonicalMap<(ThreadId, i32), Tally>;
 
-/// A place in the log.
+/// An item of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Item {
-    /// Uses of descriptors; never two such items one behind the other.
+    /// Uses of descriptors; never two such items in a row.
     Uses(Sums),
     /// Something else.
     Op(FileOp),
 }
 
-/// What is told of a thread's process.
+/// The last logged process of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoggedMembership {
-    /// Its number.
+    /// Its pid.
     Of(i32),
     /// The thread has ended.
     Ended,
@@ -40,7 +40,7 @@ pub(super) enum LoggedMembership {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Log {
     items: VecDeque<Item>,
-    /// The last that the log tells of each thread's process. It follows from the items.
+    /// The last logged process of each thread. It follows from the items.
     pids: CanonicalMap<ThreadId, LoggedMembership>,
 }
 
@@ -49,7 +49,7 @@ impl Log {
         self.items.is_empty()
     }
 
-    /// Whether there is nothing but uses.
+    /// Whether there are only uses.
     pub(super) fn is_at_most_uses(&self) -> bool {
         match self.items.len() {
             0 => true,
@@ -58,12 +58,12 @@ impl Log {
         }
     }
 
-    /// What the log tells of a thread's process, if anything.
+    /// The logged process of a thread, if any.
     pub(super) fn membership(&self, thread: ThreadId) -> Option<LoggedMembership> {
         self.pids.get(&thread).copied()
     }
 
-    /// Adds an operation that is none of the uses.
+    /// Adds an operation other than a use.
     pub(super) fn push(&mut self, op: FileOp) {
         self.remember(&op);
         self.items.push_back(Item::Op(op));
@@ -87,7 +87,7 @@ impl Log {
         }
     }
 
-    /// Gives a call its effect.
+    /// Sets the effect of a call.
     pub(super) fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect, flow: Option<&Flow>) {
         let is_it = |item: &Item| matches!(item, Item::Op(FileOp::Call { thread: of, at: when, effect: None, .. }) if (*of, *when) == (thread, at));
         let Some(index) = self.items.iter().position(is_it) else { return };
@@ -102,7 +102,7 @@ impl Log {
         }
     }
 
-    /// Gives threads their new names. Returns whether something was told of each of two that turn out to be one.
+    /// Renames threads. Returns whether two threads that became one both have a logged process.
     pub(super) fn rename(&mut self, aliases: &ThreadAliases) -> bool {
         for item in &mut self.items {
             match item {
@@ -117,7 +117,7 @@ impl Log {
         has_duplicates
     }
 
-    /// Says whether a thread that was made shares its table.
+    /// Sets whether a forked thread shares its parent's table.
     pub(super) fn share(&mut self, thread: ThreadId, shares: bool) {
         for item in &mut self.items {
             if let Item::Op(FileOp::Fork { child, shares_table, is_guess, .. }) = item
@@ -135,7 +135,7 @@ impl Log {
             count(&mut uses, &one);
         }
         self.items.insert(index, Item::Uses(uses));
-        // First with what is behind: the place before then has the right neighbour.
+        // The join after the item first: the one before then has the right neighbour.
         self.join(index + 1);
         self.join(index);
     }
@@ -154,7 +154,7 @@ impl Log {
         }
     }
 
-    /// Takes the next operation out if it is known whose it is; uses before it go to `uses`, of all known threads.
+    /// Removes the next operation if its threads are known; passes uses before it to `uses`, of all known threads.
     pub(super) fn next_ready(&mut self, mut uses: impl FnMut(ThreadId, i32, &Tally)) -> Option<FileOp> {
         if let Some(Item::Uses(first)) = self.items.front_mut() {
             first.retain(|&(thread, fd), tally| {
@@ -177,13 +177,13 @@ impl Log {
             _ => None,
         };
         if self.is_at_most_uses() {
-            // What was told has been executed: the machine knows it.
+            // What was logged has been executed: the machine has it.
             self.pids = CanonicalMap::default();
         }
         op
     }
 
-    /// All items in their order.
+    /// All items in order.
     pub(super) fn into_items(self) -> impl Iterator<Item = Item> {
         self.items.into_iter()
     }

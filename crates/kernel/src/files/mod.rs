@@ -1,9 +1,9 @@
-//! Tables of file descriptors: what is open in which process, from when to when, and what was done with it.
+//! Tables of file descriptors: what is open in which process, from when to when, and its uses.
 //!
-//! [`Files`] is a sequential machine over [`FileOp`]s. In the first piece of a trace it executes them at once; in later pieces
-//! it keeps them in a log in a normal form, and they are executed when the piece is appended to one that is settled. So
-//! the state is a function of the sequence of operations alone, and the normal form of a log is one of what was put in,
-//! however it was cut: equal histories are equal bytes. `machine` executes, [`FileSpan`] is what is told.
+//! [`Files`] is a sequential machine over [`FileOp`]s. In the first piece of a trace it executes them at once; in later
+//! pieces it keeps them in a log in a normal form, and they are executed when the piece is appended to a settled one. So the
+//! state is a function of the sequence of operations alone, and the normal form of a log is a function of its operations, for
+//! all cuts: equal histories are equal bytes. `machine` executes, [`FileSpan`] is emitted.
 
 mod log;
 mod machine;
@@ -37,13 +37,13 @@ pub use span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
 pub struct Files {
     /// What is open; `None` in a piece whose begin is not known.
     machine: Option<Box<Machine>>,
-    /// What was not executed yet: in a piece whose begin is known, all from the first operation on of a thread that nobody
-    /// knows yet.
+    /// Operations that were not executed yet: in a piece whose begin is known, all from the first operation of an
+    /// unidentified thread on.
     log: Log,
 }
 
 impl Files {
-    /// Nothing has happened. `settled`: this is the first piece of the trace, and nothing comes before it.
+    /// No operations so far. `settled`: this is the first piece of the trace.
     pub fn new(settled: bool) -> Self {
         Self { machine: settled.then(Box::default), log: Log::default() }
     }
@@ -53,9 +53,9 @@ impl Files {
         self.machine.is_some() && self.log.is_empty()
     }
 
-    /// Takes the next operation. Constant for one descriptor, linear in what is open in a table for what concerns all of it.
+    /// Adds the next operation. Constant for one descriptor, linear in what is open in a table for what concerns all of it.
     ///
-    /// No [`FileOp::Member`] may come behind the exit of its thread, which would be there again.
+    /// No [`FileOp::Member`] may follow the exit of its thread, which would exist again.
     pub fn note(&mut self, op: FileOp, spans: &mut impl Spans) {
         match op.returned() {
             Some(call) => self.returned(&call, spans),
@@ -63,7 +63,7 @@ impl Files {
         }
     }
 
-    /// Takes a call as the next operation: as [`Self::note`] does, and nothing is copied unless it must be kept.
+    /// Adds a call as the next operation: as [`Self::note`] does, and nothing is copied unless it must be kept.
     pub fn returned(&mut self, call: &Returned<'_>, spans: &mut impl Spans) {
         match call.step() {
             Step::Nothing => {}
@@ -81,20 +81,20 @@ impl Files {
         }
     }
 
-    /// The entry of a call was found whose exit is in the log: it is in the piece before. To be said before this piece is
-    /// appended to that, whatever the effect is: a call that turns out to have none is forgotten. Linear in the operations before the call.
-    /// `flow`: the first packet that it sent.
+    /// Sets the effect of a call whose exit is in the log and whose entry was found in the piece before. To be called before
+    /// this piece is appended to that, whatever the effect is: a call that turns out to have none is dropped. Linear in the
+    /// operations before the call. `flow`: the first packet that it sent.
     pub fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect, flow: Option<&Flow>) {
         self.log.fill(thread, at, effect, flow);
     }
 
-    /// The call was found that made a thread, as for [`Self::fill`]: it says whether the thread shares the table of the one
-    /// that made it. Linear in the log.
+    /// Sets whether a thread shares the table of its parent, when the call that made it was found, as for [`Self::fill`].
+    /// Linear in the log.
     pub fn share(&mut self, child: ThreadId, shares_table: bool) {
         self.log.share(child, shares_table);
     }
 
-    /// Puts the next piece behind this. Linear in the log of the other; each operation costs what [`Self::note`] says.
+    /// Appends the next piece. Linear in the log of the other; each operation costs what [`Self::note`] states.
     pub fn append(&mut self, right: Self, spans: &mut impl Spans) {
         self.settle(spans);
         for item in right.log.into_items() {
@@ -105,7 +105,7 @@ impl Files {
         }
     }
 
-    /// Threads turned out to be others. What was executed knows them already: only the log changes. Linear in the log.
+    /// Renames threads. What was executed has the right ids already: only the log changes. Linear in the log.
     /// [`Self::settle`] afterwards executes what has become known.
     pub fn rename(&mut self, aliases: &ThreadAliases) {
         if aliases.is_empty() {
@@ -115,7 +115,7 @@ impl Files {
         if !has_duplicates && self.machine.is_none() {
             return;
         }
-        // What is told of a thread was told already, or the machine may know it.
+        // The machine may have a membership that the log records again.
         for item in std::mem::take(&mut self.log).into_items() {
             match item {
                 Item::Uses(uses) => self.log.add(uses),
@@ -125,7 +125,7 @@ impl Files {
         }
     }
 
-    /// Executes all operations in the log up to the first of a thread that nobody knows yet.
+    /// Executes all operations in the log up to the first of an unidentified thread.
     pub fn settle(&mut self, spans: &mut impl Spans) {
         let Some(machine) = &mut self.machine else { return };
         while let Some(op) = self.log.next_ready(|thread, fd, tally| machine.use_file(thread, fd, tally)) {
@@ -133,7 +133,7 @@ impl Files {
         }
     }
 
-    /// Closes everything: the trace ends.
+    /// Ends the trace: closes everything.
     pub fn finish(self, end: Time, spans: &mut impl Spans) {
         let mut machine = self.machine.unwrap_or_default();
         for item in self.log.into_items() {
@@ -149,7 +149,7 @@ impl Files {
         machine.finish(end, spans);
     }
 
-    /// Takes an operation that is in its normal form.
+    /// Adds an operation that is in its normal form.
     fn take(&mut self, op: FileOp, spans: &mut impl Spans) {
         if self.is_redundant(&op) {
             return;
@@ -160,7 +160,7 @@ impl Files {
         }
     }
 
-    /// As [`Self::note_uses`], of one: most of what happens to files is this.
+    /// As [`Self::note_uses`], of one: the most frequent operation.
     #[inline]
     fn note_use(&mut self, one: OneUse<'_>) {
         match &mut self.machine {
@@ -181,7 +181,7 @@ impl Files {
         }
     }
 
-    /// Whether an operation says what was said already.
+    /// Whether an operation repeats a known membership.
     fn is_redundant(&self, op: &FileOp) -> bool {
         let FileOp::Member { thread, pid } = *op else { return false };
         match self.log.membership(thread) {

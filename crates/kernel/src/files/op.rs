@@ -9,113 +9,113 @@ use super::span::Uses;
 use crate::calls::{Effect, ExitOutput};
 use crate::id::{Name, ThreadAliases, ThreadId, Time};
 
-/// Something that happened to file descriptors. Times are raw ns.
+/// An operation on file descriptors. Times are raw ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileOp {
     /// A call returned.
     Call {
-        /// Whose.
+        /// The thread.
         thread: ThreadId,
         /// When it returned.
         at: Time,
-        /// What it does; `None`: its entry is in an earlier piece, or was lost.
+        /// Its effect; `None`: its entry is in an earlier piece, or was lost.
         effect: Option<Effect>,
-        /// Its name, where the exit tells it.
+        /// Its name, if the exit records it.
         name: Option<Name>,
         /// Its result.
         ret: i64,
-        /// What the exit tells beside.
+        /// What the exit records beside the result.
         output: ExitOutput,
-        /// The first packet that it sent, where its effect is known.
+        /// The first packet that it sent, if its effect is known.
         flow: Option<Box<Flow>>,
     },
-    /// A thread was made.
+    /// A thread was forked.
     Fork {
-        /// By whom.
+        /// The parent.
         parent: ThreadId,
-        /// The new one.
+        /// The new thread.
         child: ThreadId,
         /// When.
         at: Time,
-        /// Whether it has the table of its parent; else it has a copy.
+        /// Whether it shares the table of its parent; else it has a copy.
         shares_table: bool,
         /// Whether that is a guess, because the call that made it was not seen.
         is_guess: bool,
     },
-    /// A thread runs another program: descriptors that are marked for it are closed.
+    /// A thread executes another program: descriptors marked close-on-exec are closed.
     Exec {
-        /// Who.
+        /// The thread.
         thread: ThreadId,
         /// When.
         at: Time,
     },
-    /// A thread ends. Said twice it is the same.
+    /// A thread ends. Repeating it changes nothing.
     Exit {
-        /// Who.
+        /// The thread.
         thread: ThreadId,
         /// When.
         at: Time,
     },
-    /// A thread is of a process: unless something else is known it has the table of that. May be said often.
+    /// A thread is of a process: unless something else is known it shares the table of that. May be repeated.
     Member {
-        /// Who.
+        /// The thread.
         thread: ThreadId,
-        /// Number of the process.
+        /// Pid of the process.
         pid: i32,
     },
-    /// The dump at the begin of a trace tells which table a thread has (LTTng 2.10 and younger).
+    /// The dump at the begin of a trace records the table of a thread (LTTng 2.10 and younger).
     DumpOwner {
-        /// Who.
+        /// The thread.
         thread: ThreadId,
-        /// Which table: an address in the kernel.
+        /// The table: an address in the kernel.
         table: u64,
     },
-    /// The dump tells of a file that is open.
+    /// The dump records an open file.
     DumpFile {
-        /// Whose.
+        /// Its owner.
         owner: DumpOwner,
-        /// When this was told.
+        /// Time of the record.
         at: Time,
-        /// Its number.
+        /// The descriptor.
         fd: i32,
-        /// Flags as of `open`, where told.
+        /// Flags as of `open`, if recorded.
         flags: Option<u32>,
         /// The path.
         name: CompactString,
     },
-    /// From here on events may be missing: nobody knows whether what was open still is, nor whether what is opened in the
-    /// meantime is the file that is closed in the meantime.
+    /// From here on events may be missing: it is unknown whether what was open still is, and whether what is opened until the
+    /// end of the loss is the file that is closed until then.
     LossBegins {
         /// When.
         at: Time,
         /// Until when.
         to: Time,
     },
-    /// Events are missing before this: nobody knows whether what was open still is.
+    /// Events are missing before this: it is unknown whether what was open still is.
     Lost {
         /// When.
         at: Time,
     },
 }
 
-/// Whose a file is that the dump tells of.
+/// The owner of a file in the dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DumpOwner {
     /// The process of this thread.
     Thread(ThreadId),
-    /// All who have this table.
+    /// All threads attached to this table.
     Table(u64),
 }
 
 impl FileOp {
-    /// The call that it is, if it is one.
+    /// Returns the call, if it is one.
     pub(super) fn returned(&self) -> Option<Returned<'_>> {
         let Self::Call { thread, at, effect, name, ret, output, flow } = self else { return None };
         let (effect, name, flow) = (effect.as_ref(), name.as_ref(), flow.as_deref());
         Some(Returned { thread: *thread, at: *at, effect, name, ret: *ret, output, flow })
     }
 
-    /// Whether it names a thread that nobody knows yet.
+    /// Whether it names an unidentified thread.
     pub(super) fn is_blocked(&self) -> bool {
         match *self {
             Self::Call { thread, .. }
@@ -129,7 +129,7 @@ impl FileOp {
         }
     }
 
-    /// Gives threads their new names.
+    /// Renames threads.
     pub(super) fn rename(&mut self, aliases: &ThreadAliases) {
         match self {
             Self::Call { thread, .. }
@@ -147,12 +147,12 @@ impl FileOp {
     }
 }
 
-/// Whether nobody knows yet who a thread is.
+/// Whether a thread is unidentified.
 pub(super) fn is_unknown(thread: ThreadId) -> bool {
     matches!(thread, ThreadId::Unidentified { .. })
 }
 
-/// What a thread did with a descriptor, added up.
+/// Uses of a descriptor by one thread, added up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
     /// The first use.
@@ -162,10 +162,10 @@ pub(super) struct Tally {
     pub(super) sent: Option<Box<Sent>>,
 }
 
-/// A packet that a call sent, and when that returned.
+/// A packet that a call sent, and when the call returned.
 pub(super) type Sent = (Time, Flow);
 
-/// Keeps the first of two packets, whichever is noted first.
+/// Keeps the first of two packets, in whichever order they are noted.
 pub(super) fn keep_first(sent: &mut Option<Box<Sent>>, other: Sent) {
     match sent {
         Some(first) => **first = other.min(**first),
@@ -174,7 +174,7 @@ pub(super) fn keep_first(sent: &mut Option<Box<Sent>>, other: Sent) {
 }
 
 impl Tally {
-    /// Adds more of the same kind.
+    /// Adds uses of the same descriptor and thread.
     pub(super) fn add(&mut self, other: &Self) {
         self.first = self.first.min(other.first);
         self.uses.add(&other.uses);
@@ -183,7 +183,7 @@ impl Tally {
         }
     }
 
-    /// Adds one.
+    /// Adds one use.
     pub(super) fn count(&mut self, one: &OneUse<'_>) {
         self.first = self.first.min(one.at);
         self.uses.count(one.outcome);

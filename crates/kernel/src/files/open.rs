@@ -9,37 +9,37 @@ use super::span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use super::watched::Watched;
 use crate::id::{Name, ThreadId, Time};
 
-/// A descriptor that is open: what each use changes, and a pointer to what is known of it otherwise.
+/// An open descriptor: what each use changes, and a pointer to the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OpenFile {
     /// When it was opened, or first seen.
     pub(super) begin: Time,
     pub(super) opened_by: OpenedBy,
     pub(super) close_on_exec: bool,
-    /// How many losses there had been then.
+    /// Number of losses by then.
     pub(super) losses: u64,
-    /// The first use and whose it was.
+    /// The first use and its thread.
     pub(super) first_use: Option<(Time, ThreadId)>,
     pub(super) uses: Uses,
     /// The first packet that was sent by a call on it.
     pub(super) sent: Option<Box<Sent>>,
-    /// Of a set of epoll, what is in it. Another descriptor of it has a copy of its own.
+    /// The contents of an epoll set. Another descriptor of it has a copy of its own.
     pub(super) watched: Option<Box<Watched>>,
     pub(super) about: Box<About>,
 }
 
-/// What is known of an open descriptor, whatever is done with it.
+/// What is known of an open descriptor apart from its uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct About {
-    /// Who opened it; nobody if that was not seen.
+    /// The thread that opened it; `None` if that was not seen.
     pub(super) thread: Option<ThreadId>,
     pub(super) kind: FileKind,
-    /// Empty: what the kind says.
+    /// Empty: the default of the kind.
     pub(super) name: Name,
 }
 
 impl OpenFile {
-    /// One that is there, whoever opened it.
+    /// A descriptor that exists, whose opening was not seen.
     pub(super) fn sighted(at: Time, losses: u64) -> Self {
         Self {
             begin: at,
@@ -54,25 +54,25 @@ impl OpenFile {
         }
     }
 
-    /// One that was opened now.
+    /// A descriptor that is opened now.
     pub(super) fn new(thread: ThreadId, at: Time, opened_by: OpenedBy, about: About, losses: u64) -> Self {
         let about = Box::new(About { thread: Some(thread), ..about });
         Self { opened_by, about, ..Self::sighted(at, losses) }
     }
 
-    /// Another one of the same file, as doubtful as that.
+    /// A duplicate of it, with the same doubt.
     pub(super) fn copy(&self, thread: ThreadId, at: Time, opened_by: OpenedBy) -> Self {
         let (sent, watched) = (self.sent.clone(), self.watched.clone());
         let about = About::clone(&self.about);
         Self { sent, watched, ..Self::new(thread, at, opened_by, about, self.losses) }
     }
 
-    /// It may not be the one that it seems to be: as if it was opened before all losses.
+    /// Marks it as doubtful: as if it was opened before all losses.
     pub(super) fn doubt(&mut self) {
         self.losses = 0;
     }
 
-    /// Counts uses. In whatever order they come, the result is the same.
+    /// Counts uses. The result does not depend on their order.
     pub(super) fn count(&mut self, thread: ThreadId, tally: &Tally) {
         self.uses.add(&tally.uses);
         self.used(thread, tally.first);
@@ -90,7 +90,7 @@ impl OpenFile {
         }
     }
 
-    /// A call on it that returned at `at` sent a packet.
+    /// Records that a call on it sent a packet and returned at `at`.
     pub(super) fn sent(&mut self, at: Time, flow: &Flow) {
         keep_first(&mut self.sent, (at, *flow));
     }
@@ -101,7 +101,7 @@ impl OpenFile {
         self.used(thread, at);
     }
 
-    /// Somebody used it. Equal times are told apart by the thread, not by who came first.
+    /// Records a use. Equal times are ordered by the thread, not by which came first.
     #[inline]
     fn used(&mut self, thread: ThreadId, at: Time) {
         if self.first_use.is_none_or(|first| (at, thread) < first) {
@@ -112,12 +112,12 @@ impl OpenFile {
         }
     }
 
-    /// Somebody did something with it that is no mere use.
+    /// Records an operation that is no mere use.
     pub(super) fn touch(&mut self, thread: ThreadId, at: Time) {
         self.count_one(thread, at, UseOutcome::Other);
     }
 
-    /// Puts what is known of the same descriptor beside: two tables turned out to be one. If both were seen to be opened, they
+    /// Merges with what is known of the same descriptor: two tables turned out to be one. If both openings were seen, they
     /// were two files one after the other: the later one stays, and the first is returned.
     pub(super) fn unite(&mut self, other: Self) -> Option<Self> {
         if self.begin_bound() == Bound::Hard && other.begin_bound() == Bound::Hard {
@@ -146,7 +146,7 @@ impl OpenFile {
         None
     }
 
-    /// Takes a name and a kind where none was known.
+    /// Sets a name and a kind if none was known.
     pub(super) fn learn(&mut self, name: Name, kind: FileKind) {
         let about = &mut *self.about;
         if about.name.is_empty() {
@@ -164,7 +164,8 @@ impl OpenFile {
         }
     }
 
-    /// What is told when it ends; `None` if nobody is known who had it. `closer`: who is named in that case.
+    /// The span of the descriptor when it ends; `None` if no thread is known that had it. `closer`: the thread that is named
+    /// in that case.
     pub(super) fn end(self, fd: i32, process: Option<i32>, end: FileEnd) -> Option<FileSpan> {
         let begin_bound = self.begin_bound();
         let About { thread, mut kind, name } = *self.about;
@@ -195,12 +196,12 @@ impl OpenFile {
     }
 }
 
-/// How a descriptor ends.
+/// The end of a descriptor.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileEnd {
     pub(super) at: Time,
     pub(super) by: ClosedBy,
     pub(super) closer: Option<ThreadId>,
-    /// How many losses there have been.
+    /// Number of losses so far.
     pub(super) losses: u64,
 }

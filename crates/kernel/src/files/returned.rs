@@ -1,4 +1,4 @@
-//! A call that returned, and what it comes down to: most calls only use a descriptor.
+//! Calls that returned, and their normal form: most calls only use a descriptor.
 
 use isochrone_net::Flow;
 
@@ -12,22 +12,22 @@ const EINTR: i64 = -4;
 const EALREADY: i64 = -114;
 const EINPROGRESS: i64 = -115;
 
-/// A call that returned, as its fields lie with who saw it: what is not kept is not copied. [`FileOp::Call`] is one that is.
+/// A call that returned, with borrowed fields: what is not kept is not copied. [`FileOp::Call`] is the owned form.
 #[derive(Debug, Clone, Copy)]
 pub struct Returned<'c> {
-    /// Whose.
+    /// The thread.
     pub thread: ThreadId,
     /// When it returned.
     pub at: Time,
-    /// What it does; `None`: its entry is in an earlier piece, or was lost.
+    /// Its effect; `None`: its entry is in an earlier piece, or was lost.
     pub effect: Option<&'c Effect>,
-    /// Its name, where the exit tells it.
+    /// Its name, if the exit records it.
     pub name: Option<&'c Name>,
     /// Its result.
     pub ret: i64,
-    /// What the exit tells beside.
+    /// What the exit records beside the result.
     pub output: &'c ExitOutput,
-    /// The first packet that it sent, where its effect is known.
+    /// The first packet that it sent, if its effect is known.
     pub flow: Option<&'c Flow>,
 }
 
@@ -38,11 +38,11 @@ pub(super) struct OneUse<'c> {
     pub(super) at: Time,
     pub(super) fd: i32,
     pub(super) outcome: UseOutcome,
-    /// What it sent first.
+    /// The first packet that it sent.
     pub(super) flow: Option<&'c Flow>,
 }
 
-/// What was done with a descriptor.
+/// The kind of a use, with its amount.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum UseOutcome {
     /// So many bytes were read.
@@ -55,18 +55,18 @@ pub(super) enum UseOutcome {
 
 /// A call in its normal form.
 pub(super) enum Step<'c> {
-    /// It changes nothing.
+    /// No effect.
     Nothing,
-    /// It uses a descriptor.
+    /// A use of a descriptor.
     Use(OneUse<'c>),
-    /// It uses two.
+    /// Uses of two.
     Uses(OneUse<'c>, OneUse<'c>),
-    /// It does more: [`Returned::to_op`].
+    /// Another operation: [`Returned::to_op`].
     More,
 }
 
 impl<'c> Returned<'c> {
-    /// What it comes down to: what does not matter is left out, so that it cannot make a difference.
+    /// The normal form: what does not matter is left out, so that it cannot make a difference.
     #[inline]
     pub(super) fn step(&self) -> Step<'c> {
         let &Self { thread, at, effect: Some(effect), ret, flow, .. } = self else { return Step::More };
@@ -79,7 +79,7 @@ impl<'c> Returned<'c> {
         };
         match *effect {
             Effect::Nothing | Effect::Clone { .. } | Effect::Poll { .. } => Step::Nothing,
-            // Nothing was open there. Of other errors nobody knows whether the kernel looked for the descriptor first.
+            // Nothing was open there. With other errors it is unknown whether the kernel looked up the descriptor first.
             Effect::Use { .. }
             | Effect::Transfer { .. }
             | Effect::EpollWait { .. }
@@ -97,7 +97,7 @@ impl<'c> Returned<'c> {
             Effect::EpollWait { set } => Step::Use(one(set, done(Use::Other))),
             Effect::EpollControl { set, .. } if ret < 0 => Step::Use(one(set, UseOutcome::Failed)),
             _ if ret >= 0 => Step::More,
-            // Linux closes a descriptor whatever comes of it, unless there was none.
+            // Linux closes a descriptor whatever the result is, unless there was none.
             Effect::Close { .. } if ret != EBADF => Step::More,
             Effect::Connect { .. } if matches!(ret, EINTR | EALREADY | EINPROGRESS) => Step::More,
             Effect::Connect { fd, .. }
@@ -112,7 +112,7 @@ impl<'c> Returned<'c> {
         }
     }
 
-    /// The operation that is kept of it. Its name matters only as long as it is not known what it does.
+    /// The operation that is kept. The name matters only as long as the effect is not known.
     pub(super) fn to_op(self) -> FileOp {
         let Self { thread, at, effect, name, ret, output, flow } = self;
         let name = if effect.is_some() { None } else { name.cloned() };
@@ -123,7 +123,7 @@ impl<'c> Returned<'c> {
 }
 
 impl Uses {
-    /// Counts one more.
+    /// Adds one use.
     #[inline]
     pub(super) fn count(&mut self, outcome: UseOutcome) {
         let (calls, bytes) = match outcome {

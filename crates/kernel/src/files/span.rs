@@ -1,4 +1,4 @@
-//! What is told of a file descriptor when it is closed, or when the trace ends.
+//! The span of a file descriptor, emitted when it is closed or the trace ends.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use crate::id::{Name, ThreadAliases, ThreadId, Time};
 pub struct FileSpan {
     /// The thread that opened it, or was first seen to use it.
     pub thread: ThreadId,
-    /// Number of the process whose table it is in, if known.
+    /// Pid of the process whose table it is in, if known.
     pub process: Option<i32>,
-    /// Its number.
+    /// The descriptor.
     pub fd: i32,
     /// When it was opened, or first seen; raw ns.
     pub begin: Time,
@@ -25,25 +25,25 @@ pub struct FileSpan {
     pub begin_bound: Bound,
     /// Whether it was seen to be closed.
     pub end_bound: Bound,
-    /// What it is of.
+    /// What it refers to.
     pub kind: FileKind,
-    /// What people know it by: a path, or what the kernel calls it; empty if nothing is known. Paths that begin at a
-    /// directory's descriptor have the path of that before them if it is known, else they look like `fd 7 → x`.
+    /// Its path, or the kernel's name for it; empty if nothing is known. Paths relative to a directory's descriptor have the
+    /// path of that before them if it is known, else they look like `fd 7 → x`.
     pub name: Name,
-    /// How it came about.
+    /// How it was opened.
     pub opened_by: OpenedBy,
-    /// How it ended.
+    /// How it was closed.
     pub closed_by: ClosedBy,
-    /// Whether it goes with the next program, at its end.
+    /// Whether it is closed on exec, at its end.
     pub close_on_exec: bool,
     /// Whether events are missing between its begin and its end: it may have been closed and opened again.
     pub is_doubtful: bool,
-    /// What was done with it.
+    /// Its uses.
     pub uses: Uses,
 }
 
 impl FileSpan {
-    /// Threads turned out to be others.
+    /// Renames threads.
     pub fn rename(&mut self, aliases: &ThreadAliases) {
         self.thread = aliases.of(self.thread);
     }
@@ -52,48 +52,48 @@ impl FileSpan {
 /// Whether an end of a span was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Bound {
-    /// It was.
+    /// It was seen.
     Hard,
     /// It is only known to exist by then.
     Soft,
 }
 
-/// How a descriptor came about.
+/// How a descriptor was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum OpenedBy {
-    /// Nobody saw.
+    /// Not seen.
     Unknown,
-    /// It was there when the trace began, as the dump tells.
+    /// It was in the dump at the begin of the trace.
     Dump,
-    /// Its process got it from the one that made it, or from one that it shared a table with.
+    /// Its process inherited it from its parent, or from one that it shared a table with.
     Inherited,
     /// By a call.
     Call(Opener),
 }
 
-/// How a descriptor ended.
+/// How a descriptor was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ClosedBy {
     /// `close`.
     Close,
     /// `close_range`.
     CloseRange,
-    /// `dup2` and `dup3` gave its number to another.
+    /// `dup2` and `dup3` reused its number.
     Replaced,
-    /// Its process ran another program.
+    /// Its process executed another program.
     Exec,
-    /// The last thread that had it ended.
+    /// The last thread attached to its table ended.
     Exit,
-    /// Its number was given to another, so it must have been closed.
+    /// Its number was reused, so it must have been closed.
     Unseen,
-    /// It was not: the trace ends.
+    /// Not closed: the trace ends.
     TraceEnd,
 }
 
-/// What a descriptor is of.
+/// What a descriptor refers to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FileKind {
-    /// Nobody knows.
+    /// Not known.
     #[default]
     Unknown,
     /// Something with a path.
@@ -104,9 +104,9 @@ pub enum FileKind {
     Socket(Socket),
     /// An end of a pipe.
     Pipe {
-        /// Whether it is the one that is read from, where known.
+        /// Whether it is the read end, if known.
         is_read: Option<bool>,
-        /// Number of the other end when both were made.
+        /// The descriptor of the other end when both were made.
         other: Option<i32>,
     },
     /// `eventfd`.
@@ -146,11 +146,11 @@ pub struct Socket {
     pub kind: Option<u16>,
     /// Protocol in the family.
     pub protocol: Option<u16>,
-    /// Its own address: as it was bound to, or as the first packet shows that a call on it sent.
+    /// Its own address: as it was bound to, or from the first packet that a call on it sent.
     pub local: Option<Address>,
-    /// Whom it is connected to, as the calls tell or that packet.
+    /// Its peer, from the calls or that packet.
     pub peer: Option<Address>,
-    /// Number of the socket that it was made with as a pair.
+    /// The descriptor of the other socket of its pair.
     pub other: Option<i32>,
     /// Whether it listens.
     pub is_listening: bool,
@@ -162,8 +162,8 @@ const STREAM: u16 = 1;
 const DATAGRAM: u16 = 2;
 
 impl Socket {
-    /// Takes its addresses from a packet that a call on it sent, unless the packet cannot be its own: the call may have had another
-    /// one sent, for a file system of the network or a tunnel.
+    /// Sets its addresses from a packet that a call on it sent, unless the packet cannot be the socket's own: the call may
+    /// have caused another one, of a network file system or a tunnel.
     pub(super) fn learn(&mut self, flow: &Flow) {
         let kind = match flow.protocol {
             protocol::TCP => STREAM,
@@ -177,7 +177,7 @@ impl Socket {
         let of = |(ip, port)| Some(Address::Ip { ip, port });
         let own_peer = self.peer.and_then(Address::canonical);
         let own_local = self.local.and_then(Address::canonical);
-        // A bound socket has a port, and any address of the host where it has no certain one.
+        // A bound socket has a port, and any address of the host if its own is a wildcard.
         let is_bound_so = own_local.is_none_or(|(ip, port)| {
             (ip == local.0 || ip.is_unspecified()) && (port == local.1 || port == 0)
         });
@@ -185,7 +185,7 @@ impl Socket {
             return;
         }
         self.local = of(local);
-        // Datagrams go to anybody unless a socket is connected.
+        // Datagrams may go to any peer unless a socket is connected.
         if own_peer.is_none() && kind == STREAM {
             self.peer = of(peer);
         }
@@ -219,7 +219,7 @@ impl fmt::Display for Socket {
 }
 
 impl OpenedBy {
-    /// Name of the call, or how else it came about, as tables show it; `None` where nobody knows.
+    /// Name of the call, or another way, as tables show it; `None` if not known.
     pub fn label(self) -> Option<&'static str> {
         match self {
             Self::Unknown => None,
@@ -231,7 +231,7 @@ impl OpenedBy {
 }
 
 impl ClosedBy {
-    /// How it ended, as tables show it; `None` where it goes on.
+    /// How it was closed, as tables show it; `None` while it is open.
     pub fn label(self) -> Option<&'static str> {
         Some(match self {
             Self::Close => "close",
@@ -246,7 +246,7 @@ impl ClosedBy {
 }
 
 impl FileKind {
-    /// What it is of, as tables show it; `None` where nobody knows.
+    /// What it refers to, as tables show it; `None` if not known.
     pub fn label(&self) -> Option<&'static str> {
         Some(match self {
             Self::Unknown => return None,
@@ -270,7 +270,7 @@ impl FileKind {
         })
     }
 
-    /// What a descriptor without a path is called: mostly as the kernel does.
+    /// The default name of a descriptor without a path: mostly that of the kernel.
     pub(super) fn default_name(&self, fd: i32) -> Name {
         use compact_str::format_compact;
         let fixed = match self {
@@ -298,7 +298,7 @@ impl FileKind {
         Name::const_new(fixed)
     }
 
-    /// What a name that the kernel tells is of.
+    /// The kind of a name that the kernel reports.
     pub(super) fn of_name(name: &str, is_directory: bool) -> Self {
         if name.starts_with("socket:") {
             return Self::Socket(Socket::default());
@@ -331,12 +331,12 @@ impl FileKind {
     }
 }
 
-/// What was done with a descriptor.
+/// Uses of a descriptor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Uses {
     /// Calls that read or received.
     pub reads: u64,
-    /// Bytes that they got.
+    /// Bytes that they returned.
     pub read_bytes: u64,
     /// Calls that wrote or sent.
     pub writes: u64,
@@ -349,7 +349,7 @@ pub struct Uses {
 }
 
 impl Uses {
-    /// Adds others.
+    /// Adds other uses.
     pub fn add(&mut self, other: &Self) {
         let pairs = [
             (&mut self.reads, other.reads),

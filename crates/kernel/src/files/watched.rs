@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::calls::{EpollChange, EpollReady, MOST_WAITED, Waited, WaitedSet};
 use crate::id::Time;
 
-/// Descriptors that a set keeps: more than a process may usually have open, and bad input cannot make it grow.
+/// Limit of descriptors in a set: more than a process may usually have open, and bad input cannot make it grow.
 const MOST_MEMBERS: usize = 1 << 16;
 
-/// The descriptors in a set, as `epoll_ctl` puts them there. One that is closed leaves the set, so that it counts only as long as the
-/// descriptor is the one that was put there.
+/// The descriptors in a set, as `epoll_ctl` adds them. One that is closed leaves the set, so it counts only as long as the
+/// descriptor is the one that was added.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Watched {
     members: BTreeMap<i32, Member>,
-    /// By what the program calls it.
+    /// By the program's data.
     by_data: BTreeMap<u64, i32>,
 }
 
@@ -27,7 +27,7 @@ struct Member {
 }
 
 impl Watched {
-    /// `epoll_ctl` returned. Logarithmic.
+    /// Applies an `epoll_ctl` that returned. Logarithmic.
     pub(super) fn change(&mut self, fd: i32, at: Time, change: EpollChange) {
         if let Some(Member { data: Some(data), .. }) = self.members.remove(&fd)
             && self.by_data.get(&data) == Some(&fd)
@@ -44,7 +44,8 @@ impl Watched {
         }
     }
 
-    /// Those in the set: the first ones, and how many. `opened`: when a descriptor was opened, if it is open. Linear in the set.
+    /// The descriptors in the set: the first ones, and how many. `opened`: when a descriptor was opened, if it is open.
+    /// Linear in the set.
     pub(super) fn waited(&self, opened: impl Fn(i32) -> Option<Time>) -> WaitedSet {
         let is_there =
             |(fd, member): &(&i32, &Member)| opened(**fd).is_some_and(|opened| opened <= member.since);
@@ -55,7 +56,7 @@ impl Watched {
         WaitedSet { first, count }
     }
 
-    /// Which descriptors are ready, by what the program calls them, as far as that is known. `count`: how many there are.
+    /// The ready descriptors, by the program's data, as far as known. `count`: how many there are.
     pub(super) fn ready(&self, ready: &[EpollReady], count: u32) -> WaitedSet {
         let fd =
             |event: &EpollReady| Some(Waited { fd: *self.by_data.get(&event.data)?, events: event.events });

@@ -1,7 +1,7 @@
-//! The one list of all kinds of spans, and what is made of it: the trait of consumers, an enum, a consumer that keeps all.
+//! The one list of all kinds of spans, and what is made from it: the trait of consumers, an enum, a recorder of all.
 //!
-//! Whatever has to know all kinds (the analyses' dispatch, recorders, the store's tables) is made of [`span_kinds!`], so that a
-//! new kind is one entry here, and a compile error where somebody has to decide about it.
+//! Everything that depends on all kinds (the dispatch of analyses, recorders, the store's tables) is made from
+//! [`span_kinds!`], so that a new kind is one entry here, and a compile error wherever it must be handled.
 //!
 //! [`span_kinds!`]: crate::span_kinds
 
@@ -17,8 +17,8 @@ use crate::{
     SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 
-/// Calls a macro with the list of all kinds of spans. An entry: what it says, the method of [`Spans`] that consumes
-/// it, the variant of [`Span`] that keeps it, the type that is passed by reference, the type that is kept.
+/// Calls a macro with the list of all kinds of spans. An entry: its doc, the method of [`Spans`] that consumes it, the
+/// variant of [`Span`] that keeps it, the type that is passed by reference, the type that is kept.
 ///
 /// ```
 /// use isochrone_kernel::{Spans, span_kinds};
@@ -42,7 +42,7 @@ macro_rules! span_kinds {
         $callback! {
             /// A thread was on a CPU.
             slice Slice $crate::Slice => $crate::Slice;
-            /// Nobody knows what a CPU did.
+            /// It is unknown what a CPU did.
             unknown Unknown $crate::Unknown => $crate::Unknown;
             /// A system call.
             syscall Syscall $crate::Syscall<'_> => Box<$crate::OwnedSyscall>;
@@ -60,7 +60,7 @@ macro_rules! span_kinds {
             wakeup Wakeup $crate::Wakeup => $crate::Wakeup;
             /// A thread begins, ends, or becomes another one.
             thread_event ThreadEvent $crate::ThreadEvent => $crate::ThreadEvent;
-            /// A thread has ended, and is forgotten.
+            /// A thread has ended, and is dropped from the model.
             retired Retired $crate::Retired => Box<$crate::Retired>;
             /// A thread was moved to another CPU.
             migration Migration $crate::Migration => $crate::Migration;
@@ -70,7 +70,7 @@ macro_rules! span_kinds {
             block_request BlockRequest $crate::BlockRequest => $crate::BlockRequest;
             /// A packet of the network.
             packet Packet $crate::NetPacket => $crate::NetPacket;
-            /// Memory was allocated or given back.
+            /// Memory was allocated or freed.
             page_allocation PageAllocation $crate::PageAllocation => $crate::PageAllocation;
             /// A phase of a program.
             phase Phase $crate::Phase => $crate::Phase;
@@ -82,38 +82,38 @@ macro_rules! span_kinds {
 
 macro_rules! define {
     ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Owned:ty;)*) => {
-        /// A consumer of spans: all methods do nothing unless they are written.
+        /// A consumer of spans: all methods do nothing by default.
         ///
-        /// Spans come in no order that may be relied on: those that cross the border of two pieces come when the pieces are
-        /// merged. So a consumer adds up what does not depend on the order, or keeps what it is asked to keep and sorts in the
-        /// end. Then its result cannot depend on how the trace was cut.
+        /// Spans come in no specified order: those that cross the border of two pieces come when the pieces are merged. So a
+        /// consumer adds up what does not depend on the order, or keeps spans and sorts them at the end. Then its result does
+        /// not depend on how the trace was cut.
         pub trait Spans {
             $($(#[$doc])* fn $method(&mut self, _: &$Type) {})*
 
-            /// Threads turned out to be others: what is kept for each is to be kept for the other.
+            /// Renames threads: what is kept for each old id is to be kept for the new one.
             fn rename(&mut self, aliases: &ThreadAliases);
 
-            /// Adds what a consumer of the next piece of the trace has heard, in which all names are right already.
+            /// Appends the consumer of the next piece of the trace, in which all ids are resolved already.
             fn absorb(&mut self, right: Self)
             where
                 Self: Sized;
         }
 
-        /// A span of any kind, with all that it says.
+        /// A span of any kind, with all its fields.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Span {
             $($(#[$doc])* $Variant($Owned),)*
         }
 
         impl Span {
-            /// Passes it to a consumer.
+            /// Emits it to a consumer.
             pub fn emit(&self, spans: &mut impl Spans) {
                 match self {
                     $(Self::$Variant(kept) => spans.$method(kept.lend().borrow()),)*
                 }
             }
 
-            /// Calls threads otherwise.
+            /// Renames threads.
             pub fn rename(&mut self, aliases: &ThreadAliases) {
                 match self {
                     $(Self::$Variant(kept) => kept.rename(aliases),)*
@@ -139,7 +139,7 @@ macro_rules! define {
     };
 }
 
-/// A consumer that keeps all spans, in the order in which they came: for tests, and for traces that fit into memory.
+/// A consumer that keeps all spans, in the order of arrival: for tests, and for traces that fit into memory.
 ///
 /// ```
 /// use isochrone_kernel::{Migration, Recorder, Span, Spans, ThreadId};
@@ -153,7 +153,7 @@ pub struct Recorder(pub Vec<Span>);
 
 span_kinds!(define);
 
-/// Nobody listens.
+/// Drops all spans.
 impl Spans for () {
     fn rename(&mut self, _: &ThreadAliases) {}
     fn absorb(&mut self, (): Self) {}
@@ -161,7 +161,7 @@ impl Spans for () {
 
 /// A span as it is passed.
 trait BorrowedSpan {
-    /// What owns all that it says.
+    /// The type that owns all its fields.
     type OwnedSpan;
 
     fn keep(&self) -> Self::OwnedSpan;
@@ -179,7 +179,7 @@ trait OwnedSpan {
     fn rename(&mut self, aliases: &ThreadAliases);
 }
 
-/// Kinds that are kept as they are passed, with the threads that they name.
+/// Kinds whose kept type is the passed one, with the threads that they name.
 macro_rules! alike {
     ($($Type:ty: $it:ident, $aliases:ident => $rename:expr;)*) => {$(
         impl BorrowedSpan for $Type {

@@ -1,6 +1,6 @@
 //! What a host did, as spans with a begin and an end. Times are raw ns of the host's clock.
 //!
-//! `PartialState` makes them from events, and where pieces are stitched together. The list of all kinds, and who consumes them, is in
+//! `PartialState` makes them from events, and where pieces are merged. The list of all kinds, and their consumers, are in
 //! [`kinds`].
 
 mod kinds;
@@ -18,9 +18,9 @@ use crate::id::{Name, ThreadId, Time};
 pub struct Slice {
     /// The CPU.
     pub cpu: u32,
-    /// Who ran; idle tasks too.
+    /// The thread; idle tasks, too.
     pub thread: ThreadId,
-    /// The priority that it was switched to with, where that was seen.
+    /// The priority that it was switched to with, if that was seen.
     pub priority: Option<i32>,
     /// Begin.
     pub begin: Time,
@@ -28,13 +28,12 @@ pub struct Slice {
     pub end: Time,
 }
 
-/// Time of a CPU of which nobody knows what it was used for: before its first switch, or from a loss until the next.
+/// Time of a CPU of which it is unknown what ran: before its first switch, or from a loss until the next switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
     /// The CPU.
     pub cpu: u32,
-    /// Who was seen to leave the CPU at its end: it ran there for some of the time. It is nobody that is known where the time
-    /// ends otherwise.
+    /// The thread that left the CPU at its end: it ran there for some of the time. `None` if the time ends otherwise.
     pub thread: Option<ThreadId>,
     /// Begin.
     pub begin: Time,
@@ -45,9 +44,9 @@ pub struct Unknown {
 /// A system call whose entry and exit were both seen.
 #[derive(Debug, Clone, Copy)]
 pub struct Syscall<'s> {
-    /// Who called.
+    /// The calling thread.
     pub thread: ThreadId,
-    /// The CPU that it returned on.
+    /// The CPU of the exit.
     pub cpu: u32,
     /// Time of the entry.
     pub begin: Time,
@@ -59,20 +58,20 @@ pub struct Syscall<'s> {
     pub exit: &'s Exit,
 }
 
-/// A call of which only one end was seen, because the trace or a loss is between, or because it never returns.
+/// A call of which only one end was seen, because the other is outside of the trace or lost, or because it never returns.
 #[derive(Debug, Clone, Copy)]
 pub struct HalfSyscall<'s> {
-    /// Who called.
+    /// The calling thread.
     pub thread: ThreadId,
     /// The CPU of the end that was seen.
     pub cpu: u32,
-    /// Name of the call, where known: exits of old tracers tell none.
+    /// Name of the call, if known: exits of old tracers do not record it.
     pub name: Option<&'s Name>,
     /// The time of the end that was seen.
     pub at: Time,
-    /// Which end that is.
+    /// The end that was seen.
     pub half: Half,
-    /// Name and arguments, where it is the entry that was seen.
+    /// Name and arguments, if the entry was seen.
     pub entry: Option<&'s Entry>,
 }
 
@@ -85,12 +84,12 @@ pub enum Half {
     End,
 }
 
-/// A [`Syscall`] that owns what it says.
+/// A [`Syscall`] that owns its fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedSyscall {
-    /// Who called.
+    /// The calling thread.
     pub thread: ThreadId,
-    /// The CPU that it returned on.
+    /// The CPU of the exit.
     pub cpu: u32,
     /// Time of the entry.
     pub begin: Time,
@@ -118,20 +117,20 @@ impl Syscall<'_> {
     }
 }
 
-/// A [`HalfSyscall`] that owns what it says.
+/// A [`HalfSyscall`] that owns its fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedHalfSyscall {
-    /// Who called.
+    /// The calling thread.
     pub thread: ThreadId,
     /// The CPU of the end that was seen.
     pub cpu: u32,
-    /// Name of the call, where known.
+    /// Name of the call, if known.
     pub name: Option<Name>,
     /// The time of the end that was seen.
     pub at: Time,
-    /// Which end that is.
+    /// The end that was seen.
     pub half: Half,
-    /// Name and arguments, where it is the entry that was seen.
+    /// Name and arguments, if the entry was seen.
     pub entry: Option<Box<Entry>>,
 }
 
@@ -151,24 +150,24 @@ impl HalfSyscall<'_> {
     }
 }
 
-/// A call that waited for descriptors has returned: `poll`, `select`, `epoll_wait`. Only where the tracer tells of the
-/// descriptors (LTTng 2.13 does, 2.8 does not); and of `epoll_wait`, only where any are ready.
+/// A wait for descriptors that has returned: `poll`, `select`, `epoll_wait`. Only if the tracer records the descriptors
+/// (LTTng 2.13 does, 2.8 does not); and of `epoll_wait`, only if any are ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poll {
-    /// Who waited.
+    /// The waiting thread.
     pub thread: ThreadId,
-    /// When the call returned: it is the [`Syscall`] of the thread that ends then.
+    /// When the call returned: the end of the thread's [`Syscall`].
     pub at: Time,
     /// Descriptor of the set of `epoll_wait`.
     pub set: Option<i32>,
-    /// What it waited for; of `epoll_wait`, what was in the set, as far as that was seen.
+    /// The requested descriptors; of `epoll_wait`, what was in the set, as far as seen.
     pub waited: WaitedSet,
-    /// What is ready; of `epoll_wait` fewer than the count says where it was not seen how they came into the set.
+    /// The ready descriptors; of `epoll_wait` fewer than the count if their adding to the set was not seen.
     pub ready: WaitedSet,
 }
 
 impl Poll {
-    /// That of a call that returned, if it is one of `poll` or `select`.
+    /// The wait of a call that returned, if the call is `poll` or `select`.
     pub(crate) fn of_call(thread: ThreadId, at: Time, entry: &Entry, exit: &Exit) -> Option<Self> {
         let Effect::Poll { asked } = &entry.effect else { return None };
         let ready = match &exit.output {
@@ -186,7 +185,7 @@ pub struct Irq {
     pub cpu: u32,
     /// Number of the interrupt.
     pub number: i32,
-    /// Name of the handler, where the tracer tells it.
+    /// Name of the handler, if recorded.
     pub name: Name,
     /// What it returned.
     pub ret: i64,
@@ -211,46 +210,46 @@ pub struct Softirq {
     pub end: Time,
 }
 
-/// A thread's wait for a CPU: from the wake-up to the switch to it.
+/// Scheduling latency: a thread's wait for a CPU, from the wake-up to the switch to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedLatency {
-    /// Who was woken.
+    /// The woken thread.
     pub thread: ThreadId,
-    /// Who ran on the CPU that did it: possibly the idle task, interrupted.
+    /// The thread on the CPU of the wake-up: possibly the idle task, interrupted.
     pub waker: Option<ThreadId>,
-    /// The CPU that it was switched to.
+    /// The CPU of the switch.
     pub cpu: u32,
-    /// Its priority when it was.
+    /// Its priority at the switch.
     pub priority: i32,
     /// When it was woken: the first time since it left the CPU.
     pub begin: Time,
-    /// When it ran.
+    /// When it was switched to.
     pub end: Time,
 }
 
-/// An event that wakes a thread, whether or not it ever runs: `sched_waking`, `sched_wakeup` and `sched_wakeup_new`, each of
-/// them that was recorded.
+/// A wake-up of a thread, whether or not the thread ever runs: each recorded `sched_waking`, `sched_wakeup` and
+/// `sched_wakeup_new`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wakeup {
-    /// Who is woken.
+    /// The woken thread.
     pub thread: ThreadId,
     /// When.
     pub at: Time,
-    /// The CPU that does it.
+    /// The CPU of the event.
     pub cpu: u32,
-    /// The CPU that the thread is to run on, where the event tells it.
+    /// The CPU that the thread is to run on, if the event has it.
     pub target_cpu: Option<u32>,
-    /// Who runs on the CPU that does it: possibly the idle task, interrupted.
+    /// The thread on the CPU of the event: possibly the idle task, interrupted.
     pub waker: ThreadId,
-    /// What does it: the waker, or what has interrupted it.
+    /// The cause: the waker, or what has interrupted it.
     pub cause: Cause,
 }
 
-/// What wakes a thread: the innermost of what was under way on the CPU then.
+/// The cause of a wake-up: the innermost context that was active on the CPU then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Cause {
-    /// The running thread itself. Only where the trace has the events of interrupts, softirqs and high-resolution timers; and, of
-    /// `sched_wakeup`, which may end on one CPU what another one has begun, those of interrupts between CPUs.
+    /// The running thread itself. Only if the trace has the events of interrupts, softirqs and high-resolution timers; and,
+    /// of `sched_wakeup`, which may complete on one CPU what another one has begun, those of interrupts between CPUs.
     Thread,
     /// The handler of the interrupt with this number.
     Irq(i32),
@@ -262,79 +261,79 @@ pub enum Cause {
     Ipi(i32),
     /// Another interrupt of the CPU's own controller, with its vector.
     Vector(i32),
-    /// Events are missing, or the trace does not have them.
+    /// Events are missing, or the trace does not record them.
     Unknown,
 }
 
-/// An instant at which a thread begins, ends, or becomes another one.
+/// A change of a thread: it begins, ends, or gets another id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadEvent {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
     /// When.
     pub at: Time,
-    /// What happens to it.
+    /// The change.
     pub what: ThreadChange,
 }
 
-/// What happens to a thread.
+/// Kinds of changes of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ThreadChange {
-    /// It is made by another one.
+    /// It was forked.
     Forked {
-        /// Who made it.
+        /// The parent.
         parent: ThreadId,
-        /// The name that it starts with.
+        /// Its initial name.
         comm: Name,
     },
-    /// It executes a program from now on.
+    /// It executes another program.
     Executed {
         /// Path of the program.
         program: Name,
     },
-    /// An exec gave a thread that was not the first one of its process the number of the process: `thread` is that one.
+    /// An exec gave a thread that was not the leader of its process the tid of the leader: `thread` is the new id.
     Renumbered {
-        /// What it was called before.
+        /// Its id before.
         was: ThreadId,
     },
-    /// It says that it ends; it runs on for a while.
+    /// It exits; it runs on for a while.
     Exits,
     /// It has left its CPU for good.
     Died,
 }
 
-/// A thread that was off all CPUs: from the switch to another until it was woken or, if it could have gone on, until the
-/// switch to it.
+/// A thread that was off all CPUs: from the switch to another until its wake-up or, if it was preempted, until the switch to
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffCpu {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
     /// Why it left the CPU.
     pub reason: OffCpuReason,
     /// When it left.
     pub begin: Time,
-    /// When that was over.
+    /// When it was woken or switched to.
     pub end: Time,
-    /// Who ran on the CPU that woke it; nobody for those that could have gone on.
+    /// The thread on the CPU that woke it; `None` for those that were preempted.
     pub waker: Option<ThreadId>,
 }
 
 /// Why a thread left its CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum OffCpuReason {
-    /// Another one was to run: it could have gone on.
+    /// Another one was to run: it was runnable.
     Preempted,
-    /// It waited for something, and a signal would have woken it.
+    /// It waited, interruptible by signals.
     Blocked,
-    /// It waited for something and nothing else, mostly a disk.
+    /// It waited, not interruptible, mostly for a disk.
     Uninterruptible,
     /// It was stopped, by a debugger or a signal.
     Stopped,
 }
 
-/// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver, complete. One that was merged into another is never
-/// issued; one that a driver gave back is issued once more, as another request. Of a part that is completed before the rest, the first
-/// one is that of the request; the others have neither `inserted` nor `issued`.
+/// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver, complete. One that was merged
+/// into another is never issued; one that a driver returned is issued once more, as another request. If parts are completed
+/// separately, the first span is that of the request; the others have neither `inserted` nor `issued`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockRequest {
     /// The device, as the kernel numbers it.
@@ -345,9 +344,9 @@ pub struct BlockRequest {
     pub sectors: u32,
     /// Whether it writes.
     pub is_write: bool,
-    /// Number of bytes, where told.
+    /// Number of bytes, if recorded.
     pub bytes: Option<u32>,
-    /// Who ran when it was inserted or, where that was not seen, issued: not always the one who wanted it.
+    /// The thread that ran when it was inserted or, if that was not seen, issued: not always the one that caused it.
     pub thread: Option<ThreadId>,
     /// When it was inserted into a queue of the scheduler. Many never are.
     pub inserted: Option<Time>,
@@ -380,35 +379,35 @@ pub struct NetPacket {
     pub at: Time,
     /// On which CPU.
     pub cpu: u32,
-    /// Who ran there; receptions mostly interrupt somebody who has nothing to do with them.
+    /// The thread that ran there; receptions mostly interrupt an unrelated thread.
     pub thread: ThreadId,
     /// Name of the network device.
     pub device: Name,
     /// Its length in bytes, with the headers that it had there.
     pub bytes: u32,
-    /// From where to where it goes, where the tracer tells.
+    /// Source and destination, if recorded.
     pub flow: Option<Flow>,
     /// Whether it was sent.
     pub is_sent: bool,
 }
 
-/// Pages of memory that were allocated or given back.
+/// Pages of memory that were allocated or freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageAllocation {
     /// When.
     pub at: Time,
-    /// By whom.
+    /// The thread.
     pub thread: ThreadId,
-    /// How many.
+    /// Number of pages.
     pub pages: u64,
-    /// Whether they were given back.
+    /// Whether they were freed.
     pub is_free: bool,
 }
 
 /// A phase of a program, between two of its own tracepoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// What the two tracepoints are called, without `begin` and `end`.
+    /// Name of the two tracepoints, without `begin` and `end`.
     pub name: Name,
     /// The thread.
     pub thread: ThreadId,
@@ -421,10 +420,10 @@ pub struct Phase {
 /// A thread that was moved to another CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migration {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
     /// When.
     pub at: Time,
-    /// To which CPU.
+    /// The new CPU.
     pub to: u32,
 }

@@ -1,36 +1,36 @@
-//! Who a thread is.
+//! Facts of a thread: its name, its process, its begin and end.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::Namespace;
 use crate::id::{Name, ThreadId, Time};
 
-/// What is known of a thread, the last that was said of each: `None` where nothing was.
+/// The facts of a thread, the last value of each: `None` if there was none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Its name.
     pub comm: Option<Name>,
-    /// The number of its process.
+    /// Its pid.
     pub pid: Option<i32>,
-    /// The number of the process that made its process.
+    /// Pid of the parent of its process.
     pub parent: Option<i32>,
-    /// Whether it is one of the kernel's own.
+    /// Whether it is a kernel thread.
     pub is_kernel: Option<bool>,
-    /// What it is called in its innermost namespace.
+    /// Its ids in its innermost namespace.
     pub inner: Option<Namespace>,
-    /// The priority that it ran with last, as the tracer counts.
+    /// Its last priority, as the tracer reports it.
     pub priority: Option<i32>,
-    /// The program that it runs, if it was seen to start.
+    /// The program that it executes, if the exec was seen.
     pub program: Option<Name>,
     /// Whether its begin was seen.
     pub was_forked: bool,
-    /// When it said that it ends, raw ns.
+    /// When it began to exit, raw ns.
     pub exited: Option<Time>,
     /// When it left its CPU for good, raw ns.
     pub dead: Option<Time>,
 }
 
-/// A name as bytes: like most it is text.
+/// Sets a name from bytes, mostly unchanged.
 pub(crate) fn set_name(name: &mut Option<Name>, bytes: &[u8]) {
     if !bytes.is_empty() && name.as_ref().is_none_or(|name| name.as_bytes() != bytes) {
         *name = Some(Name::from_utf8_lossy(bytes));
@@ -38,15 +38,15 @@ pub(crate) fn set_name(name: &mut Option<Name>, bytes: &[u8]) {
 }
 
 impl Facts {
-    /// Takes over what is known of the thread that it was before an exec: what is known of itself is younger.
+    /// Adds the facts of the thread that it was before an exec: its own are younger.
     pub(crate) fn inherit(&mut self, before: Self) {
         let since = std::mem::replace(self, Self { exited: None, dead: None, ..before });
         self.append(since);
     }
 
-    /// What is known in the end, with what follows from it. `thread`: whose they are.
+    /// The facts at the end, with what follows from them. `thread`: their thread.
     pub(crate) fn settled(mut self, thread: ThreadId) -> Self {
-        // The kernel's own threads execute nothing, and who does is the only thread of its process.
+        // A kernel thread executes no programs, and a thread that does is the only one of its process.
         if self.program.is_some() {
             self.is_kernel = Some(false);
             self.pid = thread.tid().or(self.pid);
@@ -54,7 +54,7 @@ impl Facts {
         self
     }
 
-    /// Puts what was said later over what is known.
+    /// Appends later facts: they overwrite earlier ones.
     pub(crate) fn append(&mut self, right: Self) {
         let keep = |left: &mut Option<Name>, right: Option<Name>| {
             if right.is_some() {

@@ -1,6 +1,6 @@
-//! What a piece knows of one thread: who it is, what it calls, why it is off the CPUs.
+//! The state of one thread in a piece: its facts, its calls, its waits.
 //!
-//! Part of a `PartialState`. What a piece sees first of a thread waits as its *head* for what the piece before knows last.
+//! Part of a `PartialState`. What a piece sees first of a thread waits as its *head* for the last state of the piece before.
 
 mod facts;
 mod waits;
@@ -14,10 +14,10 @@ pub(crate) use waits::{SchedChange, Waits};
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::in_flight::PendingCall;
 
-/// What the files were told last of a thread's process.
+/// The last membership of a thread that was passed to the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Membership {
-    /// It is of the one with this number.
+    /// It is of the process with this pid.
     Of(i32),
     /// It has ended: if it is seen again, an event is missing.
     Gone,
@@ -30,20 +30,20 @@ pub(crate) struct Thread {
     pub(crate) first: Option<Time>,
     pub(crate) facts: Facts,
     fact_times: FactTimes,
-    /// The thread that it was until an exec gave it another number: what was known of that is to be known of it. The piece may
-    /// not know it yet.
+    /// The thread that it was until an exec renumbered it: the facts of that are to be added to its own. The piece may not
+    /// know them yet.
     pub(crate) was: Option<ThreadId>,
-    /// The process that the files were told it is of: while it calls, because a thread that has ended is of none.
+    /// Its process as passed to the files: while it makes calls, because a thread that has ended is of none.
     pub(crate) membership: Option<Membership>,
-    /// Its call, if its events tell that they are its own.
+    /// Its call, if its events carry its id.
     pub(crate) call: PendingCall,
     /// Its call while it is off the CPUs, if they do not.
     pub(crate) call_off: PendingCall,
     pub(crate) waits: Waits,
 }
 
-/// When facts were said last that events tell which may not know yet whose they are. Such a thread and a known one may turn out
-/// to be one after both were seen in turns.
+/// Times of the last facts from events whose thread may be unidentified. Such a thread and a known one may turn out to be one
+/// after events of both alternated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct FactTimes {
     comm: Time,
@@ -57,7 +57,7 @@ impl Default for FactTimes {
 }
 
 impl Thread {
-    /// It is called so; an empty name says nothing.
+    /// Sets its name; an empty one is ignored.
     pub(crate) fn set_comm(&mut self, comm: &[u8], at: Time) {
         if !comm.is_empty() {
             set_name(&mut self.facts.comm, comm);
@@ -65,13 +65,13 @@ impl Thread {
         }
     }
 
-    /// It is of the process with this number.
+    /// Sets its pid.
     pub(crate) fn set_pid(&mut self, pid: i32, at: Time) {
         self.facts.pid = Some(pid);
         self.fact_times.pid = at;
     }
 
-    /// Takes over what is known of it elsewhere. What was said last counts: of the same time, what is there.
+    /// Merges the state of the same thread under another id. The later facts count; of equal times, those of `there`.
     pub(crate) fn learn(&mut self, there: &mut Self) {
         let Self { facts, fact_times, .. } = self;
         let comm = facts.comm.take_if(|_| there.fact_times.comm < fact_times.comm);
@@ -86,7 +86,7 @@ impl Thread {
         self.sighted(there.first);
     }
 
-    /// Moves on by the losses of the pieces before.
+    /// Adds the losses of the pieces before.
     pub(crate) fn shift(&mut self, losses: u64) {
         self.waits.shift(losses);
     }
@@ -98,7 +98,7 @@ impl Thread {
         self.was = self.was.map(|was| aliases.of(was));
     }
 
-    /// The later of two sightings counts for nothing.
+    /// Records a sighting; the first one counts.
     fn sighted(&mut self, at: Option<Time>) {
         self.first = match (self.first, at) {
             (Some(a), Some(b)) => Some(a.min(b)),

@@ -1,4 +1,4 @@
-//! Why one thread is off the CPUs: switched away, blocked, woken, waiting for a CPU.
+//! Waits of one thread: why it is off the CPUs, its wake-ups, its waits for a CPU.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::event::PrevState;
 use crate::id::{ThreadAliases, ThreadId, Time};
 use crate::span::{OffCpu, OffCpuReason, SchedLatency, Spans};
 
-/// One thread in one piece.
+/// The waits of one thread in one piece.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Waits {
-    /// The first wake-up, if the piece shows it before the first move …
+    /// The first wake-up, if the piece has it before `first`.
     wake: Option<(Wake, LossCount)>,
-    /// … which is this one.
+    /// The first change.
     first: Option<(SchedChange, LossCount)>,
-    /// Where it is since its last move.
+    /// The state since the last change.
     place: Option<(SchedState, LossCount)>,
 }
 
@@ -22,22 +22,22 @@ pub(crate) struct Waits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Wake {
     at: Time,
-    /// Who ran on the CPU that did it.
+    /// The thread that ran on the CPU of the wake-up.
     waker: Option<ThreadId>,
 }
 
-/// On a CPU or off it.
+/// A change between on a CPU and off it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SchedChange {
-    /// It gets a CPU.
+    /// It is switched to.
     On { at: Time, cpu: u32, priority: i32 },
-    /// It leaves it.
+    /// It leaves the CPU.
     OffCpu { at: Time, prev_state: PrevState },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum SchedState {
-    /// It has just been made.
+    /// It was forked and has not run.
     New {
         woken: Option<Wake>,
     },
@@ -77,7 +77,7 @@ impl Waits {
         }
     }
 
-    /// It was made just now.
+    /// It was forked.
     pub(crate) fn fork(&mut self, loss_count: LossCount) {
         self.place = Some((SchedState::New { woken: None }, loss_count));
     }
@@ -121,7 +121,7 @@ impl Waits {
         self.place = Some((SchedState::after(to), loss_count));
     }
 
-    /// Adds what came next, which has been shifted by the losses of this piece, which ends at `seam`.
+    /// Appends the next piece, which has been shifted by the losses of this one, which ends at `seam`.
     pub(crate) fn append(&mut self, thread: ThreadId, right: Self, seam: LossCount, spans: &mut impl Spans) {
         if self.is_untouched() {
             self.wake = self.wake.or(right.wake);
@@ -129,7 +129,7 @@ impl Waits {
             self.place = right.place;
             return;
         }
-        // Only what was true at the seam and still was at the first event behind it is relied on.
+        // Only what was true at the seam and still was at the first event after it is relied on.
         let mut place = self.place.filter(|&(_, since)| since.agrees(seam)).map(|(place, _)| place);
         if let (Some(place), Some((wake, loss_count))) = (&mut place, right.wake)
             && loss_count.agrees(seam)
@@ -148,7 +148,7 @@ impl Waits {
         }
     }
 
-    /// Tells of a wake-up at the begin of the trace, before which nothing is known.
+    /// Emits a wake-up at the begin of the trace, before which nothing is known.
     pub(crate) fn finish_begin(&self, thread: ThreadId, spans: &mut impl Spans) {
         if let (Some((wake, woken)), Some((SchedChange::On { at, cpu, priority }, on))) =
             (self.wake, self.first)
@@ -166,7 +166,7 @@ impl Waits {
         }
     }
 
-    /// Tells what is open at either end of the trace, which ends at `end`.
+    /// Emits what is open at either end of the trace, which ends at `end`.
     pub(crate) fn finish(&self, thread: ThreadId, loss_count: LossCount, end: Time, spans: &mut impl Spans) {
         self.finish_begin(thread, spans);
         if let Some((SchedState::OffCpu { since, reason, woken: None }, seen)) = self.place
@@ -188,7 +188,7 @@ impl SchedState {
         }
     }
 
-    /// The first wake-up since it left the CPU counts; none while it runs.
+    /// Records a wake-up: the first one since the thread left the CPU counts; none while it runs.
     fn wake(&mut self, thread: ThreadId, wake: Wake, spans: &mut impl Spans) {
         match self {
             Self::New { woken: woken @ None } => *woken = Some(wake),

@@ -35,7 +35,7 @@ pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
     writer.commit(entries, None, None, Vec::new()).unwrap();
 }
 
-/// Time on CPUs by host and number of the thread.
+/// CPU time by host and tid.
 pub fn slices_ns(traces: &[Trace]) -> BTreeMap<String, BTreeMap<Option<i32>, i64>> {
     let hosts = Hosts::group(traces);
     let times = hosts.hosts.iter().map(|host| {

@@ -1,6 +1,6 @@
 //! Arguments as strace shows them: `AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC`.
 //!
-//! What `show` and `tables` know is shown by name; everything else as the class of its field says.
+//! What `show` and `tables` have is shown by name; everything else as the class of its field defines it.
 
 mod show;
 mod tables;
@@ -41,7 +41,7 @@ impl Arguments {
         let shows = members.iter().map(|(name, node)| {
             let unsigned = matches!(&node.kind, NodeKind::Integer { class, .. } if !class.signed);
             match name.shown() {
-                // It opens the address, which `Writer` puts together.
+                // It precedes the address, which `Writer` puts together.
                 "family" if has_address => Show::Names(tables::FAMILY),
                 // The address itself is shown.
                 "uservaddr" | "addrlen" if has_address => Show::Skip,
@@ -65,7 +65,7 @@ pub(super) fn hexadecimal(numbers: &[i64]) -> Box<str> {
     let mut line = String::new();
     for (index, number) in numbers.iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
-        // A string takes every write.
+        // Writing to a string cannot fail.
         write!(line, "{comma}{number:#x}").unwrap_or_default();
     }
     line.into()
@@ -81,7 +81,7 @@ pub(crate) fn socket_type_name(kind: i64) -> Option<&'static str> {
     tables::name(tables::SOCKET_TYPE, kind)
 }
 
-/// Bits of the machine's words, as the arguments of unknown calls tell.
+/// Bits of a machine word, from the arguments of unknown calls.
 pub(super) fn word_bits(class: &EventPlan) -> Option<u32> {
     let payload = class.payload.as_ref()?;
     let (_, node) = payload.member("ret").or_else(|| payload.member("args"))?;

@@ -7,7 +7,7 @@ use super::tables::{self as t, Flags, Names};
 pub(super) enum Show {
     /// Not at all.
     Skip,
-    /// As its class says: numbers in their base, text quoted.
+    /// As its class defines: numbers in their base, text quoted.
     Plain,
     /// As an address in memory.
     Pointer,
@@ -217,7 +217,7 @@ pub(super) fn of_entry(call: &str, field: &str, unsigned: bool) -> Show {
     }
 }
 
-/// How a field of a call's exit is shown: addresses say nothing there.
+/// How a field of a call's exit is shown: addresses mean nothing there.
 pub(super) fn of_exit(call: &str, field: &str, unsigned: bool) -> Show {
     match of_entry(call, field, unsigned) {
         Show::Pointer => Show::Skip,
@@ -226,7 +226,7 @@ pub(super) fn of_exit(call: &str, field: &str, unsigned: bool) -> Show {
     }
 }
 
-/// Whether a field is there for the sake of other fields; those of addresses are shown in one.
+/// Whether a field only serves other fields; those of addresses are shown as one.
 fn is_hidden(field: &str) -> bool {
     field.ends_with("_length")
         || matches!(field, "overflow" | "family_" | "sport" | "dport" | "v4addr" | "v6addr")

@@ -8,8 +8,8 @@ use super::{Entry, Exit};
 
 pub use errors::{error_name, error_text};
 
-/// A call as strace shows it, from what was seen of it. Arguments are there where lines were asked for from the decoders;
-/// `?` stands for what was not seen.
+/// A call as strace shows it, from what was seen of it. Arguments are shown if lines were requested from the decoders; `?` stands
+/// for what was not seen.
 pub fn line(entry: Option<&Entry>, exit: Option<&Exit>) -> String {
     let name = entry.map(|entry| &entry.name).or_else(|| exit.and_then(|exit| exit.name.as_ref()));
     let mut line = String::from(name.map_or("?", |name| name.as_str()));
@@ -39,18 +39,18 @@ pub fn line(entry: Option<&Entry>, exit: Option<&Exit>) -> String {
 fn put_result(line: &mut String, name: &str, ret: i64) {
     let is_address = matches!(name, "mmap" | "mmap2" | "mmap_pgoff" | "mremap" | "brk" | "shmat");
     let written = if is_address { write!(line, "{ret:#x}") } else { write!(line, "{ret}") };
-    // A string takes every write.
+    // Writing to a string cannot fail.
     written.unwrap_or_default();
 }
 
 fn put_error(line: &mut String, error: i64) {
     let written = match (error_name(error), error_text(error)) {
-        // What the kernel tells itself is no error that a program sees.
+        // Kernel-internal codes are no errors that a program sees.
         (Some(name), Some(text)) if error >= 512 => write!(line, "? {name} ({text})"),
         (Some(name), Some(text)) => write!(line, "-1 {name} ({text})"),
         _ => write!(line, "-1 (errno {error})"),
     };
-    // A string takes every write.
+    // Writing to a string cannot fail.
     written.unwrap_or_default();
 }
 

@@ -1,4 +1,4 @@
-//! Who sits at which table.
+//! Attachments: which table a thread is attached to.
 
 use super::super::open::OpenFile;
 use super::super::span::{ClosedBy, OpenedBy};
@@ -8,12 +8,12 @@ use crate::id::{ThreadId, Time};
 use crate::span::Spans;
 
 impl Machine {
-    /// The process of a thread as it was told last.
+    /// The last known process of a thread.
     pub(in super::super) fn pid_of(&self, thread: ThreadId) -> Option<i32> {
         self.pids.get(&thread).copied()
     }
 
-    /// The table of a thread. Who has none yet gets a seat at that of the process.
+    /// The table of a thread. A thread without one is attached to that of its process.
     #[inline]
     pub(super) fn table_of(&mut self, thread: ThreadId) -> TableIndex {
         match self.tables.table_of(thread) {
@@ -40,14 +40,14 @@ impl Machine {
         self.processes.get(&pid).and_then(|&key| self.tables.find(key))
     }
 
-    /// A table that nobody saw being made.
+    /// Adds a table whose making was not seen.
     fn assume(&mut self, key: TableKey, pid: Option<i32>) -> TableIndex {
-        // The dump tells of each table once.
+        // The dump records each table once.
         let is_stray = self.doubts.are_any() && !matches!(key, TableKey::Dump(_));
         self.tables.add(key, || Table { pid, is_assumed: true, is_stray, ..Table::default() })
     }
 
-    /// A thread leaves its table: with the last one all is closed.
+    /// Detaches a thread from its table: with the last one all is closed.
     pub(super) fn leave(&mut self, thread: ThreadId, at: Time, spans: &mut impl Spans) {
         let Some(place) = self.tables.detach(thread) else { return };
         if self.tables.at(place).users == 0 {
@@ -58,7 +58,7 @@ impl Machine {
         }
     }
 
-    /// A table is gone: nobody is to look for it.
+    /// Removes a table that is gone from the lookups.
     fn forget(&mut self, table: &Table, key: TableKey) {
         if let Some(pid) = table.pid.filter(|pid| self.processes.get(pid) == Some(&key)) {
             self.processes.remove(&pid);
@@ -68,7 +68,7 @@ impl Machine {
         }
     }
 
-    /// A thread is of a process.
+    /// Records the process of a thread.
     pub(super) fn member(&mut self, thread: ThreadId, pid: i32, spans: &mut impl Spans) {
         self.pids.insert(thread, pid);
         let Some(own) = self.tables.table_of(thread) else {
@@ -88,7 +88,7 @@ impl Machine {
         }
     }
 
-    /// A thread is made.
+    /// A thread is forked.
     pub(super) fn fork(
         &mut self,
         parent: ThreadId,
@@ -114,7 +114,7 @@ impl Machine {
         }
     }
 
-    /// Nobody knows whether these threads have one table: what the one opens the other may close.
+    /// Marks that it is unknown whether these threads share one table: what one opens the other may close.
     pub(super) fn doubt(&mut self, threads: [ThreadId; 2]) {
         for thread in threads {
             let place = self.table_of(thread);
@@ -122,7 +122,7 @@ impl Machine {
         }
     }
 
-    /// A thread parts with the others at its table.
+    /// A thread stops sharing its table.
     pub(super) fn unshare(&mut self, thread: ThreadId, at: Time) {
         let place = self.table_of(thread);
         if self.tables.at(place).users <= 1 {
@@ -134,8 +134,8 @@ impl Machine {
         self.install(thread, at, copy);
     }
 
-    /// A thread has its table for itself. If a loss may have hidden another one that had it too, what is open now may be a copy
-    /// of what is open there.
+    /// Marks a table that has one thread left. If a loss may have hidden another thread attached to it, what is open now may
+    /// be a copy of what is open there.
     fn doubt_what_is_left(&mut self, place: TableIndex) {
         let table = self.tables.at_mut(place);
         if self.doubts.are_newer(table.losses) {
@@ -143,9 +143,9 @@ impl Machine {
         }
     }
 
-    /// A thread has got a copy of a table.
+    /// Attaches a thread to its copy of a table.
     fn install(&mut self, thread: ThreadId, at: Time, table: Table) {
-        // Only impossible histories have one of that name already.
+        // Only impossible histories have one of that key already.
         let place = self.tables.add(TableKey::Copy(thread, at), || table);
         self.tables.attach(thread, place);
     }
@@ -161,7 +161,7 @@ impl Machine {
         Table { files: copies.collect(), is_doubtful, losses, ..Table::default() }
     }
 
-    /// A thread runs another program. It has its table for itself then, and the others of its process are gone.
+    /// A thread executes another program. It no longer shares its table, and the other threads of its process have ended.
     pub(super) fn exec(&mut self, thread: ThreadId, at: Time, spans: &mut impl Spans) {
         let place = self.table_of(thread);
         if self.tables.at(place).users > 1
@@ -182,7 +182,7 @@ impl Machine {
         self.tables.at_mut(place).close_all(|_, file| file.close_on_exec, end, &self.doubts, spans);
     }
 
-    /// The dump says which table a thread has.
+    /// Applies the dump's record of the table of a thread.
     pub(super) fn dump_owner(&mut self, thread: ThreadId, dump: u64, spans: &mut impl Spans) {
         let own = self.table_of(thread);
         let table = self.tables.at(own);
@@ -191,7 +191,7 @@ impl Machine {
             return;
         }
         if own_dump.is_some() {
-            // It has another one than the threads that it was thought to share with.
+            // It has another one than the threads that were assumed to share it.
             if is_assumed {
                 let place = self.dumped_table(dump);
                 self.tables.detach(thread);
@@ -213,12 +213,12 @@ impl Machine {
         }
     }
 
-    /// The table that the dump calls so, if that is known and still there.
+    /// The table that has this address in the dump, if that is known and still there.
     fn known_dump(&self, dump: u64) -> Option<TableIndex> {
         self.dumped.get(&dump).and_then(|&key| self.tables.find(key))
     }
 
-    /// The table that the dump calls so.
+    /// The table that has this address in the dump.
     pub(super) fn dumped_table(&mut self, dump: u64) -> TableIndex {
         if let Some(place) = self.known_dump(dump) {
             return place;
@@ -230,7 +230,7 @@ impl Machine {
         place
     }
 
-    /// Two tables turned out to be one. Linear in the threads.
+    /// Unites two tables that turned out to be one. Linear in the threads.
     fn unite(&mut self, from: TableIndex, into: TableIndex, spans: &mut impl Spans) {
         if from == into {
             return;

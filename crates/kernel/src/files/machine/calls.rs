@@ -1,4 +1,4 @@
-//! System calls that succeeded.
+//! Executes system calls that succeeded.
 
 use super::super::open::{About, OpenFile};
 use super::super::returned::Returned;
@@ -15,7 +15,7 @@ const RANGE_UNSHARE: u32 = 2;
 const RANGE_CLOEXEC: u32 = 4;
 
 impl Machine {
-    /// A call returned and did what it does.
+    /// Applies the effect of a call that returned.
     pub(super) fn call(&mut self, call: &Returned<'_>, effect: &Effect, spans: &mut impl Spans) {
         let &Returned { thread, at, ret, output, flow, .. } = call;
         match *effect {
@@ -31,7 +31,7 @@ impl Machine {
                     file.about.kind = FileKind::Epoll;
                     file.watched.get_or_insert_default().change(fd, at, change);
                 }
-                // It is there, whether or not anybody has seen it.
+                // It is open, whether or not it was seen before.
                 self.file(thread, fd, at);
             }
             Effect::EpollWait { set } => self.waited(call, set, spans),
@@ -66,7 +66,7 @@ impl Machine {
                     return;
                 }
                 let table = self.tables.at_mut(place);
-                // It was there, whether or not anybody has seen it.
+                // It was open, whether or not it was seen before.
                 let file = table.files.remove(fd).unwrap_or_else(|| OpenFile::sighted(at, end.losses));
                 if table.is_stray {
                     self.doubts.stray(fd, at);
@@ -141,14 +141,14 @@ impl Machine {
         OpenFile::new(thread, at, OpenedBy::Call(call), about, self.doubts.losses_at(at))
     }
 
-    /// A descriptor makes place for another one of its number.
+    /// Closes a descriptor whose number is reused.
     pub(super) fn replace(&mut self, thread: ThreadId, fd: i32, at: Time, spans: &mut impl Spans) {
         let end = self.doubts.end(at, ClosedBy::Replaced, thread);
         let place = self.table_of(thread);
         self.tables.at_mut(place).close(fd, end, &self.doubts, spans);
     }
 
-    /// Puts a descriptor in its place. If there was one, nobody saw it being closed.
+    /// Adds a descriptor to its table. If the number was open, its close was not seen.
     pub(super) fn open(&mut self, thread: ThreadId, fd: i64, file: OpenFile, spans: &mut impl Spans) {
         let Some(fd) = i32::try_from(fd).ok().filter(|&fd| fd >= 0) else { return };
         let unseen = self.doubts.end(file.begin, ClosedBy::Unseen, thread);
@@ -181,7 +181,7 @@ impl Machine {
         spans.poll(&Poll { thread, at, set: Some(set), waited, ready });
     }
 
-    /// Changes what is known of a socket.
+    /// Updates a socket.
     fn socket(&mut self, thread: ThreadId, fd: i32, at: Time, change: impl FnOnce(&mut Socket)) {
         let Some(file) = self.file(thread, fd, at) else { return };
         file.touch(thread, at);
@@ -264,7 +264,7 @@ pub(super) fn created(what: &Created) -> (FileKind, Name) {
     (kind, Name::default())
 }
 
-/// Whom an accepted socket is connected to.
+/// The peer of an accepted socket.
 pub(super) fn peer(output: &ExitOutput) -> Option<crate::calls::Address> {
     match output {
         ExitOutput::Peer(peer) => Some(*peer),

@@ -1,5 +1,5 @@
-//! What losses leave in doubt: since when a descriptor may have changed, and which numbers somebody has used whose table is
-//! not known.
+//! What losses leave in doubt: since when a descriptor may have changed, and which numbers were used by threads whose table
+//! is not known.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,16 +11,16 @@ use crate::id::{ThreadId, Time};
 /// What is uncertain, and since when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Doubts {
-    /// How many losses have begun, and how many have ended, together.
+    /// Number of losses that have begun, plus those that have ended.
     losses: u64,
-    /// When those began that have begun since the last one ended.
+    /// Begins of the losses since the last end of one.
     begun: Vec<Time>,
     /// Something may be missing until this time.
     missing_until: Option<Time>,
-    /// By number: when a thread opened or closed it last whose birth may be hidden by a loss. Its table may be that of any
-    /// other thread: `clone(2)` with `CLONE_FILES` shares it.
+    /// By number: when it was last opened or closed by a thread whose fork may be hidden by a loss. The table of that thread
+    /// may be that of any other one: `clone(2)` with `CLONE_FILES` shares it.
     strays: CanonicalMap<i32, Time>,
-    /// When such a thread closed all numbers of a range last.
+    /// When such a thread last closed all numbers of a range.
     ranges: Option<Time>,
 }
 
@@ -43,14 +43,14 @@ impl Doubts {
         self.losses > 0
     }
 
-    /// How many losses had begun or ended for certain at an instant, by what is opened then: what is opened while something
-    /// is missing is as doubtful as what was opened before.
+    /// The number of losses that had certainly begun or ended at an instant, for what is opened then: what is opened during a
+    /// loss is as doubtful as what was opened before.
     #[inline]
     pub(super) fn losses_at(&self, at: Time) -> u64 {
         self.losses - u64::from(self.missing_until.is_some_and(|until| at < until))
     }
 
-    /// Whether a loss has begun or ended since there were so many.
+    /// Whether a loss has begun or ended since there were `losses`.
     pub(super) fn are_newer(&self, losses: u64) -> bool {
         self.losses > losses
     }
@@ -65,17 +65,17 @@ impl Doubts {
         self.ranges = Some(at);
     }
 
-    /// How a descriptor ends now.
+    /// The end of a descriptor that is closed now.
     pub(super) fn end(&self, at: Time, by: ClosedBy, closer: ThreadId) -> FileEnd {
         FileEnd { at, by, closer: Some(closer), losses: self.losses }
     }
 
-    /// How a descriptor has ended for which another one was opened.
+    /// The unseen end of a descriptor whose number was reused by `next`.
     pub(super) fn end_unseen(&self, next: &OpenFile) -> FileEnd {
         FileEnd { at: next.begin, by: ClosedBy::Unseen, closer: next.about.thread, losses: self.losses }
     }
 
-    /// How descriptors end with the trace. A loss that begins after it hides nothing.
+    /// The end of descriptors with the trace. A loss that begins after it hides nothing.
     pub(super) fn end_of_trace(&self, at: Time, closer: Option<ThreadId>) -> FileEnd {
         let later = self.begun.iter().filter(|&&begin| begin > at).count() as u64;
         FileEnd { at, by: ClosedBy::TraceEnd, closer, losses: self.losses - later }

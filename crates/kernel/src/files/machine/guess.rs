@@ -1,4 +1,4 @@
-//! Calls of which only the exit was seen: what their names and results tell.
+//! Guesses the effect of calls of which only the exit was seen, from their names and results.
 
 use super::super::returned::Returned;
 use super::super::span::{FileKind, Socket};
@@ -9,8 +9,8 @@ use crate::id::Name;
 use crate::span::Spans;
 
 impl Machine {
-    /// A call of this name returned; nobody knows its arguments. What it made is there, of what it is called for; of what it
-    /// did to others nothing is known.
+    /// Applies a call of this name whose arguments are unknown. What it made exists, with the kind that the name implies; of
+    /// its effect on other descriptors nothing is known.
     pub(super) fn guess(&mut self, call: &Returned<'_>, name: &str, spans: &mut impl Spans) {
         let &Returned { thread, at, ret, output, .. } = call;
         if ret < 0 {
@@ -21,7 +21,7 @@ impl Machine {
         }
         let Some(call) = Opener::find(name) else { return };
         let kind = match call {
-            // Not every result of these is a descriptor that is new.
+            // Not every result of these is a new descriptor.
             Opener::Fcntl | Opener::Fcntl64 | Opener::Signalfd | Opener::Signalfd4 => return,
             Opener::Pipe | Opener::Pipe2 | Opener::Socketpair => {
                 let ExitOutput::Pair(first, second) = *output else { return };

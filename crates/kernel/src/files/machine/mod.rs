@@ -1,8 +1,9 @@
-//! The machine that executes operations: who has which table, and what is open in it.
+//! The machine that executes operations: attachments of threads to tables, and what is open in these.
 //!
-//! Threads have seats at tables. A thread that was never told of gets a seat at the table of its process; a table that was
-//! made so is *assumed* and may turn out to be another one, with which it is united then. `calls` executes system calls,
-//! `seats` says who sits where, `tables` keeps it, `doubts` knows what losses leave uncertain.
+//! Threads are attached to tables. A thread without a known attachment is attached to the table of its process; a table made
+//! so is *assumed* and may turn out to be another one, with which it is then united. `calls` executes system calls,
+//! `attachments` decides which table a thread is attached to, `tables` stores that, `doubts` records what losses leave
+//! uncertain.
 
 mod attachments;
 mod calls;
@@ -28,13 +29,13 @@ use crate::span::Spans;
 /// What is open on a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Machine {
-    /// What is open, and at which table a thread sits.
+    /// What is open, and the attachments of threads.
     tables: Tables,
-    /// Of which process a thread is, as told last.
+    /// The last known process of each thread.
     pids: CanonicalMap<ThreadId, i32>,
     /// The table of a process. It may be gone.
     processes: CanonicalMap<i32, TableKey>,
-    /// The table that the dump calls so. It may be gone.
+    /// The table that has this address in the dump. It may be gone.
     dumped: CanonicalMap<u64, TableKey>,
     /// What losses leave in doubt.
     doubts: Doubts,
@@ -121,9 +122,9 @@ impl Machine {
         }
     }
 
-    /// Everything that is open ends.
+    /// Ends all that is open.
     pub(super) fn finish(self, end: Time, spans: &mut impl Spans) {
-        // Whoever sits at a table, the first by name, stands for it where nobody is known who used a descriptor.
+        // The first attached thread, by id, is recorded where no thread is known to have used a descriptor.
         let mut sitting: BTreeMap<TableKey, ThreadId> = BTreeMap::new();
         for (thread, place) in self.tables.attached() {
             let first = sitting.entry(self.tables.key(place)).or_insert(thread);
@@ -135,7 +136,7 @@ impl Machine {
         }
     }
 
-    /// A descriptor of a thread: it is there if somebody uses it.
+    /// A descriptor of a thread: it exists if a thread uses it.
     fn file(&mut self, thread: ThreadId, fd: i32, at: Time) -> Option<&mut OpenFile> {
         let losses = self.doubts.losses_at(at);
         let table = self.table(thread);

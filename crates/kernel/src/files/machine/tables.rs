@@ -1,8 +1,8 @@
-//! Tables of descriptors by name, and who sits at which.
+//! Tables of descriptors by key, and the attachments of threads.
 //!
-//! All that is done with a descriptor begins with a look for the table of a thread. So seats hold places in a list, and that
-//! look is one into a hash table. A place depends on what was freed before: it is never told, and what is written and compared
-//! has the names of tables instead.
+//! Each operation on a descriptor begins with a lookup of the table of a thread. So attachments are indexes of a list, and
+//! that lookup is one into a hash table. An index depends on what was freed before: it is never emitted, and the keys of
+//! tables are serialized and compared instead.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -13,14 +13,14 @@ use crate::id::{ThreadId, Time};
 use crate::numbered::Numbered;
 use crate::span::Spans;
 
-/// What a table is called: how it was made, so that the name depends on nothing else.
+/// The key of a table: how it was made, so that it depends on nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) enum TableKey {
-    /// The one that a thread of no known process had when it was first seen.
+    /// The table that a thread of no known process had when it was first seen.
     Thread(ThreadId),
-    /// The one that a process had when one of its threads was first seen.
+    /// The table that a process had when one of its threads was first seen.
     Process(i32),
-    /// One that the dump told of before it was known whose it is.
+    /// A table in the dump whose owner was not known then.
     Dump(u64),
     /// A copy that was made for a thread at a time.
     Copy(ThreadId, Time),
@@ -34,52 +34,52 @@ const LOW_FDS: usize = 64;
 pub(super) struct Table {
     /// What is open, by number. Numbers may be any in bad input.
     pub(super) files: Numbered<i32, OpenFile, LOW_FDS>,
-    /// Threads that sit here.
+    /// Number of attached threads.
     pub(super) users: u32,
-    /// The process whose it is.
+    /// The process that owns it.
     pub(super) pid: Option<i32>,
-    /// What the dump calls it.
+    /// Its address in the dump.
     pub(super) dump: Option<u64>,
-    /// Whether nobody saw it being made.
+    /// Whether its making was not seen.
     pub(super) is_assumed: bool,
     /// Whether it may be the same as another one.
     pub(super) is_doubtful: bool,
-    /// Whether it may be the same as any other one: it was assumed when the birth of its thread may have been lost.
+    /// Whether it may be the same as any other one: it was assumed when the fork of its thread may have been lost.
     pub(super) is_stray: bool,
-    /// How many losses there had been when it was made; 0 if nobody saw that.
+    /// Number of losses when it was made; 0 if that was not seen.
     pub(super) losses: u64,
 }
 
-/// Where a table is, until it is removed.
+/// Index of a table, until it is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableIndex(u32);
 
-/// All tables, and the seats at them.
+/// All tables, and the attachments to them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tables {
     attachments: CanonicalMap<ThreadId, TableIndex>,
     places: CanonicalMap<TableKey, TableIndex>,
-    /// What is at a free place means nothing.
+    /// The contents of free places mean nothing.
     list: Vec<(TableKey, Table)>,
     free: Vec<TableIndex>,
 }
 
-/// Seats and tables by name.
+/// Attachments and tables by key.
 type Written<T> = (Vec<(ThreadId, TableKey)>, Vec<(TableKey, T)>);
 
 impl Tables {
-    /// Where a thread sits.
+    /// The table that a thread is attached to.
     #[inline]
     pub(super) fn table_of(&self, thread: ThreadId) -> Option<TableIndex> {
         self.attachments.get(&thread).copied()
     }
 
-    /// Where a table is, if it is still there.
+    /// The index of a table, if it is still there.
     pub(super) fn find(&self, key: TableKey) -> Option<TableIndex> {
         self.places.get(&key).copied()
     }
 
-    /// What a table is called.
+    /// The key of a table.
     pub(super) fn key(&self, place: TableIndex) -> TableKey {
         self.list[place.0 as usize].0
     }
@@ -94,7 +94,7 @@ impl Tables {
         &mut self.list[place.0 as usize].1
     }
 
-    /// Puts a table there, unless there is one of that name.
+    /// Adds a table, unless there is one of that key.
     pub(super) fn add(&mut self, key: TableKey, table: impl FnOnce() -> Table) -> TableIndex {
         if let Some(place) = self.find(key) {
             return place;
@@ -113,20 +113,20 @@ impl Tables {
         place
     }
 
-    /// Takes a table out. Nobody sits at it any more.
+    /// Removes a table. No thread is attached to it any more.
     pub(super) fn remove(&mut self, place: TableIndex) -> Table {
         self.places.remove(&self.key(place));
         self.free.push(place);
         std::mem::take(self.at_mut(place))
     }
 
-    /// Gives a thread that has none a seat.
+    /// Attaches a thread that is not attached.
     pub(super) fn attach(&mut self, thread: ThreadId, place: TableIndex) {
         self.attachments.insert(thread, place);
         self.at_mut(place).users += 1;
     }
 
-    /// Takes a thread's seat away.
+    /// Detaches a thread.
     pub(super) fn detach(&mut self, thread: ThreadId) -> Option<TableIndex> {
         let place = self.attachments.remove(&thread)?;
         let table = self.at_mut(place);
@@ -134,25 +134,25 @@ impl Tables {
         Some(place)
     }
 
-    /// All who sit at one table have seats at another. Linear in the threads.
+    /// Moves all attachments of one table to another. Linear in the threads.
     pub(super) fn reattach(&mut self, from: TableIndex, into: TableIndex) {
         for (_, place) in self.attachments.unordered_mut().filter(|(_, place)| **place == from) {
             *place = into;
         }
     }
 
-    /// Who sits where, in no order.
+    /// All attachments, in arbitrary order.
     pub(super) fn attached(&self) -> impl Iterator<Item = (ThreadId, TableIndex)> {
         self.attachments.unordered().map(|(&thread, &place)| (thread, place))
     }
 
-    /// Takes all tables out, by name.
+    /// Takes all tables, by key.
     pub(super) fn into_sorted(mut self) -> Vec<(TableKey, Table)> {
         let places = std::mem::take(&mut self.places).into_sorted();
         places.into_iter().map(|(key, place)| (key, std::mem::take(self.at_mut(place)))).collect()
     }
 
-    /// What is written and compared.
+    /// The form that is serialized and compared.
     fn written(&self) -> Written<&Table> {
         let attachments =
             self.attachments.sorted().into_iter().map(|(&thread, &place)| (thread, self.key(place)));
@@ -183,7 +183,7 @@ impl<'de> Deserialize<'de> for Tables {
             all.add(key, || table);
         }
         for (thread, key) in attachments {
-            // Not `sit`: who sits there has been counted.
+            // Not `attach`: the attached threads have been counted.
             let place = all.add(key, Table::default);
             all.attachments.insert(thread, place);
         }
@@ -192,12 +192,12 @@ impl<'de> Deserialize<'de> for Tables {
 }
 
 impl Table {
-    /// Whose it is.
+    /// Its owner.
     pub(super) fn owner(&self) -> Owner {
         Owner { pid: self.pid, is_doubtful: self.is_doubtful || self.is_stray }
     }
 
-    /// All that is open ends.
+    /// Ends all that is open.
     pub(super) fn end(self, end: FileEnd, doubts: &Doubts, spans: &mut impl Spans) {
         let owner = self.owner();
         for (fd, file) in self.files.into_sorted() {
@@ -228,7 +228,7 @@ impl Table {
         }
     }
 
-    /// Puts a descriptor in its place. `replaced`: how one ends that was there.
+    /// Adds a descriptor. `replaced`: how one of that number ends, if there is one.
     pub(super) fn open(
         &mut self,
         fd: i32,
@@ -238,21 +238,21 @@ impl Table {
         spans: &mut impl Spans,
     ) {
         if let Some(before) = self.files.insert(fd, file) {
-            // No loss hides the end of that: if one hides what made the table, it is not the one that it seems to be.
+            // No loss hides the close: if one hides what made the table, it is not the one that it seems to be.
             self.is_doubtful |= before.losses == replaced.losses && replaced.losses > self.losses;
             emit(before, fd, self.owner(), replaced, doubts, spans);
         }
     }
 }
 
-/// Whose a table is, and whether it may be that of others, too.
+/// The owner of a table, and whether others may share it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owner {
     pid: Option<i32>,
     is_doubtful: bool,
 }
 
-/// Tells of a descriptor that ends.
+/// Emits the span of a descriptor that ends.
 pub(super) fn emit(
     file: OpenFile,
     fd: i32,

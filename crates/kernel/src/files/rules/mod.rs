@@ -1,4 +1,4 @@
-//! The rules of Linux for file descriptors, one by one.
+//! Tests of the rules of Linux for file descriptors, one by one.
 
 mod names;
 mod polls;
@@ -82,7 +82,7 @@ fn spans(ops: Vec<FileOp>) -> Vec<FileSpan> {
     emitted.0
 }
 
-/// A span in few words: `10 fd 3 [5 9] close /x`; round brackets are soft ends.
+/// A span in short form: `10 fd 3 [5 9] close /x`; round brackets are soft ends.
 fn shown(span: &FileSpan) -> String {
     let open = if span.begin_bound == Bound::Hard { '[' } else { '(' };
     let close = if span.end_bound == Bound::Hard { ']' } else { ')' };
@@ -113,10 +113,10 @@ fn check(ops: Vec<FileOp>, expect: &[&str]) {
 fn files_are_opened_and_closed() {
     check(vec![opened(10, 5, "/x", 3), closed(10, 9, 3)], &["10 fd 3 [5 9] close /x"]);
     check(vec![opened(10, 5, "/x", 3)], &["10 fd 3 [5 1000) end /x"]);
-    // What was open before is there as soon as it is used.
+    // What was open before is recorded at its first use.
     check(vec![used(10, 5, 0, Use::Read, 7), closed(10, 9, 0)], &["10 fd 0 (5 9] close"]);
     check(vec![closed(10, 9, 4)], &["10 fd 4 (9 9] close"]);
-    // Failures change nothing; a close that fails has closed, unless there was nothing.
+    // Failures change nothing; a failing close has closed, unless there was nothing.
     check(vec![opened(10, 5, "/x", -2)], &[]);
     check(
         vec![opened(10, 5, "/x", 3), call(10, 9, Effect::Close { fd: 3 }, -4)],
@@ -127,12 +127,12 @@ fn files_are_opened_and_closed() {
         &["10 fd 3 [5 1000) end /x"],
     );
     check(vec![used(10, 5, 9, Use::Read, -9)], &[]);
-    // A number that is given again was free.
+    // A number that is reused was free.
     check(
         vec![opened(10, 5, "/x", 3), opened(10, 9, "/y", 3)],
         &["10 fd 3 [5 9) unseen /x", "10 fd 3 [9 1000) end /y"],
     );
-    // Not even nonsense hurts.
+    // Impossible values are harmless.
     check(vec![opened(10, 5, "/x", i64::MAX), used(10, 6, -3, Use::Read, 1), closed(10, 7, -1)], &[]);
 }
 
@@ -163,7 +163,7 @@ fn descriptors_are_duplicated() {
         &[original, "10 fd 1 [6 7] replaced /y", "10 fd 1 [7 1000) end /x"],
     );
     check(vec![opened(10, 5, "/x", 3), dup(Some(3), 3, false)], &[original]);
-    // Close-on-exec is the descriptor's, not the file's.
+    // Close-on-exec is of the descriptor, not of the file.
     check(
         vec![opened_cloexec(10, 5, "/x", 3), dup(None, 4, false), FileOp::Exec { thread: thread(10), at: 9 }],
         &["10 fd 3 [5 9] exec /x", "10 fd 4 [7 1000) end /x"],
@@ -180,12 +180,12 @@ fn programs_are_exchanged() {
     let on = |on| call(10, 7, Effect::CloseOnExec { fd: 3, on }, 0);
     check(vec![opened(10, 5, "/x", 3), on(true), exec(9)], &["10 fd 3 [5 9] exec /x"]);
     check(vec![opened_cloexec(10, 5, "/x", 3), on(false), exec(9)], &["10 fd 3 [5 1000) end /x"]);
-    // Told by the event, and once more by the exit of the call.
+    // Recorded by the event, and once more by the exit of the call.
     check(
         vec![opened_cloexec(10, 5, "/x", 3), exec(9), call(10, 10, Effect::Exec, 0)],
         &["10 fd 3 [5 9] exec /x"],
     );
-    // The other threads of the process are gone, though nobody told.
+    // The other threads of the process have ended, though without events.
     check(
         vec![
             member(10, 10),
@@ -196,7 +196,7 @@ fn programs_are_exchanged() {
         ],
         &["11 fd 3 [5 12] exit /x"],
     );
-    // Who shares a table with another process has his own from now on.
+    // A thread that shares a table with another process has its own from now on.
     check(
         vec![opened_cloexec(11, 5, "/x", 3), fork(11, 10, 6, true), exec(9)],
         &["11 fd 3 [5 1000) end /x", "10 fd 3 [9 9] exec /x"],
@@ -247,7 +247,7 @@ fn tables_are_shared_and_copied() {
         ],
         &["10 fd 3 [1 1000) end /x", "11 fd 3 [6 7] close /x"],
     );
-    // Threads of one process share, whenever that is told.
+    // Threads of one process share, whenever the process is recorded.
     check(
         vec![member(10, 10), member(11, 10), opened(10, 1, "/x", 3), closed(11, 2, 3)],
         &["10 fd 3 [1 2] close /x"],
@@ -263,7 +263,7 @@ fn tables_are_shared_and_copied() {
         ],
         &["10 fd 3 [1 6] close /x", "11 fd 4 [2 5] close /y"],
     );
-    // The first thread has ended, its process has not.
+    // The leader has ended, its process has not.
     check(
         vec![
             member(10, 10),
@@ -288,7 +288,7 @@ fn losses_leave_doubts() {
         vec![opened(10, 1, "/x", 3), lost, opened(10, 6, "/y", 4), closed(10, 8, 3)],
         &["? 10 fd 3 [1 8] close /x", "10 fd 4 [6 1000) end /y"],
     );
-    // What is opened and closed while events are missing may be two files.
+    // What is opened and closed during a loss may be two files.
     let begins = |at, to| FileOp::LossBegins { at, to };
     check(
         vec![
@@ -317,7 +317,7 @@ fn losses_leave_doubts() {
 #[test]
 fn losses_may_hide_who_shares_a_table() {
     let lost = || FileOp::Lost { at: 2 };
-    // A thread that appears after a loss may have been cloned in it by any other one, with its table.
+    // A thread that appears after a loss may have been cloned in it by any other one, sharing its table.
     check(
         vec![
             opened(10, 1, "/a", 8),
@@ -335,14 +335,14 @@ fn losses_may_hide_who_shares_a_table() {
             "? 11 fd 3 (4 4] close",
         ],
     );
-    // Alone as far as is known: what it keeps may be a copy.
+    // Not shared as far as is known: what it keeps may be a copy.
     let alone = |at| call(10, at, Effect::Unshare { flags: 0x400 }, 0);
     check(
         vec![opened(10, 1, "/a", 8), lost(), opened(10, 3, "/x", 3), alone(5), closed(10, 7, 3)],
         &["? 10 fd 3 [3 7] close /x", "? 10 fd 8 [1 1000) end /a"],
     );
     check(vec![opened(10, 3, "/x", 3), alone(5), closed(10, 7, 3)], &["10 fd 3 [3 7] close /x"]);
-    // A number that is open cannot be opened again: another one has it.
+    // A number that is open cannot be opened again: another table has it.
     check(
         vec![
             opened(10, 1, "/a", 8),
@@ -420,7 +420,7 @@ fn threads_that_nobody_knows_wait_for_their_names() {
 
 #[test]
 fn a_descriptor_of_two_tables_that_are_one() {
-    // Both were seen to be opened: it was closed in between.
+    // Both openings were seen: it was closed in between.
     check(
         vec![member(10, 10), opened(10, 5, "/x", 3), opened(11, 7, "/y", 3), member(11, 10)],
         &["10 fd 3 [5 7) unseen /x", "11 fd 3 [7 1000) end /y"],

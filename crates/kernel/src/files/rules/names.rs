@@ -1,4 +1,4 @@
-//! What descriptors are of, and what they are called.
+//! Tests of kinds and names of descriptors.
 
 use super::{call, call_with_output, check, closed, member, opened, spans, thread, unknown, used};
 use crate::calls::{Address, Created, Effect, ExitOutput, Opener, Paired, Use};
@@ -74,7 +74,7 @@ fn the_dump_shows_what_is_open() {
         vec![file(of_thread, 3, Some(0o200_0000), "/x"), FileOp::Exec { thread: thread(10), at: 9 }],
         &["10 fd 3 (2 9] exec /x"],
     );
-    // Both threads have the table, whichever comes first.
+    // Both threads are attached to the table, whichever comes first.
     let table = DumpOwner::Table(7);
     check(
         vec![owner(10, 7), owner(11, 7), file(table, 3, None, "/x"), closed(11, 5, 3)],
@@ -85,7 +85,7 @@ fn the_dump_shows_what_is_open() {
         &["11 fd 3 (2 5] close /x"],
     );
     check(vec![owner(10, 7), file(table, 3, None, "/x")], &["10 fd 3 (2 1000) end /x"]);
-    // Threads of one process that have not the same table.
+    // Threads of one process that do not share a table.
     check(
         vec![
             member(10, 10),
@@ -97,7 +97,7 @@ fn the_dump_shows_what_is_open() {
         ],
         &["10 fd 3 (2 1000) end /x", "11 fd 3 (5 5] close"],
     );
-    // What was used before it was told of gets its name.
+    // What was used before the dump recorded it gets its name.
     check(vec![used(10, 1, 3, Use::Read, 1), file(of_thread, 3, None, "/x")], &["10 fd 3 (1 1000) end /x"]);
     let kinds = [
         ("socket:[123]", FileKind::Socket(Socket::default())),

@@ -1,4 +1,4 @@
-//! Sets of epoll: what is in them, and what is ready.
+//! Tests of epoll sets: what is in them, and what is ready.
 
 use super::*;
 use crate::calls::{Created, EpollChange, EpollReady, WaitedSet};
@@ -23,7 +23,7 @@ fn made_set() -> FileOp {
     call(10, 1, effect, 3)
 }
 
-/// A descriptor comes into the set under a name.
+/// Adds a descriptor to the set with the program's data.
 fn put(at: Time, fd: i32, data: u64) -> FileOp {
     let change = EpollChange::Set { events: 1, data: Some(data) };
     call(10, at, Effect::EpollControl { set: 3, fd, change }, 0)
@@ -33,7 +33,7 @@ fn taken(at: Time, fd: i32) -> FileOp {
     call(10, at, Effect::EpollControl { set: 3, fd, change: EpollChange::Remove }, 0)
 }
 
-/// Some of the set are ready, by name.
+/// A wait returns these of the set, by data.
 fn waited(at: Time, ready: &[u64]) -> FileOp {
     let all = ready.iter().map(|&data| EpollReady { data, events: 1 }).collect();
     call_with_output(10, at, Effect::EpollWait { set: 3 }, ready.len() as i64, ExitOutput::EpollReady(all))
@@ -43,7 +43,7 @@ fn fds(set: &WaitedSet) -> Vec<i32> {
     set.first.iter().map(|waited| waited.fd).collect()
 }
 
-/// What each wait tells, `in the set: ready of how many`, whether all is executed at once or when a later piece is appended.
+/// Checks each wait, `in the set: ready of how many`, executed at once and when a later piece is appended.
 fn check(ops: Vec<FileOp>, expect: &[&str]) {
     let mut at_once = (Files::new(true), Polls::default());
     let mut later = (Files::new(false), Polls::default());
@@ -68,12 +68,12 @@ fn a_set_shows_what_is_ready() {
         vec![made_set(), opened(10, 2, "/x", 4), put(3, 4, 0xbeef), waited(5, &[0xbeef])],
         &["[4]: [4] of 1"],
     );
-    // What is in the set by nobody's doing is ready under an unknown name.
+    // A descriptor whose adding was not seen is ready with unknown data.
     check(vec![made_set(), waited(5, &[0xbeef])], &["[]: [] of 1"]);
     check(vec![waited(5, &[0xbeef])], &["[]: [] of 1"]);
     // A descriptor that was there before.
     check(vec![made_set(), put(3, 7, 7), put(4, 8, 8), waited(5, &[8])], &["[7, 8]: [8] of 1"]);
-    // It is called otherwise.
+    // Its data changes.
     check(vec![made_set(), put(3, 7, 1), put(4, 7, 2), waited(5, &[1, 2])], &["[7]: [7] of 2"]);
     check(vec![made_set(), put(3, 7, 1), taken(4, 7), waited(5, &[1])], &["[]: [] of 1"]);
 }
@@ -82,7 +82,7 @@ fn a_set_shows_what_is_ready() {
 fn closed_descriptors_leave_a_set() {
     let put_and_closed = || vec![made_set(), opened(10, 2, "/x", 4), put(3, 4, 4), closed(10, 5, 4)];
     check([put_and_closed(), vec![waited(9, &[])]].concat(), &["[]: [] of 0"]);
-    // Another one of its number is not in the set until it is put there.
+    // A new descriptor of its number is not in the set until it is added.
     let again = || [put_and_closed(), vec![opened(10, 6, "/y", 4)]].concat();
     check([again(), vec![waited(9, &[])]].concat(), &["[]: [] of 0"]);
     check([again(), vec![put(7, 4, 4), waited(9, &[4])]].concat(), &["[4]: [4] of 1"]);

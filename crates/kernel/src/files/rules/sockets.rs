@@ -1,4 +1,4 @@
-//! The addresses of sockets: from calls, and from the packets that calls send.
+//! Tests of the addresses of sockets: from calls, and from the packets that calls send.
 
 use std::net::SocketAddr;
 
@@ -40,7 +40,7 @@ fn connected(to: &str) -> FileOp {
     call(10, 2, Effect::Connect { fd: 3, peer: address(to) }, 0)
 }
 
-/// Both addresses of descriptor 3: what it is told with, whether all is executed at once or when a later piece is appended.
+/// Checks both addresses of descriptor 3, executed at once and when a later piece is appended.
 fn check(ops: Vec<FileOp>, local: &str, peer: &str) {
     let later = {
         let (mut first, mut files, mut emitted) = (Files::new(true), Files::new(false), Emitted::default());
@@ -62,12 +62,12 @@ fn check(ops: Vec<FileOp>, local: &str, peer: &str) {
 fn a_connecting_socket_learns_its_port() {
     let syn = |protocol| sends(2, Effect::Connect { fd: 3, peer: address(PEER) }, protocol, OWN, PEER);
     check(vec![made_socket(2, 1), syn(6)], OWN, PEER);
-    // The tracer does not tell of the address of the call.
+    // The tracer does not record the address of the call.
     let bare = sends(2, Effect::Connect { fd: 3, peer: None }, 6, OWN, PEER);
     check(vec![made_socket(2, 1), bare], OWN, PEER);
-    // A stream is not made of datagrams.
+    // A stream socket sends no datagrams.
     check(vec![made_socket(2, 1), syn(17)], "", PEER);
-    // IPv6 that carries IPv4.
+    // IPv4-mapped IPv6.
     let v6 = "[::ffff:10.0.0.2]:80";
     let mapped = sends(2, Effect::Connect { fd: 3, peer: address(v6) }, 6, "[::ffff:10.0.0.1]:4711", v6);
     check(vec![made_socket(10, 1), mapped], OWN, v6);
@@ -87,7 +87,7 @@ fn packets_of_others_are_not_its_own() {
 fn the_first_packet_tells() {
     let ops = vec![made_socket(2, 1), written(6, "10.0.0.1:5", PEER), written(5, OWN, PEER)];
     check(ops, OWN, PEER);
-    // Datagrams tell where a socket is, and not whom it will talk to.
+    // A datagram shows the socket's own address, not its later peers.
     let datagram = sends(5, Effect::Use { fd: 3, what: Use::Write }, 17, OWN, PEER);
     check(vec![made_socket(2, 2), datagram.clone()], OWN, "");
     check(vec![made_socket(2, 2), connected(PEER), datagram], OWN, PEER);

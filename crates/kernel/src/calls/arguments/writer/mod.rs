@@ -113,7 +113,7 @@ impl<'s> Writer<'s> {
     }
 
     fn put(&mut self, arguments: std::fmt::Arguments<'_>) {
-        // A string takes every write.
+        // Writing to a string cannot fail.
         self.out.write_fmt(arguments).unwrap_or_default();
     }
 
