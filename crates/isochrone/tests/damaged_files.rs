@@ -103,10 +103,10 @@ fn packets_that_only_the_index_has_are_losses() {
             OpenOptions::new().write(true).open(stream).unwrap().set_len(length).unwrap();
         }
     };
-    check(cut(packets[2].offset), events, 1, &["from here on, 2 packets that the index tells of are lost"]);
-    check(cut(0), 0, 1, &["ch_0, byte 0: from here on, 4 packets that the index tells of are lost"]);
+    check(cut(packets[2].offset), events, 1, &["from here on, 2 packets that the index lists are lost"]);
+    check(cut(0), 0, 1, &["ch_0, byte 0: from here on, 4 packets that the index lists are lost"]);
     let gone = |_: &Path, stream: &Path| fs::remove_file(stream).unwrap();
-    check(gone, 0, 1, &["ch_0: there is no such stream file, and its index tells of 4 packets"]);
+    check(gone, 0, 1, &["ch_0: there is no such stream file, and its index lists 4 packets"]);
 }
 
 #[test]
