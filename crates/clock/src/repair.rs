@@ -60,7 +60,9 @@ pub(crate) fn uninverted(
             for (sender, sent, receiver, received) in link.messages() {
                 let (departs, arrives) =
                     (corrections[sender].apply(sent), corrections[receiver].apply(received));
-                if departs <= arrives {
+                // Beyond the range of times there can be no knot: such a message stays as it is.
+                let in_range = |time: i64| (-crate::MAX_ABS_NS..=crate::MAX_ABS_NS).contains(&time);
+                if departs <= arrives || !in_range(departs) || !in_range(arrives) {
                     continue;
                 }
                 let room = |clock: usize, raw: i64| {
