@@ -9,6 +9,7 @@ use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::report::Note;
 use crate::snapshot::SnapshotBuilder;
+use crate::steps::Steps;
 use crate::table::{Cell, Table};
 use crate::window::When;
 
@@ -34,6 +35,9 @@ pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
     /// One without spans so far.
     fn new(options: &Options, when: When) -> Self;
 
+    /// Cuts the time of the host into steps, before it hears any span. Those that show nothing over time need not know.
+    fn divide(&mut self, _: &Steps) {}
+
     /// The tables, of all hosts in the order of their names. Names of tables and columns are part of the interface.
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table>;
 
@@ -51,6 +55,8 @@ pub struct HostResult<'h, A> {
     pub of: &'h A,
     /// From when to when, raw ns: where the window that was asked for and the host's events overlap.
     pub window: (Time, Time),
+    /// How much of that time was asked for, ns: all of it, or what lies within periods.
+    pub asked_ns: u64,
     /// What threads and CPUs did at the instant that was asked for; `None` where none was, or no analysis shows it.
     pub(crate) instant: Option<&'h SnapshotBuilder>,
 }

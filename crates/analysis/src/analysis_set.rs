@@ -6,11 +6,14 @@ use isochrone_kernel::{Spans, ThreadAliases, Time, span_kinds};
 use serde::{Deserialize, Serialize};
 
 use crate::host::HostContext;
+use crate::intervals::Intervals;
 use crate::options::Options;
 use crate::registry::{Accumulator, AnalysisKind};
 use crate::report::{Report, VERSION};
 use crate::snapshot::SnapshotBuilder;
 use crate::span_filter::SpanFilter;
+use crate::stats::duration;
+use crate::steps::Steps;
 use crate::table::Table;
 use crate::window::When;
 
@@ -40,6 +43,27 @@ impl AnalysisSet {
         let instant =
             when.at.filter(|_| kinds.iter().any(|kind| kind.shows_snapshot())).map(SnapshotBuilder::new);
         Self { span_filter: SpanFilter::new(options, when.window), kinds, analyses, at_instant, instant }
+    }
+
+    /// Cuts the time of the host into steps, for the analyses that show something over time.
+    pub fn divide(&mut self, steps: &Steps) {
+        self.analyses.iter_mut().chain(&mut self.at_instant).for_each(|all| all.divide(steps));
+    }
+
+    /// The set of what counts within some times only, beside those that were asked for.
+    #[must_use]
+    pub fn within(mut self, within: Intervals) -> Self {
+        self.span_filter.within = Some(within);
+        self
+    }
+
+    /// How much of the time of a host was asked for, ns.
+    pub(crate) fn asked_ns(&self, host: &dyn HostContext) -> u64 {
+        let window = self.window(host);
+        match &self.span_filter.within {
+            Some(within) => within.parts(window).collect::<Intervals>().total(),
+            None => duration(window.0, window.1),
+        }
     }
 
     /// Which analyses, in the order in which they were asked for.
@@ -81,9 +105,9 @@ macro_rules! filter_spans {
                 fn $method(&mut self, it: &$Type) {
                     self.at_instant.iter_mut().for_each(|all| all.$method(it));
                     self.instant.iter_mut().for_each(|instant| instant.$method(it));
-                    if let Some(it) = self.span_filter.$method(it) {
+                    self.span_filter.$method(it).into_iter().for_each(|it| {
                         self.analyses.iter_mut().for_each(|all| all.$method(it.borrow()));
-                    }
+                    });
                 }
             )*
 
@@ -233,6 +257,6 @@ mod tests {
         let set = set(&[AnalysisKind::Syscalls, AnalysisKind::CpuTop], &options, when);
         let reports = reports(&[(&host, &set)], &options, false);
         assert_eq!(reports[0].table("syscalls").unwrap().rows.len(), 1);
-        assert_eq!(reports[1].table("cpus").unwrap().rows[0][2], 10u64.into());
+        assert_eq!(reports[1].table("cpus").unwrap().rows.get(0).unwrap()[2], 10u64.into());
     }
 }

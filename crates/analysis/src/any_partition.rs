@@ -9,8 +9,8 @@ use proptest::sample::select;
 use crate::options::{Calls, Filter, Interrupts, Options};
 use crate::registry::AnalysisKind;
 use crate::testing::{
-    call, feed, file, half, idle, irq, latency, line, lines, migration, off_cpu, pieced, slice, softirq,
-    tables, thread, unknown,
+    call, feed, file, half, idle, irq, latency, line, lines, migration, off_cpu, packet, pages, pieced,
+    request, slice, softirq, tables, thread, unknown,
 };
 use crate::window::{When, Window};
 use isochrone_kernel::Span;
@@ -28,7 +28,7 @@ fn span() -> impl Strategy<Value = Span> {
     // Wide ones, and ones that end before they begin.
     let ns = prop_oneof![8 => 0..60i64, 1 => -2..0i64, 1 => Just(1 << 40)];
     let times = (0..100i64, ns).prop_map(|(begin, ns): (Time, Time)| (begin, begin + ns));
-    (0..11, who, times, 0..2u32, name, error, reason, any::<bool>()).prop_map(
+    (0..15, who, times, 0..2u32, name, error, reason, any::<bool>()).prop_map(
         |(which, who, (begin, end), cpu, name, ret, reason, is)| match which {
             0 if is => slice(cpu, idle(cpu), begin, end),
             0 => slice(cpu, who, begin, end),
@@ -41,6 +41,10 @@ fn span() -> impl Strategy<Value = Span> {
             7 => migration(who, begin, cpu),
             8 => off_cpu(who, reason, begin, end),
             9 => Span::File(Box::new(file(who, 3, name, begin, end))),
+            10 => request(cpu, is.then_some(who), ret.clamp(0, 3) as u32, is, (begin, end)),
+            11 => pages(who, begin, ret.clamp(1, 3) as u64, is),
+            12 => packet(begin, name, ret.clamp(0, 3) as u32, is),
+            13 => line(who, name, "3, 4", Effect::Transfer { from: 3, to: 4 }, (begin, end, ret)),
             _ => line(who, name, "3, 3", Effect::Use { fd: 3, what: Use::Read }, (begin, end, ret)),
         },
     )
@@ -55,6 +59,7 @@ fn options_and_times() -> impl Strategy<Value = (Options, When)> {
                 tids: if few { vec![2, 3] } else { Vec::new() },
                 cpus: if one_cpu { vec![1] } else { Vec::new() },
                 min_ns: few.then_some(3),
+                min_bytes: hard.then_some(2),
                 ..Filter::default()
             };
             let calls =

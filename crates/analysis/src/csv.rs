@@ -21,7 +21,7 @@ pub fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
                 Cell::Null | Cell::None => {}
                 Cell::Int(value) => text.push_str(&value.to_string()),
                 Cell::Float(value) => text.push_str(&value.to_string()),
-                Cell::Text(value) => text.push_str(value),
+                Cell::Text(value) => text.push_str(&value),
             }
             writer.write_field(&text)?;
         }
@@ -43,6 +43,7 @@ pub fn write_all<'t>(tables: impl IntoIterator<Item = &'t Table>, out: &mut impl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::Rows;
     use crate::table::Unit;
 
     #[test]
@@ -52,7 +53,7 @@ mod tests {
         table.row(vec![Cell::text("open(\"a,b\")"), 0.5.into()]);
         table.row(vec![Cell::text("two\nlines"), Cell::Null]);
         let mut text = Vec::new();
-        write_all([&table, &Table { rows: Vec::new(), ..table.clone() }], &mut text).unwrap();
+        write_all([&table, &Table { rows: Rows::default(), ..table.clone() }], &mut text).unwrap();
         let expect = "# calls\nline,avg_ns\nplain,3\n\"open(\"\"a,b\"\")\",0.5\n\"two\nlines\",\n\n# calls\nline,avg_ns\n";
         assert_eq!(String::from_utf8(text).unwrap(), expect);
     }

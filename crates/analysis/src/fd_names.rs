@@ -41,15 +41,20 @@ impl<'a> FdNames<'a> {
         Self { host, files: all }
     }
 
+    /// What a thread's descriptor is called at an instant, if that is known.
+    pub(crate) fn name(&self, thread: ThreadId, fd: i32, at: Time) -> Option<Name> {
+        name(self.file(thread, fd, at)?).cloned()
+    }
+
     /// What a thread's descriptor is at an instant, if that is known. One that was first seen later was the same
     /// before, unless its begin was seen.
-    pub(crate) fn name(&self, thread: ThreadId, fd: i32, at: Time) -> Option<Name> {
+    pub(crate) fn file(&self, thread: ThreadId, fd: i32, at: Time) -> Option<&'a FileSpan> {
         let files = self.files.get(&(owner(self.host, thread)?, fd))?;
         let next = files.partition_point(|file| file.begin <= at);
         let here = files[..next].last().filter(|file| at < file.end);
         let later = || files.get(next).filter(|file| file.begin_bound == Bound::Soft);
         // A span of no length is one that was closed as soon as it was seen.
         let closed = || files[..next].last().filter(|file| file.end == at);
-        name(here.or_else(closed).or_else(later)?).cloned()
+        here.or_else(closed).or_else(later).copied()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use isochrone_kernel::{ThreadId, Time};
+use isochrone_kernel::{Name, ThreadId, Time};
 
 use crate::table::Cell;
 
@@ -19,6 +19,9 @@ pub trait HostContext {
 
     /// Ids, name and lifetime of a thread.
     fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>>;
+
+    /// Name of a disk or a partition by its device, if the dump at the begin of the trace has it.
+    fn disk(&self, device: u32) -> Option<&Name>;
 
     /// All threads that are known, those that never did anything too, in their order.
     fn threads(&self) -> Vec<ThreadId>;

@@ -20,10 +20,10 @@ pub fn write(analysis: &str, table: &Table, out: &mut impl Write) -> io::Result<
         map.serialize_entry("analysis", analysis)?;
         map.serialize_entry("table", table.name)?;
         for (column, cell) in table.columns.iter().zip(row) {
-            map.serialize_entry(&*column.name, cell)?;
+            map.serialize_entry(&*column.name, &cell)?;
             if let (Unit::Time, Some(name)) = (column.unit, column.name.strip_suffix("_ns")) {
                 let text = match cell {
-                    Cell::Int(ns) => Some(seconds(*ns)),
+                    Cell::Int(ns) => Some(seconds(ns)),
                     _ => None,
                 };
                 map.serialize_entry(name, &text)?;
@@ -35,8 +35,8 @@ pub fn write(analysis: &str, table: &Table, out: &mut impl Write) -> io::Result<
     Ok(())
 }
 
-/// Exact seconds: `-1.500000000`.
-fn seconds(ns: i128) -> String {
+/// Exact seconds of ns: `-1.500000000`.
+pub fn seconds(ns: i128) -> String {
     let (sign, size) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
     format!("{sign}{}.{:09}", size / NS_PER_S, size % NS_PER_S)
 }

@@ -1,5 +1,7 @@
 //! What has to be traced for an analysis, and how to record it.
 
+use isochrone_kernel::calls::call_of_entry;
+
 /// A kind of events that analyses are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
@@ -11,6 +13,12 @@ pub enum Need {
     Calls,
     /// Interrupts: of either sort.
     Interrupts,
+    /// Requests to disks.
+    Disks,
+    /// Packets of the network.
+    Packets,
+    /// Memory pages.
+    Pages,
 }
 
 impl Need {
@@ -21,6 +29,9 @@ impl Need {
             Self::Wakeups => "no wake-ups of threads were recorded",
             Self::Calls => "no system calls were recorded",
             Self::Interrupts => "no interrupts were recorded",
+            Self::Disks => "no requests to disks were recorded",
+            Self::Packets => "no packets of the network were recorded",
+            Self::Pages => "no allocations of memory pages were recorded",
         }
     }
 
@@ -31,6 +42,9 @@ impl Need {
             Self::Wakeups => "lttng enable-event --kernel 'sched_switch,sched_wak*'",
             Self::Calls => "lttng enable-event --kernel --syscall --all",
             Self::Interrupts => "lttng enable-event --kernel 'irq_*'",
+            Self::Disks => "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'",
+            Self::Packets => "lttng enable-event --kernel net_dev_queue,net_if_receive_skb",
+            Self::Pages => "lttng enable-event --kernel 'kmem_mm_page_*'",
         }
     }
 
@@ -45,12 +59,15 @@ impl Need {
         match self {
             Self::Switches => event == "sched_switch",
             Self::Wakeups => matches!(event, "sched_wakeup" | "sched_waking" | "sched_wakeup_new"),
-            Self::Calls => ["syscall_entry_", "compat_syscall_entry_", "sys_", "compat_sys_"]
-                .iter()
-                .any(|prefix| event.starts_with(prefix)),
+            Self::Calls => call_of_entry(event).is_some(),
             Self::Interrupts => {
                 matches!(event, "irq_handler_entry" | "softirq_entry" | "irq_softirq_entry")
             }
+            Self::Disks => event == "block_rq_issue",
+            Self::Packets => {
+                matches!(event, "net_dev_queue" | "net_dev_xmit" | "netif_receive_skb" | "net_if_receive_skb")
+            }
+            Self::Pages => matches!(event, "mm_page_alloc" | "kmem_mm_page_alloc"),
         }
     }
 }

@@ -25,9 +25,13 @@ pub struct Options {
     pub calls: Calls,
     /// At most so many rows of each distribution.
     pub bars: usize,
+    /// How long each step is of what is shown over time, ns; `None`: such that there are some dozens.
+    pub every_ns: Option<u64>,
     /// Distributions in rows of equal width, as lttng-analyses has them, instead of rows that grow with the value.
     /// Each different duration is kept then.
     pub linear: bool,
+    /// Whether analyses of periods are about periods that definitions describe; else about the phases of programs.
+    pub periods: bool,
 }
 
 impl Default for Options {
@@ -41,7 +45,9 @@ impl Default for Options {
             interrupts: Interrupts::default(),
             calls: Calls::default(),
             bars: 20,
+            every_ns: None,
             linear: false,
+            periods: false,
         }
     }
 }
@@ -62,6 +68,8 @@ pub enum Asks {
     Cpus,
     /// [`Filter::min_ns`], [`Filter::max_ns`].
     Durations,
+    /// [`Filter::min_bytes`], [`Filter::max_bytes`].
+    Sizes,
     /// [`Filter::fds`].
     Fds,
     /// [`Options::interrupts`].
@@ -76,8 +84,12 @@ pub enum Asks {
     Processes,
     /// [`Options::bars`], [`Options::linear`].
     Distributions,
+    /// [`Options::every_ns`].
+    Steps,
     /// [`crate::When::at`].
     Instant,
+    /// [`Options::periods`]: its rows are periods.
+    Periods,
 }
 
 /// Which things count. An empty list: all.
@@ -101,6 +113,10 @@ pub struct Filter {
     pub min_ns: Option<u64>,
     /// Longest, ns.
     pub max_ns: Option<u64>,
+    /// The fewest bytes that a call or a request to a disk moves. Calls that move none do not count where this is given.
+    pub min_bytes: Option<u64>,
+    /// The most bytes.
+    pub max_bytes: Option<u64>,
 }
 
 impl Filter {

@@ -4,8 +4,9 @@ use isochrone_kernel::{Spans, ThreadAliases, span_kinds};
 use serde::{Deserialize, Serialize};
 
 use crate::analyses::{
-    CpuTop, Fds, IrqFreq, IrqLog, IrqStats, Processes, SchedFreq, SchedLog, SchedStats, SchedTop,
-    SyscallStats, Syscalls,
+    CpuTop, Fds, IoLatencyFreq, IoLatencyStats, IoLatencyTop, IoLog, IoUsageTop, IrqFreq, IrqLog, IrqStats,
+    MemTop, PeriodFreq, PeriodLog, PeriodStats, PeriodTop, Processes, SchedFreq, SchedLog, SchedStats,
+    SchedTop, SyscallStats, Syscalls, Usage,
 };
 use crate::analysis::{Analysis, HostResult};
 use crate::analysis_set::AnalysisSet;
@@ -13,6 +14,7 @@ use crate::host::HostContext;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::report::Note;
+use crate::steps::Steps;
 use crate::table::Table;
 use crate::window::When;
 
@@ -79,7 +81,8 @@ macro_rules! registry {
                             .filter_map(|&(host, set)| match set.get(self)? {
                                 Accumulator::$Type(of) => {
                                     let (window, instant) = (set.window(host), set.instant());
-                                    Some(HostResult { host, of, window, instant })
+                                    let asked_ns = set.asked_ns(host);
+                                    Some(HostResult { host, of, window, asked_ns, instant })
                                 }
                                 #[allow(unreachable_patterns)] // With a list of one analysis there is no other.
                                 _ => None,
@@ -103,6 +106,11 @@ macro_rules! registry {
                 match kind { $(AnalysisKind::$Type => Self::$Type($Type::new(options, when)),)* }
             }
 
+            /// Cuts the time into steps: see [`Analysis::divide`].
+            pub(crate) fn divide(&mut self, steps: &Steps) {
+                match self { $(Self::$Type(all) => all.divide(steps),)* }
+            }
+
             /// Whose it is.
             pub fn kind(&self) -> AnalysisKind {
                 match self { $(Self::$Type(_) => AnalysisKind::$Type,)* }
@@ -118,9 +126,19 @@ macro_rules! analyses {
             $($argument)*
             CpuTop "cputop": "CPU time by thread and by CPU",
             Fds "fds": "File descriptors: when open, what went through them; or those open at an instant",
+            IoLatencyFreq "iolatencyfreq": "Distribution of the durations of I/O calls and of requests to disks",
+            IoLatencyStats "iolatencystats": "I/O calls and requests to disks: how many, how long",
+            IoLatencyTop "iolatencytop": "The longest I/O calls",
+            IoLog "iolog": "Every I/O call with its file and its bytes",
+            IoUsageTop "iousagetop": "Bytes by thread, file, disk and network interface",
             IrqFreq "irqfreq": "Distribution of the durations of interrupts",
             IrqLog "irqlog": "Every interrupt",
             IrqStats "irqstats": "Interrupts: how many, how long",
+            MemTop "memtop": "Memory pages that were allocated and freed, by thread",
+            PeriodFreq "periodfreq": "Distribution of the durations of periods (--period), or of phases of programs",
+            PeriodLog "periodlog": "Every period, or every phase of a program",
+            PeriodStats "periodstats": "Periods: how many, how long, by parent, by what was captured",
+            PeriodTop "periodtop": "The longest periods, or phases of programs",
             Processes "processes": "Threads: whose, when they lived, what they used; or what each did at an instant",
             SchedFreq "schedfreq": "Distribution of the waits for a CPU",
             SchedLog "schedlog": "Every wait for a CPU",
@@ -128,6 +146,7 @@ macro_rules! analyses {
             SchedTop "schedtop": "The longest waits for a CPU",
             Syscalls "syscalls": "Every system call with its arguments; or those in progress at an instant",
             SyscallStats "syscallstats": "System calls by thread: how many, how long, what came of them",
+            Usage "usage": "CPU, memory, disks and network over time, by host, process, disk and interface",
         }
     };
 }

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::options::Options;
-use crate::table::Table;
+use crate::table::{Cell, Table};
 
 /// Version of the serialized form. It goes up when a name or a meaning changes, not when tables or columns are added.
 pub const VERSION: u32 = 1;
@@ -80,6 +80,26 @@ impl Report {
             let limit = options.limit.or(options.top.filter(|_| table.is_top));
             table.cut(limit.unwrap_or(usize::MAX));
         }
+    }
+
+    /// The report with the name of the period that it is of in the first column of all tables.
+    #[must_use]
+    pub fn of_period(mut self, name: &str) -> Self {
+        self.tables.iter_mut().for_each(|table| table.lead("period", &Cell::text(name)));
+        self
+    }
+
+    /// Appends the rows and notes of another report of the same analysis.
+    pub fn append(&mut self, other: Self) {
+        for (table, more) in self.tables.iter_mut().zip(&other.tables) {
+            table.append(more);
+        }
+        self.notes
+            .extend(other.notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
+        self.range = match (self.range, other.range) {
+            (Some(a), Some(b)) => Some([a[0].min(b[0]), a[1].max(b[1])]),
+            (a, b) => a.or(b),
+        };
     }
 
     /// The table of a name.

@@ -7,20 +7,23 @@ use std::collections::BTreeSet;
 
 use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Phase, Poll, Retired,
-    SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Time, Unknown, Wakeup,
+    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Period, Phase, Poll,
+    Retired, SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Time, Unknown, Wakeup,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::intervals::Intervals;
 use crate::options::Options;
 use crate::stats::duration;
 use crate::window::Window;
 
-/// The filter on time, CPUs and durations.
+/// The filter on time, CPUs and durations: a method for each kind of spans gives what of one counts, nothing, the whole or parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpanFilter {
     /// Time.
     pub window: Window,
+    /// The times within it that count; `None`: all of it.
+    pub(crate) within: Option<Intervals>,
     /// CPUs; `None`: all.
     cpus: Option<BTreeSet<u32>>,
     /// Shortest call, interrupt or wait, ns.
@@ -34,11 +37,24 @@ impl SpanFilter {
     pub fn new(options: &Options, window: Window) -> Self {
         let filter = &options.filter;
         let cpus = (!filter.cpus.is_empty()).then(|| filter.cpus.iter().copied().collect());
-        Self { window, cpus, min: filter.min_ns, max: filter.max_ns }
+        Self { window, within: None, cpus, min: filter.min_ns, max: filter.max_ns }
     }
 
     fn cpu(&self, cpu: u32) -> bool {
         self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu))
+    }
+
+    /// Whether what is over at an instant counts.
+    fn holds(&self, at: Time) -> bool {
+        self.window.holds(at) && self.within.as_ref().is_none_or(|within| within.holds(at))
+    }
+
+    /// The parts of a time that count.
+    fn parts(&self, begin: Time, end: Time) -> impl Iterator<Item = (Time, Time)> + '_ {
+        let whole = self.window.clip(begin, end);
+        let parts = self.within.as_ref().and_then(|within| Some(within.parts(whole?)));
+        let alone = whole.filter(|_| self.within.is_none());
+        alone.into_iter().chain(parts.into_iter().flatten())
     }
 
     fn whole(&self, cpu: u32, begin: Time, end: Time) -> bool {
@@ -47,19 +63,21 @@ impl SpanFilter {
 
     fn long(&self, begin: Time, end: Time) -> bool {
         let ns = duration(begin, end);
-        self.window.holds(end) && self.min.is_none_or(|min| ns >= min) && self.max.is_none_or(|max| ns <= max)
+        self.holds(end) && self.min.is_none_or(|min| ns >= min) && self.max.is_none_or(|max| ns <= max)
     }
 
-    /// The part of a slice that counts.
-    pub fn slice(&self, slice: &Slice) -> Option<Slice> {
-        let (begin, end) = self.window.clip(slice.begin, slice.end).filter(|_| self.cpu(slice.cpu))?;
-        Some(Slice { begin, end, ..*slice })
+    /// The parts of a slice that count.
+    pub fn slice(&self, slice: &Slice) -> impl Iterator<Item = Slice> + '_ {
+        let slice = *slice;
+        let parts = self.parts(slice.begin, slice.end).filter(move |_| self.cpu(slice.cpu));
+        parts.map(move |(begin, end)| Slice { begin, end, ..slice })
     }
 
-    /// The part of a time of which nothing is known that counts.
-    pub fn unknown(&self, unknown: &Unknown) -> Option<Unknown> {
-        let (begin, end) = self.window.clip(unknown.begin, unknown.end).filter(|_| self.cpu(unknown.cpu))?;
-        Some(Unknown { begin, end, ..*unknown })
+    /// The parts of a time of which nothing is known that count.
+    pub fn unknown(&self, unknown: &Unknown) -> impl Iterator<Item = Unknown> + '_ {
+        let unknown = *unknown;
+        let parts = self.parts(unknown.begin, unknown.end).filter(move |_| self.cpu(unknown.cpu));
+        parts.map(move |(begin, end)| Unknown { begin, end, ..unknown })
     }
 
     /// A call, if it counts. It belongs to the CPU that it returned on.
@@ -70,7 +88,7 @@ impl SpanFilter {
     /// A call of which one end is missing, if it counts. Neither its CPU nor its duration is known: it does not
     /// where any are asked for.
     pub fn half_syscall<'s, 'c>(&self, half: &'s HalfSyscall<'c>) -> Option<&'s HalfSyscall<'c>> {
-        (self.window.holds(half.at) && self.cpus.is_none() && self.min.is_none() && self.max.is_none())
+        (self.holds(half.at) && self.cpus.is_none() && self.min.is_none() && self.max.is_none())
             .then_some(half)
     }
 
@@ -95,29 +113,36 @@ impl SpanFilter {
         let begin = if file.begin_bound == Bound::Soft { Time::MIN } else { file.begin };
         let is_over =
             self.window.begin.is_some_and(|first| file.end_bound == Bound::Hard && file.end <= first);
-        let counts = !is_over && self.window.end.is_none_or(|last| begin < last);
+        let is_within = |within: &Intervals| {
+            let end = if file.end_bound == Bound::Soft { Time::MAX } else { file.end };
+            within.parts((begin, end)).next().is_some()
+        };
+        let counts = !is_over
+            && self.window.end.is_none_or(|last| begin < last)
+            && self.within.as_ref().is_none_or(is_within);
         counts.then_some(file)
     }
 
     /// A migration, if it counts. It belongs to the CPU that it leads to.
     pub fn migration<'s>(&self, migration: &'s Migration) -> Option<&'s Migration> {
-        (self.window.holds(migration.at) && self.cpu(migration.to)).then_some(migration)
+        (self.holds(migration.at) && self.cpu(migration.to)).then_some(migration)
     }
 
     /// A wake-up, if it counts. It belongs to the CPU that does it.
     pub fn wakeup<'s>(&self, wakeup: &'s Wakeup) -> Option<&'s Wakeup> {
-        (self.window.holds(wakeup.at) && self.cpu(wakeup.cpu)).then_some(wakeup)
+        (self.holds(wakeup.at) && self.cpu(wakeup.cpu)).then_some(wakeup)
     }
 
     /// A begin or end of a thread, if it counts. It belongs to no CPU.
     pub fn thread_event<'s>(&self, event: &'s ThreadEvent) -> Option<&'s ThreadEvent> {
-        self.window.holds(event.at).then_some(event)
+        self.holds(event.at).then_some(event)
     }
 
-    /// The part of a time off all CPUs that counts. It belongs to no CPU.
-    pub fn off_cpu(&self, off_cpu: &OffCpu) -> Option<OffCpu> {
-        let (begin, end) = self.window.clip(off_cpu.begin, off_cpu.end)?;
-        Some(OffCpu { begin, end, ..*off_cpu })
+    /// The parts of a time off all CPUs that count. It belongs to no CPU.
+    pub fn off_cpu(&self, off_cpu: &OffCpu) -> impl Iterator<Item = OffCpu> + '_ {
+        let off_cpu = *off_cpu;
+        let parts = self.parts(off_cpu.begin, off_cpu.end);
+        parts.map(move |(begin, end)| OffCpu { begin, end, ..off_cpu })
     }
 
     /// A request to a disk, if it counts. It belongs to no CPU.
@@ -127,7 +152,7 @@ impl SpanFilter {
 
     /// A wait for descriptors, if it counts. It belongs to no CPU.
     pub fn poll<'s>(&self, poll: &'s Poll) -> Option<&'s Poll> {
-        self.window.holds(poll.at).then_some(poll)
+        self.holds(poll.at).then_some(poll)
     }
 
     /// A thread that has ended: whenever that was, its name may be needed.
@@ -138,12 +163,17 @@ impl SpanFilter {
 
     /// A packet, if it counts.
     pub fn packet<'s>(&self, packet: &'s NetPacket) -> Option<&'s NetPacket> {
-        (self.window.holds(packet.at) && self.cpu(packet.cpu)).then_some(packet)
+        (self.holds(packet.at) && self.cpu(packet.cpu)).then_some(packet)
     }
 
     /// Pages, if they count.
     pub fn page_allocation<'s>(&self, pages: &'s PageAllocation) -> Option<&'s PageAllocation> {
-        self.window.holds(pages.at).then_some(pages)
+        self.holds(pages.at).then_some(pages)
+    }
+
+    /// A period, if it counts. It belongs to no CPU.
+    pub fn period<'s>(&self, period: &'s Period) -> Option<&'s Period> {
+        self.long(period.begin, period.end).then_some(period)
     }
 
     /// A phase, if it counts. It belongs to no CPU.

@@ -10,6 +10,12 @@ pub fn duration(begin: Time, end: Time) -> u64 {
     end.saturating_sub(begin).max(0) as u64
 }
 
+/// The value that so many percent of sorted values do not exceed, by nearest rank: always one of them. `None` of no values.
+pub fn nearest_rank<T>(sorted: &[T], percent: usize) -> Option<&T> {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1)
+}
+
 /// Sums over durations in ns. Sums stay at their greatest value instead of overflowing, which no order of adding
 /// changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +137,20 @@ fn or_none<T: Into<Cell>>(value: Option<T>) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_are_values_that_were() {
+        let check = |sorted: &[u64], percent, expect: Option<u64>| {
+            assert_eq!(nearest_rank(sorted, percent).copied(), expect, "{sorted:?} {percent}");
+        };
+        check(&[1, 2, 3, 4], 0, Some(1));
+        check(&[1, 2, 3, 4], 50, Some(2));
+        check(&[1, 2, 3, 4, 5], 50, Some(3));
+        check(&[1, 2, 3, 4], 95, Some(4));
+        check(&[1, 2, 3, 4], 100, Some(4));
+        check(&[7], 99, Some(7));
+        check(&[], 50, None);
+    }
 
     fn of(values: &[u64]) -> Stats {
         let mut stats = Stats::default();

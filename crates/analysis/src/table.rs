@@ -6,6 +6,8 @@ use std::cmp::Ordering;
 use isochrone_kernel::Name;
 use serde::{Serialize, Serializer};
 
+use crate::rows::Rows;
+
 /// What the values of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,7 +86,7 @@ pub struct Table {
     /// Its columns.
     pub columns: Vec<Column>,
     /// Its rows.
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Rows,
     /// What to draw.
     #[serde(skip)]
     pub drawn: Option<Drawn>,
@@ -94,6 +96,9 @@ pub struct Table {
     /// Whether its rows come in the order of a figure, so that the first ones are what one wants to see.
     #[serde(skip)]
     pub is_top: bool,
+    /// Whether people see it only where it is short or asked for: it says for each thread what another table says of all.
+    #[serde(skip)]
+    pub is_detail: bool,
     /// How many rows there are in all, where some have been left out.
     #[serde(skip)]
     pub of: Option<u64>,
@@ -106,13 +111,43 @@ impl Table {
             .iter()
             .map(|&(name, unit)| Column { name: name.into(), unit, shown: Shown::default() })
             .collect();
-        Self { name, title, columns, rows: Vec::new(), drawn: None, by_time: None, is_top: false, of: None }
+        Self {
+            name,
+            title,
+            columns,
+            rows: Rows::default(),
+            drawn: None,
+            by_time: None,
+            is_top: false,
+            is_detail: false,
+            of: None,
+        }
     }
 
     /// Adds a row.
+    #[allow(clippy::needless_pass_by_value)] // A row is made for its table.
     pub fn row(&mut self, cells: Vec<Cell>) {
         debug_assert_eq!(cells.len(), self.columns.len(), "{}", self.name);
-        self.rows.push(cells);
+        self.rows.push(&cells);
+    }
+
+    /// Puts a column before all others, with one value.
+    pub(crate) fn lead(&mut self, name: &'static str, value: &Cell) {
+        self.columns.insert(0, Column { name: name.into(), unit: Unit::None, shown: Shown::default() });
+        self.rows.change(|row| row.insert(0, value.clone()));
+        if let Some(drawn) = &mut self.drawn {
+            (drawn.column, drawn.group) = (drawn.column + 1, drawn.group + 1);
+        }
+        self.by_time = self.by_time.map(|column| column + 1);
+    }
+
+    /// Appends the rows of a table with the same columns.
+    pub(crate) fn append(&mut self, more: &Self) {
+        debug_assert_eq!(self.columns, more.columns, "{}", self.name);
+        let rows = |table: &Self| table.of.unwrap_or(table.rows.len() as u64);
+        let all = rows(self) + rows(more);
+        self.rows.extend(&more.rows);
+        self.of = (all > self.rows.len() as u64).then_some(all);
     }
 
     /// The place of a column.
@@ -134,14 +169,17 @@ impl Table {
                 shown: Shown::Nowhere,
             };
             self.columns.splice(place + 1..=place, [column("lo"), column("hi")]);
-            for row in &mut self.rows {
+        }
+        // Instants stand where they stood; what comes before them has grown.
+        self.rows.change(|row| {
+            for &place in places.iter().rev() {
                 let (lo, hi) = match row[place] {
                     Cell::Int(at) => of(row, at),
                     _ => (None, None),
                 };
                 row.splice(place + 1..=place, [lo.into(), hi.into()]);
             }
-        }
+        });
         if let Some(drawn) = &mut self.drawn {
             drawn.column += 2 * places.iter().filter(|&&place| place < drawn.column).count();
             drawn.group += 2 * places.iter().filter(|&&place| place < drawn.group).count();
@@ -173,18 +211,17 @@ impl Table {
     pub fn sort_by_time(&mut self) {
         let Some(column) = self.by_time else { return };
         let (mut at, mut host) = (i128::MIN, None);
-        let mut keyed = Vec::with_capacity(self.rows.len());
-        for row in std::mem::take(&mut self.rows) {
+        let key = |row: Vec<Cell>| {
             if host.as_ref() != row.first() {
                 (at, host) = (i128::MIN, row.first().cloned());
             }
             if let Cell::Int(known) = row[column] {
                 at = known;
             }
-            keyed.push((at, row));
-        }
-        keyed.sort_by_key(|(at, _)| *at);
-        self.rows = keyed.into_iter().map(|(_, row)| row).collect();
+            at
+        };
+        let keys: Vec<i128> = self.rows.iter().map(key).collect();
+        self.rows.sort_by_keys(keys, Ord::cmp);
     }
 
     /// The table as one of which the first rows are what one wants to see.
@@ -194,14 +231,21 @@ impl Table {
         self
     }
 
+    /// The table as one of details, which people are shown where it is short or asked for.
+    #[must_use]
+    pub fn detail(mut self) -> Self {
+        self.is_detail = true;
+        self
+    }
+
     /// Sorts the rows by a column, whose name may lack its `_ns`: figures the greatest first, names, numbers of things and instants in their order; what is not known
     /// comes last. Rows that are equal stay as they are. Says whether there is such a column.
     pub fn sort(&mut self, name: &str) -> bool {
         let is_it = |column: &Column| column.name == name || column.name.strip_suffix("_ns") == Some(name);
         let Some(column) = self.columns.iter().position(is_it) else { return false };
         let is_figure = !matches!(self.columns[column].unit, Unit::None | Unit::Time);
-        self.rows.sort_by(|a, b| {
-            let (a, b) = (&a[column], &b[column]);
+        let keys: Vec<Cell> = self.rows.column(column).collect();
+        self.rows.sort_by_keys(keys, |a, b| {
             let known = a.is_missing().cmp(&b.is_missing());
             known.then_with(|| if is_figure { b.order(a) } else { a.order(b) })
         });
@@ -245,10 +289,12 @@ impl Table {
     /// A bar for each row, `width` characters at most; nothing where nothing is drawn.
     pub fn bars(&self, width: usize) -> Vec<String> {
         let Some(Drawn { column, group }) = self.drawn else { return Vec::new() };
-        self.rows
-            .chunk_by(|a, b| a[..group] == b[..group])
+        let drawn = |row: Vec<Cell>| (row[..group].to_vec(), row[column].as_f64());
+        let values: Vec<(Vec<Cell>, f64)> = self.rows.iter().map(drawn).collect();
+        values
+            .chunk_by(|a, b| a.0 == b.0)
             .flat_map(|rows| {
-                let values = || rows.iter().map(|row| row[column].as_f64());
+                let values = || rows.iter().map(|(_, value)| *value);
                 let whole = values().fold(0.0, f64::max);
                 values().map(move |value| bar(value, whole, width)).collect::<Vec<_>>()
             })
@@ -446,9 +492,9 @@ mod tests {
         table.add_bounds(|row, at| (Some(at - 1), (row[0] == Cell::text("a")).then_some(at + 2)));
         let names: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
         assert_eq!(names, ["host", "begin_ns", "begin_lo_ns", "begin_hi_ns", "n"]);
-        assert_eq!(table.rows[0][1..4], [5i64, 4, 7].map(Cell::from));
-        assert_eq!(table.rows[1][2..4], [Cell::Null, Cell::Null]);
-        assert_eq!(table.rows[4][3], Cell::Null);
+        assert_eq!(table.rows.get(0).unwrap()[1..4], [5i64, 4, 7].map(Cell::from));
+        assert_eq!(table.rows.get(1).unwrap()[2..4], [Cell::Null, Cell::Null]);
+        assert_eq!(table.rows.get(4).unwrap()[3], Cell::Null);
         assert_eq!(table.bounds_of(1), Some((2, 3)));
         assert_eq!((table.bounds_of(0), table.bounds_of(2), table.bounds_of(4)), (None, None, None));
         assert_eq!(table.drawn, Some(Drawn { column: 4, group: 1 }));

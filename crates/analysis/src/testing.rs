@@ -2,17 +2,21 @@
 
 use std::borrow::Cow;
 
-use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput, Opener};
-use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
+use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput, Opener, Use};
+use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
 use isochrone_kernel::{
-    Half, Irq, Migration, Name, OffCpu, OffCpuReason, OwnedHalfSyscall, OwnedSyscall, PIECE_BEGIN,
-    SchedLatency, Slice, Softirq, Span, Spans, ThreadAliases, ThreadId, Time, Unknown,
+    BlockRequest, Half, Irq, Migration, Name, NetPacket, OffCpu, OffCpuReason, OwnedHalfSyscall,
+    OwnedSyscall, PIECE_BEGIN, PageAllocation, Period, Phase, SchedLatency, Slice, Softirq, Span, Spans,
+    ThreadAliases, ThreadId, Time, Unknown,
 };
+
+use isochrone_periods::Value;
 
 use crate::analysis_set::{AnalysisSet, reports};
 use crate::host::{HostContext, ThreadIdentity};
 use crate::options::Options;
 use crate::registry::AnalysisKind;
+use crate::steps::Steps;
 use crate::table::{Cell, Table};
 use crate::window::When;
 
@@ -53,6 +57,32 @@ pub(crate) fn irq(cpu: u32, number: i32, name: &str, begin: Time, end: Time) -> 
 
 pub(crate) fn softirq(cpu: u32, vector: u32, raised: Option<Time>, begin: Time, end: Time) -> Span {
     Span::Softirq(Softirq { cpu, vector, raised, begin, end })
+}
+
+/// A period that captured its number at its begin, and 1 at its end.
+pub(crate) fn period(
+    name: &str,
+    number: u64,
+    parent: Option<(u64, &str)>,
+    thread: ThreadId,
+    (begin, end): (Time, Time),
+) -> Span {
+    let captured = |name: &str, value: u64| vec![(name.into(), Value::Number(value.into()))];
+    Span::Period(Box::new(Period {
+        name: name.into(),
+        number,
+        parent: parent.map(|(number, name)| (number, name.into())),
+        thread,
+        begin,
+        end,
+        is_cut: false,
+        begin_captures: captured("irq", number),
+        end_captures: captured("ret", 1),
+    }))
+}
+
+pub(crate) fn phase(name: &str, thread: ThreadId, begin: Time, end: Time) -> Span {
+    Span::Phase(Phase { name: name.into(), thread, begin, end })
 }
 
 /// A call that returns on CPU 0, without a line.
@@ -102,6 +132,65 @@ pub(crate) fn file(thread: ThreadId, fd: i32, name: &str, begin: Time, end: Time
     }
 }
 
+/// A request to a disk that was issued and completed.
+pub(crate) fn request(
+    device: u32,
+    thread: Option<ThreadId>,
+    sectors: u32,
+    is_write: bool,
+    (issued, completed): (Time, Time),
+) -> Span {
+    Span::BlockRequest(BlockRequest {
+        device,
+        sector: 100,
+        sectors,
+        is_write,
+        bytes: None,
+        thread,
+        inserted: None,
+        issued: Some(issued),
+        completed: Some(completed),
+        error: 0,
+        is_partial: false,
+    })
+}
+
+pub(crate) fn pages(thread: ThreadId, at: Time, pages: u64, is_free: bool) -> Span {
+    Span::PageAllocation(PageAllocation { at, thread, pages, is_free })
+}
+
+/// A packet while thread 1 ran on CPU 0.
+pub(crate) fn packet(at: Time, device: &str, bytes: u32, is_sent: bool) -> Span {
+    let device = device.into();
+    let carried = isochrone_net::Carried::default();
+    Span::Packet(NetPacket { at, cpu: 0, thread: thread(1), device, bytes, flow: None, carried, is_sent })
+}
+
+/// I/O of the two threads of process 2: descriptor 3 is `/x`, 9 an internet socket without an address.
+pub(crate) fn io_spans() -> Vec<Span> {
+    let open = |path: &str| Effect::Open { call: Opener::Openat, dir: None, path: path.into(), flags: 0 };
+    let uses = |fd, what| Effect::Use { fd, what };
+    let socket = FileKind::Socket(Socket { family: Some(2), ..Socket::default() });
+    let sda = 8 << 20;
+    vec![
+        line(thread(2), "openat", "", open("/x"), (10, 13, 3)),
+        line(thread(2), "openat", "", open("/none"), (14, 15, -2)),
+        line(thread(2), "read", "", uses(3, Use::Read), (20, 30, 100)),
+        line(thread(3), "read", "", uses(3, Use::Read), (31, 36, -11)),
+        line(thread(2), "sendto", "", uses(9, Use::Write), (40, 44, 300)),
+        line(thread(2), "sendfile", "", Effect::Transfer { from: 3, to: 9 }, (50, 56, 200)),
+        line(thread(3), "fsync", "", uses(3, Use::Other), (60, 80, 0)),
+        line(thread(2), "close", "", Effect::Close { fd: 3 }, (89, 90, 0)),
+        call(thread(2), "getpid", 91, 92, 2),
+        request(sda, Some(thread(2)), 8, true, (60, 70)),
+        request(sda, Some(thread(3)), 2, false, (50, 54)),
+        request(sda, Some(thread(2)), 0, true, (70, 75)),
+        request(252 << 20 | 1, None, 1, true, (80, 83)),
+        Span::File(Box::new(file(thread(2), 3, "/x", 13, 90))),
+        Span::File(Box::new(FileSpan { kind: socket, ..file(thread(2), 9, "", 1, 100) })),
+    ]
+}
+
 /// A host with three threads: init (1) and worker (2) with a second thread (3), and events from 0 to 100. Its clock
 /// showed 0 at 1000 ns after the begin of 1970.
 pub(crate) struct Simple(String);
@@ -143,14 +232,25 @@ impl HostContext for Simple {
         }
     }
 
+    fn disk(&self, device: u32) -> Option<&Name> {
+        const SDA: Name = Name::const_new("sda");
+        (device == 8 << 20).then_some(const { &SDA })
+    }
+
     fn threads(&self) -> Vec<ThreadId> {
         [1, 2, 3].map(thread).to_vec()
     }
 }
 
+/// The steps of all tests.
+fn steps() -> Steps {
+    Steps { every_ns: 50, edges: vec![0, 50, 100] }
+}
+
 /// What all of `spans` make.
 pub(crate) fn feed(kind: AnalysisKind, spans: &[Span], options: &Options, when: When) -> AnalysisSet {
     let mut set = AnalysisSet::new(&[kind], options, when);
+    set.divide(&steps());
     for span in spans {
         span.emit(&mut set);
     }
@@ -184,6 +284,7 @@ pub(crate) fn lines(tables: &[Table]) -> Vec<String> {
 /// one that ran when the piece began is.
 pub(crate) fn pieced(kind: AnalysisKind, pieces: &[Vec<Span>], options: &Options, when: When) -> AnalysisSet {
     let mut whole = AnalysisSet::new(&[kind], options, when);
+    whole.divide(&steps());
     for (index, piece) in (0..).zip(pieces) {
         let nickname = ThreadId::Unidentified { cpu: index, since: PIECE_BEGIN };
         let (mut there, mut back) = (ThreadAliases::default(), ThreadAliases::default());

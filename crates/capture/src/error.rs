@@ -15,10 +15,10 @@ pub struct Error {
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// The operating system refused to read the file.
-    #[error("it cannot be read: {0}")]
+    #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
     /// The file begins like none of the formats.
-    #[error("it is no capture: neither pcap nor pcapng begins like this")]
+    #[error("not a packet capture: it begins neither like pcap nor like pcapng")]
     NotACapture,
     /// The file was compressed as a whole.
     #[error("it is compressed with {0}: unpack it first")]

@@ -201,7 +201,7 @@ fn other_files_are_refused() {
         let error = Capture::new(bytes, std::path::Path::new("x")).unwrap_err();
         assert_eq!(error.to_string(), format!("x: {expect}"));
     };
-    let none = "it is no capture: neither pcap nor pcapng begins like this";
+    let none = "not a packet capture: it begins neither like pcap nor like pcapng";
     check(b"", none);
     check(b"abc", none);
     check(b"/* CTF 1.8 */", none);

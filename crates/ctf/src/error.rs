@@ -15,13 +15,13 @@ pub struct Error {
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// The operating system refused to read a file or a directory.
-    #[error("it cannot be read: {0}")]
+    #[error("cannot be read: {0}")]
     Read(std::io::Error),
     /// The operating system refused to write a file or a directory.
-    #[error("it cannot be written: {0}")]
+    #[error("cannot be written: {0}")]
     Write(std::io::Error),
     /// A directory without a `metadata` file.
-    #[error("it is not a CTF trace: it holds no metadata file")]
+    #[error("not a CTF trace: it has no metadata file")]
     NotATrace,
     /// Metadata that cannot be understood.
     #[error("{line}:{column}: {message}\n{excerpt}")]

@@ -366,8 +366,8 @@ mod tests {
             let error = FileMap::open(path).unwrap_err();
             assert!(error.to_string().ends_with(expect), "{error}");
         };
-        check(directory.path(), "it cannot be read: it is a directory, not a file");
-        check(Path::new("/dev/zero"), "it cannot be read: it is a device, not a file");
+        check(directory.path(), "cannot be read: it is a directory, not a file");
+        check(Path::new("/dev/zero"), "cannot be read: it is a device, not a file");
         let socket = directory.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         check(&socket, "it is a socket, not a file");

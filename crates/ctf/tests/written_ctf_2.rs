@@ -300,13 +300,9 @@ fn what_other_readers_refuse_is_refused() {
     };
     let plain: &[(&str, &str)] = &[("a", U8)];
     let magic = |class: &mut IntegerClass| class.role = Some(Role::PacketMagic);
-    check(
-        plain,
-        &integer(magic),
-        "`packet-magic-number` of what is not the first field and of 32 bits (in `a`",
-    );
+    check(plain, &integer(magic), "`packet-magic-number` of what is not the first field, of 32 bits (in `a`");
     let signed = |class: &mut IntegerClass| (class.signed, class.role) = (true, Some(Role::StreamId));
-    check(plain, &integer(signed), "the role `data-stream-id` of what is no unsigned integer");
+    check(plain, &integer(signed), "the role `data-stream-id` of what is not an unsigned integer");
     let unlabelled = |class: &mut IntegerClass| class.mappings = Some(Vec::new().into());
     check(plain, &integer(unlabelled), "an enumeration without labels");
     let flagless = |class: &mut IntegerClass| {

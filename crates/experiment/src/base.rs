@@ -21,6 +21,8 @@ pub enum TimeBase {
     Own,
     /// The references' of a kept artefact.
     Kept(Clocks),
+    /// As [`Self::Usual`], with the references that the packets in these very traces led to when a store was made of them.
+    Stored(Clocks),
     /// The references' that the packets in these very traces lead to.
     Synchronize(Box<Options>),
     /// What people expect who say nothing of clocks: several hosts are synchronized, one host stays on its own clock.

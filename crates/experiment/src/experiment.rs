@@ -26,6 +26,7 @@ enum Base {
     #[default]
     Own,
     Kept(Clocks),
+    Stored(Clocks),
     Synchronized(Box<Outcome>),
 }
 
@@ -42,7 +43,10 @@ impl Opened {
             TimeBase::Own => Base::Own,
             TimeBase::Kept(clocks) => Base::Kept(clocks),
             TimeBase::Synchronize(options) => synchronized(&options)?,
-            TimeBase::Usual if Experiment::new(&inputs, None).hosts.len() < 2 => Base::Own,
+            TimeBase::Usual | TimeBase::Stored(_) if Experiment::new(&inputs, None).hosts.len() < 2 => {
+                Base::Own
+            }
+            TimeBase::Stored(clocks) => Base::Stored(clocks),
             TimeBase::Usual => match synchronized(&Options::default()) {
                 Err(SyncError::NothingToDo { .. }) => Base::Own,
                 result => result?,
@@ -65,7 +69,7 @@ impl Opened {
     pub fn clocks(&self) -> Option<&Clocks> {
         match &self.base {
             Base::Own => None,
-            Base::Kept(clocks) => Some(clocks),
+            Base::Kept(clocks) | Base::Stored(clocks) => Some(clocks),
             Base::Synchronized(here) => Some(&here.clocks),
         }
     }
@@ -74,15 +78,20 @@ impl Opened {
     pub fn synchronized(&self) -> Option<&Outcome> {
         match &self.base {
             Base::Synchronized(here) => Some(here),
-            Base::Own | Base::Kept(_) => None,
+            Base::Own | Base::Kept(_) | Base::Stored(_) => None,
         }
+    }
+
+    /// Whether the corrections were made of these very traces, here or when a store was made of them.
+    pub fn is_synchronized(&self) -> bool {
+        matches!(self.base, Base::Stored(_) | Base::Synchronized(_))
     }
 
     /// Its hosts. `O(n log n)` in the packets; no event is read.
     pub fn experiment(&self) -> Experiment<'_> {
         // A synchronization that was made of these very traces has the clocks of all events; what it does not know has no events with
         // times, and is shown as it is.
-        Experiment::grouped(&self.inputs, self.clocks(), self.synchronized().is_some())
+        Experiment::grouped(&self.inputs, self.clocks(), self.is_synchronized())
     }
 }
 

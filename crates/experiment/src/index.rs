@@ -12,10 +12,10 @@ use isochrone_store::{
 };
 use isochrone_sync::artefact::ArtefactError;
 use isochrone_sync::matching::{End, Matched};
-use isochrone_sync::{Inputs, Options, SyncError, synchronize_with};
+use isochrone_sync::{Inputs, Options, RefusedKind, SyncError, synchronize_with};
 
 use crate::experiment::{Experiment, TimedHost};
-use crate::model::{ModelError, ModelledHost, Spread, model};
+use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
 
 /// A store that was made.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ pub fn index(
         let writer = &writers[place.unwrap_or_default()];
         move || writer.consumer()
     };
-    let models = model(&hosts, spread, false, consumer_of, progress);
+    let models = model(&hosts, spread, &Wanted::default(), consumer_of, progress);
     let models: Vec<ModelledHost<'_, SpanWriter>> = models.into_iter().collect::<Result<_, _>>()?;
     let (mut reports, mut tasks) = (Vec::new(), Vec::new());
     for (ModelledHost { model, report, .. }, writer) in models.into_iter().zip(writers) {
@@ -138,7 +138,7 @@ fn write_messages(
     experiment: &Experiment<'_>,
     hosts: &[&TimedHost<'_>],
     store: &StoreWriter,
-) -> Result<(TableEntry, Option<TableEntry>), IndexError> {
+) -> Result<(TableEntry, Option<(TableEntry, bool)>), IndexError> {
     let mut writer = store.messages()?;
     // Of one host there are none, and nothing to correct.
     if hosts.len() < 2 && experiment.inputs.captures.is_empty() {
@@ -165,7 +165,10 @@ fn write_messages(
     match synchronize_with(experiment.inputs, &Options::default(), &|_| (), sink) {
         Ok(outcome) => {
             let clocks = store.clocks(&outcome.artefact.to_json()?, outcome.artefact.clocks.len() as u64)?;
-            Ok((writer.finish()?, Some(clocks)))
+            // Traces that were refused are refused whenever they are opened.
+            let mut refused = outcome.refused.iter().filter(|refused| refused.what != RefusedKind::Trace);
+            let are_all = refused.next().is_none() && outcome.advice.is_empty();
+            Ok((writer.finish()?, Some((clocks, are_all))))
         }
         // Hosts that have nothing to do with each other have no messages.
         Err(SyncError::NothingToDo { .. }) => Ok((writer.finish()?, None)),

@@ -32,10 +32,14 @@ mod events;
 mod experiment;
 mod index;
 mod model;
+mod periods;
+mod phases;
 mod question;
 mod stamp;
 mod states;
+mod steps;
 mod window;
+mod within;
 
 pub use base::{MAX_ARTEFACT, ReadError, TimeBase, read_clocks};
 pub use bounds::add_bounds;
@@ -46,8 +50,12 @@ pub use experiment::{
 };
 pub use index::{IndexError, Indexed, index, sources};
 pub use isochrone_sync::{Inputs, Progress};
-pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, model};
+pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, Wanted, model};
+pub use periods::{PeriodLog, periods, unfinished};
+pub use phases::{PhaseFilter, phases};
 pub use question::{Question, reports};
 pub use stamp::{RawStamp, Stamp, Timing};
 pub use states::{StateFilter, states};
+pub use steps::MOST_STEPS;
 pub use window::{Times, WrongTimes, extent};
+pub use within::{ByPeriod, ask_within, reports_within};

@@ -1,13 +1,15 @@
 //! Reading hosts: all pieces of all of them on one pool of threads, and what is known of each when all of it has been read.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::thread;
 
 use isochrone_analysis::{HostContext, ThreadIdentity};
 use isochrone_hosts::{Progress, ReadReport};
 use isochrone_kernel::{
-    Facts, Finished, MergeError, PIECE_BEGIN, PartialState, Spans, ThreadId, Time, WithThreads,
+    Facts, Finished, MergeError, Name, PIECE_BEGIN, PartialState, Spans, ThreadId, Time, WithThreads,
 };
+use isochrone_periods::Definitions;
 use isochrone_pipeline::{Cuts, Job, PieceModel, Plan, SpanMapper, map_merge_all};
 
 use crate::experiment::TimedHost;
@@ -40,6 +42,15 @@ impl Spread {
     }
 }
 
+/// What is wanted of hosts beside what all of them give.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// System calls as lines, which takes most of the time then.
+    pub lines: bool,
+    /// Periods of these definitions.
+    pub periods: Option<Arc<Definitions>>,
+}
+
 /// A host of which everything has been read: its model, and its clock.
 #[derive(Debug)]
 pub struct ModelledHost<'o, S> {
@@ -57,6 +68,9 @@ pub enum ModelError {
     /// Nobody knows how to put its times on the clock that is asked for.
     #[error("{0}: no correction for its clock is known")]
     Uncorrected(String),
+    /// The time is to be cut into so many steps that nobody wants them.
+    #[error("{0} steps are too many: {most} is the most", most = crate::steps::MOST_STEPS)]
+    TooManySteps(u64),
     /// The pieces of its trace do not become one model, which does not happen with the pieces of a plan.
     #[error("{host}: the pieces of its trace do not fit")]
     Merge {
@@ -68,13 +82,12 @@ pub enum ModelError {
 }
 
 /// Reads hosts, and gives what was heard of each, in their order: `make` makes for each of them what makes a consumer for each piece
-/// of its trace. A host without a [`timing`](TimedHost::timing) is not read. `lines`: system calls are to be shown as lines, which takes most
-/// of the time then. `progress` gets the bytes that were read; the sum of [`HostContext::bytes`](isochrone_hosts::Host::bytes) is all.
+/// of its trace. A host without a [`timing`](TimedHost::timing) is not read. `progress` gets the bytes that were read; the sum of [`HostContext::bytes`](isochrone_hosts::Host::bytes) is all.
 ///
 /// One pool of threads takes the pieces of all hosts from one queue, see [`isochrone_pipeline::map_merge_all`]. Results do not depend on the spread.
 ///
 /// ```
-/// use isochrone_experiment::{Inputs, Opened, Spread, model};
+/// use isochrone_experiment::{Inputs, Opened, Spread, Wanted, model};
 /// # use isochrone_testkit::{Cluster, Family};
 /// # let directory = tempfile::tempdir()?;
 /// # Cluster::chain(2).messages(10).seconds(1).write(directory.path(), Family::IPV4)?;
@@ -83,7 +96,7 @@ pub enum ModelError {
 /// let experiment = opened.experiment();
 /// let all = experiment.select(&[])?.hosts;
 /// // A consumer that hears nothing: only the threads are of interest.
-/// for host in model(&all, Spread::default(), false, |_, _| || (), None) {
+/// for host in model(&all, Spread::default(), &Wanted::default(), |_, _| || (), None) {
 ///     let host = host?;
 ///     println!("{} threads in {} events", host.model.threads.iter().count(), host.report.events);
 /// }
@@ -92,7 +105,7 @@ pub enum ModelError {
 pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     hosts: &[&TimedHost<'o>],
     spread: Spread,
-    lines: bool,
+    wanted: &Wanted,
     make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
     progress: Option<Progress<'_>>,
 ) -> Vec<Result<ModelledHost<'o, S>, ModelError>> {
@@ -101,7 +114,8 @@ pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     let mut jobs = Vec::with_capacity(timed.len());
     for ((plan, host), timing) in spread.plans(&timed).into_iter().zip(&timed).zip(timings) {
         let consumer = make(host, timing);
-        let mapper = SpanMapper::new(move || WithThreads::new(consumer())).lines(lines);
+        let mapper = SpanMapper::new(move || WithThreads::new(consumer()));
+        let mapper = mapper.lines(wanted.lines).periods(wanted.periods.clone());
         jobs.push(Job { host: &host.traced, plan, mapper });
     }
     // A finished model is much smaller: it is made as soon as its host is whole.
@@ -158,6 +172,10 @@ impl<S> HostContext for ModelledHost<'_, S> {
             born: born(thread, facts),
             died: facts.dead.or(facts.exited),
         })
+    }
+
+    fn disk(&self, device: u32) -> Option<&Name> {
+        self.model.disks.get(&device)
     }
 
     fn threads(&self) -> Vec<ThreadId> {

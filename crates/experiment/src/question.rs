@@ -1,15 +1,19 @@
 //! Analyses of an experiment: which are asked for, with what options, of what time.
 
+use std::sync::Arc;
+
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Options, Report};
 use isochrone_hosts::Progress;
+use isochrone_periods::Definitions;
 
 use crate::experiment::{TimedHost, share_a_clock};
-use crate::model::{ModelError, ModelledHost, Spread, model};
+use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
 use crate::stamp::Timing;
+use crate::steps;
 use crate::window::Times;
 
 /// What is asked of an experiment. All analyses take one pass together.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Question<'q> {
     /// Which analyses.
     pub kinds: &'q [AnalysisKind],
@@ -17,6 +21,8 @@ pub struct Question<'q> {
     pub options: &'q Options,
     /// Of which time.
     pub times: Times,
+    /// The periods that analyses of periods are about; none: the phases of programs.
+    pub periods: Option<Arc<Definitions>>,
 }
 
 impl Question<'_> {
@@ -27,11 +33,24 @@ impl Question<'_> {
         spread: Spread,
         progress: Option<Progress<'_>>,
     ) -> Vec<Result<ModelledHost<'o, AnalysisSet>, ModelError>> {
-        let make = |_: &TimedHost<'o>, timing: Timing<'o>| {
-            let when = self.times.on(timing);
-            move || AnalysisSet::new(self.kinds, self.options, when)
+        let every = steps::every(self.options.every_ns, self.times, hosts.iter().copied());
+        let of_host = |host: &TimedHost<'o>, timing| steps::steps(every, self.times, host, timing);
+        if self.kinds.contains(&AnalysisKind::Usage) {
+            let counts = hosts.iter().filter_map(|host| of_host(host, host.timing?).err());
+            if let Some(count) = counts.max() {
+                return hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect();
+            }
+        }
+        let make = |host: &TimedHost<'o>, timing: Timing<'o>| {
+            let (when, steps) = (self.times.on(timing), of_host(host, timing).unwrap_or_default());
+            move || {
+                let mut set = AnalysisSet::new(self.kinds, self.options, when);
+                set.divide(&steps);
+                set
+            }
         };
-        model(hosts, spread, self.kinds.contains(&AnalysisKind::Syscalls), make, progress)
+        let lines = self.kinds.contains(&AnalysisKind::Syscalls);
+        model(hosts, spread, &Wanted { lines, periods: self.periods.clone() }, make, progress)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table `states`: what threads did from when to when, from a store, on the clock that is asked for.
 
 use isochrone_analysis::{Cell, Filter, Report, Table, Unit, VERSION};
-use isochrone_store::{HostStore, Store, StoreError, ThreadRow};
+use isochrone_store::{HostStore, State, Store, StoreError, ThreadRow};
 
 use crate::experiment::TimedHost;
 use crate::window::Times;
@@ -77,12 +77,17 @@ pub fn states(
 }
 
 /// Whether a thread is asked for; idle tasks have no states.
-fn is_asked(thread: &ThreadRow, filter: &Filter) -> bool {
+pub(crate) fn is_asked(thread: &ThreadRow, filter: &Filter) -> bool {
     let Some(tid) = thread.tid else { return false };
     (filter.tids.is_empty() || filter.tids.contains(&tid))
         && (filter.pids.is_empty() || thread.pid.is_some_and(|pid| filter.pids.contains(&pid)))
         && (filter.names.is_empty()
             || thread.comm.as_deref().is_some_and(|comm| filter.names.iter().any(|name| name.matches(comm))))
+}
+
+/// What stands where a state says nothing: unknown where it could have, or where the state itself is unknown, else nothing.
+fn missing(state: State, applies: bool) -> Cell {
+    if applies || state == State::Unknown { Cell::Null } else { Cell::None }
 }
 
 fn add(
@@ -110,11 +115,16 @@ fn add(
             Cell::text(row.state.name()),
             unix_ns(row.begin).into(),
             unix_ns(row.end).into(),
-            row.cpu.into(),
-            row.syscall.as_deref().filter(|name| !name.is_empty()).map_or(Cell::Null, Cell::text),
-            row.fd.into(),
+            row.cpu.map_or(missing(row.state, row.state.is_on_cpu()), Cell::from),
+            row.syscall
+                .as_deref()
+                .filter(|name| !name.is_empty())
+                .map_or(missing(row.state, row.state != State::UserMode), Cell::text),
+            row.fd.map_or(missing(row.state, false), Cell::from),
             // An idle task is thread 0.
-            waker.map(|waker| waker.tid.unwrap_or(0)).into(),
+            waker.map_or(missing(row.state, row.state == State::WaitCpu), |waker| {
+                waker.tid.unwrap_or(0).into()
+            }),
         ]);
     }
     Ok(())

@@ -7,7 +7,7 @@ use isochrone_analysis::{AnalysisKind, Cell, InterruptSource, Options, Table};
 use isochrone_experiment::{Inputs, Opened, Question, Spread, TimedHost, Times, index, reports};
 use isochrone_kernel::files::Bound;
 use isochrone_kernel::{Name, OffCpuReason};
-use isochrone_store::{Activity, EventContext, HostStore, Interrupt, OpenFile, Store, ThreadAt, ThreadRow};
+use isochrone_store::{Activity, HostSnapshot, HostStore, Interrupt, OpenFile, Store, ThreadAt, ThreadRow};
 use isochrone_testkit::{Random, RandomKernel};
 
 fn shared(part: &str) -> PathBuf {
@@ -71,18 +71,18 @@ fn mode(thread: &ThreadRow, at: Option<&ThreadAt>) -> Option<&'static str> {
 }
 
 /// Rows of the table `states` from a store. An idle task is thread 0.
-fn states(host: &HostStore, moment: &EventContext, unix_ns: impl Fn(i64) -> i128) -> Vec<String> {
+fn states(host: &HostStore, snapshot: &HostSnapshot, unix_ns: impl Fn(i64) -> i128) -> Vec<String> {
     let of = |number: u32| &host.threads()[number as usize];
     let living = (0..).zip(host.threads()).filter(|(_, thread)| {
-        let has_ended = thread.is_end_seen && thread.end <= moment.at
-            || !thread.is_end_seen && thread.exited.is_some_and(|exited| exited <= moment.at);
-        thread.tid.is_some() && !has_ended && !(thread.is_begin_seen && thread.begin > moment.at)
+        let has_ended = thread.is_end_seen && thread.end <= snapshot.at
+            || !thread.is_end_seen && thread.exited.is_some_and(|exited| exited <= snapshot.at);
+        thread.tid.is_some() && !has_ended && !(thread.is_begin_seen && thread.begin > snapshot.at)
     });
     let rows = living.map(|(number, thread)| {
-        let at = moment.threads.iter().find(|at| at.thread == number);
+        let at = snapshot.threads.iter().find(|at| at.thread == number);
         let call = at.and_then(|at| at.call.as_ref());
         let cpu = at.and_then(|at| at.cpu);
-        let on = moment.cpus.iter().find(|it| Some(it.cpu) == cpu);
+        let on = snapshot.cpus.iter().find(|it| Some(it.cpu) == cpu);
         let waker = at.and_then(|at| at.waker).map(of);
         [
             known(thread.pid),
@@ -103,10 +103,10 @@ fn states(host: &HostStore, moment: &EventContext, unix_ns: impl Fn(i64) -> i128
 }
 
 /// Rows of the table `running` from a store.
-fn running(host: &HostStore, moment: &EventContext, unix_ns: impl Fn(i64) -> i128) -> Vec<String> {
-    let rows = moment.cpus.iter().map(|it| {
+fn running(host: &HostStore, snapshot: &HostSnapshot, unix_ns: impl Fn(i64) -> i128) -> Vec<String> {
+    let rows = snapshot.cpus.iter().map(|it| {
         let thread = it.thread.map(|number| &host.threads()[number as usize]);
-        let at = moment.threads.iter().find(|at| Some(at.thread) == it.thread);
+        let at = snapshot.threads.iter().find(|at| Some(at.thread) == it.thread);
         let call = at.and_then(|at| at.call.as_ref());
         [
             it.cpu.to_string(),
@@ -156,8 +156,12 @@ fn check(host: &TimedHost<'_>, there: &HostStore, raw: i64, part: &str) {
     let unix_ns = |raw| timing.unix_ns(raw);
     let times = Times { begin: None, end: None, at: Some(unix_ns(raw)) };
     let options = Options::default();
-    let question =
-        Question { kinds: &[AnalysisKind::Processes, AnalysisKind::Fds], options: &options, times };
+    let question = Question {
+        kinds: &[AnalysisKind::Processes, AnalysisKind::Fds],
+        options: &options,
+        times,
+        periods: None,
+    };
     let asked: Vec<_> =
         question.ask(&[host], Spread::default(), None).into_iter().map(Result::unwrap).collect();
     let reports = reports(&asked, &options);
@@ -166,7 +170,7 @@ fn check(host: &TimedHost<'_>, there: &HostStore, raw: i64, part: &str) {
         tables.find(|table| table.name == name).unwrap()
     };
     let name = host.name();
-    let moment = there.moment(raw).unwrap();
+    let snapshot = there.snapshot(raw).unwrap();
     let columns = [
         "pid",
         "tid",
@@ -182,11 +186,11 @@ fn check(host: &TimedHost<'_>, there: &HostStore, raw: i64, part: &str) {
     ];
     // Of whom nobody knows who it is, a store has no row.
     let expect = rows(table("states"), &columns, |cell| cell("tid") != "?");
-    assert_eq!(states(there, &moment, unix_ns), expect, "{part} {name} at {raw}");
+    assert_eq!(states(there, &snapshot, unix_ns), expect, "{part} {name} at {raw}");
     let columns =
         ["cpu", "tid", "since_ns", "mode", "syscall", "syscall_since_ns", "interrupt", "interrupt_since_ns"];
     let expect = rows(table("running"), &columns, |_| true);
-    assert_eq!(running(there, &moment, unix_ns), expect, "{part} {name} at {raw}");
+    assert_eq!(running(there, &snapshot, unix_ns), expect, "{part} {name} at {raw}");
     let columns = [
         "pid",
         "tid",

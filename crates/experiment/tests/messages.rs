@@ -40,9 +40,13 @@ fn sender(hosts: &HashMap<u32, HostStore>, message: &Message) -> (Option<i32>, S
         // The last of a connection is sent when its descriptor is given up, after the exit of `close` was recorded and before the
         // thread is in user mode (task work).
         let before = host.states(&[thread], (sent.at - 10_000_000, sent.at)).unwrap();
-        return (tid, state.state, before.into_iter().rev().find_map(|state| state.syscall));
+        return (
+            tid,
+            state.state,
+            before.into_iter().rev().find_map(|state| state.syscall).map(String::from),
+        );
     }
-    (tid, state.state, state.syscall)
+    (tid, state.state, state.syscall.map(String::from))
 }
 
 /// Every message is found at both ends, and its sender ran then: in a call, at the end of `close`, or interrupted.

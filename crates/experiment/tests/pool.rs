@@ -32,7 +32,7 @@ fn all_of(experiment: &Experiment<'_>, times: [Option<i128>; 3], spread: Spread)
     let progress = |bytes| {
         read.fetch_add(bytes, Ordering::Relaxed);
     };
-    let question = Question { kinds: AnalysisKind::ALL, options: &options, times };
+    let question = Question { kinds: AnalysisKind::ALL, options: &options, times, periods: None };
     let answers = question.ask(&hosts, spread, Some(&progress));
     let hosts: Vec<_> = answers.into_iter().map(Result::unwrap).collect();
     assert!(read.into_inner() > 0);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use isochrone_experiment::{
     Conversion, Converted, Experiment, Inputs, ModelError, Opened, Scale, Spread, Stamp, TimeBase, TimedHost,
-    Timing, model, read_clocks,
+    Timing, Wanted, model, read_clocks,
 };
 use isochrone_sync::Options;
 use isochrone_testkit::{Cluster, Family};
@@ -147,7 +147,7 @@ fn hosts_of_other_clocks_have_no_stamps() {
         let experiment: Experiment<'_> = opened.experiment();
         let selected = experiment.select(&[]).unwrap();
         assert!(selected.uncorrected.iter().all(|host| host.stamp(0).is_none() && host.raw(0).is_none()));
-        let unread = model(&selected.uncorrected, Spread::default(), false, |_, _| || (), None);
+        let unread = model(&selected.uncorrected, Spread::default(), &Wanted::default(), |_, _| || (), None);
         assert_eq!(unread.len(), selected.uncorrected.len());
         assert!(unread.iter().all(|host| matches!(host, Err(ModelError::Uncorrected(_)))));
         let traces = experiment.traces();

@@ -70,13 +70,13 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost { events, packets } => {
-                let plural = |count: u64| if count == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "{events} event{} and {packets} packet{} were lost: what happened meanwhile is unknown",
-                    plural(*events),
-                    plural(*packets)
-                )
+                let counts =
+                    [(*events, "event"), (*packets, "packet")].into_iter().filter(|(count, _)| *count > 0);
+                let lost: Vec<String> = counts
+                    .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
+                    .collect();
+                let were = if events.saturating_add(*packets) == 1 { "was" } else { "were" };
+                write!(f, "{} {were} lost: what happened meanwhile is unknown", lost.join(" and "))
             }
             Self::MissingChunk { from, to } => {
                 write!(f, "a chunk is missing: nothing is known from {from} to {to} ns")

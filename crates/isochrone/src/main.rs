@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod event_cpu;
 mod near;
 mod output;
 mod progress;
@@ -14,10 +15,10 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
+use clap::{ColorChoice, FromArgMatches};
 
-use crate::arguments::{Arguments, Command};
-use crate::output::tell;
+use crate::arguments::{Arguments, Command, spelled_short};
+use crate::output::{are_colours_welcome, tell};
 use crate::render::plain::PlainLines;
 use crate::render::time;
 
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
     // Where the system refuses this, such a file is a SIGBUS, as without it.
     #[cfg(unix)]
     let _ = isochrone_ctf::exit_on_truncation("isochrone: ", 2);
-    let ending = match Arguments::try_parse() {
+    let ending = match parse() {
         Ok(arguments) => run(arguments),
         Err(wrong) if wrong.use_stderr() => wrong.exit(),
         Err(help) => show_help(&help),
@@ -53,6 +54,14 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Reads the command line. Help and errors are coloured as results are: clap alone would colour dumb terminals where `CI` is set.
+fn parse() -> Result<Arguments, clap::Error> {
+    let colours = if are_colours_welcome() { ColorChoice::Auto } else { ColorChoice::Never };
+    let mut command = Arguments::command_line().color(colours);
+    let matches = command.try_get_matches_from_mut(spelled_short(std::env::args_os()))?;
+    Arguments::from_arg_matches(&matches).map_err(|wrong| wrong.format(&mut command))
 }
 
 /// Help and version are results that somebody asked for.
@@ -74,6 +83,11 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Info(command) => commands::info::run(&command, quiet),
         Command::Events(command) => commands::events::run(&command, quiet),
         Command::Analyze(command) => commands::analyze::run(&command, quiet),
+        Command::CrossHost(command) => commands::crosshost::run(&command, quiet),
+        Command::Short(command) => {
+            let command = command.spelled_out().map_err(anyhow::Error::msg)?;
+            commands::analyze::run(&command, quiet)
+        }
         Command::Dump(command) => commands::dump::run(&command, quiet),
         Command::Sync(command) => commands::sync::run(&command, quiet),
         Command::Index(command) => commands::index::run(&command, quiet),

@@ -50,15 +50,16 @@ pub(crate) fn width() -> Option<usize> {
     said.or_else(of_terminal).filter(|&columns| columns > 0)
 }
 
-/// Whether colours are of use: on a terminal, unless `NO_COLOR` is set.
+/// Whether colours are of use: on a terminal, unless its user does not want them.
 pub(crate) fn is_coloured() -> bool {
     static COLOURED: OnceLock<bool> = OnceLock::new();
-    *COLOURED.get_or_init(|| {
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        io::stdout().is_terminal()
-            && !is_set("NO_COLOR")
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-    })
+    *COLOURED.get_or_init(|| io::stdout().is_terminal() && are_colours_welcome())
+}
+
+/// Whether nobody refuses colours: `NO_COLOR` is not set, and the terminal is not a dumb one.
+pub(crate) fn are_colours_welcome() -> bool {
+    let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !is_refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// A heading of a table: bold on terminals.

@@ -10,6 +10,12 @@ use isochrone_experiment::{Inputs, total_bytes};
 /// Work that is done by then needs no bar.
 const SHOW_AFTER: Duration = Duration::from_millis(500);
 
+/// What a bar over bytes shows.
+const OF_BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
+
+/// What a bar over traced time shows.
+const OF_TIME: &str = "{msg} {wide_bar} {percent} %, {eta} left";
+
 /// How much of some work is done. Told from several threads.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -30,18 +36,25 @@ impl Progress {
     /// Over so many bytes.
     pub(crate) fn over(bytes: u64, what: &'static str, quiet: bool) -> Self {
         let seen = is_seen(quiet, std::io::stderr().is_terminal());
-        Self::new(bytes, what, seen, SHOW_AFTER, ProgressDrawTarget::stderr)
+        Self::new(bytes, what, OF_BYTES, seen, SHOW_AFTER, ProgressDrawTarget::stderr)
+    }
+
+    /// Over so many ns of traced time, of a result that goes to stdout: lines on a terminal are progress enough.
+    pub(crate) fn over_time(ns: u64, what: &'static str, quiet: bool) -> Self {
+        let is_open = std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
+        Self::new(ns, what, OF_TIME, is_seen(quiet, is_open), SHOW_AFTER, ProgressDrawTarget::stderr)
     }
 
     fn new(
         bytes: u64,
         what: &'static str,
+        template: &str,
         seen: bool,
         show_after: Duration,
         target: fn() -> ProgressDrawTarget,
     ) -> Self {
         let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {eta}");
+        let style = ProgressStyle::with_template(template);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_message(what);
         Self { bar, begun: Instant::now(), show_after, waits: AtomicBool::new(seen), target }
@@ -50,6 +63,17 @@ impl Progress {
     /// So many more bytes are done.
     pub(crate) fn add(&self, bytes: u64) {
         self.bar.inc(bytes);
+        self.show();
+    }
+
+    /// So much is done in all.
+    pub(crate) fn reach(&self, place: u64) {
+        self.bar.set_position(place);
+        self.show();
+    }
+
+    /// Shows the bar if it is time.
+    fn show(&self) {
         if self.waits.load(Ordering::Relaxed)
             && self.begun.elapsed() >= self.show_after
             && self.waits.swap(false, Ordering::Relaxed)
@@ -121,12 +145,15 @@ mod tests {
         let check = |quiet, terminal, show_after, expect: bool| {
             WRITTEN.lock().unwrap().clear();
             let target = || ProgressDrawTarget::term_like(Box::new(Terminal));
-            let progress = Progress::new(1000, "reading", is_seen(quiet, terminal), show_after, target);
+            let progress =
+                Progress::new(1000, "reading", OF_BYTES, is_seen(quiet, terminal), show_after, target);
             progress.add(1);
             // Behind the first addition, which may have shown the bar, nothing is drawn too often.
             std::thread::sleep(Duration::from_millis(100));
             progress.add(500);
-            let shown = WRITTEN.lock().unwrap().contains("reading");
+            let written = WRITTEN.lock().unwrap().clone();
+            let shown = written.contains("reading");
+            assert!(!shown || written.contains(" of 1000 B, ") && written.contains(" left"), "{written}");
             progress.finish();
             assert_eq!(shown, expect, "quiet {quiet}, terminal {terminal}, after {show_after:?}");
         };

@@ -146,5 +146,5 @@ fn lists_of_messages() {
     }
     let absent = run(&["sync", "--messages", "absent.txt"]);
     assert_eq!(absent.code, 2);
-    assert!(absent.said.starts_with("isochrone: absent.txt: it cannot be read: "), "{}", absent.said);
+    assert!(absent.said.starts_with("isochrone: absent.txt: cannot be read: "), "{}", absent.said);
 }

@@ -122,9 +122,13 @@ fn an_empty_directory_is_named() {
     let empty = tempfile::tempdir().unwrap();
     let path = empty.path().to_str().unwrap();
     for command in ["sync", "info", "events"] {
-        check(&[command, path], 2, &[path, "no CTF trace is in it"]);
+        check(
+            &[command, path],
+            2,
+            &[path, "no CTF trace found: no directory at or below it has a metadata file"],
+        );
     }
-    check(&["dump", path], 2, &["is not a CTF trace: it holds no metadata file"]);
+    check(&["dump", path], 2, &["not a CTF trace: it has no metadata file"]);
 }
 
 #[test]
@@ -346,7 +350,7 @@ fn two_boots_of_a_host_are_told_apart() {
     fs::write(reboot.join("kernel/metadata"), edit(edited, offset, b"1795255002608724159")).unwrap();
     let reboot = reboot.to_str().unwrap();
     let sync = |arguments: &[&str]| -> Value {
-        let json = check(arguments, 1, &["more than one clock belongs to a host called h1"]);
+        let json = check(arguments, 1, &["several hosts are called h1; h1#2 is the one of "]);
         serde_json::from_str(&json).unwrap()
     };
     let (client, app) = (shop("client"), shop("app"));

@@ -60,7 +60,7 @@ fn what_is_no_file_is_named_and_never_waited_for() {
             fs::remove_file(stream).unwrap();
             make(stream);
         };
-        check(change, 0, 1, &["ch_0: it cannot be read: ", stderr]);
+        check(change, 0, 1, &["ch_0: cannot be read: ", stderr]);
     };
     replaced(&|path| symlink("/gone", path).unwrap(), "it is a link to a file that is not there");
     replaced(&|path| symlink("ch_0", path).unwrap(), "Too many levels of symbolic links");
@@ -70,7 +70,7 @@ fn what_is_no_file_is_named_and_never_waited_for() {
         fs::remove_file(directory.join("index/ch_0.idx")).unwrap();
         mkfifo(&directory.join("index/ch_0.idx"));
     };
-    check(index, EVENTS, 0, &["ch_0.idx: index not used: it cannot be read: it is a named pipe, not a file"]);
+    check(index, EVENTS, 0, &["ch_0.idx: index not used: cannot be read: it is a named pipe, not a file"]);
 }
 
 #[test]

@@ -277,3 +277,84 @@ fn interrupts() {
         differences.same_maps(&format!("{trace}: softirq"), &found, &expect);
     });
 }
+
+/// Programs that wrote down what they read and wrote, how often, and how many times they waited for the disk; and what the disk was asked.
+mod disk1 {
+    use super::*;
+
+    /// Requests to the disk that was made for them, by design (the README of the data): process, whether it writes, bytes, requests if known.
+    const REQUESTED: [(i64, &str, i64, Option<i64>); 6] = [
+        (205, "written_bytes", 8_388_608, Some(8)),
+        (208, "read_bytes", 819_200, Some(200)),
+        (211, "read_bytes", 16_777_216, None),
+        (217, "written_bytes", 6_291_456, None),
+        (218, "read_bytes", 614_400, Some(150)),
+        (219, "read_bytes", 12_582_912, None),
+    ];
+
+    #[test]
+    #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+    fn bytes_and_requests_by_process_and_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = common::unpacked("vm/disk1", directory.path());
+        let truth: Value =
+            serde_json::from_str(&std::fs::read_to_string(path.join("truth.json")).unwrap()).unwrap();
+        let whole = Ours::of(&path.join("h1"), "iolog,iousagetop,iolatencystats,memtop,usage", &[]);
+        let runs = list(&truth["hosts"]["h1"]["disk_runs"]);
+        assert_eq!(runs.len(), 7);
+        for run in runs {
+            let (pid, file) = (number(run, "pid"), run["file"].as_str().unwrap());
+            let of_run = |row: &&Row| row.int("pid") == pid && row.text("path") == file;
+            let calls: Vec<&Row> = whole.rows("iolog", "log").iter().filter(of_run).collect();
+            // A last read finds the end of the file.
+            let moved: Vec<&&Row> =
+                calls.iter().filter(|row| row.maybe("bytes").is_some_and(|bytes| bytes > 0)).collect();
+            let bytes: i64 = moved.iter().map(|row| row.int("bytes")).sum();
+            let syncs: Vec<&&Row> = calls.iter().filter(|row| row.text("kind") == "sync").collect();
+            let expect = ["bytes", "data_syscalls", "fsyncs"].map(|name| number(run, name));
+            assert_eq!([bytes, moved.len() as i64, syncs.len() as i64], expect, "{run}");
+            // They measured around the calls.
+            let waited: i64 = syncs.iter().map(|row| row.int("duration_ns")).sum();
+            let measured = number(run, "fsync_ns");
+            assert!(
+                waited <= measured && measured - waited <= 500_000 * (syncs.len() as i64 + 1),
+                "{run}: {waited}"
+            );
+            let row = whole.rows("iousagetop", "processes").iter().find(|row| row.int("pid") == pid).unwrap();
+            // Beside, each reads nothing and writes a line of its own.
+            let column = if run["role"] == "dk_seqw" { "file_written_bytes" } else { "file_read_bytes" };
+            assert!((0..1000).contains(&(row.int(column) - bytes)), "{run}: {row:?}");
+        }
+        for (pid, column, bytes, requests) in REQUESTED {
+            let row = whole.rows("iousagetop", "blocks").iter().find(|row| row.int("pid") == pid).unwrap();
+            assert_eq!(row.int(column), bytes, "{pid}");
+            if let Some(requests) = requests {
+                assert_eq!(
+                    row.int(if column == "read_bytes" { "reads" } else { "writes" }),
+                    requests,
+                    "{pid}"
+                );
+            }
+        }
+        // 16 MiB and 12 MiB cold, 200 + 150 random reads, and what mounting read.
+        let read: i64 = REQUESTED.iter().filter(|row| row.1 == "read_bytes").map(|row| row.2).sum();
+        let disk = whole.rows("iousagetop", "disks").iter().find(|row| row.text("disk") == "vdc").unwrap();
+        assert_eq!(disk.int("read_bytes"), read);
+        // Steps add up to the whole, and pieces too.
+        let sum = |table: &str, column: &str| {
+            whole.rows("usage", table).iter().map(|row| row.int(column)).sum::<i64>()
+        };
+        let all =
+            |column: &str| whole.rows("iousagetop", "disks").iter().map(|row| row.int(column)).sum::<i64>();
+        assert_eq!(
+            [sum("host", "read_bytes"), sum("host", "written_bytes")],
+            [all("read_bytes"), all("written_bytes")]
+        );
+        assert_eq!(sum("disks", "in_flight_ns"), all("service_ns"));
+        let pages = &whole.rows("memtop", "total")[0];
+        assert_eq!(
+            [sum("host", "allocated_pages"), sum("host", "freed_pages")],
+            [pages.int("allocated_pages"), pages.int("freed_pages")]
+        );
+    }
+}

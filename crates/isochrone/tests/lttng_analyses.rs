@@ -14,8 +14,16 @@ mod calls;
 mod distributions;
 #[path = "peers/interrupts.rs"]
 mod interrupts;
+#[path = "peers/io.rs"]
+mod io;
+#[path = "peers/io_usage.rs"]
+mod io_usage;
+#[path = "peers/lami.rs"]
+mod lami;
 #[path = "peers/machine.rs"]
 mod machine;
+#[path = "peers/periods.rs"]
+mod periods;
 #[path = "peers/printed.rs"]
 mod printed;
 #[path = "peers/theirs.rs"]
@@ -133,8 +141,12 @@ fn cputop_of_all_threads() {
 
 /// Traces of a few events, whose CPU is a field of each.
 mod synthetic {
+    use crate::common::shared;
     use crate::compare_cputop;
     use crate::interrupts::{compare_irqlog, compare_irqstats};
+    use crate::io::compare_top;
+    use crate::io_usage::compare_iousagetop;
+    use crate::peers::{Ours, Row};
     use crate::theirs::compare;
 
     #[test]
@@ -155,5 +167,38 @@ mod synthetic {
     #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
     fn irqstats() {
         compare("irqstats", true, 1, compare_irqstats);
+    }
+
+    #[test]
+    #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+    fn iolatencytop() {
+        compare("iolatencytop", true, 1, |differences, trace, text| {
+            compare_top(differences, trace, text, 10);
+        });
+    }
+
+    #[test]
+    #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+    fn iousagetop() {
+        compare("iousagetop", true, 1, compare_iousagetop);
+    }
+
+    /// Streams that share no time: theirs must be told to look at such a trace, and refuse it otherwise. Ours look at all that there is.
+    #[test]
+    #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+    fn streams_without_a_common_time() {
+        compare("disable_intersect", true, 1, compare_irqstats);
+        let of = |name: &str| {
+            let path = shared().join("data/lttng-analyses/synthetic").join(name);
+            let rows = Ours::of(&path, "irqstats", &[]).rows("irqstats", "soft").to_vec();
+            rows.iter()
+                .map(|row: &Row| {
+                    ["number", "count", "min_ns", "raised_min_ns"].map(|column| row.maybe(column))
+                })
+                .collect::<Vec<_>>()
+        };
+        let refused = of("IntersectTest.test_no_intersection");
+        assert_eq!(refused, of("IntersectTest.test_disable_intersect"));
+        assert_eq!(refused, [[Some(1), Some(1), Some(3_000_000), Some(1_000_000)]]);
     }
 }

@@ -3,6 +3,10 @@
 
 #[path = "people/clocks.rs"]
 mod clocks;
+#[path = "people/colours.rs"]
+mod colours;
+#[path = "people/crosshost.rs"]
+mod crosshost;
 #[path = "people/machines.rs"]
 mod machines;
 #[path = "people/mistakes.rs"]
@@ -15,6 +19,8 @@ mod questions;
 mod tables;
 #[path = "people/times.rs"]
 mod times;
+#[path = "people/words.rs"]
+mod words;
 
 use std::path::Path;
 use std::process::Command;
@@ -37,16 +43,27 @@ fn hosts() -> [String; 3] {
     ["client", "app", "db"].map(shop)
 }
 
-/// Runs the binary; tables are `columns` wide, or as wide as they are.
-fn run_in(columns: Option<u32>, arguments: &[&str]) -> Said {
+/// The binary, with variables of the environment that it looks at.
+fn command(variables: &[(&str, &str)], arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
-    command.args(arguments).env_remove("COLUMNS").env("LANG", "C.UTF-8");
-    if let Some(columns) = columns {
-        command.env("COLUMNS", columns.to_string());
-    }
-    let output = command.output().unwrap();
+    command.args(arguments).env("LANG", "C.UTF-8").env("TERM", "xterm");
+    command.env_remove("COLUMNS").env_remove("NO_COLOR");
+    command.envs(variables.iter().copied());
+    command
+}
+
+/// Runs the binary with such variables.
+fn run_with(variables: &[(&str, &str)], arguments: &[&str]) -> Said {
+    let output = command(variables, arguments).output().unwrap();
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     Said { out, err, status: output.status.code() }
+}
+
+/// Runs the binary; tables are `columns` wide, or as wide as they are.
+fn run_in(columns: Option<u32>, arguments: &[&str]) -> Said {
+    let columns = columns.map(|columns| columns.to_string());
+    let variables: Vec<(&str, &str)> = columns.iter().map(|columns| ("COLUMNS", columns.as_str())).collect();
+    run_with(&variables, arguments)
 }
 
 fn run(arguments: &[&str]) -> Said {

@@ -5,14 +5,22 @@
 mod scripted {
     mod calls;
     mod cputop;
+    mod critical_path;
     mod edges;
     mod files;
     mod files_made;
     mod files_shared;
+    mod follow;
     mod interrupts;
+    mod io;
+    mod lami;
+    mod memory;
     mod options;
+    mod periods;
+    mod phases;
     mod processes;
     mod run;
     mod sched;
     mod shown;
+    mod usage;
 }

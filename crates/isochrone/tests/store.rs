@@ -68,6 +68,51 @@ fn on_cpu(rows: &[Vec<Value>]) -> BTreeMap<(String, i64), i64> {
     times
 }
 
+/// Hosts of which there is a store are not synchronized again: what is said is the same, and it is the store that says it.
+#[test]
+fn corrections_come_from_the_store() {
+    let (cache, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
+    let asked: [&[&str]; 3] =
+        [&["events", "--limit", "40"], &["events", "--bounds", "--limit", "40"], &["analyze", "cputop"]];
+    let ask = || asked.map(|arguments| isochrone(cache.path(), arguments, &[&shop]));
+    let before = ask();
+    let store = elsewhere.path().join("store");
+    let indexed = Command::new(env!("CARGO_BIN_EXE_isochrone"))
+        .args(["index", "-q", "-o"])
+        .arg(&store)
+        .arg(&shop)
+        .output();
+    assert!(indexed.unwrap().status.success());
+    assert!(isochrone(cache.path(), &["index", "-q"], &[&shop]).status.success());
+    for (before, after) in before.iter().zip(ask()) {
+        assert_eq!((text(&after.stdout), text(&after.stderr)), (text(&before.stdout), text(&before.stderr)));
+    }
+    // With another reference in the store, times are on that one's clock.
+    let kept = elsewhere.path().join("other.json");
+    let other = Command::new(env!("CARGO_BIN_EXE_isochrone"))
+        .args(["sync", "-q", "--reference", "h1", "-o"])
+        .args([&kept, &shop])
+        .output();
+    assert!(other.unwrap().status.success());
+    let said_with = |json: &[u8]| {
+        fs::write(store.join("sync.json"), json).unwrap();
+        // A file of another size than was written is damaged.
+        let manifest = store.join("store.json");
+        let mut entries: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+        entries["clocks"]["bytes"] = json.len().into();
+        fs::write(&manifest, entries.to_string()).unwrap();
+        let said = isochrone(cache.path(), &["analyze", "states", "--limit", "1"], &[&store]);
+        assert!(said.status.success(), "{}", text(&said.stderr));
+        text(&said.stderr)
+    };
+    let said = said_with(&fs::read(&kept).unwrap());
+    assert!(said.contains("synchronized to the clock of h1"), "{said}");
+    // What is no `sync.json` is made again.
+    let said = said_with(b"{}");
+    assert!(said.contains("synchronized to the clock of h2"), "{said}");
+}
+
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn states_sum_to_cputop() {
@@ -161,13 +206,13 @@ fn stores_of_their_own() {
     // Of other traces, none at all, and what is no store stays.
     let output = isochrone(&cache, &["analyze", "states", "--store", store_text], &[&other]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("not the store of these traces as they are now"));
+    assert!(text(&output.stderr).contains("not a store of these traces as they are now"));
     let output = isochrone(&cache, &["analyze", "states", "--store", "no.store"], &[&trace]);
     assert_eq!(output.status.code(), Some(2));
     let metadata = fs::read(trace.join("metadata")).unwrap();
     let output = isochrone(&cache, &["index", "-o", trace.to_str().unwrap()], &[&trace]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("it exists and is not a store"));
+    assert!(text(&output.stderr).contains("exists and is not a store"));
     assert_eq!(fs::read(trace.join("metadata")).unwrap(), metadata);
 }
 
@@ -205,7 +250,7 @@ fn a_store_is_named_like_a_trace() {
     fs::remove_dir_all(session.join("other")).unwrap();
     let output = isochrone(&cache, &["events"], &[&store]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("which is not there any more"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("which no longer exists"), "{}", text(&output.stderr));
 }
 
 #[test]

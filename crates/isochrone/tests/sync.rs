@@ -204,7 +204,7 @@ fn wrong_messages_are_named() {
     let (code, out, said) = sync(&["--messages", list.to_str().unwrap(), "--reference", "0"]);
     assert_eq!(code, 0, "{said}");
     assert!(out.contains("\nExcluded as implausible, 1 message:\n 0 → 1: sent at 2.000000 s ("), "{out}");
-    assert!(out.contains(" 1 suspect\n"), "{out}");
+    assert!(out.contains(" 1 excluded\n"), "{out}");
 }
 
 #[test]

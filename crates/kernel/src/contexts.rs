@@ -111,7 +111,7 @@ struct Head {
 }
 
 /// The state of some places.
-enum Under {
+enum Innermost {
     Context(Cause),
     Nothing,
     Lost,
@@ -179,17 +179,17 @@ impl Contexts {
     }
 
     /// Returns the state of some places.
-    fn under_way(&self, places: u8) -> Under {
+    fn innermost(&self, places: u8) -> Innermost {
         let in_places = |bits: u8| bits & places != 0;
         let here = (0..PLACES).filter(|&place| in_places(self.busy & 1 << place));
-        let innermost = here
+        let inner = here
             .filter_map(|place| Some((self.here[place]?, place)))
             .max_by_key(|&((at, _), place)| (at, place));
-        match innermost {
-            Some(((_, cause), _)) => Under::Context(cause),
-            None if in_places(self.lost) => Under::Lost,
-            None if in_places(!self.known) => Under::Before,
-            None => Under::Nothing,
+        match inner {
+            Some(((_, cause), _)) => Innermost::Context(cause),
+            None if in_places(self.lost) => Innermost::Lost,
+            None if in_places(!self.known) => Innermost::Before,
+            None => Innermost::Nothing,
         }
     }
 
@@ -200,14 +200,14 @@ impl Contexts {
     }
 
     fn wake_in(&mut self, places: u8, wake: Wakeup, is_first: bool) -> Option<Wakeup> {
-        let cause = match self.under_way(places) {
-            Under::Context(cause) => cause,
-            Under::Nothing => wake.cause,
-            Under::Before if !is_first => {
+        let cause = match self.innermost(places) {
+            Innermost::Context(cause) => cause,
+            Innermost::Nothing => wake.cause,
+            Innermost::Before if !is_first => {
                 self.head.get_or_insert_default().wakes.push((places & !self.known, wake));
                 return None;
             }
-            Under::Lost | Under::Before => Cause::Unknown,
+            Innermost::Lost | Innermost::Before => Cause::Unknown,
         };
         Some(Wakeup { cause, ..wake })
     }
@@ -219,12 +219,12 @@ impl Contexts {
     }
 
     fn sent_in(&mut self, places: u8, flow: Flow, is_first: bool) -> Option<CallOwner> {
-        match (self.under_way(places), &mut self.call) {
-            (Under::Nothing, Call::Open { owner, has_sent: has_sent @ false }) => {
+        match (self.innermost(places), &mut self.call) {
+            (Innermost::Nothing, Call::Open { owner, has_sent: has_sent @ false }) => {
                 *has_sent = true;
                 return Some(*owner);
             }
-            (Under::Before, _) if !is_first => {
+            (Innermost::Before, _) if !is_first => {
                 let places = places & !self.known;
                 let sent = &mut self.head.get_or_insert_default().sent;
                 if sent.iter().all(|&(other, _)| other != places) {

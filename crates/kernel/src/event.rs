@@ -2,13 +2,13 @@
 //!
 //! `decode` makes them from CTF events; `PartialState` consumes them.
 
-use isochrone_net::Flow;
+use isochrone_net::{Carried, Flow};
 use serde::{Deserialize, Serialize};
 
 use crate::calls::{Entry, Exit};
 use crate::contexts::Context;
 use crate::id::{Name, Time};
-use crate::requests::Asked;
+use crate::requests::BlockTransfer;
 use crate::span::{Cause, OffCpuReason};
 
 /// Where and when an event was recorded, and the fields of its contexts.
@@ -169,11 +169,13 @@ pub enum KernelEvent<'e> {
         /// First sector.
         sector: u64,
         /// What it requests; of `complete`, what is done.
-        asked: Asked,
+        asked: BlockTransfer,
+        /// The thread that ran, if the event has it.
+        tid: Option<i32>,
         /// The step.
         step: BlockStep,
     },
-    /// `net_dev_queue`, `netif_receive_skb`, `net_if_receive_skb`.
+    /// `net_dev_queue` (`net_dev_xmit` where a trace does not have it), `netif_receive_skb`, `net_if_receive_skb`.
     Packet {
         /// Name of the network device.
         device: &'e [u8],
@@ -181,8 +183,8 @@ pub enum KernelEvent<'e> {
         bytes: u32,
         /// Whether it is sent.
         is_sent: bool,
-        /// Source and destination, if the tracer records them.
-        flow: Option<Flow>,
+        /// Source and destination, and what it carries, if the tracer records them.
+        flow: Option<(Flow, Carried)>,
         /// Whether the trace has all softirqs and interrupts that might send it.
         is_accounted: bool,
     },
@@ -194,9 +196,9 @@ pub enum KernelEvent<'e> {
         is_free: bool,
     },
     /// The begin of a phase of a program, by its name.
-    PhaseBegin(&'e Name),
+    PhaseBegin(Name),
     /// The end of one.
-    PhaseEnd(&'e Name),
+    PhaseEnd(Name),
     /// `lttng_statedump_process_state`: a thread that existed when the trace began.
     DumpProcess {
         /// The thread.
@@ -213,6 +215,13 @@ pub enum KernelEvent<'e> {
         file_table: Option<u64>,
         /// Its ids in its innermost namespace, if recorded.
         inner: Option<Namespace>,
+    },
+    /// `lttng_statedump_block_device`: the name of a disk or a partition.
+    DumpDisk {
+        /// The device, as the kernel numbers it.
+        device: u32,
+        /// Its name, `sda1`.
+        name: &'e [u8],
     },
     /// `lttng_statedump_process_pid_ns`: the ids of a thread in a namespace.
     DumpNamespace {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::id::{PIECE_BEGIN, ThreadId, Time};
+use crate::id::{Name, PIECE_BEGIN, ThreadId, Time};
 use crate::partial_state::PartialState;
+use crate::periods::PeriodTally;
 use crate::retire::sort_heirs;
 use crate::span::{Spans, Unknown};
 use crate::thread::Facts;
@@ -16,6 +17,8 @@ pub struct Finished<S> {
     /// The threads, except those that have ended: these were emitted as [`Retired`](crate::Retired), and
     /// [`WithThreads`](crate::WithThreads) keeps them.
     pub threads: Threads,
+    /// Names of disks and partitions by device, as far as the dump at the begin of the trace has them.
+    pub disks: BTreeMap<u32, Name>,
     /// Times of the first and the last event of the kernel, raw ns.
     pub range: Option<(Time, Time)>,
     /// Number of events.
@@ -28,6 +31,8 @@ pub struct Finished<S> {
     pub gaps: Vec<(Time, Time)>,
     /// CPUs that events of others refer to and that have no events: what they did is unknown.
     pub missing_cpus: Vec<u32>,
+    /// The periods that were not emitted, by definition.
+    pub period_tallies: Vec<PeriodTally>,
 }
 
 /// The facts of all threads.
@@ -91,6 +96,8 @@ impl<S: Spans> PartialState<S> {
             deferred_effects,
             files,
             requests,
+            disks,
+            periods,
             mut spans,
             ..
         } = self;
@@ -118,6 +125,7 @@ impl<S: Spans> PartialState<S> {
         }
         files.finish(span.1, &mut spans);
         requests.finish(&mut spans);
+        let period_tallies = periods.finish(&mut spans);
         let mut heirs: Vec<(ThreadId, ThreadId)> =
             threads.sorted().into_iter().filter_map(|(&thread, there)| Some((thread, there.was?))).collect();
         let mut threads =
@@ -126,6 +134,17 @@ impl<S: Spans> PartialState<S> {
         for (&thread, facts) in &mut threads.0 {
             *facts = std::mem::take(facts).settled(thread);
         }
-        Finished { spans, threads, range, events, losses, events_lost, gaps, missing_cpus }
+        Finished {
+            spans,
+            threads,
+            disks,
+            range,
+            events,
+            losses,
+            events_lost,
+            gaps,
+            missing_cpus,
+            period_tallies,
+        }
     }
 }

@@ -23,6 +23,7 @@ mod interrupts;
 mod merge;
 mod numbered;
 mod partial_state;
+mod periods;
 mod requests;
 mod retire;
 mod scheduling;
@@ -43,11 +44,12 @@ pub use finished::{Finished, Threads};
 pub use id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 pub use merge::MergeError;
 pub use partial_state::PartialState;
-pub use requests::Asked;
+pub use periods::PeriodTally;
+pub use requests::BlockTransfer;
 pub use retire::{Retired, WithThreads};
 pub use span::{
     BlockRequest, Cause, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason,
-    OwnedHalfSyscall, OwnedSyscall, PageAllocation, Phase, Poll, Recorder, SchedLatency, Slice, Softirq,
-    Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    OwnedHalfSyscall, OwnedSyscall, PageAllocation, Period, Phase, Poll, Recorder, SchedLatency, Slice,
+    Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 pub use thread::Facts;

@@ -51,10 +51,16 @@ impl<S: Spans> PartialState<S> {
         right.requests.shift(losses);
         let programs = self.programs_complete.losses();
         right.phases.change(|begin| begin.loss_count.shift(programs), |end| end.loss_count.shift(programs));
-        let Self { requests, phases, spans, .. } = &mut self;
+        right.periods.shift(losses, programs);
+        let is_first = self.is_first();
+        let Self { requests, phases, periods, spans, .. } = &mut self;
+        periods.append(right.periods, is_first, spans);
         requests.append(right.requests, spans);
         phases.append(right.phases, |key, begin, end| emit_phase(key, begin, end, spans));
         self.files.append(right.files, &mut self.spans);
+        right.disks.into_iter().for_each(|(device, name)| {
+            self.disks.entry(device).or_insert(name);
+        });
         self.tids.append(right.tids);
         self.inherit(ended.heirs);
         self.retire_ended(ended.threads, &ended.strays);
@@ -242,6 +248,7 @@ impl<S: Spans> PartialState<S> {
         self.deferred_effects.unordered_mut().for_each(|(_, deferred)| deferred.rename(aliases));
         self.deferred_effects.rekey(|owner| owner.renamed(aliases), DeferredEffect::append);
         self.requests.rename(aliases);
+        self.periods.rename(aliases);
         // What the union of two threads makes known is emitted with the resolved ids.
         self.rekey_threads(aliases);
         let Self { phases, spans, .. } = self;

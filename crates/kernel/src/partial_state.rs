@@ -4,6 +4,8 @@
 //! until [`PartialState::merge`](crate::merge) joins it to the piece before or after. Its size is that of what is open, of
 //! the threads that are alive, and of what the consumer keeps.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::begin_end::BeginEndMatcher;
@@ -17,6 +19,7 @@ use crate::id::{Name, ThreadAliases, ThreadId, Time};
 use crate::in_flight::{DeferredEffects, PendingCall};
 use crate::interrupts::Interrupts;
 use crate::numbered::Numbered;
+use crate::periods::Periods;
 use crate::requests::{End, Requests, Start};
 use crate::span::{Migration, NetPacket, PageAllocation, Phase, Spans, ThreadChange};
 use crate::thread::{Membership, Thread};
@@ -55,7 +58,10 @@ pub struct PartialState<S> {
     pub(crate) deferred_effects: DeferredEffects,
     pub(crate) files: Files,
     pub(crate) requests: Requests,
+    /// Names of disks and partitions by device: the first that was seen.
+    pub(crate) disks: BTreeMap<u32, Name>,
     pub(crate) phases: BeginEndMatcher<(ThreadId, Name), Edge, Edge>,
+    pub(crate) periods: Periods,
     /// Aliases that were not passed to the consumer yet: it may keep much, and each loss adds one. Empty in a piece that is
     /// closed.
     #[serde(skip)]
@@ -128,7 +134,9 @@ impl<S: Spans> PartialState<S> {
             deferred_effects: DeferredEffects::default(),
             files: Files::new(begin == Border::Begin),
             requests: Requests::new(begin == Border::Begin),
+            disks: BTreeMap::new(),
             phases: BeginEndMatcher::default(),
+            periods: Periods::default(),
             pending_aliases: ThreadAliases::default(),
             spans,
         }
@@ -308,9 +316,9 @@ impl<S: Spans> PartialState<S> {
             }
             KernelEvent::Enter(context) => self.cpus.or_default(cpu).contexts.enter(context, at),
             KernelEvent::Leave(context) => self.cpus.or_default(cpu).contexts.leave(context),
-            KernelEvent::Block { device, sector, asked, step } => {
+            KernelEvent::Block { device, sector, asked, tid, step } => {
                 let (place, loss_count) = ((device, sector), self.complete.loss_count(at));
-                let thread = self.current(context);
+                let thread = self.current(&EventContext { tid: context.tid.or(tid), ..*context });
                 let start = Start { at, loss_count, thread, asked };
                 let Self { requests, spans, .. } = self;
                 match step {
@@ -325,7 +333,9 @@ impl<S: Spans> PartialState<S> {
             }
             KernelEvent::Packet { device, bytes, is_sent, flow, is_accounted } => {
                 let (thread, device) = (self.current(context), Name::from_utf8_lossy(device));
-                self.spans.packet(&NetPacket { at, cpu, thread, device, bytes, flow, is_sent });
+                let (flow, carried) = flow.unzip();
+                let carried = carried.unwrap_or_default();
+                self.spans.packet(&NetPacket { at, cpu, thread, device, bytes, flow, carried, is_sent });
                 if let Some(flow) = flow.filter(|_| is_sent && is_accounted) {
                     let is_first = self.is_first();
                     if let Some(owner) = self.cpus.or_default(cpu).contexts.sent(flow, is_first) {
@@ -350,6 +360,9 @@ impl<S: Spans> PartialState<S> {
                 if let Some(table) = file_table {
                     self.files.note(FileOp::DumpOwner { thread, table }, &mut self.spans);
                 }
+            }
+            KernelEvent::DumpDisk { device, name } => {
+                self.disks.entry(device).or_insert_with(|| Name::from_utf8_lossy(name));
             }
             KernelEvent::DumpNamespace { tid, inner } => {
                 if inner.level > 0 {
@@ -388,7 +401,7 @@ impl<S: Spans> PartialState<S> {
     fn program_event(&mut self, context: &EventContext<'_>, what: &KernelEvent<'_>) {
         let (KernelEvent::PhaseBegin(name) | KernelEvent::PhaseEnd(name)) = what else { return };
         let (thread, at) = (self.present(context), context.time);
-        let key = (thread, (*name).clone());
+        let key = (thread, name.clone());
         let edge = Edge { at, loss_count: self.programs_complete.loss_count(at) };
         if let KernelEvent::PhaseBegin(_) = what {
             self.phases.begin(key, edge);

@@ -20,7 +20,7 @@ pub(crate) type Place = (u32, u64);
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct BlockTransfer {
     /// Number of sectors of 512 bytes.
     pub sectors: u32,
     /// Bytes, if recorded.
@@ -35,14 +35,14 @@ pub(crate) struct Start {
     pub(crate) at: Time,
     pub(crate) loss_count: LossCount,
     pub(crate) thread: ThreadId,
-    pub(crate) asked: Asked,
+    pub(crate) asked: BlockTransfer,
 }
 
 /// The end of an issued request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum End {
     /// It is complete, or a part of it.
-    Complete { at: Time, loss_count: LossCount, asked: Asked, error: i32 },
+    Complete { at: Time, loss_count: LossCount, asked: BlockTransfer, error: i32 },
     /// The driver returns it: it will be issued once more.
     Requeued,
     /// Events are missing.
@@ -54,12 +54,12 @@ pub(crate) enum End {
 pub(crate) struct Requests {
     /// Nothing waits for earlier pieces: they have no requests, or events are missing since.
     is_cut: bool,
-    tracks: CanonicalMap<Place, Unmatched>,
+    tracks: CanonicalMap<Place, AtPlace>,
 }
 
 /// The requests at one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Unmatched {
+struct AtPlace {
     head: Head,
     queue: Queue,
     /// Open issued requests, in order.
@@ -142,7 +142,7 @@ impl Requests {
 
     /// Removes the entry of a place that has no requests left.
     fn tidy(&mut self, place: Place) {
-        if self.tracks.get(&place).is_some_and(|track| *track == Unmatched::default()) {
+        if self.tracks.get(&place).is_some_and(|track| *track == AtPlace::default()) {
             self.tracks.remove(&place);
         }
     }
@@ -158,7 +158,7 @@ impl Requests {
             while !track.issued.is_empty() {
                 track.end(place, End::Lost, true, spans);
             }
-            *track != Unmatched::default()
+            *track != AtPlace::default()
         });
     }
 
@@ -198,7 +198,7 @@ impl Requests {
     }
 
     fn change(&mut self, mut start: impl FnMut(&mut Start), mut end: impl FnMut(&mut End)) {
-        for (_, Unmatched { head, queue, issued, ends }) in self.tracks.unordered_mut() {
+        for (_, AtPlace { head, queue, issued, ends }) in self.tracks.unordered_mut() {
             if let Head::Issued(issue, ending) = head {
                 start(issue);
                 ending.iter_mut().for_each(&mut end);
@@ -224,7 +224,7 @@ impl Requests {
     }
 }
 
-impl Unmatched {
+impl AtPlace {
     /// Issues the queued request. `is_cut`: nothing waits for earlier pieces.
     fn take_queued(&mut self, is_cut: bool) -> Insert {
         let empty = if is_cut { Queue::Before } else { Queue::Empty };
@@ -341,7 +341,7 @@ mod tests {
             loss_count.shift(*losses);
             loss_count
         };
-        let asked = |sectors| Asked { sectors, bytes: None, is_write: false };
+        let asked = |sectors| BlockTransfer { sectors, bytes: None, is_write: false };
         let start = Start {
             at,
             loss_count,

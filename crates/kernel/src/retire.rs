@@ -130,10 +130,33 @@ impl<S> WithThreads<S> {
 impl<S> Finished<WithThreads<S>> {
     /// The model with all threads, including those that have ended. `O(n log n)`.
     pub fn with_threads(self) -> Finished<S> {
-        let Self { spans, mut threads, range, events, losses, events_lost, gaps, missing_cpus } = self;
+        let Self {
+            spans,
+            mut threads,
+            disks,
+            range,
+            events,
+            losses,
+            events_lost,
+            gaps,
+            missing_cpus,
+            period_tallies,
+        } = self;
         let ended: BTreeMap<ThreadId, Facts> = spans.ended.into_sorted().into_iter().collect();
         threads.add(ended);
-        Finished { spans: spans.inner, threads, range, events, losses, events_lost, gaps, missing_cpus }
+        let spans = spans.inner;
+        Finished {
+            spans,
+            threads,
+            disks,
+            range,
+            events,
+            losses,
+            events_lost,
+            gaps,
+            missing_cpus,
+            period_tallies,
+        }
     }
 }
 

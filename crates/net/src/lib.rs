@@ -33,6 +33,6 @@ mod sighting;
 pub mod tracer;
 
 pub use key::{PacketKey, known};
-pub use packet::{Datagram, Direction, Echo, Flow, Packet, Segment, Transport, flags, protocol};
+pub use packet::{Carried, Datagram, Direction, Echo, Flow, Packet, Segment, Transport, flags, protocol};
 pub use seen::Seen;
 pub use sighting::{Origin, Sighting, StreamPlace};

@@ -119,6 +119,17 @@ pub struct Flow {
     pub destination: SocketAddr,
 }
 
+/// What a packet of a [`Flow`] carries, as far as its headers say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Carried {
+    /// Bytes after the TCP or UDP header.
+    pub payload: Option<u32>,
+    /// Sequence number of a TCP segment.
+    pub seq: Option<u32>,
+    /// [Flags](flags) of a TCP segment.
+    pub flags: Option<u8>,
+}
+
 /// Which way a packet passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Direction {

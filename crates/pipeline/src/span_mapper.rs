@@ -1,7 +1,10 @@
 //! Maps events of Linux to spans: the model of `isochrone-kernel`, for any consumer.
 
+use std::sync::Arc;
+
 use isochrone_hosts::{Host, HostEvents, ItemRef, LossKind, Progress};
 use isochrone_kernel::{CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, Time};
+use isochrone_periods::Definitions;
 
 use crate::border::Piece;
 use crate::piece_merger::PieceModel;
@@ -9,22 +12,29 @@ use crate::plan::Plan;
 use crate::run::{MapMerge, map_merge};
 
 /// Maps pieces to [`PartialState`]s.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SpanMapper<F> {
     make: F,
     lines: bool,
+    periods: Option<Arc<Definitions>>,
 }
 
 impl<F> SpanMapper<F> {
     /// With a consumer for each piece.
     pub fn new(make: F) -> Self {
-        Self { make, lines: false }
+        Self { make, lines: false, periods: None }
     }
 
     /// Whether system calls are to be shown as lines, which takes most of the time then.
     #[must_use]
     pub fn lines(self, lines: bool) -> Self {
         Self { lines, ..self }
+    }
+
+    /// The definitions of periods that are to be found.
+    #[must_use]
+    pub fn periods(self, periods: Option<Arc<Definitions>>) -> Self {
+        Self { periods, ..self }
     }
 }
 
@@ -48,7 +58,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
     type Error = MergeError;
 
     fn map<'t>(&self, host: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> PartialState<S> {
-        let mut state = PartialState::new(piece.from, (self.make)());
+        let mut state = PartialState::new(piece.from, (self.make)()).with_periods(self.periods.as_ref());
         // By trace. Most pieces of a rotated session have events of two chunks only.
         let mut decoders: Vec<Option<Decoder<'t>>> = Vec::new();
         decoders.resize_with(host.traces().len(), || None);
@@ -58,10 +68,16 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
         while let Some(place) = events.next_ref() {
             match place {
                 ItemRef::Event { time, source, event, .. } => {
-                    let decoder = decoders[source.trace_number]
-                        .get_or_insert_with(|| Decoder::new(source.trace(), self.lines));
+                    let decoder = decoders[source.trace_number].get_or_insert_with(|| {
+                        let decoder = Decoder::new(source.trace(), self.lines);
+                        decoder.with_periods(self.periods.as_ref(), &host.name)
+                    });
                     let decoder = decoder.prepare(event);
-                    state.event(&decoder.context(event, time), decoder.decode(event));
+                    let context = decoder.context(event, time);
+                    if let Some(candidate) = decoder.candidate(event) {
+                        state.period_event(&context, candidate);
+                    }
+                    state.event(&context, decoder.decode(event));
                 }
                 ItemRef::LossBegin(begin) => {
                     let source = &host.sources()[begin.loss.source];
@@ -94,7 +110,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
     }
 
     fn gap(&self, _: &Host<'_>, from: Time, to: Time) -> PartialState<S> {
-        PartialState::gap(from, to, (self.make)())
+        PartialState::gap(from, to, (self.make)()).with_periods(self.periods.as_ref())
     }
 
     fn merge(&self, left: PartialState<S>, right: PartialState<S>) -> Result<PartialState<S>, MergeError> {

@@ -93,6 +93,11 @@ fn line(recorded: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> O
         Span::PageAllocation(it) => {
             (format!("pages {} {} {} {}", it.at, runner(it.thread), it.pages, it.is_free), it.at, it.at)
         }
+        // One within another depends on that one too, whose begin it does not say.
+        Span::Period(it) => {
+            let since = if it.parent.is_some() { Time::MIN } else { it.begin };
+            (format!("period {} {}..{}", it.name, it.begin, it.end), since, it.end)
+        }
         Span::Phase(it) => {
             (format!("phase {} {} {}..{}", it.name, runner(it.thread), it.begin, it.end), it.begin, it.end)
         }

@@ -30,7 +30,9 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// The store is of another version of the format.
-    #[error("{path}: the store has version {found} and {expected} is needed: it is to be built again")]
+    #[error(
+        "{path}: the store has version {found}, and this program needs version {expected}: build it again with `isochrone index`"
+    )]
     Version {
         /// The manifest.
         path: PathBuf,

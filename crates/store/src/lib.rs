@@ -4,7 +4,7 @@
 //! the trace. When all pieces of a host are merged, [`HostWriter::finish`] gives threads their final numbers, sweeps once
 //! over all spans in the order of time and writes zoom levels of the states of each thread ([`State`]). [`Store`] reads it:
 //! states of a window in full detail are derived from the spans that overlap it, as is what a host did at an instant
-//! ([`EventContext`]).
+//! ([`HostSnapshot`]).
 //!
 //! A store is a directory: `store.json` ([`Manifest`]) and one directory for each host. It is written under a temporary name
 //! and renamed when it is complete, so that it exists as a whole or not at all. It can be deleted at any time.
@@ -12,16 +12,18 @@
 mod batches;
 mod cell;
 mod error;
+mod host_snapshot;
 mod host_writer;
 mod losses;
 mod manifest;
 mod merge;
 mod messages;
-mod moment;
 mod names;
 mod open_calls;
 mod open_files;
 mod packets;
+mod rows_between;
+mod span_rows;
 mod spans;
 mod state;
 mod states;
@@ -35,13 +37,17 @@ mod writer;
 mod zoom;
 
 pub use error::StoreError;
+pub use host_snapshot::{Activity, CallAt, CpuAt, HostSnapshot, Interrupt, ThreadAt};
 pub use host_writer::HostWriter;
 pub use losses::{Loss, Missing};
 pub use manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
 pub use messages::{Message, MessageEnd, MessagesWriter};
-pub use moment::{Activity, CallAt, CpuAt, EventContext, Interrupt, ThreadAt};
 pub use open_files::OpenFile;
 pub use packets::Runner;
+pub use span_rows::{
+    BlockSpan, CallSpan, ForkSpan, HandlerSpan, PacketSpan, PagesSpan, PhaseSpan, PollSpan, SliceSpan,
+    WakeupSpan,
+};
 pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};
 pub use threads::ThreadRow;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 
 /// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";
@@ -26,6 +26,9 @@ pub struct Manifest {
     /// The corrections of the hosts' clocks as of when the store was made, `sync.json`, if they were computed. Nothing else
     /// in the store depends on them.
     pub clocks: Option<TableEntry>,
+    /// Whether the corrections are all that there is to say of the synchronization: nothing was refused, and nothing advised.
+    #[serde(default)]
+    pub are_clocks_all: bool,
 }
 
 /// A file that a store was made from.

@@ -148,6 +148,8 @@ pub(crate) struct Merge {
     active: Vec<Active>,
     /// The begin of the next row of each batch that has begun, and its table.
     tree: LoserTree<(i64, usize)>,
+    /// Half calls of one instant that are still to be given out, the last one first.
+    halves: Vec<(i64, Input)>,
 }
 
 impl Merge {
@@ -160,17 +162,53 @@ impl Merge {
             waiting.extend(begins.map(|(batch, begin)| (begin, table, batch)));
         }
         waiting.sort_unstable_by(|a, b| b.cmp(a));
-        Ok(Self { sources, waiting, active: Vec::new(), tree: LoserTree::new([]) })
+        let tree = LoserTree::new([]);
+        Ok(Self { sources, waiting, active: Vec::new(), tree, halves: Vec::new() })
     }
 
-    /// The next span, with its begin; `None` after the last.
+    /// The next span, with its begin; `None` after the last. Of half calls of one instant, exits come before entries: in which order they
+    /// were found depends on how the trace was cut.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<(i64, Input)>, StoreError> {
+        if let Some(half) = self.halves.pop() {
+            return Ok(Some(half));
+        }
+        let Some(first) = self.next_of_tables()? else { return Ok(None) };
+        if !matches!(first.1, Input::HalfCall { .. }) {
+            return Ok(Some(first));
+        }
+        self.halves.push(first);
+        // Those of an instant are neighbours, whatever batches they are in.
+        while self.is_half_at(first.0)? {
+            let half = self.next_of_tables()?;
+            self.halves.extend(half);
+        }
+        self.halves.sort_by_key(|(_, half)| matches!(half, Input::HalfCall { is_begin: false, .. }));
+        Ok(self.halves.pop())
+    }
+
+    /// Whether the next row is half a call at an instant.
+    fn is_half_at(&mut self, instant: i64) -> Result<bool, StoreError> {
+        self.begin_due()?;
+        let Some(((at, _), place)) = self.tree.first() else { return Ok(false) };
+        Ok(at == instant && matches!(self.active[place].view, View::HalfSyscalls(_)))
+    }
+
+    /// Begins the batches that are due.
+    #[inline]
+    fn begin_due(&mut self) -> Result<(), StoreError> {
         while let Some(&(begin, ..)) = self.waiting.last()
             && self.tree.first().is_none_or(|((head, _), _)| begin <= head)
         {
             self.begin()?;
         }
+        Ok(())
+    }
+
+    /// The next row of all tables.
+    #[inline]
+    fn next_of_tables(&mut self) -> Result<Option<(i64, Input)>, StoreError> {
+        self.begin_due()?;
         let Some(((at, _), place)) = self.tree.first() else { return Ok(None) };
         let active = &mut self.active[place];
         let input = active.view.input(active.row);

@@ -40,16 +40,20 @@ pub struct OpenFile {
     pub is_doubtful: bool,
     /// Its uses.
     pub uses: Uses,
+    /// Of a socket: its own address, if known.
+    pub local: Option<Name>,
+    /// Of a socket: the address of its peer, if known.
+    pub peer: Option<Name>,
 }
 
-/// Descriptors that are open at an instant: by process, number and begin. `process`: those of one process only.
+/// Descriptors that are open in a window: by process, number and begin. `process`: those of one process only.
 pub(crate) fn open_files(
     spans: &SpanTables,
-    at: i64,
+    window: (i64, i64),
     process: Option<i32>,
 ) -> Result<Vec<OpenFile>, StoreError> {
     let mut rows = Vec::new();
-    spans.files.overlapping((at, at.saturating_add(1)), |view, row| {
+    spans.files.overlapping(window, |view, row| {
         rows.push(FileRow::get(view, row));
         Ok(())
     })?;
@@ -81,6 +85,8 @@ pub(crate) fn open_files(
                 others: it.others,
                 errors: it.errors,
             },
+            local: it.local,
+            peer: it.peer,
         })
         .collect();
     let owner = |file: &OpenFile| {

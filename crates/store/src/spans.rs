@@ -9,8 +9,9 @@ use crate::batches::Batches;
 use crate::error::StoreError;
 use crate::table::Row;
 use crate::tables::{
-    FileRow, IrqRow, LatencyRow, OffRow, OpenCallRow, PacketRow, SliceRow, SoftirqRow, SyscallRow,
-    ThreadNameRow, ThreadTableRow, UnknownRow,
+    BlockRequestRow, FileRow, IrqRow, LatencyRow, OffRow, OpenCallRow, PacketFlowRow, PacketRow, PagesRow,
+    PhaseRow, PollRow, SliceRow, SoftirqRow, SyscallRow, ThreadEventRow, ThreadNameRow, ThreadTableRow,
+    UnknownRow, WakeupRow,
 };
 use crate::threads::ThreadRow;
 
@@ -26,6 +27,13 @@ pub(crate) struct SpanTables {
     pub(crate) irqs: Batches<IrqRow>,
     pub(crate) softirqs: Batches<SoftirqRow>,
     pub(crate) packets: Batches<PacketRow>,
+    pub(crate) packet_flows: Batches<PacketFlowRow>,
+    pub(crate) wakeups: Batches<WakeupRow>,
+    pub(crate) thread_events: Batches<ThreadEventRow>,
+    pub(crate) block_requests: Batches<BlockRequestRow>,
+    pub(crate) polls: Batches<PollRow>,
+    pub(crate) phases: Batches<PhaseRow>,
+    pub(crate) pages: Batches<PagesRow>,
     pub(crate) files: Batches<FileRow>,
     threads: Vec<ThreadRow>,
     thread_names: Vec<Option<u32>>,
@@ -51,6 +59,13 @@ impl SpanTables {
             irqs: Batches::open(directory)?,
             softirqs: Batches::open(directory)?,
             packets: Batches::open(directory)?,
+            packet_flows: Batches::open(directory)?,
+            wakeups: Batches::open(directory)?,
+            thread_events: Batches::open(directory)?,
+            block_requests: Batches::open(directory)?,
+            polls: Batches::open(directory)?,
+            phases: Batches::open(directory)?,
+            pages: Batches::open(directory)?,
             files: Batches::open(directory)?,
             threads: threads.into_iter().map(|(_, row)| row).collect(),
             thread_names: thread_names.into_iter().map(|(_, thread)| thread).collect(),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use isochrone_kernel::Name;
+
 /// The state of a thread. [`UserMode`](Self::UserMode), [`Syscall`](Self::Syscall) and [`Interrupted`](Self::Interrupted) are
 /// on a CPU: together they are its CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,7 +85,7 @@ pub struct StateRow {
     /// The CPU that it is on.
     pub cpu: Option<u32>,
     /// The system call that it is in, on a CPU or off it.
-    pub syscall: Option<String>,
+    pub syscall: Option<Name>,
     /// The file descriptor that the call is about.
     pub fd: Option<i32>,
     /// The waker, of a wait for a CPU: number of a thread.

@@ -110,9 +110,10 @@ fn order_of(input: &Input) -> u8 {
         Input::Slice { .. } => 0,
         Input::OffCpu { .. } => 1,
         Input::SchedLatency { .. } => 2,
-        Input::HalfCall { .. } => 3,
-        Input::Call { .. } => 4,
-        Input::Interrupt { .. } => 5,
+        Input::HalfCall { is_begin: false, .. } => 3,
+        Input::HalfCall { is_begin: true, .. } => 4,
+        Input::Call { .. } => 5,
+        Input::Interrupt { .. } => 6,
     }
 }
 
@@ -210,9 +211,7 @@ pub(crate) fn rows(
         }
         let sweep::Row { thread, begin, end, doing } = row;
         let name = |call: sweep::Call| {
-            call.name
-                .and_then(|name| names.get(name.0 as usize))
-                .map_or_else(String::new, ToString::to_string)
+            call.name.and_then(|name| names.get(name.0 as usize)).cloned().unwrap_or_default()
         };
         rows.push(StateRow {
             thread: threads[thread as usize],

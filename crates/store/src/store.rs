@@ -3,15 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use isochrone_kernel::Cause;
+
 use crate::batches::{Batches, sum_of};
 use crate::error::StoreError;
+use crate::host_snapshot::{self, HostSnapshot};
 use crate::host_writer::HostWriter;
 use crate::losses::{Loss, read_losses};
 use crate::manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
 use crate::messages::{self, Message, MessagesWriter};
-use crate::moment::{self, EventContext};
 use crate::open_files::{self, OpenFile};
 use crate::packets::{self, Runner};
+use crate::rows_between;
+use crate::span_rows::{CallSpan, PhaseSpan};
 use crate::spans::SpanTables;
 use crate::state::StateRow;
 use crate::states;
@@ -87,7 +91,8 @@ impl StoreWriter {
     }
 
     /// Renames the store to its final path. `messages`: the table of messages, if they were matched; `clocks`: the
-    /// corrections, if there are any; `sources`: the files that it was made from.
+    /// corrections, if there are any, with whether they are all that there is to say of the synchronization; `sources`: the files that it
+    /// was made from.
     ///
     /// # Errors
     /// The manifest cannot be written, or the directory cannot be renamed.
@@ -95,11 +100,14 @@ impl StoreWriter {
         mut self,
         mut hosts: Vec<HostEntry>,
         messages: Option<TableEntry>,
-        clocks: Option<TableEntry>,
+        clocks: Option<(TableEntry, bool)>,
         sources: Vec<Source>,
     ) -> Result<(), StoreError> {
+        let are_clocks_all = clocks.as_ref().is_some_and(|(_, are_all)| *are_all);
+        let clocks = clocks.map(|(entry, _)| entry);
         hosts.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
-        Manifest { version: VERSION, sources, hosts, messages, clocks }.write(&self.partial)?;
+        Manifest { version: VERSION, sources, hosts, messages, clocks, are_clocks_all }
+            .write(&self.partial)?;
         // A directory cannot be renamed over one that is not empty: the old store is renamed first. Between the two steps
         // there is none.
         let old = self.partial.with_extension("old");
@@ -284,10 +292,10 @@ impl HostStore {
     ///
     /// # Errors
     /// A table cannot be read.
-    pub fn moment(&self, raw: i64) -> Result<EventContext, StoreError> {
+    pub fn snapshot(&self, raw: i64) -> Result<HostSnapshot, StoreError> {
         let rows = |name: &str| self.entry.tables.iter().any(|table| table.name == name && table.rows > 0);
         let has_calls = rows(SyscallRow::TABLE) || rows(HalfSyscallRow::TABLE);
-        moment::moment(&self.spans, &self.entry.cpus, has_calls, raw)
+        host_snapshot::snapshot(&self.spans, &self.entry.cpus, has_calls, raw)
     }
 
     /// The file descriptors that are open at an instant of raw time, by process, number and begin. `process`: those of one process only.
@@ -295,7 +303,49 @@ impl HostStore {
     /// # Errors
     /// The table cannot be read.
     pub fn open_files(&self, raw: i64, process: Option<i32>) -> Result<Vec<OpenFile>, StoreError> {
-        open_files::open_files(&self.spans, raw, process)
+        open_files::open_files(&self.spans, (raw, raw.saturating_add(1)), process)
+    }
+
+    /// The file descriptors that are open in a window of raw time, by process, number and begin.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn files(&self, window: (i64, i64)) -> Result<Vec<OpenFile>, StoreError> {
+        open_files::open_files(&self.spans, window, None)
+    }
+
+    /// The system calls of some threads that overlap a window of raw time, whole, by thread and begin. `threads`: their numbers,
+    /// sorted. Linear in the calls that overlap the window.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn calls_between(&self, threads: &[u32], window: (i64, i64)) -> Result<Vec<CallSpan>, StoreError> {
+        rows_between::calls(&self.spans, threads, window)
+    }
+
+    /// The phases of programs that end in a window of raw time, by begin.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn phases_between(&self, window: (i64, i64)) -> Result<Vec<PhaseSpan>, StoreError> {
+        rows_between::phases(&self.spans, window)
+    }
+
+    /// In which context a thread was woken at an instant of raw time; `None` if it was not.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn wake_cause(&self, thread: u32, at: i64) -> Result<Option<Cause>, StoreError> {
+        rows_between::wake_cause(&self.spans, thread, at)
+    }
+
+    /// The descriptors that `poll`, `select` or `epoll_wait` of a thread found ready, which returned at an instant of raw time; `None`
+    /// if none did. Of very many, the first are listed.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn ready_at(&self, thread: u32, at: i64) -> Result<Option<Vec<i32>>, StoreError> {
+        rows_between::ready(&self.spans, thread, at)
     }
 
     /// The life of a thread, as the sweep needs it.

@@ -55,6 +55,7 @@ rows! {
     /// Sources and destinations of packets of `packets`, if recorded: addresses of IPv6, or IPv4-mapped ones.
     PacketFlowRow PacketFlowView "packet_flows" by at {
         at: i64, cpu: u32, is_sent: bool, protocol: u8, source: [u8; 16], source_port: u16, destination: [u8; 16], destination_port: u16,
+        payload: Option<u32>, seq: Option<u32>, flags: Option<u8>,
     }
     /// Memory that was allocated or freed.
     PagesRow PagesView "pages" by at { at: i64, thread: u32, pages: u64, is_free: bool, }

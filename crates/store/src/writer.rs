@@ -13,7 +13,7 @@ use isochrone_kernel::calls::WaitedSet;
 use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{
     BlockRequest, CanonicalMap, Cause, Half, HalfSyscall, Irq, Migration, Name, NetPacket, OffCpu,
-    OffCpuReason, PageAllocation, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Spans, Syscall,
+    OffCpuReason, PageAllocation, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Spans, Syscall,
     ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
 };
 
@@ -248,6 +248,19 @@ pub(crate) fn number_of_cause(cause: Cause) -> (u8, Option<i32>) {
     }
 }
 
+/// The cause of a number in the column `cause`, and a value of `source`.
+pub(crate) fn cause_of(number: u8, source: Option<i32>) -> Cause {
+    match (number, source) {
+        (1, _) => Cause::Thread,
+        (2, Some(number)) => Cause::Irq(number),
+        (3, Some(vector)) => Cause::Softirq(vector as u32),
+        (4, _) => Cause::Timer,
+        (5, Some(vector)) => Cause::Ipi(vector),
+        (6, Some(vector)) => Cause::Vector(vector),
+        _ => Cause::Unknown,
+    }
+}
+
 /// An address as IPv6; an IPv4 address is mapped.
 fn octets(address: IpAddr) -> [u8; 16] {
     match address {
@@ -400,7 +413,7 @@ impl SpanWriter {
     }
 
     fn packet(&mut self, it: &NetPacket) {
-        let NetPacket { at, cpu, thread, ref device, bytes, is_sent, flow } = *it;
+        let NetPacket { at, cpu, thread, ref device, bytes, is_sent, flow, carried } = *it;
         let (thread, device) = (self.thread(thread), self.name(Vocabulary::Devices, device));
         push!(self, packets, PacketRow { at, cpu, thread, device, bytes, is_sent });
         if let Some(flow) = flow {
@@ -414,6 +427,9 @@ impl SpanWriter {
                 source_port: source.port(),
                 destination: octets(destination.ip()),
                 destination_port: destination.port(),
+                payload: carried.payload,
+                seq: carried.seq,
+                flags: carried.flags,
             };
             push!(self, packet_flows, row);
         }
@@ -424,6 +440,10 @@ impl SpanWriter {
         let thread = self.thread(thread);
         push!(self, pages, PagesRow { at, thread, pages, is_free });
     }
+
+    /// A store is of the traces alone: what a question defines is not in it.
+    #[allow(clippy::unused_self)] // One method for each kind.
+    fn period(&mut self, _: &Period) {}
 
     fn phase(&mut self, it: &Phase) {
         let (thread, name) = (self.thread(it.thread), self.name(Vocabulary::Phases, &it.name));

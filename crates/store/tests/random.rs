@@ -17,26 +17,12 @@ use isochrone_ctf::Trace;
 use isochrone_hosts::Hosts;
 use isochrone_pipeline::Cuts;
 use isochrone_store::{HostStore, StateRow, Store};
-use isochrone_testkit::{Generation, Random, RandomKernel};
+use isochrone_testkit::{Random, RandomKernel};
 
 /// A host of any kind.
 fn kernel(seed: u64) -> (RandomKernel, Random) {
     let mut random = Random::new(seed ^ 0x5707);
-    let generation = Generation::ALL[(seed % 5) as usize];
-    let most = if random.permille(200) { 3_000 } else { 500 };
-    let kernel = RandomKernel::new(seed)
-        .generation(generation)
-        .cpus(1 + random.below(4) as u32)
-        .threads(1 + random.below(14) as u32)
-        .events(50 + random.below(most))
-        .losses(if random.permille(500) { random.below(6) as u32 } else { 0 })
-        .missing_cpus(u32::from(random.permille(200)))
-        .contexts(random.permille(500))
-        .dump(random.permille(700))
-        .bits(if random.permille(500) { 32 } else { 64 })
-        .big_endian(random.permille(500))
-        .packet_events(1 + random.below(100));
-    (kernel, random)
+    (RandomKernel::of_any_kind(seed, &mut random), random)
 }
 
 /// A cell as text.
@@ -176,7 +162,7 @@ fn check_windows(host: &HostStore, all: &[StateRow], random: &mut Random) -> Opt
 #[test]
 fn stores_of_pieces_are_the_store_of_the_whole() {
     let count =
-        std::env::var("ISOCHRONE_RANDOM_HOSTS").ok().and_then(|count| count.parse().ok()).unwrap_or(30);
+        std::env::var("ISOCHRONE_RANDOM_HOSTS").ok().and_then(|count| count.parse().ok()).unwrap_or(100);
     let mut failures = Vec::new();
     for seed in 0..count {
         let (kernel, mut random) = kernel(seed);

@@ -112,7 +112,7 @@ impl Clocks {
     /// Its bounds are those that the messages between the two prove, and those that the intervals of the two clocks on their
     /// reference leave: both hold, so the tighter one counts at either side. Where only one of them is proven, the other is left
     /// out; where neither is, `proven` says so. The latency of a message has these bounds at the instant it left, less the time
-    /// at which it arrived. `O(log rows)` times the bits of a time.
+    /// at which it arrived. `O(log rows)`.
     ///
     /// Why this holds between rows, too, is in `docs/sync-json.md`.
     pub fn related(&self, from: &Clock, to: &Clock, raw: i64) -> Option<Related> {
@@ -284,18 +284,32 @@ impl Related {
     }
 }
 
-/// The first time within the rows at which a bounded time may be `at` or later, if the rows begin before.
+/// The first time within the rows at which a bounded time may be `at` or later, if the rows begin before. `O(log rows)`: between two
+/// rows [`Interval::at`] gives the upper bound `left.hi + ⌈rise · run / whole⌉`, and the least `run` that reaches `at` follows from that.
 fn first_not_before(interval: &Interval, at: i64) -> Option<i64> {
-    let (begin, end) = span(interval)?;
-    let reaches = |raw: i64| interval.at(raw).is_some_and(|(_, hi, _)| hi >= at);
-    (!reaches(begin) && reaches(end)).then(|| partition(begin, end, reaches))
+    let rows = interval.rows();
+    let right = rows.partition_point(|row| row.hi < at);
+    let (left, right) = (rows.get(right.checked_sub(1)?)?, rows.get(right)?);
+    let (whole, rise) = (between(left.raw, right.raw), between(left.hi, right.hi));
+    let run = ((between(left.hi, at) - 1) * whole).div_euclid(rise) + 1;
+    Some(left.raw + run as i64)
 }
 
-/// The last time within the rows at which a bounded time may be `at` or earlier, if the rows end after that.
+/// The last time within the rows at which a bounded time may be `at` or earlier, if the rows end after that. `O(log rows)`, as
+/// [`first_not_before`]: the lower bound is `left.lo + ⌊rise · run / whole⌋`.
 fn last_not_after(interval: &Interval, at: i64) -> Option<i64> {
-    let (begin, end) = span(interval)?;
-    let passes = |raw: i64| interval.at(raw).is_some_and(|(lo, _, _)| lo > at);
-    (!passes(begin) && passes(end)).then(|| partition(begin, end, passes) - 1)
+    let rows = interval.rows();
+    let right = rows.partition_point(|row| row.lo <= at);
+    let (left, right) = (rows.get(right.checked_sub(1)?)?, rows.get(right)?);
+    let (whole, rise) = (between(left.raw, right.raw), between(left.lo, right.lo));
+    // The first one that passes it is the least multiple that is not below it.
+    let passes = -(-(between(left.lo, at) + 1) * whole).div_euclid(rise);
+    Some(left.raw + passes as i64 - 1)
+}
+
+/// A difference, exact. Differences of times and of bounds are below 2⁶⁴, so that the product of two of them fits.
+fn between(from: i64, to: i64) -> i128 {
+    i128::from(to) - i128::from(from)
 }
 
 /// From the first to the last row.
@@ -332,16 +346,47 @@ fn chains(artefact: &Artefact) -> HashMap<&str, usize> {
     chains
 }
 
-/// The first time in `begin..=end` that a monotone predicate holds for; it holds for `end` and not for `begin`.
-fn partition(begin: i64, end: i64, holds: impl Fn(i64) -> bool) -> i64 {
-    let (mut no, mut yes) = (begin, end);
-    while yes - no > 1 {
-        let middle = no + (yes - no) / 2;
-        if holds(middle) {
-            yes = middle;
-        } else {
-            no = middle;
+#[cfg(test)]
+mod tests {
+    use isochrone_clock::IntervalRow;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The first time in `begin..=end` that a monotone predicate holds for; it holds for `end` and not for `begin`.
+    fn partition(begin: i64, end: i64, holds: impl Fn(i64) -> bool) -> i64 {
+        let (mut no, mut yes) = (begin, end);
+        while yes - no > 1 {
+            let middle = no + (yes - no) / 2;
+            if holds(middle) { yes = middle } else { no = middle }
+        }
+        yes
+    }
+
+    proptest! {
+        /// Both are where a search by [`Interval::at`] alone finds them.
+        #[test]
+        fn inverses_are_exact(
+            steps in proptest::collection::vec((1_i64..50, 0_i64..60, 0_i64..60), 1..6),
+            at in -40_i64..200,
+            scale in prop_oneof![Just(1_i64), Just(1_000_003)],
+        ) {
+            let (mut raw, mut lo, mut hi) = (0, -5 * scale, 5 * scale);
+            let mut rows = vec![IntervalRow { raw, lo, hi, e95: 0 }];
+            for (run, low, high) in steps {
+                raw += run * scale;
+                lo += low * scale;
+                hi = (hi + high * scale).max(lo);
+                rows.push(IntervalRow { raw, lo, hi, e95: 0 });
+            }
+            let (interval, at) = (Interval::new(rows).unwrap(), at * scale + at);
+            let (begin, end) = span(&interval).unwrap();
+            let reaches = |raw| interval.at(raw).is_some_and(|(_, hi, _)| hi >= at);
+            let first = (!reaches(begin) && reaches(end)).then(|| partition(begin, end, reaches));
+            prop_assert_eq!(first_not_before(&interval, at), first);
+            let passes = |raw| interval.at(raw).is_some_and(|(lo, _, _)| lo > at);
+            let last = (!passes(begin) && passes(end)).then(|| partition(begin, end, passes) - 1);
+            prop_assert_eq!(last_not_after(&interval, at), last);
         }
     }
-    yes
 }

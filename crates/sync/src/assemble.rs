@@ -180,12 +180,14 @@ fn suspects(clocks: &[HostClock], solution: &Solution) -> Vec<SuspectEntry> {
         let why = match suspect.reason {
             SuspectReason::Contradicts { violation_ns } if violation_ns > 0.0 => {
                 format!(
-                    "no relation of the clocks satisfies it and the others; the best misses it by {violation_ns:.0} ns"
+                    "no relation between the clocks fits both it and the others; the best one misses it by {violation_ns:.0} ns"
                 )
             }
             SuspectReason::Contradicts { .. } => "it contradicts the messages before and after it".to_owned(),
             SuspectReason::TooEarly { z } => {
-                format!("it arrived earlier than the others by {z:.0} times what their delays scatter")
+                format!(
+                    "its delay is shorter than that of the fastest other messages by {z:.0} times their jitter"
+                )
             }
         };
         match suspect.side {

@@ -69,10 +69,8 @@ impl Inputs {
             }
             let captures = find_captures(argument);
             if below.traces.is_empty() && captures.is_empty() && below.unreadable.is_empty() {
-                inputs.refuse(
-                    argument,
-                    "no CTF trace is in it: no directory at or below it holds a metadata file",
-                );
+                inputs
+                    .refuse(argument, "no CTF trace found: no directory at or below it has a metadata file");
             }
             inputs.add_captures(argument, captures, &mut seen);
             for path in below.traces {

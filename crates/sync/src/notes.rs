@@ -58,10 +58,7 @@ fn same_name(inputs: &Inputs, clock: &HostClock) -> Option<String> {
     let (name, _) =
         clock.host.split_once('#').filter(|(name, _)| clock.hostnames.iter().any(|host| host == name))?;
     let path = inputs.traces[*clock.traces.first()?].path().display();
-    Some(format!(
-        "more than one clock belongs to a host called {name}; the one of {path} is called {}",
-        clock.host
-    ))
+    Some(format!("several hosts are called {name}; {} is the one of {path}", clock.host))
 }
 
 /// What the traces of hosts lack, as every command says it, and what contradicts that a host is one.

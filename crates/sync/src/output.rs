@@ -22,7 +22,7 @@ const MAX_LINKS: usize = 40;
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// The directory it is to be in is none.
-    #[error("cannot write there: {} is no directory", .0.display())]
+    #[error("cannot write there: {} is not a directory", .0.display())]
     NoDirectory(PathBuf),
     /// Its name is that of a file that is read.
     #[error("cannot write {}: it is an input", .0.display())]
@@ -253,8 +253,8 @@ mod tests {
         for free in ["free", "new", "s/notes", "s/new", "s/t/../new"] {
             check(free, None);
         }
-        check("gone/x", Some("gone is no directory"));
-        check("dangling", Some("is no directory"));
+        check("gone/x", Some("gone is not a directory"));
+        check("dangling", Some("is not a directory"));
         check("round", Some("too many links lead on from it"));
         check("s", Some("is a directory"));
         check("s/t/..", Some("is a directory"));

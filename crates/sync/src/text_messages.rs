@@ -38,7 +38,7 @@ pub struct TextError {
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The operating system refused to read it.
-    #[error("it cannot be read: {0}")]
+    #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
     /// There is no first line.
     #[error("it is empty: the first line is the number of hosts")]
@@ -47,19 +47,19 @@ pub enum Fault {
     #[error("no message is in it")]
     NoMessages,
     /// The first line is something else.
-    #[error("`{0}` is no number of hosts (1 to {MAX_HOSTS})")]
+    #[error("`{0}` is not a number of hosts (1 to {MAX_HOSTS})")]
     Hosts(String),
     /// A line without all of its columns.
     #[error("a message is `sender receiver send_time recv_time`: {0} columns are there")]
     Columns(usize),
     /// Something else in the place of a host.
-    #[error("`{0}` is no host: there are {1}, numbered from 0")]
+    #[error("`{0}` is not a host: there are {1}, numbered from 0")]
     Host(String, usize),
     /// A host that sends to itself.
     #[error("host {0} sends a message to itself")]
     Itself(usize),
     /// Something else in the place of a time.
-    #[error("`{0}` is no time: seconds with a decimal point, or ns")]
+    #[error("`{0}` is not a valid time: give seconds with a decimal point, or ns")]
     Time(String),
     /// A time beyond ±[`MAX_ABS_NS`].
     #[error("`{0}` is beyond ± 2^61 ns (73 years)")]
@@ -376,22 +376,22 @@ mod tests {
         let check = |text: &str, expect: &str| assert_eq!(read(text).unwrap_err(), expect, "{text:.40}");
         check("", "x: it is empty: the first line is the number of hosts");
         check("# nothing\n\n", "x: it is empty: the first line is the number of hosts");
-        check("a\n", "x:1: `a` is no number of hosts (1 to 1000)");
-        check("\n0\n", "x:2: `0` is no number of hosts (1 to 1000)");
-        check("1001\n", "x:1: `1001` is no number of hosts (1 to 1000)");
+        check("a\n", "x:1: `a` is not a number of hosts (1 to 1000)");
+        check("\n0\n", "x:2: `0` is not a number of hosts (1 to 1000)");
+        check("1001\n", "x:1: `1001` is not a number of hosts (1 to 1000)");
         check("2\n\n0 1 5\n", "x:3: a message is `sender receiver send_time recv_time`: 3 columns are there");
         check(
             "2\n0 1 5 # 6\n",
             "x:2: a message is `sender receiver send_time recv_time`: 3 columns are there",
         );
-        check("2\n0 2 5 6\n", "x:2: `2` is no host: there are 2, numbered from 0");
-        check("2\n-1 0 5 6\n", "x:2: `-1` is no host: there are 2, numbered from 0");
+        check("2\n0 2 5 6\n", "x:2: `2` is not a host: there are 2, numbered from 0");
+        check("2\n-1 0 5 6\n", "x:2: `-1` is not a host: there are 2, numbered from 0");
         check("2\n1 1 5 6\n", "x:2: host 1 sends a message to itself");
-        check("2\n0 1 5 1e9\n", "x:2: `1e9` is no time: seconds with a decimal point, or ns");
+        check("2\n0 1 5 1e9\n", "x:2: `1e9` is not a valid time: give seconds with a decimal point, or ns");
         check("2\n0 1 5 9223372036854775808\n", "x:2: `9223372036854775808` is beyond ± 2^61 ns (73 years)");
         check(
             "2\n0 1 -9e9 -9223372036854775808\n",
-            "x:2: `-9e9` is no time: seconds with a decimal point, or ns",
+            "x:2: `-9e9` is not a valid time: give seconds with a decimal point, or ns",
         );
         for utf_16 in ["\u{feff}2\n0 1 5 6\n", "2\n0 1 5 6\n"] {
             for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
@@ -402,7 +402,7 @@ mod tests {
         }
         check(&format!("2\n{}", " ".repeat(70_000)), "x:2: the line has more than 65536 bytes");
         let error = TextMessages::open(Path::new("absent/list")).unwrap_err();
-        assert!(error.to_string().starts_with("absent/list: it cannot be read: "), "{error}");
+        assert!(error.to_string().starts_with("absent/list: cannot be read: "), "{error}");
     }
 
     #[test]

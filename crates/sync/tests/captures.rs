@@ -269,7 +269,7 @@ fn a_capture_beside_a_trace_of_its_host_is_another_clock() {
         (outcome.artefact.clocks[1].id.as_str(), &outcome.artefact.clocks[1].hostnames[..]),
         ("h1#2", &["h1".to_owned()][..])
     );
-    let note = "is taken for a clock of its own, called h1#2, beside the one called h1";
+    let note = "is treated as a clock of its own, called h1#2, beside the one called h1";
     assert!(outcome.notes.iter().any(|shown| shown.contains(note)), "{:?}", outcome.notes);
 }
 
@@ -285,7 +285,7 @@ fn what_is_no_capture_is_refused() {
     assert_eq!(
         why,
         [
-            "it is no capture: neither pcap nor pcapng begins like this",
+            "not a packet capture: it begins neither like pcap nor like pcapng",
             "it is compressed with zstd: unpack it first"
         ]
     );

@@ -169,7 +169,7 @@ fn before_it_is_started_the_clock_runs_free() {
 
     let mut script = start("tune");
     calls(&mut script, "adjtimex", BEGIN + 30 * S, 0);
-    let why = "tune, which is no known time daemon, called clock_adjtime";
+    let why = "tune, which is not a known time daemon, called clock_adjtime";
     check(&script, &[(0, "free", None), (30_001, "steered", None)], why);
 }
 
@@ -181,7 +181,7 @@ fn who_is_no_daemon_of_calls_may_steer_at_any_time() {
     let mut script = host(Generation::V2_13, "tune");
     listed(&mut script);
     calls(&mut script, "clock_adjtime", BEGIN + 7 * S, 0);
-    check(&script, &[(0, "steered", None)], "tune, which is no known time daemon");
+    check(&script, &[(0, "steered", None)], "tune, which is not a known time daemon");
     let mut script = host(Generation::V2_13, "node_exporter");
     listed(&mut script);
     calls(&mut script, "clock_adjtime", BEGIN + 7 * S, 0);

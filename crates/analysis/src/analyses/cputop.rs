@@ -171,7 +171,7 @@ fn processes(hosts: &[HostResult<'_, CpuTop>], options: &Options) -> Table {
             used.cpu_ns.into(),
             used.unknown_ns.into(),
             used.migrations.into(),
-            percent(used.cpu_ns.into(), duration(result.window.0, result.window.1).into()),
+            percent(used.cpu_ns.into(), result.asked_ns.into()),
             Cell::text(&priorities.join(" ")),
         ]);
     }
@@ -199,7 +199,7 @@ fn figures(cpu: &Cpu, whole: u128) -> [Cell; 4] {
 fn cpus(hosts: &[HostResult<'_, CpuTop>]) -> Table {
     let mut table = times_table("cpus", "Per-CPU usage", ("cpu", Unit::None));
     for result in hosts {
-        let whole = duration(result.window.0, result.window.1);
+        let whole = result.asked_ns;
         for (&cpu, used) in &result.of.cpus {
             let mut cells = vec![result.name(), cpu.into()];
             cells.extend(figures(used, whole.into()));
@@ -216,8 +216,7 @@ fn total(hosts: &[HostResult<'_, CpuTop>]) -> Table {
         result.of.cpus.values().for_each(|cpu| all.absorb(cpu));
         let cpus = result.of.cpus.len() as u64;
         let mut cells = vec![result.name(), cpus.into()];
-        cells
-            .extend(figures(&all, u128::from(duration(result.window.0, result.window.1)) * u128::from(cpus)));
+        cells.extend(figures(&all, u128::from(result.asked_ns) * u128::from(cpus)));
         table.row(cells);
     }
     table

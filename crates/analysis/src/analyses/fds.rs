@@ -4,13 +4,14 @@
 //! A begin that is unknown is that of one that was open before it was first seen. An end that is unknown is that of
 //! one that was not seen to be closed.
 
-use isochrone_kernel::files::{Bound, FileSpan};
+use isochrone_kernel::files::{Bound, FileSpan, Uses};
 use isochrone_kernel::{Spans, ThreadAliases, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::fd_names;
 use crate::host::ThreadIdentity;
+use crate::host_totals::host_totals;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::sorted_rows::SortedRows;
@@ -81,25 +82,58 @@ impl Analysis for Fds {
             .show(DETAILS, Shown::Nowhere)
             .show(&["name"], Shown::Last);
         for result in hosts {
-            let mut rows: Vec<_> = result
-                .of
-                .files
-                .sorted()
-                .into_iter()
-                .filter(|file| options.filter.keeps_fd(file.fd))
-                .filter_map(|file| {
-                    let who = result.who(file.thread, options)?;
-                    Some((file.process.or(who.pid), file, who))
-                })
-                .collect();
+            let mut rows: Vec<_> = asked(result, options).collect();
             // Stable: the rest stays in the order of the spans.
             rows.sort_by_key(|(pid, file, who)| (pid.or(who.tid), file.fd, file.begin));
             for (pid, file, who) in &rows {
                 table.row(row(*pid, file, who, result));
             }
         }
-        vec![table]
+        let mut tables = vec![table];
+        tables.extend(host_totals(hosts, &TOTALS, |result| vec![totals(result, options)]));
+        tables
     }
+}
+
+/// The descriptors of a host that are asked for, in the order of the spans: each with its process and its thread.
+fn asked<'r>(
+    result: &'r HostResult<'_, Fds>,
+    options: &'r Options,
+) -> impl Iterator<Item = (Option<i32>, &'r FileSpan, ThreadIdentity<'r>)> {
+    let asked = result.of.files.sorted().into_iter().filter(|file| options.filter.keeps_fd(file.fd));
+    asked.filter_map(|file| {
+        let who = result.who(file.thread, options)?;
+        Some((file.process.or(who.pid), file, who))
+    })
+}
+
+/// The columns of totals by host.
+const TOTALS: [(&str, Unit); 7] = [
+    ("fds", Unit::Count),
+    ("reads", Unit::Count),
+    ("read_bytes", Unit::Bytes),
+    ("writes", Unit::Count),
+    ("written_bytes", Unit::Bytes),
+    ("others", Unit::Count),
+    ("errors", Unit::Count),
+];
+
+fn totals(result: &HostResult<'_, Fds>, options: &Options) -> [Cell; 7] {
+    let (mut count, mut all) = (0_u64, Uses::default());
+    for (_, file, _) in asked(result, options) {
+        count += 1;
+        all.add(&file.uses);
+    }
+    let Uses { reads, read_bytes, writes, written_bytes, others, errors } = all;
+    [
+        count.into(),
+        reads.into(),
+        read_bytes.into(),
+        writes.into(),
+        written_bytes.into(),
+        others.into(),
+        errors.into(),
+    ]
 }
 
 fn row(

@@ -5,11 +5,12 @@ use isochrone_kernel::{CanonicalMap, Irq, Softirq, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
+use crate::host_totals::host_totals;
 use crate::interrupt::{InterruptFilter, InterruptSource};
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::stats::{Stats, duration, stats_columns};
-use crate::table::{Table, Unit};
+use crate::table::{Cell, Table, Unit};
 use crate::window::When;
 
 /// Interrupts of a host.
@@ -63,6 +64,31 @@ const SOURCE: [(&str, Unit); 3] = [("host", Unit::None), ("number", Unit::None),
 /// The columns that softirqs have beside.
 const RAISED: [(&str, Unit); 6] = stats_columns!("raised_");
 
+/// The columns of totals by host: of its hardware interrupts, and of its softirqs.
+const BY_TYPE: [(&str, Unit); 7] = {
+    let [count, min, avg, max, stdev, total] = Stats::COLUMNS;
+    [("type", Unit::None), count, min, avg, max, stdev, total]
+};
+
+/// The totals of a host.
+fn by_type(result: &HostResult<'_, IrqStats>) -> Vec<[Cell; 7]> {
+    let sources = result.of.sources.sorted();
+    let of_type =
+        |a: &InterruptSource, b: &InterruptSource| std::mem::discriminant(a) == std::mem::discriminant(b);
+    sources
+        .chunk_by(|(a, _), (b, _)| of_type(a, b))
+        .map(|sources| {
+            let mut all = Stats::default();
+            for (_, runs) in sources {
+                all.absorb(runs.durations);
+            }
+            let [kind, ..] = sources[0].0.cells();
+            let [count, min, avg, max, stdev, total] = all.cells();
+            [kind, count, min, avg, max, stdev, total]
+        })
+        .collect()
+}
+
 impl Analysis for IrqStats {
     const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts];
     const NEEDS: &'static [Need] = &[Need::Interrupts];
@@ -90,7 +116,9 @@ impl Analysis for IrqStats {
                 }
             }
         }
-        vec![hard, soft]
+        let mut tables = vec![hard, soft];
+        tables.extend(host_totals(hosts, &BY_TYPE, by_type));
+        tables
     }
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::{Analysis, HostResult};
 use crate::cpu_states::{self, call_cells, interrupt_cell, none_if, time};
 use crate::host::ThreadIdentity;
+use crate::host_totals::host_totals;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::snapshot::Snapshot;
@@ -104,7 +105,9 @@ impl Analysis for Processes {
             }
             vec![states, running]
         } else {
-            vec![processes(hosts, options)]
+            let mut tables = vec![processes(hosts, options)];
+            tables.extend(host_totals(hosts, &TOTALS, |result| vec![totals(result, options)]));
+            tables
         }
     }
 }
@@ -112,6 +115,37 @@ impl Analysis for Processes {
 /// All threads of a host that are known in any way, and no idle tasks.
 fn everybody(result: &HostResult<'_, Processes>, more: impl Iterator<Item = ThreadId>) -> BTreeSet<ThreadId> {
     result.host.threads().into_iter().chain(more).filter(|thread| !thread.is_idle()).collect()
+}
+
+/// The threads of a host that are asked for and lived in the window: who each is, and what it used.
+fn asked<'r>(
+    result: &'r HostResult<'_, Processes>,
+    options: &'r Options,
+) -> impl Iterator<Item = (ThreadId, ThreadIdentity<'r>, Used)> {
+    let (from, to) = result.window;
+    let all = everybody(result, result.of.threads.unordered().map(|(&thread, _)| thread));
+    all.into_iter().filter_map(move |thread| {
+        let who = result.who(thread, options)?;
+        if who.died.is_some_and(|died| died < from) || who.born.is_some_and(|born| born > to) {
+            return None;
+        }
+        Some((thread, who, result.of.threads.get(&thread).copied().unwrap_or_default()))
+    })
+}
+
+/// The columns of totals by host.
+const TOTALS: [(&str, Unit); 4] =
+    [("processes", Unit::Count), ("threads", Unit::Count), ("cpu_ns", Unit::Ns), ("syscalls", Unit::Count)];
+
+fn totals(result: &HostResult<'_, Processes>, options: &Options) -> [Cell; 4] {
+    let mut processes = BTreeSet::new();
+    let (mut threads, mut all) = (0_u64, Used::default());
+    for (thread, who, used) in asked(result, options) {
+        processes.insert(who.process(thread));
+        threads += 1;
+        all.absorb(used);
+    }
+    [(processes.len() as u64).into(), threads.into(), all.cpu_ns.into(), all.calls.into()]
 }
 
 fn processes(hosts: &[HostResult<'_, Processes>], options: &Options) -> Table {
@@ -131,13 +165,7 @@ fn processes(hosts: &[HostResult<'_, Processes>], options: &Options) -> Table {
     ];
     let mut table = Table::new("processes", "Threads", COLUMNS);
     for result in hosts {
-        let (from, to) = result.window;
-        for thread in everybody(result, result.of.threads.unordered().map(|(&thread, _)| thread)) {
-            let Some(who) = result.who(thread, options) else { continue };
-            if who.died.is_some_and(|died| died < from) || who.born.is_some_and(|born| born > to) {
-                continue;
-            }
-            let used = result.of.threads.get(&thread).copied().unwrap_or_default();
+        for (_, who, used) in asked(result, options) {
             let mut cells = vec![result.name()];
             cells.extend(who.cells());
             cells.extend([

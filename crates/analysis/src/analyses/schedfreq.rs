@@ -109,6 +109,7 @@ impl Analysis for SchedFreq {
             }
             total.add(&[result.name()], &all, options);
         }
+        threads = Pair { freq: threads.freq.detail(), quantiles: threads.quantiles.detail() };
         [total, threads, priorities].into_iter().flat_map(|pair| [pair.freq, pair.quantiles]).collect()
     }
 }

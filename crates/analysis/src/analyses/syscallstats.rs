@@ -10,6 +10,7 @@ use crate::analysis::{Analysis, HostResult};
 use crate::errno::{errno_name, error_in};
 use crate::histogram::Histogram;
 use crate::host::ThreadIdentity;
+use crate::host_totals::host_totals;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::stats::{Stats, duration};
@@ -152,10 +153,6 @@ impl Analysis for SyscallStats {
             &[("entries", Unit::Count), ("exits", Unit::Count)],
         );
         for result in hosts {
-            let is_asked = |name: Option<&Name>| {
-                let set = &options.calls.names;
-                set.is_empty() || name.is_some_and(|name| set.iter().any(|set| set.matches(name)))
-            };
             let group = |thread: ThreadId| {
                 let who = result.who(thread, options)?;
                 Some(if options.by_process { who.process(thread) } else { thread })
@@ -168,7 +165,7 @@ impl Analysis for SyscallStats {
             let mut by_name: BTreeMap<&Name, Calls> = BTreeMap::new();
             let mut by_group: BTreeMap<ThreadId, BTreeMap<&Name, Calls>> = BTreeMap::new();
             for ((thread, name), calls) in result.of.calls.sorted() {
-                let Some(group) = group(*thread).filter(|_| is_asked(Some(name))) else { continue };
+                let Some(group) = group(*thread).filter(|_| is_asked(Some(name), options)) else { continue };
                 by_name.entry(name).or_default().absorb(calls.clone());
                 by_group.entry(group).or_default().entry(name).or_default().absorb(calls.clone());
             }
@@ -199,7 +196,9 @@ impl Analysis for SyscallStats {
             }
             let mut halves: BTreeMap<(ThreadId, Option<&Name>), Halves> = BTreeMap::new();
             for ((thread, name), half) in result.of.halves.sorted() {
-                let Some(group) = group(*thread).filter(|_| is_asked(name.as_ref())) else { continue };
+                let Some(group) = group(*thread).filter(|_| is_asked(name.as_ref(), options)) else {
+                    continue;
+                };
                 halves.entry((group, name.as_ref())).or_default().absorb(*half);
             }
             for ((group, name), halves) in halves {
@@ -213,8 +212,24 @@ impl Analysis for SyscallStats {
         }
         returns.sort("count");
         unfinished.sort("entries");
-        vec![names, syscalls, returns, totals, unfinished]
+        let mut tables = vec![names, syscalls, returns, totals, unfinished];
+        tables.extend(host_totals(hosts, &FIGURES, |result| {
+            let mut all = Calls::default();
+            for ((thread, name), calls) in result.of.calls.unordered() {
+                if is_asked(Some(name), options) && result.who(*thread, options).is_some() {
+                    all.absorb(calls.clone());
+                }
+            }
+            vec![all.cells()]
+        }));
+        tables
     }
+}
+
+/// Whether calls of a name are asked for.
+fn is_asked(name: Option<&Name>, options: &Options) -> bool {
+    let asked = &options.calls.names;
+    asked.is_empty() || name.is_some_and(|name| asked.iter().any(|asked| asked.matches(name)))
 }
 
 #[cfg(test)]

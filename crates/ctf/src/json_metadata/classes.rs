@@ -138,7 +138,7 @@ impl<'j> Classes<'j> {
                 if let Length::Static(count) = length
                     && !count.is_multiple_of(encoding.unit() as u64)
                 {
-                    let message = format!("{count} bytes are no whole number of the encoding's units");
+                    let message = format!("{count} bytes are not a whole number of the encoding's units");
                     return Err(place.complaint(message));
                 }
                 let class = FieldClass::Text(TextClass { length, align: 8, encoding });
@@ -201,6 +201,6 @@ fn encoding(place: &Place<'_, '_>) -> Result<Encoding> {
         "utf-16be" => Ok(Encoding::Utf16(ByteOrder::Big)),
         "utf-32le" => Ok(Encoding::Utf32(ByteOrder::Little)),
         "utf-32be" => Ok(Encoding::Utf32(ByteOrder::Big)),
-        other => Err(encoding.complaint(format!("`{other}` is no encoding of text"))),
+        other => Err(encoding.complaint(format!("`{other}` is not an encoding of text"))),
     }
 }

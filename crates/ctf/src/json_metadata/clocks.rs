@@ -56,7 +56,7 @@ pub(super) fn read<'j>(place: &Place<'j, '_>, notes: &mut Notes) -> Result<(&'j 
         }
         Some(origin) => match origin.text()? {
             "unix-epoch" => (true, None),
-            other => return Err(origin.complaint(format!("`{other}` is no origin of a clock"))),
+            other => return Err(origin.complaint(format!("`{other}` is not an origin of a clock"))),
         },
     };
     let (mut offset_s, mut offset_cycles) = (0, 0);

@@ -185,7 +185,7 @@ impl<'k> Here<'k> {
             Some(origin) => {
                 let name = origin.text()?;
                 let scope = ORIGINS.iter().find(|(origin, _)| *origin == name);
-                let unknown = || origin.complaint(format!("`{name}` is no origin of a location"));
+                let unknown = || origin.complaint(format!("`{name}` is not an origin of a location"));
                 (scope.ok_or_else(unknown)?.1, Vec::new())
             }
             None => {

@@ -165,12 +165,12 @@ fn orders(place: &Place<'_, '_>) -> Result<(ByteOrder, bool)> {
     let (order, usual) = match byte_order.text()? {
         "little-endian" => (ByteOrder::Little, "first-to-last"),
         "big-endian" => (ByteOrder::Big, "last-to-first"),
-        other => return Err(byte_order.complaint(format!("`{other}` is no byte order"))),
+        other => return Err(byte_order.complaint(format!("`{other}` is not a byte order"))),
     };
     let Some(bit_order) = place.get("bit-order") else { return Ok((order, false)) };
     match bit_order.text()? {
         name @ ("first-to-last" | "last-to-first") => Ok((order, name != usual)),
-        other => Err(bit_order.complaint(format!("`{other}` is no bit order"))),
+        other => Err(bit_order.complaint(format!("`{other}` is not a bit order"))),
     }
 }
 
@@ -179,7 +179,7 @@ pub(super) fn alignment(place: &Place<'_, '_>, name: &str) -> Result<u32> {
     let Some(alignment) = place.get(name) else { return Ok(1) };
     let bits = alignment.unsigned()?;
     let align = u32::try_from(bits).ok().filter(|bits| bits.is_power_of_two() && *bits <= 1 << 30);
-    align.ok_or_else(|| alignment.complaint(format!("{bits} bits are no possible alignment")))
+    align.ok_or_else(|| alignment.complaint(format!("{bits} bits are not a possible alignment")))
 }
 
 /// A range of integers, both ends included.

@@ -83,7 +83,7 @@ pub(super) fn base(value: &Value<'_>) -> Result<Base> {
         "8" | "o" | "oct" | "octal" => Ok(Base::Octal),
         "10" | "d" | "i" | "u" | "dec" | "decimal" => Ok(Base::Decimal),
         "16" | "x" | "X" | "p" | "hex" | "hexadecimal" => Ok(Base::Hexadecimal),
-        other => Err(Complaint::new(value.offset, format!("`{other}` is no base: 2, 8, 10 and 16 are"))),
+        other => Err(Complaint::new(value.offset, format!("`{other}` is not a base: 2, 8, 10 and 16 are"))),
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) fn is_character(value: &Value<'_>) -> Result<bool> {
 /// The uuid in a string.
 pub(super) fn uuid(value: &Value<'_>) -> Result<Uuid> {
     let text = text(value)?;
-    Uuid::try_parse(&text).map_err(|_| Complaint::new(value.offset, format!("`{text}` is no uuid")))
+    Uuid::try_parse(&text).map_err(|_| Complaint::new(value.offset, format!("`{text}` is not a uuid")))
 }
 
 /// The name in `clock.NAME.value`.

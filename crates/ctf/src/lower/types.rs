@@ -351,7 +351,7 @@ impl<'a> Types<'a> {
         let class = class.ok_or_else(|| {
             let what = match purpose {
                 Purpose::Length => "not an unsigned integer: it cannot be a length",
-                Purpose::Tag => "no enum: it cannot be a tag",
+                Purpose::Tag => "not an enum: it cannot be a tag",
             };
             Complaint::new(path.offset, format!("`{path}` is {what}"))
         })?;

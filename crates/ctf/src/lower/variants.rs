@@ -40,7 +40,7 @@ impl<'a> Types<'a> {
 
     fn tag(&mut self, fields: &Fields<'_>, path: &Path<'_>) -> Result<Tag> {
         let (location, class) = self.find_field(fields, path, Purpose::Tag)?;
-        let none = || Complaint::new(path.offset, format!("`{path}` is no enum: it cannot be a tag"));
+        let none = || Complaint::new(path.offset, format!("`{path}` is not an enum: it cannot be a tag"));
         Ok((location, class.signed, class.mappings.clone().ok_or_else(none)?))
     }
 

@@ -39,6 +39,12 @@ impl EventPlan {
         self.field(stream, Scope::Payload, path)
     }
 
+    /// Finds a context by its name: one of the class, else one that all events of the stream have.
+    pub fn context_field(&self, stream: &StreamPlan, name: &str) -> Option<FieldRef> {
+        let field = |scope| self.field(stream, scope, &[name]);
+        field(Scope::SpecificContext).or_else(|| field(Scope::CommonContext))
+    }
+
     /// Finds a field of any scope after the header.
     pub fn field(&self, stream: &StreamPlan, scope: Scope, path: &[&str]) -> Option<FieldRef> {
         let mut node = self.scope(stream, scope)?;

@@ -291,7 +291,7 @@ fn unreadable(error: &Error) -> Option<Diagnostic> {
     let absent = matches!(error.reason(), Reason::Read(cause) if cause.kind() == ErrorKind::NotFound);
     let message = match absent {
         false => error.reason().to_string(),
-        true if path.is_symlink() => "it cannot be read: it is a link to a file that is not there".to_owned(),
+        true if path.is_symlink() => "cannot be read: it is a link to a file that is not there".to_owned(),
         true => return None,
     };
     Some(diagnostic(Severity::Loss, path.to_owned(), message))

@@ -85,7 +85,7 @@ fn byte_escape(escape: &str, prefix: usize, radix: u32, bytes: &mut Vec<u8>) -> 
     let value = u32::from_str_radix(&digits, radix)
         .map_err(|_| "expected a hexadecimal digit after `\\x`".to_string())?;
     let byte =
-        u8::try_from(value).map_err(|_| format!("the escape sequence gives {value}, which is no byte"))?;
+        u8::try_from(value).map_err(|_| format!("the escape sequence gives {value}, which is not a byte"))?;
     bytes.push(byte);
     Ok(prefix + digits.len())
 }

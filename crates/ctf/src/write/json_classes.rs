@@ -173,11 +173,12 @@ impl<'s> Writer<'s> {
         if let Some(role) = class.role {
             let name = role_name(role);
             if class.signed || class.size > 64 || class.form != IntegerForm::Number {
-                let message = format!("the role `{name}` of what is no unsigned integer of at most 64 bits");
+                let message =
+                    format!("the role `{name}` of what is not an unsigned integer of at most 64 bits");
                 return Err(message.into());
             }
             if role == Role::PacketMagic && (variable || class.size != 32 || self.here.steps != [0]) {
-                let message = format!("the role `{name}` of what is not the first field and of 32 bits");
+                let message = format!("the role `{name}` of what is not the first field, of 32 bits");
                 return Err(message.into());
             }
             self.text.property("roles", [name])?;
@@ -238,7 +239,7 @@ impl<'s> Writer<'s> {
         if let Some(role) = class.role {
             let name = role_name(role);
             if role != Role::TraceUuid || class.length != Length::Static(16) {
-                return Err(format!("the role `{name}` of what is no BLOB of 16 bytes for a uuid").into());
+                return Err(format!("the role `{name}` of what is not a BLOB of 16 bytes for a uuid").into());
             }
             if self.schema.uuid.is_none() {
                 return Err(format!("the role `{name}` in a trace without a uuid").into());

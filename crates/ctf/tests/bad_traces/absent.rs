@@ -118,28 +118,28 @@ fn files_that_are_not_there() {
     check_place("no file", |_| (), &[gone], &missing());
     let emptied = "Loss s byte 0: from here on, 4 packets that the index lists are lost";
     check_place("an empty file", |path| fs::write(path.join("s"), "").unwrap(), &[emptied], &missing());
-    let dangling = "Loss s: it cannot be read: it is a link to a file that is not there";
+    let dangling = "Loss s: cannot be read: it is a link to a file that is not there";
     check_place(
         "a dangling link",
         |path| symlink("/gone", path.join("s")).unwrap(),
         &[dangling, gone],
         &missing(),
     );
-    let looped = "Loss s: it cannot be read: Too many levels of symbolic links (os error 40)";
+    let looped = "Loss s: cannot be read: Too many levels of symbolic links (os error 40)";
     check_place(
         "a link to itself",
         |path| symlink("s", path.join("s")).unwrap(),
         &[looped, gone],
         &missing(),
     );
-    let device = "Loss s: it cannot be read: it is a device, not a file";
+    let device = "Loss s: cannot be read: it is a device, not a file";
     check_place(
         "a device",
         |path| symlink("/dev/zero", path.join("s")).unwrap(),
         &[device, gone],
         &missing(),
     );
-    let pipe = "Loss s: it cannot be read: it is a named pipe, not a file";
+    let pipe = "Loss s: cannot be read: it is a named pipe, not a file";
     let mkfifo = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
     check_place("a named pipe", |path| mkfifo(&path.join("s")), &[pipe, gone], &missing());
     check_place("a directory", |path| fs::create_dir(path.join("s")).unwrap(), &[gone], &missing());
@@ -175,9 +175,9 @@ fn indexes_that_cannot_be_read() {
         check_place(row, make, diagnostics, &[]);
     };
     let mkfifo = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
-    let pipe = "Note index/t.idx: index not used: it cannot be read: it is a named pipe, not a file";
+    let pipe = "Note index/t.idx: index not used: cannot be read: it is a named pipe, not a file";
     check("a named pipe", &|index| mkfifo(&index.join("t.idx")), &[pipe]);
-    let orphan = "Note index/u.idx: index not used: it cannot be read: it is a named pipe, not a file";
+    let orphan = "Note index/u.idx: index not used: cannot be read: it is a named pipe, not a file";
     check("a named pipe without a file", &|index| mkfifo(&index.join("u.idx")), &[orphan]);
     let garbage = "Note index/u.idx: index not used: it has no stream file, and it does not begin with the magic number of an \
                    index";

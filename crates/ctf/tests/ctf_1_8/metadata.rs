@@ -145,7 +145,7 @@ fn types_that_nothing_uses_are_looked_at() {
     );
     check(
         "struct s { string t; variant <t> { u8 a; } v; };",
-        &["31: `t` is no enum: it cannot be a tag (in a type that nothing uses)"],
+        &["31: `t` is not an enum: it cannot be a tag (in a type that nothing uses)"],
     );
     check(
         "enum : u8 { a = 256 };",
@@ -158,7 +158,7 @@ fn types_that_nothing_uses_are_looked_at() {
         &["38: a base is a number or a word, not a string"],
     );
     check("struct s { u8 stream; };", &["15: the reserved word `stream` is the name of a field"]);
-    check("env { a = \"a\" \"b\"; };", &["11: strings in a row are no TSDL; joined as in C"]);
+    check("env { a = \"a\" \"b\"; };", &["11: strings in a row are not TSDL; joined as in C"]);
     // What is not there may be there where the type is used.
     check("typedef u8 t[n]; struct s { variant <tag> { u8 a; } v; }; variant v { u8 a; };", &[]);
     // A type that is used is in order, or refused with all that uses it.

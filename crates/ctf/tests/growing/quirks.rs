@@ -143,7 +143,7 @@ fn files_that_are_not_what_they_were() {
         &[&empty],
         &[&[11, 12, 21]],
     );
-    let none = format!("{metadata}: it cannot be read: No such file or directory (os error 2); {holds}");
+    let none = format!("{metadata}: cannot be read: No such file or directory (os error 2); {holds}");
     check(
         "metadata taken away",
         &|d| fs::remove_file(d.join("metadata")).unwrap(),

@@ -20,9 +20,12 @@ const EXAMPLES: &str = "Examples:\n  \
     isochrone analyze schedtop --min 1ms web/                  who waited for a CPU longest\n  \
     isochrone analyze syscallstats --sort p99 --by-process db/ the slowest system calls of each process\n  \
     isochrone analyze fds --tid 842 --at 12:30:01.5 web/       what was open in thread 842 then\n  \
+    isochrone analyze iousagetop --by-process db/              which process read and wrote which files\n  \
+    isochrone analyze usage --every 100ms web/ app/ db/        CPU, memory, disks, network over time\n  \
     isochrone analyze syscalls --errno ENOSPC --around db/     who hit a full disk, and what else ran\n  \
+    isochrone analyze phases thumbnails/                       where the time of each phase of a program went\n  \
     isochrone analyze states --tid 842 --begin 12:30:01 --end 12:30:02 web/   what thread 842 did in that second\n  \
-    isochrone analyze cputop --format json web/ | jq '.tables[0].rows[0]'\n\n\
+    isochrone analyze cputop --format jsonl web/ | jq 'select(.percent > 10)'\n\n\
     Record what they need with: lttng enable-event --kernel 'sched_*,irq_*,block_rq_*' and \
     lttng enable-event --kernel --syscall --all. The contexts tid, pid and procname make threads known from the first event on, a state \
     dump (LTTng writes one by itself) tells which files were open.\n\n\
@@ -32,19 +35,28 @@ const EXAMPLES: &str = "Examples:\n  \
 /// The analyses there are, and examples.
 pub(super) fn help() -> String {
     let kinds = AnalysisKind::ALL.iter().map(|kind| (kind.name(), kind.about()));
-    let lines = kinds.chain([(STATES, ABOUT_STATES)]).map(|(name, about)| format!("  {name:<13} {about}\n"));
+    let lines = kinds
+        .chain([(PHASES, ABOUT_PHASES), (STATES, ABOUT_STATES)])
+        .map(|(name, about)| format!("  {name:<14} {about}\n"));
     format!("Analyses:\n{}\n{EXAMPLES}", lines.collect::<String>())
 }
 
-/// What `isochrone analyze` can be asked.
+/// `isochrone analyze`: which analyses, and what they are asked.
 #[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools)] // Each is a flag that somebody types.
-pub(crate) struct Analyze {
+pub(crate) struct AnalyzeNamed {
     /// What to compute; several with commas between them take one pass together and are shown in this order
     #[arg(value_name = "NAME", value_parser = names)]
     pub(crate) names: Names,
+    #[command(flatten)]
+    pub(crate) analyze: Analyze,
+}
+
+/// What analyses can be asked.
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)] // Each is a flag that somebody types.
+pub(crate) struct Analyze {
     /// Traces, of one host or many; the chunks of a rotated session belong together
-    #[arg(required = true, value_name = "TRACE")]
+    #[arg(required_unless_present_any = ["metadata", "mi_version"], value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) clock: Clock,
@@ -60,7 +72,7 @@ pub(crate) struct Analyze {
     /// Only before this time
     #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Filters")]
     pub(crate) end: Option<Given>,
-    /// The state at this instant (processes, fds, syscalls): who was where, what was open, which calls were going on
+    /// The state at this instant (processes, fds, syscalls): who was where, what was open, which calls were in progress
     #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, conflicts_with_all = ["begin", "end"])]
     pub(crate) at: Option<Given>,
     /// Only these hosts
@@ -78,18 +90,24 @@ pub(crate) struct Analyze {
     /// Only these CPUs: 2, or 0-3,8
     #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', value_parser = cpus, help_heading = "Filters")]
     pub(crate) cpus: Vec<RangeInclusive<u32>>,
-    /// Only calls, interrupts and waits that take this long or longer: 250us, 1.5ms; without a unit ns
+    /// Only calls, interrupts, waits, phases and periods that take this long or longer: 250us, 1.5ms; without a unit ns
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
     pub(crate) min: Option<u64>,
-    /// Only calls, interrupts and waits that take this long or less
+    /// Only calls, interrupts, waits, phases and periods that take this long or less
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
     pub(crate) max: Option<u64>,
-    /// Only hardware interrupts (irqfreq, irqlog, irqstats), by number or name where any are given: --irq=27, --irq='virtio*'. With
-    /// --softirq, both
+    /// Only I/O calls and requests to disks that move this many bytes or more: 4096, 64KiB, 1MiB (io*)
+    #[arg(long = "minsize", value_name = "SIZE", value_parser = size, help_heading = "Filters")]
+    pub(crate) min_size: Option<u64>,
+    /// Only I/O calls and requests to disks that move this many bytes or fewer (io*)
+    #[arg(long = "maxsize", value_name = "SIZE", value_parser = size, help_heading = "Filters")]
+    pub(crate) max_size: Option<u64>,
+    /// Only hardware interrupts (irqfreq, irqlog, irqstats); with a value, only those of a number or name: --irq=27, --irq='virtio*'.
+    /// Together with --softirq: both kinds
     #[arg(long, value_name = "IRQ", value_delimiter = ',', num_args = 0.., require_equals = true, value_parser = interrupt::<i32>, help_heading = "Filters")]
     pub(crate) irq: Option<Vec<Interrupt<i32>>>,
-    /// Only softirqs (irqfreq, irqlog, irqstats), by vector or name where any are given: --softirq=3, `--softirq=net_rx`. With --irq,
-    /// both
+    /// Only softirqs (irqfreq, irqlog, irqstats); with a value, only those of a vector or name: --softirq=3, `--softirq=net_rx`.
+    /// Together with --irq: both kinds
     #[arg(long, value_name = "SOFTIRQ", value_delimiter = ',', num_args = 0.., require_equals = true, value_parser = interrupt::<u32>, help_heading = "Filters")]
     pub(crate) softirq: Option<Vec<Interrupt<u32>>>,
     /// Only these file descriptors (fds)
@@ -104,7 +122,7 @@ pub(crate) struct Analyze {
     /// Show what all CPUs ran when each of the calls ended (syscalls): a row for each CPU and call, so ask for few calls
     #[arg(long, conflicts_with = "at")]
     pub(crate) around: bool,
-    /// By process instead of by thread (cputop, syscallstats)
+    /// By process instead of by thread (cputop, iousagetop, memtop, syscallstats)
     #[arg(long)]
     pub(crate) by_process: bool,
     /// Sort the tables that have this column by it: figures the greatest first, names and times in their order. Columns have the names
@@ -114,28 +132,52 @@ pub(crate) struct Analyze {
     /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that begin with the greatest; else all]
     #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub(crate) limit: Option<usize>,
-    /// Show at most N rows of each distribution (irqfreq, schedfreq) [default: 20]
+    /// Show at most N rows of each distribution (irqfreq, schedfreq, iolatencyfreq) [default: 20]
     #[arg(long, value_name = "N", value_parser = bars)]
     pub(crate) bars: Option<usize>,
-    /// Distributions in rows of equal width, not of growing width (irqfreq, schedfreq)
+    /// Distributions in bins of equal width instead of growing width (irqfreq, schedfreq, iolatencyfreq)
     #[arg(long)]
     pub(crate) linear: bool,
-    /// Show about N rows of each thread at most: those that share a pixel of the window become one (states)
+    /// How long each step is of what is shown over time (usage): 100ms, 1s; steps begin at whole multiples of it [default: such that there
+    /// are some dozens]
+    #[arg(long, value_name = "DURATION", value_parser = step)]
+    pub(crate) every: Option<u64>,
+    /// Only within periods, and by period: `[NAME[(PARENT)]] : BEGIN [: END]`, with expressions as those of events --where, in which END
+    /// may compare with `$begin.$evt.FIELD`, and both with `$parent.$begin.$evt.FIELD`. Of phases and of periodlog, periodtop,
+    /// periodstats and periodfreq: these instead of what programs recorded. May be repeated
+    #[arg(long = "period", value_name = "PERIOD", conflicts_with_all = ["at", "around"], help_heading = "Filters")]
+    pub(crate) periods: Vec<String>,
+    /// What to show of the events that a period begins and ends with (periodlog, periodtop): `NAME : [irq =] $evt.irq, … [: [ret =] $evt.ret, …]`
+    #[arg(long = "period-captures", value_name = "CAPTURES", requires = "periods")]
+    pub(crate) period_captures: Vec<String>,
+    /// Show about N rows of each thread at most: states within the same Nth of the window become one (states)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pixels: Option<u32>,
-    /// The store to use, which `isochrone index -o` made (states) [default: in the cache, made if it is missing or stale]
+    /// The store to use, built by `isochrone index -o` (states, phases) [default: in the cache, built if it is missing or stale]
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
-    /// What to print: tables for people, comma-separated values, or JSON; all but the first have all columns
+    /// What to print: tables for people, comma-separated values, or JSON; text leaves out columns that have no room
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
+    /// Instead of an analysis, say what its tables look like (--format lami)
+    #[arg(long, help_heading = "LAMI")]
+    pub(crate) metadata: bool,
+    /// Instead of an analysis, say the version of the interface (--format lami)
+    #[arg(long, help_heading = "LAMI", conflicts_with = "metadata")]
+    pub(crate) mi_version: bool,
+    /// Only say, by the exit status, whether the traces have what the analysis needs (--format lami)
+    #[arg(long, help_heading = "LAMI", conflicts_with_all = ["metadata", "mi_version"])]
+    pub(crate) test_compatibility: bool,
+    /// Print lines that begin with the part of the work that is done before the document (--format lami)
+    #[arg(long, help_heading = "LAMI")]
+    pub(crate) output_progress: bool,
     /// Only the table of this name; an unknown name lists the valid ones
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
     /// How many cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Cut each host's trace into so many pieces that are analysed apart and merged: the result is the same
+    /// Split each host's trace into N pieces, analysed separately and merged; the result is the same
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) chunks: Option<std::num::NonZeroUsize>,
 }
@@ -147,14 +189,22 @@ pub(crate) enum Names {
     Kinds(Vec<AnalysisKind>),
     /// What threads did, from a store.
     States,
+    /// Where the time of phases went, from a store.
+    Phases,
 }
 
 /// The name of the table of states, which is read from a store.
-const STATES: &str = "states";
+pub(crate) const STATES: &str = "states";
+
+/// The name of the tables of phases, which are read from a store.
+pub(crate) const PHASES: &str = "phases";
+
+/// What they tell.
+pub(super) const ABOUT_PHASES: &str = "How long phases of programs take, and where their time went: by call, by file or peer, by cause; from a store, as states";
 
 /// What it tells.
-const ABOUT_STATES: &str =
-    "What each thread did from when to when; from a store, which is made if there is none";
+pub(super) const ABOUT_STATES: &str =
+    "What each thread did, and when; from a store, which is built if there is none";
 
 /// How tables are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -167,19 +217,26 @@ pub(crate) enum TableFormat {
     Json,
     /// One JSON object for each row, with the names of the columns as keys; times also in seconds, as text
     Jsonl,
+    /// One JSON document in the form of lttng-analyses (LAMI 1.0), as Trace Compass runs external analyses
+    Lami,
 }
 
 /// Names of analyses with commas between them.
-fn names(text: &str) -> Result<Names, String> {
-    if text.trim() == STATES {
-        return Ok(Names::States);
+pub(super) fn names(text: &str) -> Result<Names, String> {
+    match text.trim() {
+        STATES => return Ok(Names::States),
+        PHASES => return Ok(Names::Phases),
+        _ => {}
     }
-    if text.split(',').any(|name| name.trim() == STATES) {
-        return Err(format!("`{STATES}` is read from a store and stands alone"));
+    if let Some(name) =
+        [STATES, PHASES].into_iter().find(|&stored| text.split(',').any(|name| name.trim() == stored))
+    {
+        return Err(format!("`{name}` is read from a store and cannot be combined with other analyses"));
     }
     let kind = |name: &str| {
         AnalysisKind::of(name.trim()).ok_or_else(|| {
-            let known: Vec<_> = AnalysisKind::ALL.iter().map(|kind| kind.name()).chain([STATES]).collect();
+            let known: Vec<_> =
+                AnalysisKind::ALL.iter().map(|kind| kind.name()).chain([PHASES, STATES]).collect();
             let near = did_you_mean(name.trim(), known.iter().copied());
             if Path::new(text).exists() {
                 return format!(
@@ -210,6 +267,26 @@ fn duration(text: &str) -> Result<u64, String> {
     }
     // Exact: the digits behind the point are filled up to ns.
     format!("{whole}{part:0<digits_after$}").parse().map_err(|_| wrong())
+}
+
+/// The length of a step.
+fn step(text: &str) -> Result<u64, String> {
+    duration(text).and_then(|ns| if ns < 1_000 { Err("less than 1us".to_owned()) } else { Ok(ns) })
+}
+
+/// A number of bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kib" => 10,
+        "m" | "mib" => 20,
+        "g" | "gib" => 30,
+        _ => return Err("unknown unit: give bytes, KiB, MiB or GiB".to_owned()),
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "not a valid size: give one such as 4096 or 64KiB".to_owned())
 }
 
 fn bars(text: &str) -> Result<usize, String> {
@@ -264,6 +341,18 @@ mod tests {
         check("0-4294967295", None);
         check("-1", None);
         check("", None);
+    }
+
+    #[test]
+    fn sizes() {
+        let check = |text, expect: Option<u64>| assert_eq!(size(text).ok(), expect, "{text}");
+        check("4096", Some(4096));
+        check("64KiB", Some(65536));
+        check("2 m", Some(2 << 20));
+        check("17179869184GiB", None);
+        check("1.5k", None);
+        check("KiB", None);
+        check("4 pages", None);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod analyze;
 mod clock;
+mod crosshost;
+mod short;
 pub(crate) mod time;
 
 use std::ops::RangeInclusive;
@@ -11,12 +13,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use isochrone_clock::ASYMMETRY;
 use isochrone_clock::MAX_WANDER_PPM;
 use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
+use isochrone_periods::Condition;
 use isochrone_sync::ClockChoice;
 use isochrone_sync::capture::DeclaredVantage;
 
-use crate::commands::condition::Condition;
-pub(crate) use analyze::{Analyze, Names, TableFormat};
+pub(crate) use analyze::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
 pub(crate) use clock::Clock;
+pub(crate) use crosshost::{
+    AcrossHosts, Blocking, CriticalPath, CrossHost, Ipc, Messages, ThreadName, spelled_short,
+};
+pub(crate) use short::Short;
 use time::{Given, Zone, given};
 
 /// A clock that is farther off stands still.
@@ -29,7 +35,7 @@ const MAX_RATE_PRIOR_PPM: u32 = 999_999;
     version,
     max_term_width = 100,
     after_help = "Examples:\n  \
-                  isochrone sync web/ app/ db/ -o sync.json      put three hosts on one clock, and keep the corrections\n  \
+                  isochrone sync web/ app/ db/ -o sync.json      three hosts on one clock; keep the corrections\n  \
                   isochrone events web/ app/ db/                 their events, in one order\n  \
                   isochrone analyze cputop web/ app/ db/         who used the CPUs\n  \
                   isochrone info web/                            what is in a trace, and what is missing\n\n\
@@ -45,6 +51,13 @@ pub(crate) struct Arguments {
     pub(crate) quiet: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Arguments {
+    /// The command line, with helps that name only what applies.
+    pub(crate) fn command_line() -> clap::Command {
+        Short::with_own_helps(<Self as clap::CommandFactory>::command())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -66,12 +79,12 @@ pub(crate) enum Command {
         Each message bounds the clocks of two hosts at its own instant; how far that reaches depends on who changes their \
         rates meanwhile. That is in kernel traces: a host without a time daemon runs free, and its rate is constant within \
         --wander; one with chronyd keeps its rate between the calls of chronyd; of others the rate is bounded by what \
-        the kernel lets a daemon do, 500 ppm. The report says what is assumed of each clock, and why; --clock knows better. Record besides:\n  \
+        the kernel lets a daemon do, 500 ppm. The report says what is assumed of each clock, and why; --clock overrides it. Record this as well:\n  \
         lttng enable-event --kernel 'lttng_statedump_*',sched_switch\n  \
         lttng enable-event --kernel --syscall clock_adjtime,adjtimex\n\n\
         Clocks that were set, stopped or slewed are noticed and reported as breaks. \
         Hosts whose clocks are one already (PTP, or several tracers on one machine) are named with --trust-clock: \
-        then each of them profits from the messages of the others, and messages between them test the claim.\n\n\
+        then messages of each of them help all of them, and messages between them test the claim.\n\n\
         A capture (pcap, pcapng; not compressed) is a host of its own, called like the file without its extension, and \
         stamped by the wall clock of where it was taken: `web1.pcap` beside an LTTng trace of web1 is the clock `web1#2`. \
         Packet types, directions and addresses in it tell whether it was taken on an end host or on the way (a switch, a \
@@ -87,7 +100,8 @@ pub(crate) enum Command {
         isochrone events --sync sync.json web/ app/ db/          on the clock that `sync` chose before\n  \
         isochrone events --procname 'nginx*' --cpu 0-3 web/      of one program, on four CPUs\n  \
         isochrone events --where 'prev_tid == 842 && $cpu > 1' web/\n  \
-        isochrone events --event 'sched_*' --format json web/    as JSON lines, for programs")]
+        isochrone events --event 'sched_*' --format json web/    as JSON lines, for programs\n  \
+        isochrone events --tid 842 --format csv web/ > 842.csv   for pandas.read_csv")]
     Events(Box<Events>),
     /// Summarize traces: hosts, clocks, streams, events, losses
     #[command(after_help = "Examples:\n  \
@@ -96,13 +110,17 @@ pub(crate) enum Command {
     Info(Info),
     /// Answer questions about one host or many: CPU time, system calls, interrupts, waits, file descriptors
     #[command(after_help = analyze::help(), arg_required_else_help = true)]
-    Analyze(Box<Analyze>),
-    /// Make the store of traces: what each thread, call and CPU did, on disk, to be looked up by thread and time
+    Analyze(Box<AnalyzeNamed>),
+    #[command(flatten)]
+    Short(Short),
+    #[command(flatten)]
+    CrossHost(CrossHost),
+    /// Build the store of traces: what each thread, call and CPU did, for quick look-ups by thread and time
     #[command(after_help = "Examples:\n  \
         isochrone index web/ app/ db/                  into the cache, where other commands find it\n  \
         isochrone index -o shop.store web/ app/ db/    into a directory of its own\n\n\
         A store is a directory of Arrow files, one for each table and host, that pyarrow, polars, DuckDB and others open. \
-        It can be deleted at any time. Commands that need one make it, and make it again when a trace has changed.")]
+        It can be deleted at any time. Commands that need one build it, and build it again when a trace has changed.")]
     Index(Index),
     /// Turn times of one host into times of the reference or of another host, with bounds
     #[command(after_help = "Examples:\n  \
@@ -134,7 +152,7 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Where to; it is made if it is missing
+    /// Where to; it is created if it is missing
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 }
@@ -144,7 +162,7 @@ pub(crate) struct Index {
     /// Traces, of one host or many
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Where to make the store; what is there must be a store, and is replaced [default: in the cache]
+    /// Where to put the store; a store that is already there is replaced, anything else is left alone [default: in the cache]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// How many cores to use [default: all]
@@ -159,7 +177,7 @@ pub(crate) struct Sync {
     pub(crate) traces: Vec<PathBuf>,
     /// Read messages from this text instead of traces: first the number of hosts, then a line for each message, `sender
     /// receiver send_time recv_time`. Hosts are numbered from 0; times are seconds with a decimal point, ns without;
-    /// further columns and `#` comments are passed over
+    /// further columns and `#` comments are ignored
     #[arg(long, value_name = "FILE", conflicts_with_all = ["traces", "write"])]
     pub(crate) messages: Option<PathBuf>,
     /// Write the corrections to this file
@@ -172,22 +190,22 @@ pub(crate) struct Sync {
     /// IP address of the end host; may be repeated
     #[arg(long, value_name = "NAME=PLACE", value_parser = taken, conflicts_with = "messages")]
     pub(crate) captured: Vec<(String, DeclaredVantage)>,
-    /// Host whose clock all others are put on [default: the one that keeps the worst uncertainty least]
+    /// Host whose clock all others are put on [default: the one that makes the worst bound smallest]
     #[arg(long, value_name = "HOST")]
     pub(crate) reference: Option<String>,
     /// What is assumed of the clock of HOST, or of all clocks, instead of what the traces show. `free`: nobody steers it, its
-    /// rate is constant within --wander. `calls`: its rate is so between the traced calls of `clock_adjtime` and `adjtimex`, or,
+    /// rate is constant within --wander. `calls`: its rate is constant between the traced calls of `clock_adjtime` and `adjtimex`, or,
     /// where these are not traced, between the runs of a daemon that works by calls. `steered:PPM`: its rate may change at any
-    /// time, by at most so much from the usual one (without PPM: 500, the kernel's limit for NTP). `unknown`: bounded like
-    /// `steered`. May be repeated; what is said of a host counts before what is said of all
+    /// time, by at most PPM from the usual one (without PPM: 500, the kernel's limit for NTP). `unknown`: bounded like
+    /// `steered`. May be repeated; HOST=ASSUMPTION takes precedence over ASSUMPTION for all
     #[arg(long, value_name = "[HOST=]ASSUMPTION", value_parser = clock)]
     pub(crate) clock: Vec<(Option<String>, ClockChoice)>,
     /// How far the rate of a clock that nobody steers may be from constant, in parts per million, unless messages show more:
-    /// all bounds are guaranteed under this condition. 0.1 suits computers in rooms of a steady temperature; more gives wider bounds away from
-    /// messages; 0 takes clocks for straight lines
+    /// all bounds are guaranteed under this condition. 0.1 suits computers in rooms of a steady temperature; a greater value gives wider bounds between
+    /// messages; 0 treats rates as exactly constant
     #[arg(long, value_name = "PPM", default_value_t = WANDER_PPM, value_parser = wander, allow_negative_numbers = true)]
     pub(crate) wander: f64,
-    /// How far apart the rates of two clocks can be, in parts per million, where messages do not tell. Crystals stay within
+    /// How far apart the rates of two clocks can be, in parts per million, where messages do not show it. Crystals stay within
     /// 100; NTP slews by up to 500
     #[arg(long, value_name = "PPM", default_value_t = RATE_PRIOR_PPM, value_parser = rate_prior, allow_negative_numbers = true)]
     pub(crate) rate_prior: u32,
@@ -241,6 +259,9 @@ pub(crate) struct Events {
     /// Only events of the threads of these processes, by number
     #[arg(long = "pid", value_name = "PID", value_delimiter = ',', value_parser = analyze::number::<i32>, help_heading = "Filters")]
     pub(crate) pids: Vec<i32>,
+    /// Only events of these threads or processes, by number, and of all that they make; and switches and wake-ups of them
+    #[arg(long = "follow", value_name = "NUMBER", value_delimiter = ',', value_parser = analyze::number::<i32>, help_heading = "Filters")]
+    pub(crate) follow: Vec<i32>,
     /// Only events of threads of these names; `*` stands for anything, `?` for one character
     #[arg(long = "procname", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) procnames: Vec<String>,
@@ -248,14 +269,15 @@ pub(crate) struct Events {
     #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', value_parser = analyze::cpus, help_heading = "Filters")]
     pub(crate) cpus: Vec<RangeInclusive<u32>>,
     /// Only events for which this holds: fields by their names, `$host`, `$event` and `$cpu`, integers and texts in quotes (with `*` and
-    /// `?`), compared with == != < <= > >= and put together with && || ! and parentheses. A comparison with what an event does not
-    /// have is false
+    /// `?`), compared with == != < <= > >= and combined with && || ! and parentheses. A comparison with what an event does not
+    /// have is false. The language is that of --period (`isochrone analyze`): `$evt.$ctx.tid` is a context, `$evt.$pkt_ctx.cpu_id` one of
+    /// the packet
     #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse, help_heading = "Filters")]
     pub(crate) condition: Option<Condition>,
     /// Show only the first N of all these events
     #[arg(long, value_name = "N", help_heading = "Filters")]
     pub(crate) limit: Option<std::num::NonZeroU64>,
-    /// Print dates too, not only times of day
+    /// Print dates as well as times of day
     #[arg(long)]
     pub(crate) date: bool,
     /// Show how early and how late each event can have been on the common clock, and mark with `~` those that may have happened
@@ -269,6 +291,9 @@ pub(crate) struct Info {
     /// Traces and captures, of one host or many
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
+    /// Show each chunk of a rotated session, not the session as a whole
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// What to print
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
@@ -285,7 +310,7 @@ pub(crate) struct Dump {
 
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
-    /// The corrections, as `isochrone sync -o` wrote them
+    /// The corrections, as written by `isochrone sync -o`
     #[arg(long, value_name = "FILE", required_unless_present = "traces", conflicts_with = "traces")]
     pub(crate) sync: Option<PathBuf>,
     /// Traces of the hosts, instead of --sync: they are synchronized on the way
@@ -319,7 +344,9 @@ impl Command {
             | Self::Info(Info { zone, .. })
             | Self::Convert(Convert { zone, .. }) => Some(zone),
             Self::Events(events) => Some(&events.zone),
-            Self::Analyze(analyze) => Some(&analyze.zone),
+            Self::CrossHost(asked) => Some(&asked.common().zone),
+            Self::Analyze(named) => Some(&named.analyze.zone),
+            Self::Short(short) => Some(&short.asked().zone),
             Self::Index(_) | Self::Dump(_) | Self::Completions(_) | Self::Man(_) => None,
         }
     }
@@ -386,16 +413,17 @@ pub(crate) enum ReportFormat {
 pub(crate) enum EventFormat {
     /// One line an event, as babeltrace2 writes them
     Text,
-    /// One JSON object a line
+    /// One JSON object a line; `jsonl` means the same
+    #[value(alias = "jsonl")]
     Json,
+    /// Comma-separated values below a header line: time, host, CPU and name, contexts and fields as JSON objects
+    Csv,
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     #[test]
     fn definitions_are_consistent() {
-        super::Arguments::command().debug_assert();
+        super::Arguments::command_line().debug_assert();
     }
 }

@@ -103,9 +103,10 @@ impl Given {
             Self::Civil(civil) => return in_zone(civil, zone),
             Self::OfDay(time) => time,
         };
-        let begin = begin.ok_or_else(|| format!("{of_day}: no trace tells the day: give a date, too"))?;
+        let begin = begin
+            .ok_or_else(|| format!("{of_day}: no trace says which day is meant: give a date as well"))?;
         let date = Timestamp::from_nanosecond(begin).map(|at| zone.to_datetime(at).date());
-        let date: Date = date.map_err(|_| format!("{of_day}: give a date, too"))?;
+        let date: Date = date.map_err(|_| format!("{of_day}: give a date as well"))?;
         let that_day = in_zone(date.to_datetime(of_day), zone)?;
         // Traces that run over midnight: a time long before they begin is one of the next day.
         match begin - that_day > HALF_A_DAY_NS {
@@ -124,7 +125,7 @@ fn in_zone(civil: DateTime, zone: &TimeZone) -> Result<i128, String> {
     let there = zone.to_ambiguous_timestamp(civil);
     if there.is_ambiguous() {
         return Err(format!(
-            "{civil} is no single instant in {}: add an offset, as in +01:00",
+            "{civil} falls into a clock change in {}: add an offset, as in +01:00",
             time::zone_name()
         ));
     }
@@ -242,7 +243,7 @@ mod tests {
     fn times_that_a_zone_has_twice_are_refused() {
         let Ok(berlin) = TimeZone::get("Europe/Berlin") else { return };
         let error = read("2026-10-25 02:30:00", &berlin).unwrap_err();
-        assert!(error.contains("is no single instant"), "{error}");
+        assert!(error.contains("falls into a clock change"), "{error}");
         assert_eq!(read("2026-10-25 02:30:00+01:00", &berlin), Ok(1_792_891_800_000_000_000));
     }
 

@@ -3,70 +3,38 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::io::Write;
 
 use isochrone_analysis::{
-    AnalysisKind, AnalysisSet, Asks, Calls, Filter, HostContext as _, Interrupts, Note, Options, Report,
-    ThreadIdentity, Unit, csv, jsonl,
+    AnalysisKind, Asks, Calls, Filter, HostContext as _, Interrupts, Note, Options, Report, ThreadIdentity,
 };
 use isochrone_experiment::{
-    Experiment, ModelError, ModelledHost, Opened, Question, Selection, Spread, StateFilter, TimedHost, Times,
-    Timing, add_bounds, extent, is_on_one_clock, reports,
+    Experiment, ModelError, ModelledHost, Opened, TimedHost, Times, Timing, add_bounds, extent,
 };
 use isochrone_hosts::Host;
+use isochrone_kernel::calls::call_of_entry;
 use wildmatch::WildMatch;
 
-use super::{host_selection, index, named, open};
+use super::answers::{Asked, answers};
+use super::reports::{Shown, TEXT_ROWS};
+use super::{host_selection, lami, open, stored};
 use crate::ExitStatus;
-use crate::arguments::{Analyze, Names, TableFormat};
-use crate::output::{self, tell};
-use crate::progress::Progress;
+use crate::arguments::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
+use crate::output::tell;
 use crate::render::plain::{Plain, plain};
-use crate::render::{complaints, figures, tables};
-
-/// Rows of a text's tables that are sorted by a figure.
-const TEXT_ROWS: usize = 10;
+use crate::render::{complaints, figures};
 
 /// Rows of a distribution.
 const BARS: usize = 20;
 
-pub(crate) fn run(arguments: &Analyze, quiet: bool) -> anyhow::Result<ExitStatus> {
-    match &arguments.names {
-        Names::Kinds(kinds) => analyse(arguments, kinds, quiet),
-        Names::States => states(arguments, quiet),
+pub(crate) fn run(AnalyzeNamed { names, analyze }: &AnalyzeNamed, quiet: bool) -> anyhow::Result<ExitStatus> {
+    match names {
+        Names::Kinds(kinds) => analyse(analyze, kinds, quiet),
+        stored @ (Names::States | Names::Phases) => stored::run(analyze, stored, quiet),
     }
-}
-
-/// What threads did, from the store of the traces.
-fn states(arguments: &Analyze, quiet: bool) -> anyhow::Result<ExitStatus> {
-    check_options(arguments, &[], quiet)?;
-    let traces = named(&arguments.traces)?;
-    let (opened, ending) = open(&traces, arguments.clock.time_base()?, quiet)?;
-    let experiment = opened.experiment();
-    let (hosts, times, ending) = hosts(arguments, &opened, &experiment, ending, quiet)?;
-    let spread = Spread { threads: arguments.threads, pieces: arguments.chunks };
-    let store = match arguments.traces.as_slice() {
-        [only] if index::is_store(only) => arguments.store.as_ref().or(Some(only)),
-        _ => arguments.store.as_ref(),
-    };
-    let (store, ending) = match store {
-        Some(path) => (index::kept(path, &opened)?, ending),
-        None => index::cached(&traces, &opened, spread, ending, quiet)?,
-    };
-    let options = options(arguments);
-    let asked = StateFilter { filter: &options.filter, times, pixels: arguments.pixels };
-    let mut report = isochrone_experiment::states(&store, &hosts, asked, is_on_one_clock(&hosts))?;
-    check_columns(arguments, std::slice::from_ref(&report))?;
-    report.arrange(&options);
-    if arguments.bounds {
-        add_bounds(&mut report, &hosts);
-    }
-    print(arguments, &[report], None, hosts.len(), quiet)?;
-    Ok(ending)
 }
 
 /// What the options concern that not all analyses have: whether each is given, and what it asks.
-fn asked(arguments: &Analyze) -> [(&'static str, bool, Asks); 16] {
+fn asked(arguments: &Analyze) -> [(&'static str, bool, Asks); 19] {
     [
         ("--tid", !arguments.tids.is_empty(), Asks::Threads),
         ("--pid", !arguments.pids.is_empty(), Asks::Threads),
@@ -74,6 +42,8 @@ fn asked(arguments: &Analyze) -> [(&'static str, bool, Asks); 16] {
         ("--cpu", !arguments.cpus.is_empty(), Asks::Cpus),
         ("--min", arguments.min.is_some(), Asks::Durations),
         ("--max", arguments.max.is_some(), Asks::Durations),
+        ("--minsize", arguments.min_size.is_some(), Asks::Sizes),
+        ("--maxsize", arguments.max_size.is_some(), Asks::Sizes),
         ("--irq", arguments.irq.is_some(), Asks::Interrupts),
         ("--softirq", arguments.softirq.is_some(), Asks::Interrupts),
         ("--fd", !arguments.fds.is_empty(), Asks::Fds),
@@ -83,69 +53,58 @@ fn asked(arguments: &Analyze) -> [(&'static str, bool, Asks); 16] {
         ("--by-process", arguments.by_process, Asks::Processes),
         ("--bars", arguments.bars.is_some(), Asks::Distributions),
         ("--linear", arguments.linear, Asks::Distributions),
+        ("--every", arguments.every.is_some(), Asks::Steps),
         ("--at", arguments.at.is_some(), Asks::Instant),
     ]
 }
 
-/// Options that would change nothing are errors; those that change only some of the analyses are worth a note. No analyses: states.
-fn check_options(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::Result<()> {
-    let is_states = kinds.is_empty();
+/// The analyses that are read from a store, and what they can be asked.
+const STORED: [(&str, &[Asks]); 2] =
+    [(PHASES, &[Asks::Threads, Asks::Durations]), (STATES, &[Asks::Threads])];
+
+/// Options that would change nothing are errors; those that change only some of the analyses are worth a note.
+pub(super) fn check_options(arguments: &Analyze, chosen: &[&str], quiet: bool) -> anyhow::Result<()> {
     for (option, _, asks) in asked(arguments).into_iter().filter(|(_, given, _)| *given) {
-        if is_states && asks == Asks::Threads {
-            continue;
-        }
-        let unused: Vec<&str> = match is_states {
-            true => vec![STATES],
-            false => kinds.iter().filter(|kind| !kind.uses(asks)).map(|kind| kind.name()).collect(),
-        };
+        let users = AnalysisKind::ALL.iter().filter(|kind| kind.uses(asks)).map(|kind| kind.name());
+        let stored = STORED.iter().filter(|(_, uses)| uses.contains(&asks)).map(|(name, _)| *name);
+        let users: Vec<&str> = users.chain(stored).collect();
+        let unused: Vec<&str> = chosen.iter().copied().filter(|name| !users.contains(name)).collect();
         if unused.is_empty() {
             continue;
         }
-        let users = AnalysisKind::ALL.iter().filter(|kind| kind.uses(asks)).map(|kind| kind.name());
-        let is_of_states = asks == Asks::Threads;
-        let users = users.chain(is_of_states.then_some(STATES)).collect::<Vec<_>>().join(", ");
-        let unused_by = unused.join(", ");
+        let (users, unused_by) = (users.join(", "), unused.join(", "));
         anyhow::ensure!(
-            unused.len() < kinds.len(),
+            unused.len() < chosen.len(),
             "{option} does not apply to {unused_by}; it applies to {users}"
         );
         if !quiet {
             tell!("note: {option} does not apply to {unused_by}");
         }
     }
-    let of_states = [("--pixels", arguments.pixels.is_some()), ("--store", arguments.store.is_some())];
-    if let Some((option, _)) = of_states.into_iter().find(|(_, given)| *given && !is_states) {
-        let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-        anyhow::bail!("{option} does not apply to {}; it applies to {STATES}", names.join(", "));
+    let is_states = chosen == [STATES];
+    let is_stored = is_states || chosen == [PHASES];
+    let of_some = [
+        ("--pixels", arguments.pixels.is_some() && !is_states, STATES),
+        ("--store", arguments.store.is_some() && !is_stored, "phases, states"),
+        ("--period", !arguments.periods.is_empty() && is_states, "all analyses but states"),
+    ];
+    if let Some((option, _, users)) = of_some.into_iter().find(|(_, is_wrong, _)| *is_wrong) {
+        anyhow::bail!("{option} does not apply to {}; it applies to {users}", chosen.join(", "));
     }
     Ok(())
 }
 
-/// The name of the table that comes from a store.
-const STATES: &str = "states";
-
 /// The hosts that are asked for, and the times.
-fn hosts<'e, 'o>(
+pub(super) fn hosts<'e, 'o>(
     arguments: &Analyze,
     opened: &'o Opened,
     experiment: &'e Experiment<'o>,
-    mut ending: ExitStatus,
+    ending: ExitStatus,
     quiet: bool,
 ) -> anyhow::Result<(Vec<&'e TimedHost<'o>>, Times, ExitStatus)> {
-    for trace in experiment.left_out() {
-        tell!("warning: {}: no clock stamps its events; left out", Plain(trace.path().display()));
-        ending = ExitStatus::Partly;
-    }
-    let selected =
-        experiment.select(&arguments.hosts).map_err(|error| host_selection::unknown_host(&error))?;
-    let Selection { hosts, uncorrected } = selected;
-    for host in uncorrected {
-        ending = ending.max(host_selection::leave_out_unsynchronized(&host.traced.name));
-    }
-    anyhow::ensure!(!hosts.is_empty(), host_selection::OTHER_CLOCKS);
-    let clocks = hosts.iter().filter_map(|host| host.timing.and_then(Timing::clock));
-    ending =
-        ending.max(host_selection::tell_clocks(opened, clocks, ": their times cannot be compared", quiet));
+    let consequence = ": their times cannot be compared";
+    let (hosts, ending) =
+        host_selection::chosen(opened, experiment, &arguments.hosts, consequence, ending, quiet)?;
     let is_corrected = hosts.iter().any(|host| host.timing.and_then(Timing::clock).is_some());
     anyhow::ensure!(!arguments.bounds || is_corrected, host_selection::NO_BOUNDS);
     let given = [arguments.begin, arguments.end, arguments.at];
@@ -154,37 +113,39 @@ fn hosts<'e, 'o>(
 }
 
 fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::Result<ExitStatus> {
-    check_options(arguments, kinds, quiet)?;
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+    check_options(arguments, &names, quiet)?;
+    if lami::answer(arguments, &names)? {
+        return Ok(ExitStatus::Done);
+    }
     let options = options(arguments);
-    if arguments.at.is_none() && !arguments.around {
+    if arguments.at.is_none() && !arguments.around && arguments.periods.is_empty() {
         // These have other tables.
-        check_columns(arguments, &isochrone_analysis::empty_reports(kinds, &options))?;
+        shown(arguments).check(&isochrone_analysis::empty_reports(kinds, &options))?;
     }
     let (opened, ending) = open(&arguments.traces, arguments.clock.time_base()?, quiet)?;
     let experiment = opened.experiment();
     let (hosts, times, mut ending) = hosts(arguments, &opened, &experiment, ending, quiet)?;
-    let question = Question { kinds, options: &options, times };
-    let spread = Spread { threads: arguments.threads, pieces: arguments.chunks };
-    let bar = Progress::over(hosts.iter().map(|host| host.traced.bytes()).sum(), "analysing", quiet);
-    let answers = question.ask(&hosts, spread, Some(&|bytes| bar.add(bytes)));
-    bar.finish();
-    let mut modelled = Vec::with_capacity(answers.len());
-    for (answer, TimedHost { traced, .. }) in answers.into_iter().zip(&hosts) {
-        let answer = answer.map_err(in_words)?;
-        ending = ending.max(report_missing(traced, &answer.report, quiet));
-        modelled.push(answer);
+    if arguments.test_compatibility {
+        lami::check_compatible(kinds, &hosts)?;
+        return Ok(ending);
     }
-    let mut reports = reports(&modelled, &options);
+    let asked = Asked { arguments, options: &options, hosts: &hosts, times, quiet };
+    let (mut reports, here) = answers(asked, kinds)?;
+    ending = ending.max(here);
     add_needs(&mut reports, &hosts);
-    if !quiet {
-        tell_unmatched(arguments, &hosts, &modelled);
-    }
     if arguments.bounds {
         for report in &mut reports {
             add_bounds(report, &hosts);
         }
     }
-    print(arguments, &reports, times.at, modelled.len(), quiet)?;
+    if arguments.limit.is_some() {
+        // Then it has been said how much of them is wanted.
+        for table in reports.iter_mut().flat_map(|report| &mut report.tables) {
+            table.is_detail = false;
+        }
+    }
+    shown(arguments).print(&reports, times.at, hosts.len(), quiet)?;
     Ok(ending)
 }
 
@@ -193,11 +154,22 @@ pub(super) fn in_words(error: ModelError) -> anyhow::Error {
     match error {
         ModelError::Merge { host, source } => anyhow::Error::new(source)
             .context(format!("{}: the pieces of its trace do not fit", plain(&host))),
+        ModelError::TooManySteps(_) => anyhow::anyhow!("--every: {error}"),
         ModelError::Uncorrected(_) => anyhow::anyhow!("{}", Plain(error)),
     }
 }
 
-fn options(arguments: &Analyze) -> Options {
+/// What of reports is to be printed, and how.
+pub(super) fn shown(arguments: &Analyze) -> Shown<'_> {
+    Shown {
+        format: arguments.format,
+        table: arguments.table.as_deref(),
+        sort: arguments.sort.as_deref(),
+        has_bounds: arguments.bounds,
+    }
+}
+
+pub(super) fn options(arguments: &Analyze) -> Options {
     let is_text = arguments.format == TableFormat::Text;
     Options {
         filter: Filter {
@@ -209,6 +181,8 @@ fn options(arguments: &Analyze) -> Options {
             fds: arguments.fds.clone(),
             min_ns: arguments.min,
             max_ns: arguments.max,
+            min_bytes: arguments.min_size,
+            max_bytes: arguments.max_size,
         },
         limit: arguments.limit.filter(|&limit| limit > 0),
         top: (is_text && arguments.limit.is_none()).then_some(TEXT_ROWS),
@@ -221,49 +195,14 @@ fn options(arguments: &Analyze) -> Options {
             around: arguments.around,
         },
         bars: arguments.bars.unwrap_or(BARS),
+        every_ns: arguments.every,
         linear: arguments.linear,
+        periods: !arguments.periods.is_empty(),
     }
-}
-
-/// Checks that there are the table and the column that are asked for.
-fn check_columns(arguments: &Analyze, reports: &[Report]) -> anyhow::Result<()> {
-    let tables = || reports.iter().flat_map(|report| &report.tables);
-    if let Some(name) = &arguments.table {
-        let known: Vec<&str> = tables().map(|table| table.name).collect();
-        anyhow::ensure!(
-            known.contains(&name.as_str()),
-            "no table is called `{name}`; there are {}",
-            known.join(", ")
-        );
-    }
-    let is_shown = |name: &str| arguments.table.as_ref().is_none_or(|asked| asked == name);
-    if arguments.bounds {
-        let mut columns = tables().filter(|table| is_shown(table.name)).flat_map(|table| &table.columns);
-        anyhow::ensure!(
-            columns.any(|column| column.unit == Unit::Time),
-            "--bounds: no times are in these tables"
-        );
-    }
-    if let Some(sort) = &arguments.sort {
-        let shown = tables().filter(|table| is_shown(table.name));
-        let mut known: Vec<&str> = Vec::new();
-        for column in shown.flat_map(|table| &table.columns) {
-            if !known.contains(&&*column.name) {
-                known.push(&column.name);
-            }
-        }
-        let is_it = |name: &&str| *name == sort || name.strip_suffix("_ns") == Some(sort);
-        anyhow::ensure!(
-            known.iter().any(is_it),
-            "--sort: no column is called `{sort}`; there are {}",
-            known.join(", ")
-        );
-    }
-    Ok(())
 }
 
 /// Names of the events that the traces of a host can have.
-fn event_names<'t>(host: &'t TimedHost<'_>) -> impl Iterator<Item = &'t str> {
+pub(super) fn event_names<'t>(host: &'t TimedHost<'_>) -> impl Iterator<Item = &'t str> {
     let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
     streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref())
 }
@@ -289,18 +228,20 @@ fn add_needs(reports: &mut [Report], hosts: &[&TimedHost<'_>]) {
 const MOST_HOSTS: usize = 8;
 
 /// Says which names are of nothing in the traces.
-fn tell_unmatched(arguments: &Analyze, hosts: &[&TimedHost<'_>], modelled: &[ModelledHost<'_, AnalysisSet>]) {
-    let call = |name: &'_ str| -> Option<String> {
-        let prefixes = ["compat_syscall_entry_", "syscall_entry_", "compat_sys_", "sys_"];
-        Some(prefixes.iter().find_map(|prefix| name.strip_prefix(prefix))?.to_owned())
-    };
-    let calls: BTreeSet<String> = hosts.iter().flat_map(|host| event_names(host)).filter_map(call).collect();
-    // Where no calls were recorded that has been said.
-    host_selection::tell_unmatched(
-        "system call",
-        arguments.calls.iter().filter(|_| !calls.is_empty()),
-        &calls,
-    );
+pub(super) fn tell_unmatched<S>(
+    arguments: &Analyze,
+    hosts: &[&TimedHost<'_>],
+    modelled: &[ModelledHost<'_, S>],
+) {
+    if !arguments.calls.is_empty() {
+        let call = |name: &str| call_of_entry(name).map(|(call, _)| call.to_owned());
+        let calls: BTreeSet<String> =
+            hosts.iter().flat_map(|host| event_names(host)).filter_map(call).collect();
+        // Where no calls were recorded that has been said.
+        if !calls.is_empty() {
+            host_selection::tell_unmatched("system call", &arguments.calls, &calls);
+        }
+    }
     if arguments.tids.is_empty() && arguments.pids.is_empty() && arguments.procnames.is_empty() {
         return;
     }
@@ -337,64 +278,4 @@ pub(super) fn report_missing(
     }
     complaints::of_host(host, quiet);
     ExitStatus::partly_if(report.broken_packets > 0)
-}
-
-fn print(
-    arguments: &Analyze,
-    reports: &[Report],
-    at: Option<i128>,
-    hosts: usize,
-    quiet: bool,
-) -> anyhow::Result<()> {
-    check_columns(arguments, reports)?;
-    let name = arguments.table.as_deref();
-    output::print(|stdout| {
-        match arguments.format {
-            TableFormat::Text => {
-                for (index, report) in reports.iter().enumerate() {
-                    if index > 0 {
-                        writeln!(stdout)?;
-                    }
-                    tables::print(report, name, at, hosts, stdout)?;
-                }
-            }
-            TableFormat::Csv => {
-                let all = reports.iter().flat_map(|report| &report.tables);
-                let all: Vec<_> = all.filter(|table| name.is_none_or(|name| table.name == name)).collect();
-                match all.as_slice() {
-                    // A table alone needs no name: other programs read it as it is.
-                    [one] => csv::write(one, stdout)?,
-                    several => csv::write_all(several.iter().copied(), stdout)?,
-                }
-            }
-            TableFormat::Json => {
-                for report in reports {
-                    let mut report = report.clone();
-                    report.tables.retain(|table| name.is_none_or(|name| table.name == name));
-                    serde_json::to_writer(&mut *stdout, &report)?;
-                    writeln!(stdout)?;
-                }
-            }
-            TableFormat::Jsonl => {
-                for report in reports {
-                    let shown =
-                        report.tables.iter().filter(|table| name.is_none_or(|name| table.name == name));
-                    shown.into_iter().try_for_each(|table| jsonl::write(report.analysis, table, stdout))?;
-                }
-            }
-        }
-        Ok(())
-    })?;
-    if !quiet && arguments.format != TableFormat::Json {
-        let mut told = BTreeSet::new();
-        for note in reports.iter().flat_map(|report| &report.notes) {
-            if told.insert(note) {
-                tell!(
-                    "note: {}",
-                    Plain(note.shown(|ns| figures::duration(i64::try_from(ns).unwrap_or(i64::MAX))))
-                );
-            }
-        }
-    }
-    Ok(())
 }

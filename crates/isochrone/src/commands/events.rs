@@ -10,14 +10,18 @@ use super::{host_selection, open};
 use crate::ExitStatus;
 use crate::arguments::{EventFormat, Events};
 use crate::output::{self, tell};
+use crate::progress::Progress;
 use crate::render::events::Printer;
 use crate::render::plain::plain;
 use crate::render::{complaints, figures};
 
+/// After so many events it is told how far they go.
+const TELL_EVERY: u64 = 1 << 12;
+
 pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus> {
     anyhow::ensure!(
         !arguments.date || arguments.format == EventFormat::Text,
-        "--date does not apply to --format json, which has whole times"
+        "--date applies to --format text only: the others have whole times"
     );
     let (opened, mut ending) = open(&arguments.traces, arguments.clock.time_base()?, quiet)?;
     let experiment = opened.experiment();
@@ -38,13 +42,12 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
         quiet,
     ));
     tell_own_clocks(&experiment, &opened, &sources, quiet);
-    let is_shown =
-        |host: &&TimedHost<'_>| sources.iter().any(|source| host.traced.places.contains(&source.place));
-    let extent = extent(experiment.hosts().iter().filter(is_shown));
+    host_selection::tell_names(hosts_of(&experiment, &sources), quiet);
+    let extent = extent(hosts_of(&experiment, &sources));
     let times = host_selection::times([arguments.begin, arguments.end, None], extent)?;
 
     let mut filter = Filter::new(arguments, times, &sources)?;
-    if !quiet {
+    if !quiet && !arguments.names.is_empty() {
         let classes = sources.iter().flat_map(|source| &source.trace().schema().streams);
         let known =
             classes.flat_map(|stream| &stream.events).filter_map(|event| event.name.clone()).collect();
@@ -53,9 +56,17 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
     let mut merge = experiment.events(&sources);
     let mut outside = vec![0_u64; sources.len()];
     let mut left = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
+    let (first, last) = extent.unwrap_or_default();
+    let since_first = |time: i128| u64::try_from(time - first).unwrap_or(0);
+    let bar = Progress::over_time(since_first(last), "writing events", quiet);
     output::print(|stdout| {
         let mut printer = Printer::new(arguments, &sources, opened.clocks(), stdout);
-        for (source, unix_ns, event) in merge.by_ref() {
+        for ((source, unix_ns, event), number) in merge.by_ref().zip(0_u64..) {
+            if number.is_multiple_of(TELL_EVERY)
+                && let Some(time) = unix_ns
+            {
+                bar.reach(since_first(time));
+            }
             if filter.keeps((source, &sources[source].host), unix_ns, &event) {
                 outside[source] += u64::from(sources[source].is_outside(&event));
                 printer.event(source, unix_ns, &event)?;
@@ -67,6 +78,7 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
         }
         Ok(printer.finish()?)
     })?;
+    bar.finish();
     experiment.hosts().iter().for_each(|host| complaints::of_host(&host.traced, quiet));
     if !quiet {
         note_extrapolated(&sources, &outside);
@@ -75,11 +87,19 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
     Ok(ending.max(complaints::show(&lost, quiet)))
 }
 
+/// The hosts that some traces are of.
+fn hosts_of<'e, 'o>(
+    experiment: &'e Experiment<'o>,
+    sources: &[TimedTrace<'_>],
+) -> impl Iterator<Item = &'e TimedHost<'o>> {
+    let is_of =
+        |host: &&TimedHost<'_>| sources.iter().any(|source| host.traced.places.contains(&source.place));
+    experiment.hosts().iter().filter(is_of)
+}
+
 /// Several hosts on their own clocks are in no order that means anything.
 fn tell_own_clocks(experiment: &Experiment<'_>, opened: &Opened, sources: &[TimedTrace<'_>], quiet: bool) {
-    let is_shown =
-        |host: &&TimedHost<'_>| sources.iter().any(|source| host.traced.places.contains(&source.place));
-    let hosts = experiment.hosts().iter().filter(is_shown).count();
+    let hosts = hosts_of(experiment, sources).count();
     if opened.clocks().is_none() && hosts > 1 && !quiet {
         let hosts = figures::plural(hosts, "host");
         tell!("note: {hosts}, each on its own clock: the order of events of different hosts means nothing");

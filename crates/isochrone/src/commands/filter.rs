@@ -1,18 +1,19 @@
-//! Which events `isochrone events` shows: by time, name, thread, process and CPU.
+//! Which events `isochrone events` shows: by time, name, thread, process and CPU. `follow` knows whom to follow.
 
 use std::collections::BTreeSet;
 
 use anyhow::ensure;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
-use isochrone_ctf::schema::Scope;
-use isochrone_ctf::{Event, FieldRef, Packet};
+use isochrone_ctf::schema::shown_name;
+use isochrone_ctf::{Event, FieldRef, Packet, Trace};
 use isochrone_experiment::{TimedTrace, Times};
-use isochrone_kernel::cpu_of;
+use isochrone_periods::{Binding, Condition, Field, Fields, PacketFields, Reading};
 use rustc_hash::FxHashMap;
 use wildmatch::WildMatch;
 
-use super::condition::{Condition, Value};
+use super::follow::Follower;
 use crate::arguments::Events;
+use crate::event_cpu::EventCpus;
 use crate::near::did_you_mean;
 use crate::render::plain::plain;
 
@@ -23,20 +24,24 @@ pub(super) struct Filter<'a> {
     names: Vec<WildMatch>,
     procnames: Vec<WildMatch>,
     /// By trace, stream class and event class: where an event says who it is of.
-    contexts: FxHashMap<(usize, usize, usize), Contexts>,
-    /// By trace and stream: the last packet, and the CPU that it is of.
-    cpus: FxHashMap<(usize, usize), (*const Packet, Option<u32>)>,
+    contexts: FxHashMap<Class, Contexts>,
+    cpus: EventCpus,
+    /// By trace and stream: the last packet, and its context, where the condition may need it.
+    packets: FxHashMap<(usize, usize), (*const Packet, PacketFields)>,
+    follower: Option<Follower>,
 }
 
+/// A class of events: trace, stream class, event class.
+pub(super) type Class = (usize, usize, usize);
+
 /// Where the events of a class say who they are of.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Contexts {
     tid: Option<FieldRef>,
     pid: Option<FieldRef>,
     procname: Option<FieldRef>,
-    cpu: Option<FieldRef>,
-    /// The fields that a condition names.
-    named: Vec<(String, Option<FieldRef>)>,
+    /// Where the fields of the condition are.
+    condition: Option<Binding>,
 }
 
 /// Names of contexts: of the kernel's tracer, then of programs'.
@@ -60,21 +65,17 @@ impl<'a> Filter<'a> {
             ("--procname", !arguments.procnames.is_empty(), &PROCNAME[..]),
         ];
         for (option, _, names) in asked.into_iter().filter(|(_, is_asked, _)| *is_asked) {
-            let has = |source: &TimedTrace<'_>| {
-                let trace = source.trace();
-                let plans = (0..trace.streams().len()).map(|stream| trace.stream_plan(stream));
-                plans
-                    .into_iter()
-                    .any(|plan| plan.events.iter().any(|class| context(class, plan, names).is_some()))
-            };
+            let has =
+                |plan: &StreamPlan| plan.events.iter().any(|class| context(class, plan, names).is_some());
             ensure!(
-                sources.iter().any(has),
+                plans(sources.iter().map(TimedTrace::trace)).any(has),
                 "{option}: no event says `{name}`; before the next recording, type: lttng add-context --kernel --type {name}",
                 name = names[0]
             );
         }
         if let Some(condition) = &arguments.condition {
-            check_names(condition, sources)?;
+            let traces: Vec<&Trace> = sources.iter().map(TimedTrace::trace).collect();
+            check_fields("--where", condition.fields(), &traces)?;
         }
         let patterns = |names: &[String]| names.iter().map(|name| WildMatch::new(name)).collect();
         Ok(Self {
@@ -83,7 +84,9 @@ impl<'a> Filter<'a> {
             names: patterns(&arguments.names),
             procnames: patterns(&arguments.procnames),
             contexts: FxHashMap::default(),
-            cpus: FxHashMap::default(),
+            cpus: EventCpus::default(),
+            packets: FxHashMap::default(),
+            follower: (!arguments.follow.is_empty()).then(|| Follower::new(&arguments.follow)),
         })
     }
 
@@ -94,6 +97,15 @@ impl<'a> Filter<'a> {
         unix_ns: Option<i128>,
         event: &Event<'_>,
     ) -> bool {
+        let stream_class = event.trace().streams()[event.stream()].class;
+        let key = (source, stream_class, event.class().index);
+        if let Some(follower) = &mut self.follower {
+            let cpu = self.cpus.of(source, event);
+            // Of all events, those before the window too: who is followed follows from them.
+            if !follower.sees(key, host, cpu, event) {
+                return false;
+            }
+        }
         let Times { begin, end, .. } = self.times;
         let in_time = match unix_ns {
             Some(time) => begin.is_none_or(|begin| time >= begin) && end.is_none_or(|end| time < end),
@@ -111,12 +123,10 @@ impl<'a> Filter<'a> {
         if is_free && self.arguments.condition.is_none() {
             return true;
         }
-        let stream_class = event.trace().streams()[event.stream()].class;
-        let key = (source, stream_class, event.class().index);
         let contexts = self
             .contexts
             .entry(key)
-            .or_insert_with(|| Contexts::of(event, self.arguments.condition.as_ref()));
+            .or_insert_with(|| Contexts::of(event, self.arguments.condition.as_ref(), host));
         let number = |field: &Option<FieldRef>| event.signed(field.as_ref()?);
         let is_one = |asked: &[i32], field: &Option<FieldRef>| {
             asked.is_empty()
@@ -137,83 +147,63 @@ impl<'a> Filter<'a> {
         if cpus.is_empty() && condition.is_none() {
             return true;
         }
-        let own = contexts.cpu.as_ref().and_then(|field| event.unsigned(field)).map(|cpu| cpu as u32);
-        let packet = event.packet();
-        let of_packet = self.cpus.entry((source, event.stream())).or_insert((std::ptr::null(), None));
-        if !std::ptr::eq(of_packet.0, packet) {
-            *of_packet = (packet, cpu_of(event.trace(), event.stream(), packet));
-        }
-        let cpu = of_packet.1.or(own);
+        let cpu = self.cpus.of(source, event);
         if !cpus.is_empty() && !cpu.is_some_and(|cpu| cpus.iter().any(|range| range.contains(&cpu))) {
             return false;
         }
-        condition.is_none_or(|condition| {
-            condition.holds(&mut |name| match name {
-                "$host" => Some(Value::Text(host.to_owned())),
-                "$event" => Some(Value::Text(event.name().unwrap_or_default().to_owned())),
-                "$cpu" => cpu.map(|cpu| Value::Number(cpu.into())),
-                _ => value(event, contexts.named.iter().find(|(known, _)| known == name)?.1.as_ref()?),
-            })
-        })
+        let (Some(condition), Some(binding)) = (condition, &contexts.condition) else { return true };
+        let packet = event.packet();
+        let unread = || (std::ptr::null(), PacketFields::default());
+        let (last, fields) = self.packets.entry((source, event.stream())).or_insert_with(unread);
+        if !std::ptr::eq(*last, packet) {
+            (*last, *fields) = (packet, PacketFields::of(event.trace(), event.stream(), packet));
+        }
+        condition.holds(binding, Reading { event, cpu, packet: fields })
     }
 }
 
-/// An integer or a text of an event.
-fn value(event: &Event<'_>, field: &FieldRef) -> Option<Value> {
-    let number = event.signed(field).map(i128::from).or_else(|| event.unsigned(field).map(i128::from));
-    let text = || Some(Value::Text(String::from_utf8_lossy(event.text(field)?).into_owned()));
-    number.map(Value::Number).or_else(text)
+/// The plans of all streams.
+fn plans<'p>(traces: impl IntoIterator<Item = &'p Trace>) -> impl Iterator<Item = &'p StreamPlan> {
+    traces.into_iter().flat_map(|trace| (0..trace.streams().len()).map(|stream| trace.stream_plan(stream)))
 }
 
-/// Names that conditions have for what is no field.
+/// Words that conditions have for what is no field.
 const VARIABLES: [&str; 3] = ["$host", "$event", "$cpu"];
 
-/// Checks that each name of a condition is one of a field.
-fn check_names(condition: &Condition, sources: &[TimedTrace<'_>]) -> anyhow::Result<()> {
-    for name in condition.names().into_iter().filter(|name| !VARIABLES.contains(name)) {
-        let mut known = BTreeSet::from(VARIABLES.map(str::to_owned));
-        let mut is_known = false;
-        for trace in sources.iter().map(TimedTrace::trace) {
-            for plan in (0..trace.streams().len()).map(|stream| trace.stream_plan(stream)) {
-                is_known |= plan.events.iter().any(|class| field(class, plan, name).is_some());
-            }
-            for class in trace.schema().streams.iter().flat_map(|stream| &stream.events) {
-                if let Some(payload) = &class.payload {
-                    known.extend(payload.members.iter().map(|member| shown(&member.name)));
-                }
-            }
+/// Checks that some trace has each of some fields.
+pub(super) fn check_fields(option: &str, fields: &Fields, traces: &[&Trace]) -> anyhow::Result<()> {
+    for field in fields.iter() {
+        let Field::Named(_, name) = field else { continue };
+        if plans(traces.iter().copied())
+            .any(|plan| plan.events.iter().any(|class| Binding::has(field, class, plan)))
+        {
+            continue;
         }
-        let near = did_you_mean(name, known.iter().map(String::as_str));
-        ensure!(is_known, "--where: no event has a field `{}`{}", plain(name), plain(&near));
+        let schemas = traces.iter().map(|trace| trace.schema());
+        let classes = schemas.flat_map(|schema| &schema.streams).flat_map(|stream| &stream.events);
+        let members = classes.filter_map(|class| class.payload.as_ref()).flat_map(|payload| &payload.members);
+        let known: BTreeSet<&str> =
+            VARIABLES.into_iter().chain(members.map(|member| shown_name(&member.name))).collect();
+        let near = did_you_mean(name, known);
+        anyhow::bail!("{option}: no event has a field `{}`{}", plain(&field.to_string()), plain(&near));
     }
     Ok(())
 }
 
-/// The name of a field as it is shown: LTTng puts an underscore before those that programs chose.
-fn shown(name: &str) -> String {
-    name.strip_prefix('_').unwrap_or(name).to_owned()
-}
-
-/// A field of a class: of the payload, else of a context.
-fn field(class: &EventPlan, stream: &StreamPlan, name: &str) -> Option<FieldRef> {
-    class.payload_field(stream, &[name]).or_else(|| context(class, stream, &[name]))
-}
-
 impl Contexts {
-    fn of(event: &Event<'_>, condition: Option<&Condition>) -> Self {
+    fn of(event: &Event<'_>, condition: Option<&Condition>, host: &str) -> Self {
         let (class, stream) = (event.class(), event.stream_plan());
         let find = |names: &[&str]| context(class, stream, names);
-        let names = condition.map(Condition::names).unwrap_or_default();
-        let named = names.into_iter().map(|name| (name.to_owned(), field(class, stream, name))).collect();
-        Self { tid: find(&TID), pid: find(&PID), procname: find(&PROCNAME), cpu: find(&["cpu_id"]), named }
+        Self {
+            tid: find(&TID),
+            pid: find(&PID),
+            procname: find(&PROCNAME),
+            condition: condition.map(|condition| Binding::new(condition.fields(), class, stream, host)),
+        }
     }
 }
 
 /// A context of a class, by the first of its names that there is.
 fn context(class: &EventPlan, stream: &StreamPlan, names: &[&str]) -> Option<FieldRef> {
-    let field = |name: &&str| {
-        let in_scope = |scope| class.field(stream, scope, &[*name]);
-        in_scope(Scope::SpecificContext).or_else(|| in_scope(Scope::CommonContext))
-    };
-    names.iter().find_map(field)
+    names.iter().find_map(|name| class.context_field(stream, name))
 }

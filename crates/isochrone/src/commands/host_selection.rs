@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
-use isochrone_experiment::{Opened, Times, UnknownHost, WrongTimes};
+use isochrone_experiment::{
+    Experiment, Opened, Selection, TimedHost, Times, Timing, UnknownHost, WrongTimes,
+};
 use isochrone_sync::RefusedKind;
 use isochrone_sync::apply::{Clock, Clocks};
 use wildmatch::WildMatch;
@@ -15,6 +17,46 @@ use crate::output::tell;
 use crate::render::error_summary::Errors;
 use crate::render::plain::{Plain, plain};
 use crate::render::{complaints, figures, time};
+
+/// Says which host is which, where several have one name and are told apart by numbers behind it.
+pub(super) fn tell_names<'h, 'o: 'h>(hosts: impl IntoIterator<Item = &'h TimedHost<'o>>, quiet: bool) {
+    for host in hosts.into_iter().filter(|_| !quiet) {
+        let shared = host.name().split_once('#').map(|(name, _)| name);
+        let shared = shared.filter(|name| host.traced.hostnames.iter().any(|own| own == name));
+        if let (Some(name), Some(trace)) = (shared, host.traced.traces().first()) {
+            let (name, numbered, path) = (plain(name), plain(host.name()), Plain(trace.path().display()));
+            tell!("note: several hosts are called {name}; {numbered} is the one of {path}");
+        }
+    }
+}
+
+/// The hosts of an experiment that are asked for (all, where none are named), with what is to be said of those that are left out, of
+/// their names and of their clocks. `consequence`: what it means for what is shown that no messages tie some of them.
+///
+/// # Errors
+/// There is no host of a name, or nothing is left.
+pub(super) fn chosen<'e, 'o>(
+    opened: &'o Opened,
+    experiment: &'e Experiment<'o>,
+    names: &[String],
+    consequence: &str,
+    mut ending: ExitStatus,
+    quiet: bool,
+) -> anyhow::Result<(Vec<&'e TimedHost<'o>>, ExitStatus)> {
+    for trace in experiment.left_out() {
+        tell!("warning: {}: no clock stamps its events; left out", Plain(trace.path().display()));
+        ending = ExitStatus::Partly;
+    }
+    let Selection { hosts, uncorrected } = experiment.select(names).map_err(|error| unknown_host(&error))?;
+    for host in uncorrected {
+        ending = ending.max(leave_out_unsynchronized(&host.traced.name));
+    }
+    anyhow::ensure!(!hosts.is_empty(), OTHER_CLOCKS);
+    tell_names(hosts.iter().copied(), quiet);
+    let clocks = hosts.iter().filter_map(|host| host.timing.and_then(Timing::clock));
+    ending = ending.max(tell_clocks(opened, clocks, consequence, quiet));
+    Ok((hosts, ending))
+}
 
 /// Why nothing is left where corrections are asked for.
 pub(super) const OTHER_CLOCKS: &str = "the corrections are of other clocks than those of these traces";
@@ -50,20 +92,24 @@ pub(super) fn tell_clocks<'c>(
     }
     let several: Vec<Vec<&Clock>> =
         islands.into_values().map(|island| island.into_values().collect()).collect();
-    if let Some(made) = opened.synchronized() {
-        for refused in made.refused.iter().filter(|refused| refused.what != RefusedKind::Trace) {
-            complaints::show_refused(std::slice::from_ref(refused), "warning");
-        }
-        if !quiet {
-            for island in several.iter().filter(|island| island.iter().any(|clock| !is_reference(clock))) {
-                tell!("note: {}", synchronized(island, clocks));
-            }
+    let refused = opened.synchronized().map_or(&[][..], |made| &made.refused);
+    for refused in refused.iter().filter(|refused| refused.what != RefusedKind::Trace) {
+        complaints::show_refused(std::slice::from_ref(refused), "warning");
+    }
+    if opened.is_synchronized() && !quiet {
+        for island in several.iter().filter(|island| island.iter().any(|clock| !is_reference(clock))) {
+            tell!("note: {}", synchronized(island, clocks));
         }
     }
     if several.len() < 2 {
         return ExitStatus::Done;
     }
-    let names: Vec<String> = several.iter().map(|island| listed(island)).collect();
+    // Where several are tied to each other, it is to be seen to which.
+    let shown = |island: &Vec<&Clock>| match island.len() {
+        1 => listed(island),
+        _ => format!("({})", listed(island)),
+    };
+    let names: Vec<String> = several.iter().map(shown).collect();
     tell!(
         "warning: no usable chain of messages ties {} together{consequence}",
         names.join(if several.len() == 2 { " and " } else { "; " })

@@ -5,11 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use isochrone_experiment::{Experiment, IndexError, Opened, Spread, TimeBase, index, sources};
+use isochrone_experiment::{Experiment, IndexError, Inputs, Opened, Spread, TimeBase, index, sources};
 use isochrone_store::{Manifest, Store};
+use isochrone_sync::apply::Clocks;
+use isochrone_sync::artefact::Artefact;
 
 use super::analyze::{in_words, report_missing};
-use super::{named, open, writable};
+use super::{Named, named, open_named, writable};
 use crate::ExitStatus;
 use crate::arguments::Index;
 use crate::output;
@@ -18,16 +20,16 @@ use crate::render::figures;
 use crate::render::plain::{Plain, plain};
 
 pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let traces = named(&arguments.traces)?;
+    let named = named(&arguments.traces)?;
     let path = match &arguments.output {
         Some(path) => {
             refuse_what_is_no_store(path)?;
             writable(path.parent().unwrap_or(Path::new("")))?;
             path.clone()
         }
-        None => cache(&traces)?,
+        None => cache(&named.traces)?,
     };
-    let (opened, ending) = open(&traces, TimeBase::Own, quiet)?;
+    let (opened, ending) = open_named(&named, None, TimeBase::Own, quiet)?;
     let spread = Spread { threads: arguments.threads, pieces: None };
     let ending = make(&path, &opened, spread, ending, quiet)?;
     let store = Store::open(&path)?;
@@ -78,7 +80,7 @@ pub(super) fn traces_of(store: &Path) -> anyhow::Result<Vec<PathBuf>> {
     for path in &all {
         anyhow::ensure!(
             path.exists(),
-            "{}: a store of {}, which is not there any more",
+            "{}: a store of {}, which no longer exists",
             Plain(store.display()),
             Plain(path.display())
         );
@@ -86,19 +88,50 @@ pub(super) fn traces_of(store: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
+/// The store of what was named, made in the cache if it is missing or stale. `kept`: where it was named beside.
+///
+/// # Errors
+/// The one that was named is not of these traces as they are, or none can be made.
+pub(super) fn store(
+    named: &Named,
+    kept_at: Option<&Path>,
+    opened: &Opened,
+    spread: Spread,
+    ending: ExitStatus,
+    quiet: bool,
+) -> anyhow::Result<(Store, ExitStatus)> {
+    match kept_at.or(named.store.as_deref()) {
+        Some(path) => Ok((kept(path, opened)?, ending)),
+        None => cached(&named.traces, opened, spread, ending, quiet),
+    }
+}
+
+/// The corrections in the store of what was named, if there is a store of the traces as they are, and they are all that a synchronization
+/// would say.
+pub(super) fn clocks(named: &Named, kept_at: Option<&Path>, inputs: &Inputs) -> Option<Clocks> {
+    let path = match kept_at.or(named.store.as_deref()) {
+        Some(path) => path.to_owned(),
+        None => cache(&named.traces).ok()?,
+    };
+    let store = Store::open(&path).ok()?;
+    let is_fresh = store.manifest().sources == sources(inputs).ok()?;
+    let text = store.clocks().ok().flatten().filter(|_| is_fresh && store.manifest().are_clocks_all)?;
+    Clocks::new(&Artefact::from_json(&text).ok()?).ok()
+}
+
 /// The store at a path that was named: it must be of these traces as they are.
-pub(super) fn kept(path: &Path, opened: &Opened) -> anyhow::Result<Store> {
+fn kept(path: &Path, opened: &Opened) -> anyhow::Result<Store> {
     let store = Store::open(path)?;
     anyhow::ensure!(
         store.manifest().sources == sources(opened.inputs())?,
-        "{}: it is not the store of these traces as they are now; `isochrone index -o` makes it",
+        "{}: not a store of these traces as they are now; build it again with `isochrone index -o`",
         Plain(path.display())
     );
     Ok(store)
 }
 
 /// The store of traces in the cache, made if it is missing or stale.
-pub(super) fn cached(
+fn cached(
     traces: &[PathBuf],
     opened: &Opened,
     spread: Spread,
@@ -144,8 +177,8 @@ fn make(
 
 /// Nothing but a store is replaced.
 fn refuse_what_is_no_store(path: &Path) -> anyhow::Result<()> {
-    let is_free = !path.exists() || Manifest::version_at(path).is_some();
-    anyhow::ensure!(is_free, "{}: it exists and is not a store", Plain(path.display()));
+    let is_free = !path.exists() || is_store(path);
+    anyhow::ensure!(is_free, "{}: exists and is not a store", Plain(path.display()));
     Ok(())
 }
 

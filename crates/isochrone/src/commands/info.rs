@@ -12,11 +12,16 @@ use crate::progress::Progress;
 use crate::render::complaints;
 use crate::render::info::captured::{self, CaptureInfo};
 use crate::render::info::coverage::{self, HostInfo};
+use crate::render::info::session;
 use crate::render::info::summary::{Document, TraceInfo};
 use crate::render::info::text;
 
 pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let inputs = Inputs::open(&named(&arguments.traces)?);
+    anyhow::ensure!(
+        !arguments.verbose || arguments.format == ReportFormat::Text,
+        "--verbose does not apply to --format json, which shows each chunk"
+    );
+    let inputs = Inputs::open(&named(&arguments.traces)?.traces);
     let mut ending = complaints::of_inputs(&inputs, quiet)?;
     let opened = Opened::unsynchronized(inputs);
     let (inputs, experiment) = (opened.inputs(), opened.experiment());
@@ -44,7 +49,9 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<ExitStatus> {
                 writeln!(stdout)?;
             }
             ReportFormat::Text => {
-                for (index, info) in document.traces.iter().enumerate() {
+                let joined = if arguments.verbose { Vec::new() } else { session::joined(&document.traces) };
+                let shown = if arguments.verbose { &document.traces } else { &joined };
+                for (index, info) in shown.iter().enumerate() {
                     if index > 0 {
                         writeln!(stdout)?;
                     }

@@ -1,9 +1,9 @@
 //! One file a command, and what several of them read.
 
-use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use isochrone_experiment::{Inputs, Opened, TimeBase};
 use isochrone_sync::capture::is_capture;
 
@@ -14,15 +14,21 @@ use crate::render::complaints;
 use crate::render::plain::Plain;
 
 pub(crate) mod analyze;
-pub(crate) mod condition;
+mod answers;
 pub(crate) mod convert;
+pub(crate) mod crosshost;
 pub(crate) mod dump;
 pub(crate) mod events;
 mod filter;
+mod follow;
 mod host_selection;
 pub(crate) mod index;
 pub(crate) mod info;
+mod lami;
+mod periods;
+mod reports;
 pub(crate) mod shell;
+mod stored;
 pub(crate) mod sync;
 
 /// Captures have packets, and no events to show.
@@ -34,9 +40,9 @@ fn refuse_capture(path: &Path) -> anyhow::Result<()> {
 
 /// Says what captures are good for here.
 fn tell_captures(opened: &Opened, quiet: bool) {
-    let use_of = match opened.synchronized() {
-        Some(_) => "its packets tie the clocks of hosts together, and it has no events to show",
-        None => "it has no events to show; left out",
+    let use_of = match opened.is_synchronized() {
+        true => "its packets tie the clocks of hosts together, and it has no events to show",
+        false => "it has no events to show; left out",
     };
     for capture in opened.inputs().captures.iter().filter(|_| !quiet) {
         tell!("note: {}: a packet capture: {use_of}", Plain(capture.path.display()));
@@ -48,7 +54,22 @@ const NO_EVENTS: &str = "a packet capture, which holds packets for `isochrone sy
 
 /// Opens what was named, says what is odd about it, and that captures are left out. Without traces that exist there is no work.
 fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Opened, ExitStatus)> {
-    let inputs = Inputs::open(&named(traces)?);
+    open_named(&named(traces)?, None, base, quiet)
+}
+
+/// As [`open()`], of what [`named`] gave. `kept`: a store of it, if one was named beside. Where the usual time base is wanted, and there is a
+/// store of the traces as they are, they are not synchronized again.
+fn open_named(
+    named: &Named,
+    kept: Option<&Path>,
+    base: TimeBase,
+    quiet: bool,
+) -> anyhow::Result<(Opened, ExitStatus)> {
+    let inputs = Inputs::open(&named.traces);
+    let base = match base {
+        TimeBase::Usual => index::clocks(named, kept, &inputs).map_or(TimeBase::Usual, TimeBase::Stored),
+        other => other,
+    };
     let ending = complaints::of_inputs(&inputs, quiet)?;
     if let (true, Some(capture)) = (inputs.traces.is_empty(), inputs.captures.first()) {
         anyhow::bail!("{}: {NO_EVENTS}", Plain(capture.path.display()));
@@ -60,20 +81,32 @@ fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Open
     Ok((opened, ending))
 }
 
-/// The traces and captures that were named: a store stands for those that it was made of.
+/// What was named: a store stands for the traces that it was made of.
+struct Named {
+    /// Traces and captures.
+    traces: Vec<PathBuf>,
+    /// The store of them, where nothing else was named.
+    store: Option<PathBuf>,
+}
+
+/// The traces and captures that were named.
 ///
 /// # Errors
 /// A path, or what a store was made of, is not there.
-fn named(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+fn named(paths: &[PathBuf]) -> anyhow::Result<Named> {
     refuse_missing(paths)?;
-    let mut all = Vec::with_capacity(paths.len());
+    let mut traces = Vec::with_capacity(paths.len());
     for path in paths {
         match index::is_store(path) {
-            true => all.extend(index::traces_of(path)?),
-            false => all.push(path.clone()),
+            true => traces.extend(index::traces_of(path)?),
+            false => traces.push(path.clone()),
         }
     }
-    Ok(all)
+    let store = match paths {
+        [only] if index::is_store(only) => Some(only.clone()),
+        _ => None,
+    };
+    Ok(Named { traces, store })
 }
 
 /// A path that does not exist is a mistake, and most often the value of an option: nothing is read then.
@@ -117,15 +150,10 @@ fn writable(directory: &Path) -> anyhow::Result<()> {
         // Whatever it is is told by who writes there.
         return Ok(());
     }
-    let probe = directory.join(format!(".isochrone-{}", std::process::id()));
-    let made = OpenOptions::new().write(true).create_new(true).open(&probe);
-    match made {
-        Ok(_) => Ok(std::fs::remove_file(&probe)?),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => {
-            Err(anyhow::Error::new(error).context(format!("cannot write to {}", Plain(directory.display()))))
-        }
-    }
+    // A file without a name, of which nothing stays, whatever happens.
+    tempfile::tempfile_in(directory)
+        .with_context(|| format!("cannot write to {}", Plain(directory.display())))?;
+    Ok(())
 }
 
 /// Units of durations: a space before one makes it a path.

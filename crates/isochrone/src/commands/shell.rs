@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write;
 
 use anyhow::Context;
-use clap::CommandFactory;
 
 use crate::ExitStatus;
 use crate::arguments::{Arguments, Completions, Man};
@@ -13,7 +12,7 @@ use crate::render::plain::Plain;
 
 pub(crate) fn completions(arguments: &Completions) -> anyhow::Result<ExitStatus> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "isochrone", &mut script);
+    clap_complete::generate(arguments.shell, &mut Arguments::command_line(), "isochrone", &mut script);
     output::print(|stdout| Ok(stdout.write_all(&script)?))?;
     Ok(ExitStatus::Done)
 }
@@ -22,6 +21,6 @@ pub(crate) fn man(arguments: &Man) -> anyhow::Result<ExitStatus> {
     let directory = &arguments.directory;
     let context = || format!("cannot write to {}", Plain(directory.display()));
     fs::create_dir_all(directory).with_context(context)?;
-    clap_mangen::generate_to(Arguments::command(), directory).with_context(context)?;
+    clap_mangen::generate_to(Arguments::command_line(), directory).with_context(context)?;
     Ok(ExitStatus::Done)
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         bar.finish();
         return finish(arguments, &Inputs::default(), &outcome, quiet);
     }
-    let inputs = Inputs::open(&named(&arguments.traces)?);
+    let inputs = Inputs::open(&named(&arguments.traces)?.traces);
     let opened = complaints::of_inputs(&inputs, quiet)?;
     if let Some(directory) = &arguments.write {
         copies::check(&inputs, directory)?;

@@ -1,4 +1,6 @@
-//! Events as lines: text like babeltrace2's, or JSON. Memory is bounded, however long a line gets.
+//! Events as lines: text like babeltrace2's, JSON, or CSV ([`csv`]). Memory is bounded, however long a line gets.
+
+mod csv;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -16,6 +18,7 @@ use isochrone_sync::apply::Clocks;
 use super::plain::plain;
 use super::{figures, time};
 use crate::arguments::{EventFormat, Events};
+use crate::event_cpu::EventCpus;
 use crate::output;
 
 /// Lines are handed to the writer in pieces of this size.
@@ -54,6 +57,9 @@ pub(crate) struct Printer<'i, W> {
     contexts: Vec<Vec<Option<ShownContext<'i>>>>,
     /// By source, stream class and event class: `host name:`.
     heads: Vec<Rc<Heads>>,
+    cpus: EventCpus,
+    /// A cell of CSV before it is quoted.
+    cell: Vec<u8>,
 }
 
 impl<'i, W: Write> Printer<'i, W> {
@@ -65,17 +71,24 @@ impl<'i, W: Write> Printer<'i, W> {
     ) -> Self {
         let contexts =
             sources.iter().map(|s| s.input.trace.streams().iter().map(|_| None).collect()).collect();
+        let bounds = clocks.filter(|_| arguments.bounds);
+        let mut out = Vec::with_capacity(FLUSH_AT * 2);
+        if arguments.format == EventFormat::Csv {
+            csv::header(bounds.is_some(), &mut out);
+        }
         Self {
             writer,
-            out: Vec::with_capacity(FLUSH_AT * 2),
+            out,
             format: arguments.format,
             times: time::TimeWriter::new(arguments.date),
             sources,
-            bounds: clocks.filter(|_| arguments.bounds),
+            bounds,
             last_time: None,
             last: None,
             contexts,
             heads: heads(sources),
+            cpus: EventCpus::default(),
+            cell: Vec::new(),
         }
     }
 
@@ -85,10 +98,10 @@ impl<'i, W: Write> Printer<'i, W> {
         unix_ns: Option<i128>,
         event: &Event<'i>,
     ) -> io::Result<()> {
-        self.refresh_context(source, event);
         match self.format {
             EventFormat::Text => self.text(source, unix_ns, event)?,
             EventFormat::Json => self.json(source, unix_ns, event)?,
+            EventFormat::Csv => self.csv(source, unix_ns, event)?,
         }
         self.out.push(b'\n');
         if self.out.len() >= FLUSH_AT {
@@ -121,7 +134,8 @@ impl<'i, W: Write> Printer<'i, W> {
     }
 
     /// The context of the event's packet, with `before` before it; nothing where there is none. Says whether there is one.
-    fn packet_context(&mut self, source: usize, event: &Event<'_>, before: &str) -> io::Result<bool> {
+    fn packet_context(&mut self, source: usize, event: &Event<'i>, before: &str) -> io::Result<bool> {
+        self.refresh_context(source, event);
         match &self.contexts[source][event.stream()] {
             None | Some((_, Context::None)) => return Ok(false),
             Some((_, Context::Kept(shown))) => {
@@ -140,7 +154,7 @@ impl<'i, W: Write> Printer<'i, W> {
     }
 
     /// `[time] (+since last) host name: { packet context }, { contexts }, { fields }`
-    fn text(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) -> io::Result<()> {
+    fn text(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'i>) -> io::Result<()> {
         if let Some(clocks) = self.bounds {
             let mark: &[u8] = if self.is_ordered(clocks, source, event) { b"  " } else { b"~ " };
             self.out.extend_from_slice(mark);
@@ -227,7 +241,7 @@ impl<'i, W: Write> Printer<'i, W> {
 
     /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…}`; where bounds are asked for, also
     /// `"e95_ns"` and `"ordered"`.
-    fn json(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'_>) -> io::Result<()> {
+    fn json(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'i>) -> io::Result<()> {
         self.out.extend_from_slice(b"{\"time_ns\":");
         self.number_or_null(unix_ns);
         // On a host's own clock there is nothing to be sure or unsure of.
@@ -294,7 +308,7 @@ fn show_context<'r>(
     let (trace, stream, packet) = (event.trace(), event.stream(), event.packet());
     match format {
         EventFormat::Text => trace.visit_packet_context(stream, packet, &mut TextVisitor::within(out, room)),
-        EventFormat::Json => {
+        EventFormat::Json | EventFormat::Csv => {
             trace.visit_packet_context(stream, packet, &mut JsonVisitor::within(out, room, Floats::Numbers))
         }
     }

@@ -3,6 +3,7 @@
 mod assumptions;
 mod breaks;
 pub(crate) mod complaints;
+pub(crate) mod drawing;
 pub(crate) mod error_summary;
 pub(crate) mod events;
 pub(crate) mod figures;

@@ -294,7 +294,7 @@ fn besides(link: &LinkEntry) -> String {
         (counts.offloaded, "offloaded"),
         (counts.translated, "translated"),
         (counts.ambiguous, "ambiguous"),
-        (counts.suspect, "suspect"),
+        (counts.suspect, "excluded"),
         (counts.dropped, "dropped"),
         (link.inversions, "inverted"),
     ];

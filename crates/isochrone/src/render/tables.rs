@@ -12,6 +12,8 @@ use crate::output;
 const BAR: usize = 30;
 /// A bar that is shorter says nothing.
 const LEAST_BAR: usize = 8;
+/// Longer tables of details are shown where they are asked for.
+const MAX_DETAILS: usize = 40;
 /// What tables have for what is not known.
 const UNKNOWN: &str = "?";
 /// What tables have where there is nothing to know.
@@ -34,6 +36,13 @@ pub(crate) fn print(
         writeln!(out, "\n{}", output::heading(&format!("{}{of}", table.title)))?;
         if table.rows.is_empty() {
             writeln!(out, " no rows")?;
+        } else if table.is_detail && name.is_none() && table.rows.len() > MAX_DETAILS {
+            writeln!(
+                out,
+                "  {}; shown with --table {}",
+                figures::plural(table.rows.len(), "row"),
+                table.name
+            )?;
         } else {
             print_table(table, out)?;
         }
@@ -101,7 +110,7 @@ fn is_implied(table: &Table, place: usize) -> bool {
     let is_empty = |cell: &Cell| matches!(cell, Cell::Null | Cell::None);
     match &*table.columns[place].name {
         // The heading says it.
-        "at_ns" => rows.windows(2).all(|pair| pair[0][place] == pair[1][place]),
+        "at_ns" => rows.column(place).all(|at| Some(at) == rows.cell(0, place)),
         // The number of a process is that of its first thread.
         "pid" => table
             .column("tid")
@@ -136,7 +145,10 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
         room: output::width(),
     };
     // Long tables have more rows than there is memory for their texts.
-    let rows = || shown.rows.iter().map(|row| places.iter().map(|&place| with_bounds(shown, row, place)));
+    let texts = |row: Vec<Cell>| -> Vec<String> {
+        places.iter().map(|&place| with_bounds(shown, &row, place).into_owned()).collect()
+    };
+    let rows = || shown.rows.iter().map(texts);
     let fit = layout.fit(&rows);
     let bars = match fit.left.saturating_sub(2).min(BAR) {
         0..LEAST_BAR => Vec::new(),

@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+pub(crate) use isochrone_analysis::jsonl::seconds;
 use isochrone_ctf::digits;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -108,12 +109,6 @@ pub(crate) fn full(unix_ns: i128) -> String {
     let mut out = Vec::new();
     put(&mut out, unix_ns, true);
     String::from_utf8_lossy(&out).into_owned()
-}
-
-/// Exact seconds: `-1.500000000`.
-pub(crate) fn seconds(ns: i128) -> String {
-    let (sign, size) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
-    format!("{sign}{}.{:09}", size / NS_PER_S.unsigned_abs(), size % NS_PER_S.unsigned_abs())
 }
 
 #[cfg(test)]

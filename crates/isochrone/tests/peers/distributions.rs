@@ -8,7 +8,7 @@ use crate::theirs::{each, misses_softirqs, printed};
 
 /// Counts of 20 rows of a distribution as theirs have them. Fault: the row of a value is found with a rounded width,
 /// so that a value on the edge of two may fall into the lower one.
-fn their_counts(values: &[i64]) -> Vec<i64> {
+pub(crate) fn their_counts(values: &[i64]) -> Vec<i64> {
     let us = |ns: &i64| *ns as f64 / 1000.0;
     let (min, max) = (us(values.iter().min().unwrap()), us(values.iter().max().unwrap()));
     let width = (max - min) / 20.0;
@@ -21,7 +21,7 @@ fn their_counts(values: &[i64]) -> Vec<i64> {
 }
 
 /// The exact ones of ours: rows are no narrower than 1 ns.
-fn our_counts(values: &[i64]) -> Vec<i64> {
+pub(crate) fn our_counts(values: &[i64]) -> Vec<i64> {
     let (min, max) = (values.iter().min().unwrap(), values.iter().max().unwrap());
     let rows = (max - min).min(20);
     let mut counts = vec![0; usize::try_from(rows).unwrap()];

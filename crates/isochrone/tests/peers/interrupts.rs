@@ -13,7 +13,7 @@ const STALE_RAISES: [(&str, usize); 5] =
     [("vm/chain3_h1", 4), ("vm/chain3_h2", 7), ("vm/chain3_h3", 14), ("vm/hog2_h1", 1), ("vm/hog2_h2", 0)];
 
 /// The events of a trace as text.
-fn events(trace: &Path) -> String {
+pub(crate) fn events(trace: &Path) -> String {
     let output =
         Command::new(env!("CARGO_BIN_EXE_isochrone")).args(["events", "-q"]).arg(trace).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -13,8 +13,11 @@ use crate::printed::{Printed, Process};
 pub(crate) const DAY: i64 = 86_400_000_000_000;
 
 /// A trace: directory of the texts, the trace itself.
-pub(crate) const TRACES: [(&str, &str); 10] = [
+pub(crate) const TRACES: [(&str, &str); 13] = [
     ("synthetic/cputop", "lttng-analyses/synthetic/CpuTest.test_cputop"),
+    ("synthetic/disable_intersect", "lttng-analyses/synthetic/IntersectTest.test_disable_intersect"),
+    ("synthetic/iolatencytop", "lttng-analyses/synthetic/IoTest.test_iolatencytop"),
+    ("synthetic/iousagetop", "lttng-analyses/synthetic/IoTest.test_iousagetop"),
     ("synthetic/irqlog", "lttng-analyses/synthetic/IrqTest.test_irqlog"),
     ("synthetic/irqstats", "lttng-analyses/synthetic/IrqTest.test_irqstats"),
     ("many-threads", "ctf/traces/tc/many-threads"),
@@ -27,8 +30,7 @@ pub(crate) const TRACES: [(&str, &str); 10] = [
 ];
 
 /// What is compared.
-pub(crate) const ALL: &str =
-    "cputop,irqlog,irqstats,irqfreq,schedlog,schedtop,schedstats,schedfreq,syscallstats";
+pub(crate) const ALL: &str = "cputop,iolog,iolatencytop,iolatencystats,iolatencyfreq,iousagetop,irqlog,irqstats,irqfreq,memtop,schedlog,schedtop,schedstats,schedfreq,syscallstats";
 
 /// A trace, what ours make of it and the texts about it.
 pub(crate) struct Trace {
@@ -36,6 +38,13 @@ pub(crate) struct Trace {
     pub(crate) path: PathBuf,
     pub(crate) ours: Ours,
     texts: BTreeMap<String, String>,
+}
+
+impl Trace {
+    /// The text of one of their analyses, if there is one.
+    pub(crate) fn text(&self, analysis: &str) -> Option<&str> {
+        self.texts.get(analysis).map(String::as_str)
+    }
 }
 
 /// All traces, analysed once for all tests.
@@ -50,7 +59,14 @@ pub(crate) fn traces() -> &'static [Trace] {
                 Some(analysis) => (outputs.join("synthetic/expected"), Some(analysis)),
                 None => (outputs.join(name), None),
             };
-            let names = ALL.split(',').chain(["cputop.all", "schedtop.all"]);
+            let names = ALL.split(',').chain([
+                "cputop.all",
+                "disable_intersect",
+                "iolatencytop.all",
+                "iousagetop.all",
+                "memtop.all",
+                "schedtop.all",
+            ]);
             let texts = names
                 .filter(|&name| only.is_none_or(|only| name == only))
                 .filter_map(|name| {

@@ -31,6 +31,70 @@ fn a_table_alone_is_read_in_one_call() {
     assert!(all.out.starts_with("# processes\nhost,"), "{}", all.out);
 }
 
+/// Events as CSV say what they say as JSON: one header line, and as many cells in each line.
+#[test]
+fn events_are_read_in_one_call() {
+    let cells = |line: &str| -> Vec<String> {
+        let mut cells = vec![String::new()];
+        let mut is_quoted = false;
+        let mut rest = line.chars().peekable();
+        while let Some(next) = rest.next() {
+            let cell = cells.last_mut().unwrap();
+            match next {
+                '"' if is_quoted && rest.peek() == Some(&'"') => cell.extend(rest.next()),
+                '"' => is_quoted = !is_quoted,
+                ',' if !is_quoted => cells.push(String::new()),
+                other => cell.push(other),
+            }
+        }
+        cells
+    };
+    let window = ["--begin", "06:11:23.71", "--end", "06:11:23.72"];
+    let said = |format: &str, more: &[&str]| {
+        let said = on_hosts(&[&["events", "-q", "--format", format][..], &window, more].concat());
+        check(&said, 0, &[]);
+        said.out
+    };
+    let json = said("json", &["--bounds"]);
+    assert_eq!(said("jsonl", &["--bounds"]), json);
+    for (more, columns) in [
+        (&[][..], "time_ns,host,cpu,event,common_context,specific_context,payload"),
+        (
+            &["--bounds"],
+            "time_ns,time_lo_ns,time_hi_ns,e95_ns,ordered,host,cpu,event,common_context,specific_context,payload",
+        ),
+    ] {
+        let csv = said("csv", more);
+        let mut lines = csv.lines();
+        assert_eq!(lines.next(), Some(columns));
+        let names: Vec<&str> = columns.split(',').collect();
+        let lines: Vec<&str> = lines.collect();
+        assert!(lines.len() > 100 && lines.len() == json.lines().count());
+        for (line, json) in lines.iter().zip(json.lines()) {
+            let (cells, json): (Vec<String>, Value) = (cells(line), serde_json::from_str(json).unwrap());
+            assert_eq!(cells.len(), names.len(), "{line}");
+            for (name, cell) in names.iter().zip(&cells) {
+                let expect = match *name {
+                    "cpu" => &json["packet_context"]["cpu_id"],
+                    "time_lo_ns" => &json["bounds_ns"][0],
+                    "time_hi_ns" => &json["bounds_ns"][1],
+                    name => &json[name],
+                };
+                match expect {
+                    Value::Null => assert_eq!(cell, "", "{name}: {line}"),
+                    Value::String(text) => assert_eq!(cell, text, "{name}: {line}"),
+                    value => {
+                        assert_eq!(&serde_json::from_str::<Value>(cell).unwrap(), value, "{name}: {line}");
+                    }
+                }
+            }
+        }
+    }
+    // Without events there is a header.
+    assert_eq!(said("csv", &["--event", "nothing"]).lines().count(), 1);
+    check(&on_hosts(&["events", "--date", "--format", "csv"]), 2, &["--date applies to --format text only"]);
+}
+
 #[test]
 fn shells_and_manuals() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
@@ -56,7 +120,7 @@ fn the_help_has_examples_and_no_tools_for_developers() {
     assert!(!said.out.contains("ctf-dump"), "{}", said.out);
     let nothing = run(&["analyze"]);
     assert_eq!(nothing.status, Some(2));
-    assert!(nothing.err.contains("schedtop      The longest waits for a CPU"), "{}", nothing.err);
+    assert!(nothing.err.contains("schedtop       The longest waits for a CPU"), "{}", nothing.err);
     let typo = run(&["anlyze"]);
     check(&typo, 2, &["a similar subcommand exists: 'analyze'"]);
     let usage = run(&["sync", "--help"]);

@@ -12,7 +12,10 @@ fn options_that_do_not_apply_name_where_they_do() {
             &["cputop", "--at", "06:11:25"][..],
             "--at does not apply to cputop; it applies to fds, processes, syscalls",
         ),
-        (&["cputop", "--min", "1ms"], "--min does not apply to cputop; it applies to irqfreq, irqlog"),
+        (
+            &["cputop", "--min", "1ms"],
+            "--min does not apply to cputop; it applies to iolatencyfreq, iolatencystats",
+        ),
         (
             &["syscallstats", "--errno", "EAGAIN"],
             "--errno does not apply to syscallstats; it applies to syscalls",
@@ -23,7 +26,7 @@ fn options_that_do_not_apply_name_where_they_do() {
         (&["processes", "--fd", "3"], "--fd does not apply to processes; it applies to fds"),
         (
             &["schedlog", "--by-process"],
-            "--by-process does not apply to schedlog; it applies to cputop, syscallstats",
+            "--by-process does not apply to schedlog; it applies to cputop, iousagetop, memtop, syscallstats",
         ),
         (&["cputop", "--pixels", "10"], "--pixels does not apply to cputop; it applies to states"),
         (
@@ -41,7 +44,7 @@ fn options_that_do_not_apply_name_where_they_do() {
     check(
         &run(&["events", "--date", "--format", "json", &app]),
         2,
-        &["--date does not apply to --format json"],
+        &["--date applies to --format text only"],
     );
 }
 

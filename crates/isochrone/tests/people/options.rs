@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-use super::{run, shop};
+use isochrone_testkit::LttngTrace;
+
+use super::{hosts, run, run_with, shop};
 
 /// Options whose value says how the work is done and not what comes of it, or that say what is so anyway.
 const NEUTRAL: [&str; 8] = [
@@ -31,16 +33,22 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--at" => one("06:10:25"),
         "--host" => one("h2"),
         "--reference" => one("h1"),
-        "--tid" | "--pid" => one("199"),
+        "--tid" | "--pid" | "--follow" => one("199"),
         "--procname" => one("appsrv"),
         "--cpu" | "--limit" => one("1"),
         "--min" => one("100us"),
         "--max" => one("5us"),
+        "--minsize" => one("1000"),
+        "--maxsize" => one("10"),
+        "--every" => one("3s"),
         "--irq" => vec![vec!["--irq=29".to_owned()]],
         "--softirq" => vec![vec!["--softirq=3".to_owned()]],
-        "--fd" | "--bars" => one("3"),
+        "--fd" | "--bars" | "--request" => one("3"),
+        "--service" => one("6379"),
+        "--thread" => one("h2:199"),
         "--call" => one("read"),
         "--errno" => one("EAGAIN"),
+        "--phase" => one("no*"),
         "--event" => one("sched_switch"),
         "--where" => one("prev_tid == 199"),
         "--pixels" => one("2"),
@@ -48,20 +56,37 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--format" => one("json"),
         "--to" => one("h3"),
         // Of the columns and the tables, some.
-        "--sort" => ["comm", "count", "number", "cpu", "name", "fd"].into_iter().flat_map(one).collect(),
-        "--table" => {
-            ["cpus", "fds", "freq", "log", "soft", "processes", "total", "top", "names", "states", "syscalls"]
-                .into_iter()
-                .flat_map(one)
-                .collect()
-        }
+        "--sort" => ["comm", "total", "count", "number", "cpu", "name", "fd", "of"]
+            .into_iter()
+            .flat_map(one)
+            .collect(),
+        "--table" => [
+            "calls",
+            "cpus",
+            "fds",
+            "freq",
+            "log",
+            "read",
+            "soft",
+            "processes",
+            "total",
+            "top",
+            "names",
+            "states",
+            "syscalls",
+        ]
+        .into_iter()
+        .flat_map(one)
+        .collect(),
         "--clock" => one("steered:20"),
         "--wander" => one("0.5"),
         "--rate-prior" => one("100"),
         "--asymmetry" => one("0.9"),
         "--trust-clock" => one("h1,h2"),
         "--captured" => one("h1=way"),
-        "--messages" | "--output" => one("/no/such/file"),
+        "--messages" => one("/no/such/file"),
+        "--output" => one("/proc/none/file"),
+        "--traces" => one("/no/such/traces"),
         _ => vec![vec![option.to_owned()]],
     }
 }
@@ -93,19 +118,23 @@ fn options(command: &str) -> BTreeSet<String> {
     listed.collect()
 }
 
-/// Checks a command, given as it is typed without its traces.
-fn check(command: &[&str], hosts: &[&str]) {
-    let traces: Vec<String> = hosts.iter().map(|host| shop(host)).collect();
-    let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
-    let plain = run(&[command, &traces].concat());
+/// Checks a command, given as it is typed: what stands before its options, and what stands behind them.
+fn check(command: &[&str], behind: &[&str]) {
+    let cache = tempfile::tempdir().unwrap();
+    let run = |between: &[&str]| {
+        let variables = [("XDG_CACHE_HOME", cache.path().to_str().unwrap())];
+        run_with(&variables, &[command, between, behind].concat())
+    };
+    let plain = run(&[]);
     assert_eq!(plain.status, Some(0), "{command:?}: {}", plain.err);
-    let options = options(command[0]);
+    let is_across = command.get(1).is_some_and(|name| *name == "critical-path");
+    let options = options(if is_across { command[1] } else { command[0] });
     assert!(options.len() > 3, "{command:?}: {options:?}");
     options.par_iter().filter(|option| !NEUTRAL.contains(&option.as_str())).for_each(|option| {
         let mut said = Vec::new();
         for value in values(option) {
             let value: Vec<&str> = value.iter().map(String::as_str).collect();
-            let with = run(&[command, &value, &traces].concat());
+            let with = run(&value);
             let is_error = with.status == Some(2) && with.out.is_empty() && !with.err.is_empty();
             if is_error || with.out != plain.out {
                 // An error is one of the option's own.
@@ -129,14 +158,26 @@ fn check(command: &[&str], hosts: &[&str]) {
     });
 }
 
+/// Checks a command of traces of the example.
+fn check_on(command: &[&str], hosts: &[&str]) {
+    let traces: Vec<String> = hosts.iter().map(|host| shop(host)).collect();
+    check(command, &traces.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 #[test]
 fn of_analyses() {
     for analysis in [
         "cputop",
         "fds",
+        "iolatencyfreq",
+        "iolatencystats",
+        "iolatencytop",
+        "iolog",
+        "iousagetop",
         "irqfreq",
         "irqlog",
         "irqstats",
+        "memtop",
         "processes",
         "schedfreq",
         "schedlog",
@@ -144,23 +185,81 @@ fn of_analyses() {
         "schedtop",
         "syscalls",
         "syscallstats",
+        "usage",
     ] {
-        check(&["analyze", analysis], &["client", "app"]);
+        check_on(&["analyze", analysis], &["client", "app"]);
     }
 }
 
 #[test]
+fn of_states() {
+    // By its own name and by that of `analyze`.
+    check_on(&["states"], &["client", "app"]);
+    check_on(&["analyze", "states"], &["client", "app"]);
+}
+
+/// The helps of analyses that are commands name nothing that does not apply to them.
+#[test]
+fn helps_name_what_applies() {
+    let traces = [shop("client"), shop("app")];
+    for command in ["states", "phases"] {
+        let listed = options(command);
+        assert!(listed.contains("--tid") && !listed.contains("--around"), "{listed:?}");
+        listed.par_iter().filter(|option| *option != "--help").for_each(|option| {
+            for value in values(option) {
+                let value = value.iter().map(String::as_str);
+                let typed: Vec<&str> = [command].into_iter().chain(value).collect();
+                let said = run(&[typed, traces.iter().map(String::as_str).collect()].concat());
+                let refusal = format!("does not apply to {command}");
+                assert!(!said.err.contains(&refusal), "{command} {option}: {}", said.err);
+            }
+        });
+    }
+}
+
+#[test]
+fn of_questions_across_hosts() {
+    for command in ["critical-path", "accounting", "blocking", "ipc", "messages"] {
+        check_on(&[command], &["client", "app"]);
+    }
+    // By the name of `analyze`, too.
+    check_on(&["analyze", "critical-path"], &["client", "app"]);
+}
+
+#[test]
 fn of_events() {
-    check(&["events"], &["client", "app"]);
+    check_on(&["events"], &["client", "app"]);
 }
 
 #[test]
 fn of_sync() {
     // With a message whose time is shown.
-    check(&["sync"], &["client", "app", "db"]);
+    check_on(&["sync"], &["client", "app", "db"]);
 }
 
 #[test]
 fn of_info() {
-    check(&["info"], &["client", "app"]);
+    // A session that was rotated: its chunks can be shown together or apart.
+    let directory = tempfile::tempdir().unwrap();
+    let mut trace = LttngTrace::kernel("web1");
+    for second in 1..9_u64 {
+        trace.event(0, second * 1_000_000_000, "sched_switch", &[("next_tid", 9.into())]);
+    }
+    trace.write_rotated(directory.path(), &[3_000_000_000, 6_000_000_000]).unwrap();
+    check(&["info"], &[directory.path().to_str().unwrap()]);
+}
+
+#[test]
+fn of_index() {
+    check_on(&["index"], &["client", "app"]);
+}
+
+#[test]
+fn of_convert() {
+    let [client, app, db] = hosts();
+    // A number that is a Unix time and, with --raw, one of the host's own clock.
+    let command = ["convert", "--from", "h1", "1795155030500000000"];
+    check(&command, &["--traces", &client, &app, &db]);
+    let from = |host: &str| run(&["convert", "--from", host, command[3], "--traces", &client, &app, &db]).out;
+    assert_ne!(from("h1"), from("h3"));
 }

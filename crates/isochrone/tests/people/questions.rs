@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{check, on_hosts, run, shop};
+use super::{check, on_hosts, run, run_with, shop};
 
 /// Rows as objects.
 fn rows(arguments: &[&str]) -> Vec<Value> {
@@ -43,6 +43,83 @@ fn system_calls_by_name_thread_and_process() {
     assert!(!calls.is_empty() && calls.iter().all(|row| row["syscall"].as_str().unwrap().contains("read")));
 }
 
+/// What each host did in all, where several are looked at: the sums of the other tables.
+#[test]
+fn totals_by_host() {
+    for (arguments, table, columns) in [
+        (&["syscallstats"][..], "syscalls", &["count", "total_ns", "errors"][..]),
+        (&["syscallstats", "--procname", "redis*", "--call", "*read*"], "syscalls", &["count", "total_ns"]),
+        (&["fds"], "fds", &["reads", "read_bytes", "writes", "written_bytes", "errors"]),
+        (&["processes"], "processes", &["cpu_ns", "syscalls"]),
+        (&["irqstats", "--irq"], "hard", &["count", "total_ns"]),
+        (&["irqstats", "--softirq"], "soft", &["count", "total_ns"]),
+    ] {
+        let of = |name: &str| rows(&[arguments, &["--table", name]].concat());
+        let (hosts, parts) = (of("hosts"), of(table));
+        assert_eq!(hosts.len(), 3, "{arguments:?}");
+        for host in &hosts {
+            for &column in columns {
+                let of_host = parts.iter().filter(|row| row["host"] == host["host"]);
+                let sum: i64 = of_host.map(|row| row[column].as_i64().unwrap()).sum();
+                assert_eq!(host[column].as_i64(), Some(sum), "{arguments:?} {column}: {host}");
+            }
+        }
+        // However the traces are cut.
+        assert_eq!(
+            hosts,
+            rows(&[arguments, &["--table", "hosts", "--chunks", "7"]].concat()),
+            "{arguments:?}"
+        );
+    }
+    // Those of CPUs and of waits are in tables of their own.
+    for analysis in ["cputop", "schedstats"] {
+        let hosts: Vec<Value> =
+            rows(&[analysis, "--table", "total"]).iter().map(|row| row["host"].clone()).collect();
+        assert_eq!(hosts, ["h1", "h2", "h3"]);
+    }
+    // One host has nothing to be compared with.
+    let alone = run(&["analyze", "syscallstats", "--table", "hosts", &shop("app")]);
+    check(&alone, 2, &["no table is called `hosts`; there are names, syscalls, returns, totals, unfinished"]);
+}
+
+/// Distributions of each thread are long: they are shown where they are asked for.
+#[test]
+fn details_are_shown_where_they_are_asked_for() {
+    let short = on_hosts(&["analyze", "schedfreq", "-q"]).out;
+    assert!(short.lines().count() < 250, "{}", short.lines().count());
+    assert!(short.contains(" rows; shown with --table thread_freq\n"), "{short}");
+    let long = on_hosts(&["analyze", "schedfreq", "-q", "--table", "thread_freq"]).out;
+    assert!(long.lines().count() > 1000);
+    let all = on_hosts(&["analyze", "schedfreq", "-q", "--limit", "0"]).out;
+    assert!(all.lines().count() > 2000 && !all.contains("shown with"));
+    let one = on_hosts(&["analyze", "schedfreq", "-q", "--tid", "199"]).out;
+    assert!(!one.contains("shown with") && one.contains("appsrv"), "{one}");
+}
+
+/// The time line of a thread, by either name of the command.
+#[test]
+fn states_are_a_command() {
+    let cache = tempfile::tempdir().unwrap();
+    let app = shop("app");
+    let said = |arguments: &[&str]| {
+        let variables = [("XDG_CACHE_HOME", cache.path().to_str().unwrap())];
+        run_with(&variables, &[arguments, &["-q", "--tid", "199", &app]].concat())
+    };
+    for more in [&[][..], &["--format", "csv"], &["--begin", "06:11:23.7", "--end", "06:11:23.75"]] {
+        let short = said(&[&["states"], more].concat());
+        assert_eq!((short.status, short.err.as_str()), (Some(0), ""));
+        assert_eq!(short.out, said(&[&["analyze", "states"], more].concat()).out);
+        assert!(short.out.contains("appsrv"), "{}", short.out);
+    }
+    // A blocked thread is on no CPU, and that is known.
+    let text = said(&["states"]).out;
+    let blocked = text.lines().find(|line| line.contains("  blocked  ")).unwrap();
+    assert!(blocked.contains(" - ") && !blocked.contains('?'), "{blocked}");
+    check(&said(&["states", "--call", "read"]), 2, &["--call does not apply to states"]);
+    let help = run(&["states", "--help"]).out;
+    assert!(help.contains("The same as `isochrone analyze states`.") && help.contains("--pixels"), "{help}");
+}
+
 #[test]
 fn sorted_and_cut() {
     let by_p99 = rows(&["syscallstats", "--table", "names", "--sort", "p99", "--limit", "5"]);
@@ -71,12 +148,12 @@ fn processes_cpus_and_interrupts() {
     assert!(of_pid.len() > 1 && of_pid.iter().all(|row| [144, 151].contains(&row["pid"].as_i64().unwrap())));
     let ranges = |cpus: &str| rows(&["cputop", "--table", "cpus", "--cpu", cpus]).len();
     assert_eq!((ranges("0"), ranges("0-3"), ranges("1-3,7")), (3, 3, 0));
-    let named = rows(&["irqstats", "--irq=virtio0*"]);
+    let named = rows(&["irqstats", "--table", "hard", "--irq=virtio0*"]);
     assert!(named.len() == 6 && named.iter().all(|row| row["name"].as_str().unwrap().starts_with("virtio0")));
-    assert_eq!(named, rows(&["irqstats", "--irq=29,30"]));
-    let net = rows(&["irqstats", "--softirq=net_rx"]);
+    assert_eq!(named, rows(&["irqstats", "--table", "hard", "--irq=29,30"]));
+    let net = rows(&["irqstats", "--table", "soft", "--softirq=net_rx"]);
     assert!(net.len() == 3 && net.iter().all(|row| row["name"] == "NET_RX_SOFTIRQ"));
-    assert_eq!(net, rows(&["irqstats", "--softirq=3"]));
+    assert_eq!(net, rows(&["irqstats", "--table", "soft", "--softirq=3"]));
 }
 
 #[test]

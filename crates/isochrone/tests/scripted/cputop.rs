@@ -101,10 +101,9 @@ fn what_happens_in_a_loss_is_unknown() {
     let said = analyze(&[&host], "cputop --table cpus --format csv");
     assert_eq!(said.stdout, "host,cpu,busy_ns,idle_ns,unknown_ns,percent\nh1,0,60,0,40,60\n");
     assert_eq!(said.status, Some(0));
-    for text in [
-        "note: h1: 7 events and 0 packets were lost: what happened meanwhile is unknown",
-        "not known for 40 ns on h1",
-    ] {
+    for text in
+        ["note: h1: 7 events were lost: what happened meanwhile is unknown", "not known for 40 ns on h1"]
+    {
         assert!(said.stderr.contains(text), "{}", said.stderr);
     }
 }

@@ -4,7 +4,7 @@ use isochrone_testkit::{Generation, KernelScript};
 
 use super::run::{Said, analyze, check_all};
 
-const ALL: &str = "cputop,fds,irqfreq,irqlog,irqstats,processes,schedfreq,schedlog,schedstats,schedtop,syscalls,syscallstats";
+const ALL: &str = "cputop,fds,iolatencyfreq,iolatencystats,iolatencytop,iolog,iousagetop,irqfreq,irqlog,irqstats,memtop,processes,schedfreq,schedlog,schedstats,schedtop,syscalls,syscallstats,usage";
 
 /// A bit of everything, 1 µs after the other.
 fn host(name: &str, generation: Generation) -> KernelScript {
@@ -17,9 +17,15 @@ fn host(name: &str, generation: Generation) -> KernelScript {
         let fields = [("dfd", (-100).into()), ("filename", "/x".into())];
         host.at(at(1)).enter("openat", &fields).after(500).exit("openat", 3);
         host.at(at(2)).enter("read", &[("fd", 3.into())]);
+        host.at(at(2) + 100).page_alloc(2).block_insert(8 << 20, round, 8).after(50).block_issue(
+            8 << 20,
+            round,
+            8,
+        );
         host.at(at(3)).irq_entry(27, "virtio").after(100).softirq_raise(3).after(50).irq_exit(27);
         host.at(at(4)).softirq_entry(3).wake(20, 1).after(700).softirq_exit(3);
-        host.at(at(5)).cpu(1).switch(0, 20);
+        host.at(at(4) + 800).block_complete(8 << 20, round, 8).net_queue("eth0", 90).net_receive("eth0", 70);
+        host.at(at(5)).cpu(1).switch(0, 20).after(10).page_free(0);
         host.at(at(6))
             .cpu(0)
             .exit("read", -11)
@@ -67,7 +73,7 @@ fn in_one_pass_as_apart() {
     let apart: Vec<String> =
         ALL.split(',').map(|name| analyze(&[&host], &format!("{name} --format json")).stdout).collect();
     assert_eq!(together, apart.concat());
-    assert_eq!(together.lines().count(), 12);
+    assert_eq!(together.lines().count(), 19);
 }
 
 #[test]

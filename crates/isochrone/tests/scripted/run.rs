@@ -36,7 +36,9 @@ pub(super) fn analyze_in(directory: &std::path::Path, arguments: &str) -> Said {
         Some(ns) => format!("0.{ns:0>9}"),
         None => word.to_owned(),
     };
+    let cache = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+    command.env("XDG_CACHE_HOME", cache.path());
     command.arg("analyze").args(arguments.split_whitespace().map(word)).arg(directory);
     let output = command.output().unwrap();
     Said {

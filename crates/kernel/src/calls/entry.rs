@@ -51,7 +51,7 @@ impl EntryDecoder {
     /// Makes a decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no entries
     /// of calls. `lines`: whether [`Entry::line`] is wanted.
     pub fn new(trace: &Trace, stream: usize, class: &EventPlan, lines: bool) -> Option<Self> {
-        let (name, compat) = call_name(class.name.as_deref()?)?;
+        let (name, compat) = call_of_entry(class.name.as_deref()?)?;
         let stream = trace.stream_plan(stream);
         let unknown = if name == "unknown" {
             let id = class.payload_field(stream, &["id"])?;
@@ -106,8 +106,15 @@ impl Unknown {
     }
 }
 
-/// The name of the call whose entries a class is for, and whether 32-bit programs make it on a 64-bit machine.
-fn call_name(class: &str) -> Option<(&str, bool)> {
+/// The call whose entries are the events of a name, and whether 32-bit programs make it on a 64-bit machine: `syscall_entry_openat`,
+/// `sys_open` of LTTng up to 2.2, `compat_` before either.
+///
+/// ```
+/// use isochrone_kernel::calls::call_of_entry;
+/// assert_eq!(call_of_entry("compat_syscall_entry_openat"), Some(("openat", true)));
+/// assert_eq!(call_of_entry("syscall_exit_openat"), None);
+/// ```
+pub fn call_of_entry(class: &str) -> Option<(&str, bool)> {
     let (rest, compat) = match class.strip_prefix("compat_") {
         Some(rest) => (rest, true),
         None => (class, false),

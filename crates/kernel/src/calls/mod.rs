@@ -26,7 +26,7 @@ pub(crate) use arguments::socket_type_name;
 pub(crate) use catalog::created_by;
 pub use catalog::is_about_files;
 pub use effect::{Created, Effect, ExitOutput, Opener, Paired, Use, clone_flag, open_flag};
-pub use entry::EntryDecoder;
+pub use entry::{EntryDecoder, call_of_entry};
 pub use exit::ExitDecoder;
 pub use line::{error_name, error_text, line};
 pub use waiting::{EpollChange, EpollReady, MOST_WAITED, Waited, WaitedSet};

@@ -6,25 +6,59 @@ use isochrone_net::tracer::{self, Extractor};
 use super::{Fields, Tracer, int32, text};
 use crate::contexts::Context;
 use crate::event::{BlockStep, KernelEvent};
-use crate::requests::Asked;
+use crate::requests::BlockTransfer;
 
 /// Bit of `rwbs` for a request that writes, as LTTng encodes it.
 const WRITES: u64 = 1;
+/// Result of a transmission that the driver refused (`NETDEV_TX_BUSY`): the packet will be handed to it once more.
+const BUSY: i64 = 16;
 
 /// How to read an event of this family.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // There is one for each event class, not for each event.
 pub(super) enum Class {
-    IrqEntry { number: FieldRef, name: FieldRef },
-    IrqExit { number: FieldRef, ret: Option<FieldRef> },
+    IrqEntry {
+        number: FieldRef,
+        name: FieldRef,
+    },
+    IrqExit {
+        number: FieldRef,
+        ret: Option<FieldRef>,
+    },
     SoftirqRaise(FieldRef),
     SoftirqEntry(FieldRef),
     SoftirqExit(FieldRef),
-    Timer { context: Context, begins: bool },
-    Vector { vector: FieldRef, make: fn(i32) -> Context, begins: bool },
+    Timer {
+        context: Context,
+        begins: bool,
+    },
+    Vector {
+        vector: FieldRef,
+        make: fn(i32) -> Context,
+        begins: bool,
+    },
     Block(Block),
-    Packet { device: FieldRef, bytes: FieldRef, is_sent: bool, flow: Flows, is_accounted: bool },
-    PageAllocation { order: Option<FieldRef>, is_free: bool },
+    Packet {
+        device: FieldRef,
+        bytes: FieldRef,
+        is_sent: bool,
+        flow: Flows,
+        is_accounted: bool,
+    },
+    PageAllocation {
+        order: Option<FieldRef>,
+        is_free: bool,
+    },
+    /// A packet that is handed to the driver of a device, for traces without the event of its queue.
+    Transmission {
+        device: FieldRef,
+        bytes: FieldRef,
+        result: Option<FieldRef>,
+    },
+    Disk {
+        device: FieldRef,
+        name: FieldRef,
+    },
 }
 
 /// How to read an event of a request to a disk.
@@ -36,6 +70,7 @@ pub(super) struct Block {
     sectors: Option<FieldRef>,
     bytes: Option<FieldRef>,
     kind: Option<FieldRef>,
+    tid: Option<FieldRef>,
     error: Option<FieldRef>,
 }
 
@@ -125,13 +160,22 @@ impl Class {
             "block_rq_requeue" => block(BlockStep::Requeue)?,
             "block_rq_complete" => block(BlockStep::Complete(0))?,
             "net_dev_queue" => packet(true)?,
+            "net_dev_xmit" if !has("net_dev_queue") => {
+                Self::Transmission { device: get("name")?, bytes: get("len")?, result: get("rc") }
+            }
+            "lttng_statedump_block_device" => Self::Disk { device: get("dev")?, name: get("diskname")? },
             "netif_receive_skb" | "net_if_receive_skb" => packet(false)?,
             "mm_page_alloc" | "kmem_mm_page_alloc" => {
                 Self::PageAllocation { order: get("order"), is_free: false }
             }
-            // Pages freed in batches are single pages.
-            "mm_page_free" | "kmem_mm_page_free" | "mm_page_free_batched" | "kmem_mm_page_free_batched" => {
+            "mm_page_free" | "kmem_mm_page_free" => {
                 Self::PageAllocation { order: get("order"), is_free: true }
+            }
+            // Single pages. The kernel reports each of them as freed beside.
+            "mm_page_free_batched" | "kmem_mm_page_free_batched"
+                if !has("mm_page_free") && !has("kmem_mm_page_free") =>
+            {
+                Self::PageAllocation { order: None, is_free: true }
             }
             _ => return None,
         })
@@ -165,6 +209,21 @@ impl Class {
                 flow: flow.0.as_ref().and_then(|extractor| extractor.flow(event)),
                 is_accounted: *is_accounted,
             },
+            Self::Transmission { device, bytes, result } => {
+                if result.as_ref().and_then(|field| event.signed(field)) == Some(BUSY) {
+                    return None;
+                }
+                KernelEvent::Packet {
+                    device: text(event, device),
+                    bytes: event.unsigned(bytes)? as u32,
+                    is_sent: true,
+                    flow: None,
+                    is_accounted: false,
+                }
+            }
+            Self::Disk { device, name } => {
+                KernelEvent::DumpDisk { device: event.unsigned(device)? as u32, name: text(event, name) }
+            }
             Self::PageAllocation { order, is_free } => {
                 let order = order.as_ref().and_then(|field| event.unsigned(field)).unwrap_or(0);
                 KernelEvent::PageAllocation { pages: 1 << order.min(62), is_free: *is_free }
@@ -182,6 +241,7 @@ impl Block {
             sectors: fields.get("nr_sector"),
             bytes: fields.get("bytes"),
             kind: fields.get("rwbs"),
+            tid: fields.get("tid"),
             error: fields.get("error").or_else(|| fields.get("errors")),
         })
     }
@@ -190,7 +250,7 @@ impl Block {
         let number = |field: &Option<FieldRef>| field.as_ref().and_then(|field| event.unsigned(field));
         let sector =
             event.unsigned(&self.sector).or_else(|| event.signed(&self.sector).map(|sector| sector as u64));
-        let asked = Asked {
+        let asked = BlockTransfer {
             sectors: number(&self.sectors).unwrap_or_default() as u32,
             bytes: number(&self.bytes).map(|bytes| bytes as u32),
             is_write: number(&self.kind).unwrap_or_default() & WRITES != 0,
@@ -206,6 +266,7 @@ impl Block {
             device: event.unsigned(&self.device)? as u32,
             sector: sector?,
             asked,
+            tid: self.tid.as_ref().and_then(|field| int32(event, field)),
             step,
         })
     }

@@ -8,9 +8,12 @@ mod program;
 mod records;
 mod sched;
 
+use std::sync::Arc;
+
 use isochrone_ctf::plan::{EventPlan, Name as FieldName, StreamPlan, Visitor};
-use isochrone_ctf::schema::{EnvironmentValue, IntegerClass, Scope};
+use isochrone_ctf::schema::{EnvironmentValue, IntegerClass};
 use isochrone_ctf::{Event, FieldRef, Packet, Trace};
+use isochrone_periods::{BoundClass, Candidate, Definitions, PacketFields, Reading};
 
 use crate::calls::{EntryDecoder, ExitDecoder};
 use crate::event::{EventContext, KernelEvent};
@@ -23,6 +26,8 @@ pub struct Decoder<'t> {
     facts: Tracer,
     /// By stream.
     streams: Vec<StreamDecoder>,
+    /// The periods that are asked for, and the name of the host.
+    periods: Option<(Arc<Definitions>, Box<str>)>,
 }
 
 /// Properties of the tracer, as far as the meaning of events depends on them.
@@ -54,6 +59,8 @@ pub struct EventDecoder<'d> {
     class: &'d ClassDecoder,
     cpu: Option<u32>,
     is_user: bool,
+    definitions: Option<&'d Definitions>,
+    packet: &'d PacketFields,
 }
 
 #[derive(Debug, Default)]
@@ -62,6 +69,10 @@ struct StreamDecoder {
     packet: Option<usize>,
     /// `None` if packets do not record it: then events may.
     cpu: Option<u32>,
+    /// The context of that packet, where a period needs it.
+    packet_fields: PacketFields,
+    /// Whether one does, of the classes that are made.
+    needs_packets: bool,
     /// By index of the event class, made when the first event of it comes.
     classes: Vec<Option<Box<ClassDecoder>>>,
 }
@@ -71,6 +82,8 @@ struct StreamDecoder {
 struct ClassDecoder {
     contexts: Contexts,
     kind: Kind,
+    /// What periods need of it, if it concerns any.
+    periods: Option<BoundClass>,
 }
 
 #[derive(Debug)]
@@ -99,7 +112,14 @@ impl<'t> Decoder<'t> {
     /// Makes a decoder for a trace; `lines`: whether system calls are shown as lines, which then takes most of the time.
     pub fn new(trace: &'t Trace, lines: bool) -> Self {
         let streams = trace.streams().iter().map(|_| StreamDecoder::default());
-        Self { trace, facts: Tracer::of(trace, lines), streams: streams.collect() }
+        Self { trace, facts: Tracer::of(trace, lines), streams: streams.collect(), periods: None }
+    }
+
+    /// The decoder with periods that are asked for: see [`EventDecoder::candidate`]. `host`: the name of the host that the trace
+    /// is of. To be called before the first event.
+    #[must_use]
+    pub fn with_periods(self, definitions: Option<&Arc<Definitions>>, host: &str) -> Self {
+        Self { periods: definitions.map(|definitions| (Arc::clone(definitions), host.into())), ..self }
     }
 
     /// Whether programs wrote the trace, not the kernel's tracer.
@@ -112,24 +132,34 @@ impl<'t> Decoder<'t> {
     /// Context and event are decoded separately: a pair of such sizes would be copied.
     #[inline]
     pub fn prepare(&mut self, event: &Event<'_>) -> EventDecoder<'_> {
-        let Self { trace, facts, streams } = self;
+        let Self { trace, facts, streams, periods } = self;
         let stream = &mut streams[event.stream()];
         let packet = event.packet();
         let place = std::ptr::from_ref(packet).addr();
         if stream.packet != Some(place) {
             stream.packet = Some(place);
             stream.cpu = cpu_of(trace, event.stream(), packet);
+            if stream.needs_packets {
+                stream.packet_fields = PacketFields::of(trace, event.stream(), packet);
+            }
         }
         let index = event.class().index;
         if index >= stream.classes.len() {
             stream.classes.resize_with(event.stream_plan().events.len().max(index + 1), || None);
         }
-        let class = stream.classes[index].get_or_insert_with(|| {
-            let decoder =
-                ClassDecoder::new(trace, event.stream(), event.stream_plan(), event.class(), *facts);
+        let StreamDecoder { cpu, packet_fields, needs_packets, classes, .. } = stream;
+        let class = classes[index].get_or_insert_with(|| {
+            let (class, streams) = (event.class(), event.stream_plan());
+            let mut decoder = ClassDecoder::new(trace, event.stream(), streams, class, *facts);
+            decoder.periods = periods.as_ref().and_then(|(all, host)| all.bind(class, streams, host));
+            if !*needs_packets && decoder.periods.as_ref().is_some_and(BoundClass::needs_packet) {
+                *needs_packets = true;
+                *packet_fields = PacketFields::of(trace, event.stream(), packet);
+            }
             Box::new(decoder)
         });
-        EventDecoder { class, cpu: stream.cpu, is_user: facts.is_user }
+        let definitions = periods.as_ref().map(|(all, _)| &**all);
+        EventDecoder { class, cpu: *cpu, is_user: facts.is_user, definitions, packet: packet_fields }
     }
 }
 
@@ -138,12 +168,24 @@ impl<'d> EventDecoder<'d> {
     #[inline]
     pub fn context<'e>(&self, event: &Event<'e>, time: Time) -> EventContext<'e> {
         let contexts = &self.class.contexts;
-        let cpu = self.cpu.or_else(|| contexts.cpu(event)).unwrap_or(0);
+        let cpu = self.cpu(event).unwrap_or(0);
         let mut context = EventContext { time, cpu, tid: None, pid: None, comm: None, is_user: self.is_user };
-        if !matches!(self.class.kind, Kind::Other) {
+        if self.class.periods.is_some() || !matches!(self.class.kind, Kind::Other) {
             contexts.read(event, &mut context);
         }
         context
+    }
+
+    fn cpu(&self, event: &Event<'_>) -> Option<u32> {
+        self.cpu.or_else(|| self.class.contexts.cpu(event))
+    }
+
+    /// What periods need of the event, if it may begin or end any.
+    #[inline]
+    pub fn candidate(&self, event: &Event<'_>) -> Option<Candidate> {
+        let class = self.class.periods.as_ref()?;
+        let reading = Reading { event, cpu: self.cpu(event), packet: self.packet };
+        self.definitions?.candidate(class, reading)
     }
 
     /// Decodes the event. Linear in its size.
@@ -155,7 +197,7 @@ impl<'d> EventDecoder<'d> {
         let decoded = match &self.class.kind {
             Kind::Sched(class) => class.decode(event),
             Kind::Machine(class) => class.decode(event),
-            Kind::Program(class) => return class.decode(),
+            Kind::Program(class) => return class.decode(event),
             Kind::Entry(decoder) => return KernelEvent::SyscallEntry(decoder.decode(event)),
             Kind::Exit(decoder) => return KernelEvent::SyscallExit(decoder.decode(event)),
             Kind::Other => None,
@@ -193,9 +235,11 @@ impl ClassDecoder {
     fn new(trace: &Trace, stream: usize, streams: &StreamPlan, class: &EventPlan, facts: Tracer) -> Self {
         let fields = Fields { stream: streams, class };
         let contexts = Contexts::of(&fields, facts);
-        let Some(name) = class.name.as_deref() else { return Self { contexts, kind: Kind::Other } };
+        let Some(name) = class.name.as_deref() else {
+            return Self { contexts, kind: Kind::Other, periods: None };
+        };
         let kind = if facts.is_user {
-            program::Class::new(&streams.events, name).map(Kind::Program)
+            program::Class::new(&fields, name).map(Kind::Program)
         } else {
             let has = |name: &str| streams.events.iter().any(|class| class.name.as_deref() == Some(name));
             sched::Class::new(&fields, name, facts)
@@ -204,7 +248,7 @@ impl ClassDecoder {
                 .or_else(|| EntryDecoder::new(trace, stream, class, facts.lines).map(Kind::Entry))
                 .or_else(|| ExitDecoder::new(trace, stream, class, facts.lines).map(Kind::Exit))
         };
-        Self { contexts, kind: kind.unwrap_or(Kind::Other) }
+        Self { contexts, kind: kind.unwrap_or(Kind::Other), periods: None }
     }
 }
 
@@ -237,8 +281,7 @@ struct Fields<'c> {
 
 impl Fields<'_> {
     fn context(&self, name: &str) -> Option<FieldRef> {
-        let field = |scope| self.class.field(self.stream, scope, &[name]);
-        field(Scope::SpecificContext).or_else(|| field(Scope::CommonContext))
+        self.class.context_field(self.stream, name)
     }
 
     fn get(&self, name: &str) -> Option<FieldRef> {

@@ -1,7 +1,9 @@
 //! Decodes programs' own tracepoints: paired ones are the begins and the ends of phases.
 
-use isochrone_ctf::plan::EventPlan;
+use isochrone_ctf::plan::{EventPlan, NodeKind, StreamPlan};
+use isochrone_ctf::{Event, FieldRef};
 
+use super::Fields;
 use crate::event::KernelEvent;
 use crate::id::Name;
 
@@ -11,35 +13,60 @@ const PAIRS: [(&str, &str); 5] =
 
 /// A tracepoint of a phase.
 #[derive(Debug)]
-pub(super) enum Class {
-    Begin(Name),
-    End(Name),
+pub(super) struct Class {
+    is_begin: bool,
+    /// The name of the two tracepoints, without their ends.
+    name: Name,
+    /// The text that says which phase it is.
+    label: Option<FieldRef>,
 }
 
 impl Class {
-    /// `classes`: all of the stream. A tracepoint whose partner the trace does not have is not of a phase: it would wait
-    /// forever.
-    pub(super) fn new(classes: &[EventPlan], name: &str) -> Option<Self> {
-        let has = |name: String| classes.iter().any(|class| class.name.as_deref() == Some(&name));
+    /// A tracepoint whose partner the trace does not have is not of a phase: it would wait forever.
+    pub(super) fn new(fields: &Fields<'_>, name: &str) -> Option<Self> {
+        let classes = &fields.stream.events;
+        let partner = |name: String| classes.iter().find(|class| class.name.as_deref() == Some(&name));
         PAIRS.iter().find_map(|(begin, end)| {
-            let phase = |head: &str| Name::from(head.trim_end_matches(['_', ':']));
-            if let Some(head) = stem(name, begin) {
-                return has(format!("{head}{end}")).then(|| Self::Begin(phase(head)));
-            }
-            let head = stem(name, end)?;
-            has(format!("{head}{begin}")).then(|| Self::End(phase(head)))
+            let (is_begin, head) = match (stem(name, begin), stem(name, end)) {
+                (Some(head), _) => (true, head),
+                (None, head) => (false, head?),
+            };
+            let other = partner(format!("{head}{}", if is_begin { end } else { begin }))?;
+            let phase = head.trim_end_matches(['_', ':']);
+            Some(Self {
+                is_begin,
+                name: Name::from(phase),
+                label: label(fields.class, other, fields.stream, phase),
+            })
         })
     }
 
-    pub(super) fn decode(&self) -> KernelEvent<'_> {
-        match self {
-            Self::Begin(name) => KernelEvent::PhaseBegin(name),
-            Self::End(name) => KernelEvent::PhaseEnd(name),
+    pub(super) fn decode<'e>(&self, event: &Event<'_>) -> KernelEvent<'e> {
+        let label = self.label.as_ref().and_then(|label| event.text(label)).filter(|label| !label.is_empty());
+        let mut name = self.name.clone();
+        if let Some(label) = label {
+            name.push(' ');
+            name.push_str(&String::from_utf8_lossy(label));
         }
+        if self.is_begin { KernelEvent::PhaseBegin(name) } else { KernelEvent::PhaseEnd(name) }
     }
 }
 
 /// A name without the word at its end.
 fn stem<'n>(name: &'n str, word: &str) -> Option<&'n str> {
     name.strip_suffix(word).filter(|head| head.ends_with(['_', ':']))
+}
+
+/// The text field of a tracepoint that says which of several phases it is of, if its partner has it too: it is called as the
+/// phase is (`phase` of `thumb:phase_begin`), or `name`.
+fn label(class: &EventPlan, partner: &EventPlan, stream: &StreamPlan, phase: &str) -> Option<FieldRef> {
+    let last = phase.rsplit(['_', ':']).next().unwrap_or(phase);
+    [last, "name"].into_iter().find_map(|name| {
+        let field = |class: &EventPlan| {
+            let (_, node) = class.payload.as_ref()?.member(name)?;
+            let is_text = matches!(node.kind, NodeKind::String(_) | NodeKind::Text(..));
+            class.payload_field(stream, &[name]).filter(|_| is_text)
+        };
+        field(partner).and_then(|_| field(class))
+    })
 }

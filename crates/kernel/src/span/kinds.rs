@@ -13,8 +13,8 @@ use super::{OwnedHalfSyscall, OwnedSyscall};
 use crate::files::FileSpan;
 use crate::id::ThreadAliases;
 use crate::{
-    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Phase, Poll, Retired,
-    SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Period, Phase, Poll,
+    Retired, SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 
 /// Calls a macro with the list of all kinds of spans. An entry: its doc, the method of [`Spans`] that consumes it, the
@@ -74,6 +74,8 @@ macro_rules! span_kinds {
             page_allocation PageAllocation $crate::PageAllocation => $crate::PageAllocation;
             /// A phase of a program.
             phase Phase $crate::Phase => $crate::Phase;
+            /// A period, as a definition says.
+            period Period $crate::Period => Box<$crate::Period>;
             /// A file descriptor was closed, or the trace ends.
             file File $crate::files::FileSpan => Box<$crate::files::FileSpan>;
         }
@@ -291,6 +293,26 @@ impl OwnedSpan for Box<Retired> {
     type Borrowed<'k> = &'k Retired;
 
     fn lend(&self) -> &Retired {
+        self
+    }
+
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        aliases.change(&mut self.thread);
+    }
+}
+
+impl BorrowedSpan for Period {
+    type OwnedSpan = Box<Self>;
+
+    fn keep(&self) -> Self::OwnedSpan {
+        Box::new(self.clone())
+    }
+}
+
+impl OwnedSpan for Box<Period> {
+    type Borrowed<'k> = &'k Period;
+
+    fn lend(&self) -> &Period {
         self
     }
 

@@ -5,7 +5,8 @@
 
 mod kinds;
 
-use isochrone_net::Flow;
+use isochrone_net::{Carried, Flow};
+use isochrone_periods::Value;
 use serde::{Deserialize, Serialize};
 
 pub use kinds::{Recorder, Span, Spans};
@@ -387,6 +388,8 @@ pub struct NetPacket {
     pub bytes: u32,
     /// Source and destination, if recorded.
     pub flow: Option<Flow>,
+    /// What it carries, as far as recorded.
+    pub carried: Carried,
     /// Whether it was sent.
     pub is_sent: bool,
 }
@@ -407,7 +410,8 @@ pub struct PageAllocation {
 /// A phase of a program, between two of its own tracepoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Name of the two tracepoints, without `begin` and `end`.
+    /// Name of the two tracepoints, without `begin` and `end`; behind it, where both have a text field that says which phase it
+    /// is, that text: `thumb:phase decode`.
     pub name: Name,
     /// The thread.
     pub thread: ThreadId,
@@ -415,6 +419,29 @@ pub struct Phase {
     pub begin: Time,
     /// End.
     pub end: Time,
+}
+
+/// A period that a definition describes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Period {
+    /// The name of the definition, or its number among them: `#2`.
+    pub name: Name,
+    /// Its number among all periods of the trace, in the order of their begins.
+    pub number: u64,
+    /// The number and the name of the period that it lies within, if its definition has a parent.
+    pub parent: Option<(u64, Name)>,
+    /// The thread that ran where it began.
+    pub thread: ThreadId,
+    /// Begin.
+    pub begin: Time,
+    /// End.
+    pub end: Time,
+    /// Whether it ends because its parent does.
+    pub is_cut: bool,
+    /// What was captured of the event that it began with.
+    pub begin_captures: Vec<(Name, Value)>,
+    /// What was captured of the event that it ended with.
+    pub end_captures: Vec<(Name, Value)>,
 }
 
 /// A thread that was moved to another CPU.

@@ -7,13 +7,15 @@ use isochrone_ctf::schema::{IntegerClass, Scope};
 use isochrone_ctf::{Event, Text, Visitor};
 
 use super::shapes::{Header, MAX_DEPTH, Number, Part, Shapes};
-use crate::packet::{Datagram, Echo, Flow, Packet, Segment, Transport, flags, protocol};
+use crate::packet::{Carried, Datagram, Echo, Flow, Packet, Segment, Transport, flags, protocol};
 use crate::seen::Seen;
 
 /// Packets on this device never leave the host.
 const LOOPBACK: &[u8] = b"lo";
 /// The bits of the fragment word that say where the fragment lies in its packet.
 const FRAGMENT_OFFSET: u64 = 0x1fff;
+/// Bytes of a UDP header.
+const UDP_HEADER: u16 = 8;
 /// Types of ICMP messages.
 const ECHO_REPLY: u64 = 0;
 const ECHO_REQUEST: u64 = 8;
@@ -23,9 +25,11 @@ pub(super) fn seen(event: &Event<'_>, shapes: &Shapes) -> Seen {
     found(event, shapes).map_or(Seen::NoHeader, |found| found.seen())
 }
 
-/// From where to where the packet goes that an event holds the headers of. Linear in its fields.
-pub(super) fn flow(event: &Event<'_>, shapes: &Shapes) -> Option<Flow> {
-    found(event, shapes)?.flow()
+/// From where to where the packet goes that an event holds the headers of, and what it carries. Linear in its fields.
+pub(super) fn flow(event: &Event<'_>, shapes: &Shapes) -> Option<(Flow, Carried)> {
+    let found = found(event, shapes)?;
+    let flow = found.flow()?;
+    Some((flow, found.carried(flow.protocol)))
 }
 
 fn found(event: &Event<'_>, shapes: &Shapes) -> Option<Found> {
@@ -245,6 +249,19 @@ impl Found {
             source: SocketAddr::new(source, from),
             destination: SocketAddr::new(destination, to),
         })
+    }
+
+    fn carried(&self, of: u8) -> Carried {
+        if of == protocol::UDP {
+            let payload = self.datagram().length.and_then(|length| length.checked_sub(UDP_HEADER));
+            return Carried { payload: payload.map(u32::from), ..Carried::default() };
+        }
+        let number = |number| self.numbers.get(number);
+        Carried {
+            payload: self.payload(),
+            seq: number(Number::Seq).map(|seq| seq as u32),
+            flags: number(Number::Flags).map(|flags| flags as u8),
+        }
     }
 
     fn segment(&self) -> Option<Segment> {

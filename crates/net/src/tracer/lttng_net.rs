@@ -10,7 +10,7 @@ use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
 use super::shapes::{Number, Part, Shapes};
 use super::{Extractor, headers};
-use crate::packet::{Direction, Flow};
+use crate::packet::{Carried, Direction, Flow};
 use crate::seen::Seen;
 
 /// A packet is handed to a device for sending.
@@ -57,7 +57,7 @@ impl Extractor for NetEvent {
         headers::seen(event, &self.shapes)
     }
 
-    fn flow(&self, event: &Event<'_>) -> Option<Flow> {
+    fn flow(&self, event: &Event<'_>) -> Option<(Flow, Carried)> {
         headers::flow(event, &self.shapes)
     }
 

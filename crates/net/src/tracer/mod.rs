@@ -11,16 +11,16 @@ mod shapes;
 use isochrone_ctf::Event;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
-use crate::packet::{Direction, Flow};
+use crate::packet::{Carried, Direction, Flow};
 use crate::seen::Seen;
 
 /// Reads packets out of the events of one class.
 pub trait Extractor: Send + Sync {
     /// What an event of the class records. Linear in its fields.
     fn seen(&self, event: &Event<'_>) -> Seen;
-    /// From where to where a packet of the class goes, on the loopback device too, where the tracer tells addresses and ports.
-    /// Linear in its fields.
-    fn flow(&self, _: &Event<'_>) -> Option<Flow> {
+    /// From where to where a packet of the class goes, on the loopback device too, and what it carries, where the tracer tells
+    /// addresses and ports. Linear in its fields.
+    fn flow(&self, _: &Event<'_>) -> Option<(Flow, Carried)> {
         None
     }
     /// Which way the packets of this event class pass.

@@ -1,9 +1,11 @@
 //! Models of pieces that were cut at random, merged in a random order, and compared byte for byte.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use isochrone_hosts::{Host, Item};
 use isochrone_kernel::{Border, PartialState, Threads, Time};
+use isochrone_periods::Definitions;
 use isochrone_pipeline::{
     Cuts, MapMerge as _, Piece, PieceMerger, PieceModel, Plan, SpanMapper, Step, map_piece,
 };
@@ -15,8 +17,29 @@ use isochrone_kernel::{Recorder, Span};
 /// A model of a piece.
 pub type Mapped = PieceModel<PartialState<Both>>;
 
+/// Periods of all sorts: with parents, with ends that compare with begins, without ends, of programs and of the kernel.
+const PERIODS: [&str; 7] = [
+    r#"switch : $event == "sched_switch" && next_tid != 0
+        : $event == "sched_switch" && prev_tid == $begin.$evt.next_tid && $cpu == $begin.$evt.$cpu"#,
+    r#"irq(switch) : $event =* "irq_handler_entry" && cpu_id == $parent.$begin.$evt.cpu_id
+        : $event == "irq_handler_exit" && cpu_id == $begin.$evt.cpu_id"#,
+    r#"soft(irq) : $event =* "*softirq_raise" && vec != 1 : $event =* "*softirq_exit" && vec == $begin.$evt.vec"#,
+    r#"wake : $event =* "sched_wak*" : $event == "sched_switch" && next_tid == $begin.$evt.tid"#,
+    r#"call(switch) : $event =* "sys*entry_*" && $cpu == $parent.$begin.$evt.$cpu
+        : $event =* "*exit*" && $cpu == $begin.$evt.$cpu && ret >= 0"#,
+    r#" : $event == "sched_switch" && prev_tid == 0"#,
+    r#"thumb : $event =* "*_begin" : $event =* "*_end" && $ctx.vtid == $begin.$evt.$ctx.vtid && req == $begin.$evt.req"#,
+];
+
+const CAPTURES: [&str; 3] = [
+    "irq : $evt.name, current = $parent.$begin.$evt.next_comm : ret = $evt.ret",
+    "thumb : $evt.req, $evt.$name : $evt.$name, bytes = $evt.bytes",
+    "wake : who = $evt.comm : cpu = $evt.$pkt_ctx.cpu_id",
+];
+
 fn to_spans() -> SpanMapper<fn() -> Both> {
-    SpanMapper::new(Both::default as fn() -> Both).lines(true)
+    let periods = Arc::new(Definitions::parse(&PERIODS, &CAPTURES).unwrap());
+    SpanMapper::new(Both::default as fn() -> Both).lines(true).periods(Some(periods))
 }
 
 /// The model of each piece of a plan.
@@ -93,13 +116,14 @@ pub fn bytes(mut part: Mapped) -> Bytes {
     let model = postcard::to_stdvec(&part).unwrap();
     let finished = part.model.finish();
     let rest = format!(
-        "{:?} {} events, {} losses of {}, gaps {:?}, missing {:?}",
+        "{:?} {} events, {} losses of {}, gaps {:?}, missing {:?}, periods {:?}",
         finished.range,
         finished.events,
         finished.losses,
         finished.events_lost,
         finished.gaps,
-        finished.missing_cpus
+        finished.missing_cpus,
+        finished.period_tallies
     );
     let mut spans = finished.spans;
     recorders::sort(&mut spans.recorded.0);

@@ -195,7 +195,7 @@ pub(crate) fn notes(captures: &[InputCapture], clocks: &[HostClock], facts: &[Ca
             let name = captures[index].host();
             if clock.host != name {
                 notes.push(format!(
-                    "{path} is taken for a clock of its own, called {}, beside the one called {name}: captures are stamped by \
+                    "{path} is treated as a clock of its own, called {}, beside the one called {name}: captures are stamped by \
                      the wall clock",
                     clock.host
                 ));

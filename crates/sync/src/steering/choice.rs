@@ -38,11 +38,11 @@ impl FromStr for ClockChoice {
             Some(("steered", ppm)) => {
                 let known = ppm.parse().ok().filter(|ppm| (1..=MAX_STEERED_PPM).contains(ppm));
                 let ppm = known.ok_or_else(|| {
-                    format!("`{ppm}` is no whole number of ppm from 1 to {MAX_STEERED_PPM}")
+                    format!("`{ppm}` is not a whole number of ppm from 1 to {MAX_STEERED_PPM}")
                 })?;
                 Ok(Self::Steered(ppm))
             }
-            _ => Err(format!("`{text}` is none of free, calls, steered, steered:PPM and unknown")),
+            _ => Err(format!("`{text}` is not one of free, calls, steered, steered:PPM and unknown")),
         }
     }
 }

@@ -258,7 +258,7 @@ impl<'r> Judged<'r> {
                     (from, String::from_utf8_lossy(daemons::shown(&name)).into_owned())
                 }
             };
-            let why = format!("{who}, which is no known time daemon, called clock_adjtime");
+            let why = format!("{who}, which is not a known time daemon, called clock_adjtime");
             found.push(Reasoned { from, steering: STEERED, why });
             if caller.is_none() {
                 break;

@@ -6,7 +6,7 @@
 
 use isochrone_clock::Span;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
-use isochrone_ctf::schema::{ClockClass, Scope};
+use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Event, FieldRef};
 
 use super::daemons::{self, Comm, DAEMONS, Means};
@@ -255,10 +255,7 @@ impl<'t> SteeringWatch<'t> {
 impl Watcher {
     fn new(plan: &StreamPlan, class: &EventPlan) -> Option<Self> {
         let field = |name: &str| class.payload_field(plan, &[name]);
-        let context = |name: &str| {
-            let of = |scope| class.field(plan, scope, &[name]);
-            of(Scope::SpecificContext).or_else(|| of(Scope::CommonContext))
-        };
+        let context = |name: &str| class.context_field(plan, name);
         let end = |value: &str| {
             let (procname, tid) = (context("procname"), context("tid"));
             Box::new(End { procname, tid, value: field(value) })

@@ -8,6 +8,16 @@ use super::generation::Generation::{self, V2_1, V2_5, V2_8, V2_13, V2_14};
 /// Name, first and last generation, fields.
 type Row = (&'static str, Generation, Generation, &'static str);
 
+// Events of a request on its way to a disk share their fields, and so do those of its ways back.
+const RQ_2_1: &str = "u32 dev, u64 sector, u32 nr_sector, u32 bytes, u32 rwbs, comm comm, u32 _cmd_length, x8 cmd[_cmd_length]";
+const RQ_2_5: &str = "u32 dev, u64 sector, u32 nr_sector, u32 bytes, u32 rwbs, i32 tid, comm comm, u32 _cmd_length, \
+         x8 cmd[_cmd_length]";
+const RQ_2_8: &str = "u32 dev, u64 sector, u32 nr_sector, u32 bytes, i32 tid, u32 rwbs, u64 _cmd_length, x8 cmd[_cmd_length], \
+         comm comm";
+const RQ_2_13: &str = "u32 dev, u64 sector, u32 nr_sector, u32 bytes, i32 tid, u32 rwbs, comm comm";
+const RQ_END_2_1: &str =
+    "u32 dev, u64 sector, u32 nr_sector, i32 errors, u32 rwbs, u32 _cmd_length, x8 cmd[_cmd_length]";
+
 const EVENTS: [Row; 72] = [
     (
         "sched_switch",
@@ -49,44 +59,12 @@ const EVENTS: [Row; 72] = [
     ("irq_softirq_raise", V2_8, V2_14, "u32 vec"),
     ("irq_softirq_entry", V2_8, V2_14, "u32 vec"),
     ("irq_softirq_exit", V2_8, V2_14, "u32 vec"),
-    (
-        "block_rq_insert",
-        V2_1,
-        V2_1,
-        "u32 dev, u64 sector, u32 nr_sector, u32 bytes, u32 rwbs, comm comm, u32 _cmd_length, x8 cmd[_cmd_length]",
-    ),
-    (
-        "block_rq_insert",
-        V2_5,
-        V2_5,
-        "u32 dev, u64 sector, u32 nr_sector, u32 bytes, u32 rwbs, i32 tid, comm comm, u32 _cmd_length, \
-         x8 cmd[_cmd_length]",
-    ),
-    (
-        "block_rq_insert",
-        V2_8,
-        V2_8,
-        "u32 dev, u64 sector, u32 nr_sector, u32 bytes, i32 tid, u32 rwbs, u64 _cmd_length, x8 cmd[_cmd_length], \
-         comm comm",
-    ),
-    (
-        "block_rq_insert",
-        V2_13,
-        V2_14,
-        "u32 dev, u64 sector, u32 nr_sector, u32 bytes, i32 tid, u32 rwbs, comm comm",
-    ),
-    (
-        "block_rq_merge",
-        V2_14,
-        V2_14,
-        "u32 dev, u64 sector, u32 nr_sector, u32 bytes, i32 tid, u32 rwbs, comm comm",
-    ),
-    (
-        "block_rq_requeue",
-        V2_1,
-        V2_5,
-        "u32 dev, u64 sector, u32 nr_sector, i32 errors, u32 rwbs, u32 _cmd_length, x8 cmd[_cmd_length]",
-    ),
+    ("block_rq_insert", V2_1, V2_1, RQ_2_1),
+    ("block_rq_insert", V2_5, V2_5, RQ_2_5),
+    ("block_rq_insert", V2_8, V2_8, RQ_2_8),
+    ("block_rq_insert", V2_13, V2_14, RQ_2_13),
+    ("block_rq_merge", V2_14, V2_14, RQ_2_13),
+    ("block_rq_requeue", V2_1, V2_5, RQ_END_2_1),
     ("block_rq_requeue", V2_13, V2_14, "u32 dev, u64 sector, u32 nr_sector, u32 rwbs"),
     ("hrtimer_expire_entry", V2_1, V2_5, "ptr hrtimer, i64 now, ptr function"),
     ("hrtimer_expire_exit", V2_1, V2_5, "ptr hrtimer"),
@@ -100,38 +78,11 @@ const EVENTS: [Row; 72] = [
     ("x86_irq_vectors_reschedule_exit", V2_8, V2_14, "i32 vector"),
     ("x86_irq_vectors_call_function_single_entry", V2_8, V2_14, "i32 vector"),
     ("x86_irq_vectors_call_function_single_exit", V2_8, V2_14, "i32 vector"),
-    (
-        "block_rq_issue",
-        V2_1,
-        V2_1,
-        "u32 dev, u64 sector, u32 nr_sector, u32 bytes, u32 rwbs, comm comm, u32 _cmd_length, x8 cmd[_cmd_length]",
-    ),
-    (
-        "block_rq_issue",
-        V2_5,
-        V2_5,
-        "u32 dev, u64 sector, u32 nr_sector, u32 bytes, u32 rwbs, i32 tid, comm comm, u32 _cmd_length, \
-         x8 cmd[_cmd_length]",
-    ),
-    (
-        "block_rq_issue",
-        V2_8,
-        V2_8,
-        "u32 dev, u64 sector, u32 nr_sector, u32 bytes, i32 tid, u32 rwbs, u64 _cmd_length, x8 cmd[_cmd_length], \
-         comm comm",
-    ),
-    (
-        "block_rq_issue",
-        V2_13,
-        V2_14,
-        "u32 dev, u64 sector, u32 nr_sector, u32 bytes, i32 tid, u32 rwbs, comm comm",
-    ),
-    (
-        "block_rq_complete",
-        V2_1,
-        V2_5,
-        "u32 dev, u64 sector, u32 nr_sector, i32 errors, u32 rwbs, u32 _cmd_length, x8 cmd[_cmd_length]",
-    ),
+    ("block_rq_issue", V2_1, V2_1, RQ_2_1),
+    ("block_rq_issue", V2_5, V2_5, RQ_2_5),
+    ("block_rq_issue", V2_8, V2_8, RQ_2_8),
+    ("block_rq_issue", V2_13, V2_14, RQ_2_13),
+    ("block_rq_complete", V2_1, V2_5, RQ_END_2_1),
     (
         "block_rq_complete",
         V2_8,

@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
             }
         }
         if joined {
-            self.notes.push(SyntaxError::new(offset, "strings in a row are no TSDL; joined as in C"));
+            self.notes.push(SyntaxError::new(offset, "strings in a row are not TSDL; joined as in C"));
         }
         whole.ok_or_else(|| self.expected("a string"))
     }

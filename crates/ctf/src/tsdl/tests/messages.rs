@@ -110,7 +110,7 @@ fn literals() {
     check("env { a = \"ab\\q\"; };", "1:14: unknown escape sequence `\\q`");
     check("env { a = L\"é\\q\"; };", "1:14: unknown escape sequence `\\q`");
     check("env { a = \"\\n\\x\"; };", "1:14: expected a hexadecimal digit after `\\x`");
-    check("env { a = \"\\777\"; };", "1:12: the escape sequence gives 511, which is no byte");
+    check("env { a = \"\\777\"; };", "1:12: the escape sequence gives 511, which is not a byte");
     check("env { a = \"\\u12\"; };", "1:12: expected 4 hexadecimal digits in the escape sequence");
     check("env { a = \"\\ud800\"; };", "1:12: U+D800 is not a character");
     check("env { a = \"x\0\"; };", "1:13: a string cannot contain a NUL character");

@@ -24,7 +24,7 @@ pub(crate) struct Document<'t> {
 }
 
 /// One trace. What is not known is `None`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct TraceInfo<'t> {
     pub(crate) path: String,
     pub(crate) host: Option<&'t str>,
@@ -53,10 +53,13 @@ pub(crate) struct TraceInfo<'t> {
     /// Events that show packets leave and arrive, for people.
     #[serde(skip)]
     pub(crate) network: (u64, u64),
+    /// How many chunks of a rotated session it stands for, for people.
+    #[serde(skip)]
+    pub(crate) chunks: usize,
 }
 
 /// A value of the environment.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Setting<'t> {
     Integer(i64),
@@ -64,7 +67,7 @@ pub(crate) enum Setting<'t> {
 }
 
 /// A clock class.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ClockInfo<'t> {
     /// What all its traces have in common: the uuid, else the uid with the names before it.
     pub(crate) id: Option<String>,
@@ -87,7 +90,7 @@ pub(crate) struct ClockInfo<'t> {
 }
 
 /// The named origin of a clock.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct OriginInfo<'t> {
     pub(crate) namespace: Option<&'t str>,
     pub(crate) name: &'t str,
@@ -95,7 +98,7 @@ pub(crate) struct OriginInfo<'t> {
 }
 
 /// A stream.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct StreamInfo<'t> {
     pub(crate) class_id: u64,
     pub(crate) stream_id: Option<u64>,
@@ -113,11 +116,10 @@ pub(crate) struct StreamInfo<'t> {
     pub(crate) discarded_packets: u128,
 }
 
-/// All that is missing, by stream. There can be as many gaps as packets: each is made when it is shown.
-#[derive(Debug, Clone, Copy)]
+/// All that is missing, by trace and stream. There can be as many gaps as packets: each is made when it is shown.
+#[derive(Debug, Clone)]
 pub(crate) struct Gaps<'t> {
-    trace: &'t Trace,
-    facts: &'t TraceFacts,
+    parts: Vec<(&'t Trace, &'t TraceFacts)>,
 }
 
 /// Something that the tracer could not write, and where it is missing.
@@ -143,7 +145,7 @@ pub(crate) enum Kind {
 }
 
 /// An event class that occurs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct ClassInfo<'t> {
     pub(crate) name: Option<&'t str>,
     pub(crate) id: u64,
@@ -185,7 +187,7 @@ impl<'t> TraceInfo<'t> {
             end_ns: stream_list.iter().filter_map(|stream| stream.end_ns).max(),
             discarded_events: facts.lost_events(),
             discarded_packets: facts.lost_packets(),
-            losses: Gaps { trace, facts },
+            losses: Gaps { parts: vec![(trace, facts)] },
             event_classes: event_classes(trace, facts),
             diagnostics: trace
                 .diagnostics()
@@ -198,6 +200,7 @@ impl<'t> TraceInfo<'t> {
                 packet_events(trace, facts, Direction::Received),
             ),
             stream_list,
+            chunks: 1,
         }
     }
 }
@@ -256,15 +259,23 @@ impl<'t> StreamInfo<'t> {
 }
 
 impl<'t> Gaps<'t> {
-    pub(crate) fn len(self) -> usize {
-        self.facts.streams.iter().map(|stream| stream.losses.len()).sum()
+    pub(crate) fn len(&self) -> usize {
+        let streams = self.parts.iter().flat_map(|(_, facts)| &facts.streams);
+        streams.map(|stream| stream.losses.len()).sum()
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = Gap<'t>> {
-        let streams = self.facts.streams.iter().enumerate();
-        streams.flat_map(move |(stream, facts)| {
-            facts.losses.iter().map(move |loss| Gap::new(self.trace, stream, loss))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Gap<'t>> {
+        self.parts.iter().flat_map(|&(trace, facts)| {
+            let streams = facts.streams.iter().enumerate();
+            streams.flat_map(move |(stream, facts)| {
+                facts.losses.iter().map(move |loss| Gap::new(trace, stream, loss))
+            })
         })
+    }
+
+    /// Those of other traces behind these.
+    pub(super) fn extend(&mut self, others: &Self) {
+        self.parts.extend_from_slice(&others.parts);
     }
 }
 
@@ -319,6 +330,11 @@ fn event_classes<'t>(trace: &'t Trace, facts: &TraceFacts) -> Vec<ClassInfo<'t>>
     let classes = classes.into_iter();
     let mut classes: Vec<ClassInfo<'_>> =
         classes.map(|((id, name), Tally { count, bytes })| ClassInfo { name, id, count, bytes }).collect();
-    classes.sort_by_key(|class| (Reverse(class.count), class.id));
+    sort_classes(&mut classes);
     classes
+}
+
+/// The most frequent first.
+pub(super) fn sort_classes(classes: &mut [ClassInfo<'_>]) {
+    classes.sort_by_key(|class| (Reverse(class.count), class.id));
 }

@@ -50,7 +50,11 @@ const PLACED: [&str; 12] = [
 pub(crate) fn print(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     let host = info.host.map_or(Cow::Borrowed("unknown host"), plain);
     let domain = info.domain.map(|domain| format!(", {}", plain(domain))).unwrap_or_default();
-    writeln!(out, "{}: {host}{domain}, CTF {}", plain(&info.path), info.ctf_version)?;
+    let chunks = match info.chunks {
+        1 => String::new(),
+        chunks => format!(", {chunks} chunks of a rotated session (--verbose shows each)"),
+    };
+    writeln!(out, "{}: {host}{domain}, CTF {}{chunks}", plain(&info.path), info.ctf_version)?;
     environment(info, out)?;
     clocks(info, out)?;
     totals(info, out)?;
@@ -220,8 +224,8 @@ fn streams(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The gaps that swallowed most of a kind, the greatest first, of equals the first.
-fn worst(gaps: Gaps<'_>, kind: Kind) -> Vec<Gap<'_>> {
-    let mut worst: Vec<Gap<'_>> = Vec::new();
+fn worst<'t>(gaps: &Gaps<'t>, kind: Kind) -> Vec<Gap<'t>> {
+    let mut worst: Vec<Gap<'t>> = Vec::new();
     for gap in gaps.iter().filter(|gap| gap.kind == kind) {
         let place = worst.partition_point(|other| other.count >= gap.count);
         if place < MAX_GAPS {
@@ -234,8 +238,8 @@ fn worst(gaps: Gaps<'_>, kind: Kind) -> Vec<Gap<'_>> {
 
 /// The worst gaps: lost packets, which may have held many events, then lost events.
 fn gaps(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
-    let mut shown = worst(info.losses, Kind::Packets);
-    shown.extend(worst(info.losses, Kind::Events));
+    let mut shown = worst(&info.losses, Kind::Packets);
+    shown.extend(worst(&info.losses, Kind::Events));
     let mut table =
         Table::new(&["worst losses in", "lost", "at packet", "from", "until", "within"]).right_from(1);
     for gap in &shown {

@@ -76,6 +76,25 @@ impl RandomKernel {
         }
     }
 
+    /// A host of any kind: all generations of the tracer, words of both sizes and byte orders, with and without losses, missing CPUs,
+    /// contexts and a dump. Fifty to some thousand events.
+    pub fn of_any_kind(seed: u64, random: &mut Random) -> Self {
+        let generation = Generation::ALL[(seed % Generation::ALL.len() as u64) as usize];
+        let most = if random.permille(200) { 3_000 } else { 500 };
+        Self::new(seed)
+            .generation(generation)
+            .cpus(1 + random.below(4) as u32)
+            .threads(1 + random.below(14) as u32)
+            .events(50 + random.below(most))
+            .losses(if random.permille(500) { random.below(6) as u32 } else { 0 })
+            .missing_cpus(u32::from(random.permille(200)))
+            .contexts(random.permille(500))
+            .dump(random.permille(700))
+            .bits(if random.permille(500) { 32 } else { 64 })
+            .big_endian(random.permille(500))
+            .packet_events(1 + random.below(100))
+    }
+
     /// The host's name.
     #[must_use]
     pub fn host(mut self, host: &str) -> Self {

@@ -1,6 +1,6 @@
 //! What a host did at one instant: the state of each thread and each CPU, from the spans that contain the instant.
 //!
-//! These are the results of `processes --at` (`isochrone_analysis::Instant`), from a store: only spans around the instant are
+//! These are the results of `processes --at` (`isochrone_analysis` shows it), from a store: only spans around the instant are
 //! read.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use crate::writer::reason_of;
 
 /// Threads and CPUs at an instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EventContext {
+pub struct HostSnapshot {
     /// The instant, raw ns.
     pub at: i64,
     /// All threads that have a known state at the instant, by number; idle tasks, too.
@@ -111,12 +111,12 @@ fn keep<K: Ord, V: Ord>(all: &mut BTreeMap<K, V>, key: K, value: V) {
 }
 
 /// Determines what a host did at an instant. `cpus`: those of the host; `has_calls`: whether the trace has calls at all.
-pub(crate) fn moment(
+pub(crate) fn snapshot(
     spans: &SpanTables,
     cpus: &[u32],
     has_calls: bool,
     at: i64,
-) -> Result<EventContext, StoreError> {
+) -> Result<HostSnapshot, StoreError> {
     let window = (at, at.saturating_add(1));
     // Of each thread: begin, reason (`None`: it was woken), waker.
     let mut rests: BTreeMap<u32, (i64, Option<OffCpuReason>, Option<u32>)> = BTreeMap::new();
@@ -184,7 +184,7 @@ pub(crate) fn moment(
     for (thread, call) in calls {
         threads.entry(thread).or_insert_with(|| nothing(thread)).call = Some(call);
     }
-    Ok(EventContext { at, threads: threads.into_values().collect(), cpus })
+    Ok(HostSnapshot { at, threads: threads.into_values().collect(), cpus })
 }
 
 /// The innermost interrupt of each CPU, and its begin: the one that began last.

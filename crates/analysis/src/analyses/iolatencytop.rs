@@ -1,0 +1,173 @@
+//! `iolatencytop`: the I/O calls that took longest, of each kind.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use isochrone_kernel::files::FileSpan;
+use isochrone_kernel::{Spans, Syscall, ThreadAliases};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, HostResult};
+use crate::fd_names::FdNames;
+use crate::io_call::{IoKind, SizeFilter};
+use crate::io_row::IoRow;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
+use crate::sorted_rows::{SortKey, SortedRows, TopRows};
+use crate::table::Table;
+use crate::window::When;
+
+/// The kinds that have a table each, with its heading. A `close` that takes long is in the log.
+const TABLES: [(IoKind, &str); 5] = [
+    (IoKind::Open, "Longest calls that open"),
+    (IoKind::Read, "Longest calls that read"),
+    (IoKind::Write, "Longest calls that write"),
+    (IoKind::Transfer, "Longest calls that move bytes between descriptors"),
+    (IoKind::Sync, "Longest calls that wait for the disk"),
+];
+
+/// The longest I/O calls of a host's threads.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct IoLatencyTop {
+    sizes: SizeFilter,
+    limit: Option<usize>,
+    calls: BTreeMap<IoKind, Longest>,
+    files: SortedRows<FileSpan>,
+}
+
+/// The longest of one kind.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Longest {
+    calls: TopRows<IoRow>,
+    /// How many there were, kept or not.
+    count: u64,
+}
+
+impl Spans for IoLatencyTop {
+    fn syscall(&mut self, call: &Syscall<'_>) {
+        if let Some(row) = IoRow::of(call, self.sizes).filter(|row| row.kind() != IoKind::Close) {
+            let of_kind = self.calls.entry(row.kind()).or_insert_with(|| Longest::new(self.limit));
+            of_kind.count += 1;
+            of_kind.calls.push(row);
+        }
+    }
+
+    fn file(&mut self, file: &FileSpan) {
+        self.files.push(file.clone());
+    }
+
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        let calls = self.calls.values_mut().flat_map(|of_kind| of_kind.calls.iter_mut());
+        calls.for_each(|call| call.rename(aliases));
+        self.files.iter_mut().for_each(|file| file.rename(aliases));
+    }
+
+    fn absorb(&mut self, right: Self) {
+        for (kind, right) in right.calls {
+            let of_kind = self.calls.entry(kind).or_insert_with(|| Longest::new(self.limit));
+            of_kind.count += right.count;
+            of_kind.calls.absorb(right.calls);
+        }
+        self.files.absorb(right.files);
+    }
+}
+
+impl Longest {
+    fn new(limit: Option<usize>) -> Self {
+        Self { calls: TopRows::new(limit), count: 0 }
+    }
+}
+
+impl Analysis for IoLatencyTop {
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Sizes];
+    const NEEDS: &'static [Need] = &[Need::Calls];
+
+    fn new(options: &Options, _: When) -> Self {
+        Self {
+            sizes: SizeFilter::new(options),
+            limit: Self::kept(options),
+            calls: BTreeMap::new(),
+            files: SortedRows::default(),
+        }
+    }
+
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
+        let names: Vec<_> = hosts.iter().map(|result| FdNames::new(result.host, &result.of.files)).collect();
+        let table = |(kind, title): (IoKind, &'static str)| {
+            let mut table = IoRow::table(kind.label(), title);
+            let of_kind = || {
+                hosts
+                    .iter()
+                    .zip(&names)
+                    .filter_map(|(result, names)| Some((result, names, result.of.calls.get(&kind)?)))
+            };
+            let mut calls: Vec<_> = of_kind()
+                .flat_map(|(result, names, of)| {
+                    of.calls.sorted().into_iter().map(move |call| (result, names, call))
+                })
+                .collect();
+            // Stable: those that are as long stay in the order of hosts and times.
+            calls.sort_by_key(|(_, _, call)| Reverse(call.sort_key()));
+            let rows = calls.into_iter().filter_map(|(result, names, call)| call.row(names, result, options));
+            table.rows.extend(rows);
+            let mut table = table.draw("duration_ns", 0).top();
+            if Self::kept(options).is_some() {
+                table.of = Some(of_kind().map(|(_, _, of)| of.count).sum());
+            }
+            table
+        };
+        TABLES.into_iter().map(table).collect()
+    }
+}
+
+impl IoLatencyTop {
+    /// How many of the longest are kept while reading. Which threads are asked for is looked at in the end: until then none of
+    /// their calls may be thrown away for another's.
+    fn kept(options: &Options) -> Option<usize> {
+        options.rows_of_top().filter(|_| !options.filter.has_threads())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Filter;
+    use crate::registry::AnalysisKind;
+    use crate::testing::{check, io_spans};
+
+    #[test]
+    fn the_longest_first() {
+        let header = |kind: &str| {
+            format!(
+                "{kind}: host begin_ns end_ns duration_ns syscall kind bytes error pid tid comm fd path to_fd to_path"
+            )
+        };
+        let check = |limit, tids: &[i32], expect: [&[&str]; 5]| {
+            let filter = Filter { tids: tids.to_vec(), ..Filter::default() };
+            let options = Options { filter, limit, ..Options::default() };
+            let lines: Vec<String> = TABLES
+                .iter()
+                .zip(expect)
+                .flat_map(|((kind, _), rows)| {
+                    std::iter::once(header(kind.label())).chain(rows.iter().map(ToString::to_string))
+                })
+                .collect();
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            check(AnalysisKind::IoLatencyTop, &io_spans(), &options, When::default(), &lines);
+        };
+        let open = [
+            "h 1010 1013 3 openat open ? ? 2 2 worker 3 /x ? ?",
+            "h 1014 1015 1 openat open ? ENOENT 2 2 worker ? /none ? ?",
+        ];
+        let read = [
+            "h 1020 1030 10 read read 100 ? 2 2 worker 3 /x ? ?",
+            "h 1031 1036 5 read read ? EAGAIN 2 3 worker 3 /x ? ?",
+        ];
+        let write = ["h 1040 1044 4 sendto write 300 ? 2 2 worker 9 ? ? ?"];
+        let transfer = ["h 1050 1056 6 sendfile transfer 200 ? 2 2 worker 3 /x 9 ?"];
+        let sync = ["h 1060 1080 20 fsync sync ? ? 2 3 worker 3 /x ? ?"];
+        check(None, &[], [&open, &read, &write, &transfer, &sync]);
+        check(Some(1), &[], [&open[..1], &read[..1], &write, &transfer, &sync]);
+        check(Some(1), &[3], [&[], &read[1..], &[], &[], &sync]);
+    }
+}

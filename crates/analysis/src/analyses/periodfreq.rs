@@ -1,0 +1,104 @@
+//! `periodfreq`: how the durations of periods, or of phases of programs, are distributed.
+
+use std::collections::BTreeMap;
+
+use isochrone_kernel::{CanonicalMap, Name, Period, Phase, Spans, ThreadAliases, ThreadId};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, HostResult};
+use crate::histogram::Histogram;
+use crate::needs::Need;
+use crate::options::{Asks, Options};
+use crate::stats::duration;
+use crate::table::{Cell, Table, Unit};
+use crate::window::When;
+
+/// Durations of a host's periods, by thread and name.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct PeriodFreq {
+    /// Whether periods are asked for: else it lists phases.
+    of_periods: bool,
+    linear: bool,
+    durations: CanonicalMap<(ThreadId, Name), Histogram>,
+}
+
+#[allow(clippy::needless_pass_by_value)] // The tables want it like that.
+fn join(left: &mut Histogram, right: Histogram) {
+    left.absorb(&right);
+}
+
+impl Spans for PeriodFreq {
+    fn period(&mut self, it: &Period) {
+        let ns = duration(it.begin, it.end);
+        self.durations.or_default((it.thread, it.name.clone())).add_to(ns, self.linear);
+    }
+
+    fn phase(&mut self, it: &Phase) {
+        if !self.of_periods {
+            let ns = duration(it.begin, it.end);
+            self.durations.or_default((it.thread, it.name.clone())).add_to(ns, self.linear);
+        }
+    }
+
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.durations.rekey(|(thread, name)| (aliases.of(*thread), name.clone()), join);
+    }
+
+    fn absorb(&mut self, right: Self) {
+        self.durations.absorb(right.durations, join);
+    }
+}
+
+impl Analysis for PeriodFreq {
+    const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Distributions, Asks::Periods];
+    const NEEDS: &'static [Need] = &[];
+
+    fn new(options: &Options, _: When) -> Self {
+        Self { of_periods: options.periods, linear: options.linear, ..Self::default() }
+    }
+
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
+        const KEY: &[(&str, Unit)] = &[("host", Unit::None), ("period", Unit::None)];
+        let mut freq = Histogram::freq_table("freq", "Period duration frequency distribution", KEY);
+        let mut quantiles = Histogram::quantiles_table("quantiles", "Quantiles of period durations", KEY);
+        for result in hosts {
+            let mut names: BTreeMap<&Name, Histogram> = BTreeMap::new();
+            for ((thread, name), histogram) in result.of.durations.sorted() {
+                if result.who(*thread, options).is_some() {
+                    names.entry(name).or_default().absorb(histogram);
+                }
+            }
+            for (name, histogram) in &names {
+                let key = [result.name(), Cell::text(name)];
+                histogram.rows(&key, options.bars, &mut freq, &mut quantiles);
+            }
+        }
+        vec![freq, quantiles]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::AnalysisKind;
+    use crate::testing::{check, period, phase, thread};
+
+    #[test]
+    fn by_name() {
+        let spans = [
+            period("irq", 1, None, thread(2), (12, 15)),
+            period("irq", 2, None, thread(3), (20, 25)),
+            phase("shop:request", thread(3), 5, 25),
+        ];
+        let options = Options { periods: true, bars: 4, ..Options::default() };
+        let expect = [
+            "freq: host period lo_ns hi_ns count",
+            "h irq 3 3 1",
+            "h irq 4 4 0",
+            "h irq 5 5 1",
+            "quantiles: host period count p50_ns p90_ns p99_ns p999_ns max_ns",
+            "h irq 2 3 5 5 5 5",
+        ];
+        check(AnalysisKind::PeriodFreq, &spans, &options, When::default(), &expect);
+    }
+}

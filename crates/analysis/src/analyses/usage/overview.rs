@@ -1,0 +1,139 @@
+//! What people see first: a line for each host, disk, interface and process, drawn over time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use isochrone_kernel::Name;
+
+use super::Usage;
+use crate::analysis::HostResult;
+use crate::disk;
+use crate::host::ThreadIdentity;
+use crate::options::Options;
+use crate::sparkline::sparkline;
+use crate::table::{Cell, Shown, Table, Unit};
+
+/// Characters of a line.
+const WIDTH: usize = 60;
+/// Processes that are shown of a host, those that used the CPUs most, where people read and no other limit is asked for.
+const PROCESSES: usize = 10;
+
+/// What the figures of a line are.
+#[derive(Debug, Clone, Copy)]
+enum Sort {
+    Ns,
+    Bytes,
+    Pages,
+}
+
+/// Adds the lines of a host to the table.
+struct Lines<'t> {
+    host: Cell,
+    steps: usize,
+    table: &'t mut Table,
+}
+
+impl Lines<'_> {
+    /// A line of the figures of steps; those that are not given are 0. None where all are.
+    fn add(&mut self, resource: &str, of: Cell, sort: Sort, figures: impl Iterator<Item = (u32, u64)>) {
+        let mut all = vec![0u128; self.steps];
+        for (step, figure) in figures {
+            if let Some(sum) = all.get_mut(step as usize) {
+                *sum += u128::from(figure);
+            }
+        }
+        let sum = all.iter().sum::<u128>();
+        if sum == 0 {
+            return;
+        }
+        let total = || Cell::from(sum);
+        let [ns, bytes, pages] = match sort {
+            Sort::Ns => [total(), Cell::None, Cell::None],
+            Sort::Bytes => [Cell::None, total(), Cell::None],
+            Sort::Pages => [Cell::None, Cell::None, total()],
+        };
+        let line = Cell::text(&sparkline(&all, WIDTH));
+        self.table.row(vec![self.host.clone(), Cell::text(resource), of, ns, bytes, pages, line]);
+    }
+}
+
+/// The table, of all hosts.
+pub(super) fn table(hosts: &[HostResult<'_, Usage>], options: &Options) -> Table {
+    const COLUMNS: &[(&str, Unit)] = &[
+        ("host", Unit::None),
+        ("resource", Unit::None),
+        ("of", Unit::None),
+        ("busy_ns", Unit::Ns),
+        ("bytes", Unit::Bytes),
+        ("pages", Unit::Count),
+        ("line", Unit::None),
+    ];
+    let mut table = Table::new("overview", "Usage over time", COLUMNS).show(&["line"], Shown::Last);
+    for result in hosts {
+        let steps = result.of.steps.count() as usize;
+        let mut lines = Lines { host: result.name(), steps, table: &mut table };
+        of_machine(result, &mut lines);
+        of_processes(result, options, &mut lines);
+    }
+    table
+}
+
+fn of_machine(result: &HostResult<'_, Usage>, lines: &mut Lines<'_>) {
+    let of = result.of;
+    lines.add("CPU", Cell::None, Sort::Ns, of.cpus.iter().map(|(&(_, step), cpu)| (step, cpu.busy)));
+    let memory = of.memory();
+    if memory.values().any(|&(allocated, _)| allocated > 0) {
+        let allocated = memory.iter().map(|(&step, &(allocated, _))| (step, allocated));
+        lines.add("memory allocated", Cell::None, Sort::Pages, allocated);
+    }
+    let devices: BTreeSet<u32> = of.disks.unordered().map(|(&(device, _), _)| device).collect();
+    for device in devices {
+        let at = || of.disks.unordered().filter(move |((of, _), _)| *of == device);
+        let name = disk::name(result.host, device);
+        lines.add(
+            "disk read",
+            name.clone(),
+            Sort::Bytes,
+            at().map(|(&(_, step), at)| (step, at.complete.read_bytes)),
+        );
+        lines.add(
+            "disk written",
+            name,
+            Sort::Bytes,
+            at().map(|(&(_, step), at)| (step, at.complete.written_bytes)),
+        );
+    }
+    let names: BTreeSet<&Name> = of.interfaces.keys().map(|(name, _)| name).collect();
+    for name in names {
+        let at = || of.interfaces.iter().filter(move |((of, _), _)| of == name);
+        lines.add(
+            "received",
+            name.into(),
+            Sort::Bytes,
+            at().map(|((_, step), traffic)| (*step, traffic.received_bytes)),
+        );
+        lines.add(
+            "sent",
+            name.into(),
+            Sort::Bytes,
+            at().map(|((_, step), traffic)| (*step, traffic.sent_bytes)),
+        );
+    }
+}
+
+fn of_processes(result: &HostResult<'_, Usage>, options: &Options, lines: &mut Lines<'_>) {
+    let processes = Usage::processes(result, options);
+    let used =
+        |steps: &BTreeMap<u32, super::Used>| steps.values().map(|used| u128::from(used.cpu_ns)).sum::<u128>();
+    let mut ranked: Vec<_> =
+        processes.iter().map(|(process, steps)| (used(steps), *process, steps)).collect();
+    ranked.retain(|(ns, ..)| *ns > 0);
+    // Stable: those that used as much stay in their order.
+    ranked.sort_by_key(|(ns, ..)| Reverse(*ns));
+    for (_, process, steps) in ranked.into_iter().take(options.top.map_or(usize::MAX, |_| PROCESSES)) {
+        let who = ThreadIdentity::of(result.host, process);
+        let pid = who.tid.map_or_else(|| "?".to_owned(), |tid| tid.to_string());
+        let name = format!("{} ({pid})", who.comm.as_deref().unwrap_or("?"));
+        lines.add("CPU", Cell::text(&name), Sort::Ns, steps.iter().map(|(&step, used)| (step, used.cpu_ns)));
+    }
+}

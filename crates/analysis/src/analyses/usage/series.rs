@@ -1,0 +1,214 @@
+//! The tables of steps: a row for each step and what it is about.
+
+use std::collections::BTreeSet;
+
+use isochrone_kernel::Name;
+
+use super::{AtDisk, CpuTime, Usage};
+use crate::analysis::HostResult;
+use crate::disk;
+use crate::host::ThreadIdentity;
+use crate::machine_io::Traffic;
+use crate::options::Options;
+use crate::table::{Cell, Table, Unit, percent};
+
+/// When a step is.
+const TIMES: [(&str, Unit); 2] = [("begin_ns", Unit::Time), ("end_ns", Unit::Time)];
+
+/// A table of steps.
+fn table(
+    name: &'static str,
+    title: &'static str,
+    about: &[&'static str],
+    figures: &[(&'static str, Unit)],
+) -> Table {
+    let about: Vec<_> =
+        std::iter::once("host").chain(about.iter().copied()).map(|name| (name, Unit::None)).collect();
+    Table::new(name, title, &[&about, &TIMES[..], figures].concat()).detail()
+}
+
+/// The cells of [`TIMES`].
+fn times(result: &HostResult<'_, Usage>, step: u32) -> [Cell; 2] {
+    let (begin, end) = result.of.steps.instants(step, |raw| result.host.unix_ns(raw));
+    [begin.into(), end.into()]
+}
+
+/// How many requests were at a disk at once, on average.
+fn in_flight(ns: u64, result: &HostResult<'_, Usage>) -> Cell {
+    (ns as f64 / result.of.steps.every_ns.max(1) as f64).into()
+}
+
+/// The busy part of all that is to know of a CPU in a step; of CPUs.
+fn busy(cpu: &CpuTime) -> Cell {
+    percent(cpu.busy.into(), u128::from(cpu.busy) + u128::from(cpu.idle) + u128::from(cpu.unknown))
+}
+
+/// All of them, of all hosts.
+pub(super) fn tables(hosts: &[HostResult<'_, Usage>], options: &Options) -> [Table; 5] {
+    let mut all = [host_table(), cpu_table(), process_table(), disk_table(), interface_table()];
+    let [host, cpus, processes, disks, interfaces] = &mut all;
+    for result in hosts {
+        host_rows(result, host);
+        cpu_rows(result, cpus);
+        process_rows(result, options, processes);
+        disk_rows(result, disks);
+        interface_rows(result, interfaces);
+    }
+    all
+}
+
+fn host_table() -> Table {
+    const FIGURES: &[(&str, Unit)] = &[
+        ("cpu_ns", Unit::Ns),
+        ("idle_ns", Unit::Ns),
+        ("unknown_ns", Unit::Ns),
+        ("percent", Unit::Percent),
+        ("read_bytes", Unit::Bytes),
+        ("written_bytes", Unit::Bytes),
+        ("requests", Unit::Count),
+        ("mean_in_flight", Unit::None),
+        ("received_bytes", Unit::Bytes),
+        ("sent_bytes", Unit::Bytes),
+        ("allocated_pages", Unit::Count),
+        ("freed_pages", Unit::Count),
+        ("net_pages", Unit::Count),
+    ];
+    table("host", "Hosts over time", &[], FIGURES)
+}
+
+/// What all of some things did in each step.
+fn by_step<'a, T: Copy + Default + 'a>(
+    steps: u32,
+    all: impl Iterator<Item = (u32, &'a T)>,
+    join: impl Fn(&mut T, T),
+) -> Vec<T> {
+    let mut sums = vec![T::default(); steps as usize];
+    for (step, one) in all {
+        if let Some(sum) = sums.get_mut(step as usize) {
+            join(sum, *one);
+        }
+    }
+    sums
+}
+
+fn host_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
+    let of = result.of;
+    let steps = of.steps.count();
+    let cpus = by_step(steps, of.cpus.iter().map(|((_, step), one)| (*step, one)), CpuTime::absorb);
+    let disks = by_step(steps, of.disks.unordered().map(|((_, step), one)| (*step, one)), AtDisk::absorb);
+    let traffic = by_step(steps, of.interfaces.iter().map(|((_, step), one)| (*step, one)), Traffic::absorb);
+    let memory = of.memory();
+    let mut net_pages = 0i128;
+    for (step, ((cpu, disk), traffic)) in (0..).zip(cpus.iter().zip(&disks).zip(&traffic)) {
+        let (allocated, freed) = memory.get(&step).copied().unwrap_or_default();
+        net_pages += i128::from(allocated) - i128::from(freed);
+        let requests = disk.complete.reads + disk.complete.writes + disk.complete.flushes;
+        let mut cells = vec![result.name()];
+        cells.extend(times(result, step));
+        cells.extend([cpu.busy.into(), cpu.idle.into(), cpu.unknown.into(), busy(cpu)]);
+        cells.extend([disk.complete.read_bytes.into(), disk.complete.written_bytes.into(), requests.into()]);
+        cells.extend([in_flight(disk.in_flight, result)]);
+        cells.extend([traffic.received_bytes.into(), traffic.sent_bytes.into()]);
+        cells.extend([allocated.into(), freed.into(), net_pages.into()]);
+        table.row(cells);
+    }
+}
+
+fn cpu_table() -> Table {
+    const FIGURES: &[(&str, Unit)] =
+        &[("busy_ns", Unit::Ns), ("idle_ns", Unit::Ns), ("unknown_ns", Unit::Ns), ("percent", Unit::Percent)];
+    table("cpus", "CPUs over time", &["cpu"], FIGURES)
+}
+
+fn cpu_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
+    for (&(cpu, step), time) in &result.of.cpus {
+        let mut cells = vec![result.name(), cpu.into()];
+        cells.extend(times(result, step));
+        cells.extend([time.busy.into(), time.idle.into(), time.unknown.into(), busy(time)]);
+        table.row(cells);
+    }
+}
+
+fn process_table() -> Table {
+    const FIGURES: &[(&str, Unit)] = &[
+        ("cpu_ns", Unit::Ns),
+        ("percent", Unit::Percent),
+        ("read_bytes", Unit::Bytes),
+        ("written_bytes", Unit::Bytes),
+        ("disk_read_bytes", Unit::Bytes),
+        ("disk_written_bytes", Unit::Bytes),
+        ("allocated_pages", Unit::Count),
+        ("freed_pages", Unit::Count),
+    ];
+    table("processes", "Processes over time", &["pid", "comm"], FIGURES)
+}
+
+/// Steps in which a process did nothing are left out: most do nothing most of the time.
+fn process_rows(result: &HostResult<'_, Usage>, options: &Options, table: &mut Table) {
+    for (process, steps) in Usage::processes(result, options) {
+        let [pid, _, comm] = ThreadIdentity::of(result.host, process).process_cells();
+        for (step, used) in steps {
+            let mut cells = vec![result.name(), pid.clone(), comm.clone()];
+            cells.extend(times(result, step));
+            cells.push(used.cpu_ns.into());
+            cells.push(percent(used.cpu_ns.into(), result.of.steps.every_ns.into()));
+            cells.extend(
+                [used.read, used.written, used.disk.read_bytes, used.disk.written_bytes].map(Cell::from),
+            );
+            cells.extend([used.allocated.into(), used.freed.into()]);
+            table.row(cells);
+        }
+    }
+}
+
+fn disk_table() -> Table {
+    const FIGURES: &[(&str, Unit)] = &[
+        ("read_bytes", Unit::Bytes),
+        ("written_bytes", Unit::Bytes),
+        ("requests", Unit::Count),
+        ("flushes", Unit::Count),
+        ("in_flight_ns", Unit::Ns),
+        ("mean_in_flight", Unit::None),
+    ];
+    table("disks", "Disks over time", &["disk"], FIGURES)
+}
+
+fn disk_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
+    let devices: BTreeSet<u32> = result.of.disks.unordered().map(|(&(device, _), _)| device).collect();
+    for device in devices {
+        for step in 0..result.of.steps.count() {
+            let at = result.of.disks.get(&(device, step)).copied().unwrap_or_default();
+            let mut cells = vec![result.name(), disk::name(result.host, device)];
+            cells.extend(times(result, step));
+            cells.extend([at.complete.read_bytes.into(), at.complete.written_bytes.into()]);
+            cells.extend([(at.complete.reads + at.complete.writes).into(), at.complete.flushes.into()]);
+            cells.extend([at.in_flight.into(), in_flight(at.in_flight, result)]);
+            table.row(cells);
+        }
+    }
+}
+
+fn interface_table() -> Table {
+    const FIGURES: &[(&str, Unit)] = &[
+        ("received_bytes", Unit::Bytes),
+        ("sent_bytes", Unit::Bytes),
+        ("received_packets", Unit::Count),
+        ("sent_packets", Unit::Count),
+    ];
+    table("interfaces", "Network interfaces over time", &["interface"], FIGURES)
+}
+
+fn interface_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
+    let names: BTreeSet<&Name> = result.of.interfaces.keys().map(|(name, _)| name).collect();
+    for name in names {
+        for step in 0..result.of.steps.count() {
+            let traffic = result.of.interfaces.get(&(name.clone(), step)).copied().unwrap_or_default();
+            let mut cells = vec![result.name(), name.into()];
+            cells.extend(times(result, step));
+            cells.extend(
+                [traffic.received_bytes, traffic.sent_bytes, traffic.received, traffic.sent].map(Cell::from),
+            );
+            table.row(cells);
+        }
+    }
+}

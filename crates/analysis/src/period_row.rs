@@ -1,0 +1,126 @@
+//! A period, or a phase of a program, as a row of a table.
+
+use isochrone_kernel::{Name, Period, Phase, ThreadAliases, ThreadId, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Analysis, HostResult};
+use crate::options::Options;
+use crate::sorted_rows::SortKey;
+use crate::stats::duration;
+use crate::table::{Cell, Shown, Table, Unit};
+
+/// A period or a phase. The order of the fields is that of the rows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PeriodRow {
+    begin: Time,
+    end: Time,
+    /// Its number among the periods of the host; phases have none.
+    number: Option<u64>,
+    pub(crate) name: Name,
+    pub(crate) thread: ThreadId,
+    parent: Option<(u64, Name)>,
+    is_cut: bool,
+    /// What was captured at its begin and at its end, as texts.
+    pub(crate) captures: [Name; 2],
+}
+
+impl From<&Period> for PeriodRow {
+    fn from(it: &Period) -> Self {
+        let Period { begin, end, number, thread, is_cut, .. } = *it;
+        Self {
+            begin,
+            end,
+            number: Some(number),
+            name: it.name.clone(),
+            thread,
+            parent: it.parent.clone(),
+            is_cut,
+            captures: [&it.begin_captures, &it.end_captures].map(|captures| listed(captures)),
+        }
+    }
+}
+
+/// `irq = 28, cpu = 0`.
+fn listed(captures: &[(Name, impl std::fmt::Display)]) -> Name {
+    let one = |(name, value): &(Name, _)| format!("{name} = {value}");
+    captures.iter().map(one).collect::<Vec<_>>().join(", ").into()
+}
+
+impl From<&Phase> for PeriodRow {
+    fn from(it: &Phase) -> Self {
+        Self {
+            begin: it.begin,
+            end: it.end,
+            number: None,
+            name: it.name.clone(),
+            thread: it.thread,
+            parent: None,
+            is_cut: false,
+            captures: <[Name; 2]>::default(),
+        }
+    }
+}
+
+impl SortKey for PeriodRow {
+    fn sort_key(&self) -> u64 {
+        duration(self.begin, self.end)
+    }
+}
+
+impl PeriodRow {
+    /// Gives its thread the name that it has now.
+    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
+        aliases.change(&mut self.thread);
+    }
+
+    /// The name of the period that it lies within.
+    pub(crate) fn parent(&self) -> Option<&Name> {
+        self.parent.as_ref().map(|(_, name)| name)
+    }
+
+    /// A table of periods without rows.
+    pub(crate) fn table(name: &'static str, title: &'static str) -> Table {
+        const COLUMNS: &[(&str, Unit)] = &[
+            ("host", Unit::None),
+            ("begin_ns", Unit::Time),
+            ("end_ns", Unit::Time),
+            ("duration_ns", Unit::Ns),
+            ("period", Unit::None),
+            ("number", Unit::None),
+            ("parent", Unit::None),
+            ("parent_number", Unit::None),
+            ("ended_by", Unit::None),
+            ("pid", Unit::None),
+            ("tid", Unit::None),
+            ("comm", Unit::None),
+            ("begin_captures", Unit::None),
+            ("end_captures", Unit::None),
+        ];
+        let captures = ["begin_captures", "end_captures"];
+        Table::new(name, title, COLUMNS).show(&captures, Shown::Last)
+    }
+
+    /// Its row in that table, if the filter keeps its thread.
+    pub(crate) fn row<A: Analysis>(
+        &self,
+        result: &HostResult<'_, A>,
+        options: &Options,
+    ) -> Option<Vec<Cell>> {
+        let who = result.who(self.thread, options)?.cells();
+        let text = |text: &Name| if text.is_empty() { Cell::None } else { Cell::text(text) };
+        let mut cells = vec![
+            result.name(),
+            result.time(self.begin),
+            result.time(self.end),
+            self.sort_key().into(),
+            Cell::text(&self.name),
+            self.number.map_or(Cell::None, Cell::from),
+            self.parent().map_or(Cell::None, |name| Cell::text(name)),
+            self.parent.as_ref().map_or(Cell::None, |(number, _)| (*number).into()),
+            Cell::text(if self.is_cut { "parent" } else { "event" }),
+        ];
+        cells.extend(who);
+        cells.extend(self.captures.iter().map(text));
+        Some(cells)
+    }
+}

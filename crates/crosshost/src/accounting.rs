@@ -1,0 +1,264 @@
+//! The report `accounting`: who pays for the CPU that servers use, across hosts and through several tiers.
+//!
+//! After F. Giraldeau's flightbox: *self* is what a process used itself, *sub* what the servers used for it that it waited for. A server
+//! pays nothing: its CPU time inside the client's waits belongs to the client, and so on through all tiers. All intervals are exact;
+//! the waits of the client come onto the server's host by the clocks of both.
+//!
+//! What a server did for nobody who waited has a row of its own; so have all processes that serve nobody.
+
+use std::collections::BTreeMap;
+
+use isochrone_analysis::{Report, VERSION};
+use isochrone_store::{State, StoreError};
+use rustc_hash::FxHashMap;
+
+use crate::accounting_tables::{table_of_requests, tree};
+use crate::cluster::Cluster;
+use crate::exchange::{Exchange, Side, exchanges};
+use crate::request::{Party, windows};
+use crate::service_time::{Act, Owned, owned};
+use crate::timeline::Window;
+
+/// What is accounted for, in the order of the columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Amounts {
+    /// CPU time, ns.
+    pub(crate) cpu: i64,
+    /// Bytes of requests to disks.
+    pub(crate) disk: u64,
+    /// Bytes of packets that were sent.
+    pub(crate) network: u64,
+    /// Pages that were allocated.
+    pub(crate) pages: u64,
+}
+
+impl Amounts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.cpu += other.cpu;
+        self.disk += other.disk;
+        self.network += other.network;
+        self.pages += other.pages;
+    }
+}
+
+/// A process: place of its host, and pid.
+pub(crate) type Process = (usize, i32);
+
+/// What is known of an exchange.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Account {
+    /// What the server used for it: of the CPU, what the client waited for.
+    pub(crate) own: Amounts,
+    /// All CPU time of the server that belongs to it, ns.
+    pub(crate) service_cpu: i64,
+    /// How long the client waited, ns.
+    pub(crate) blocked: i64,
+    /// The exchange that its client served meanwhile.
+    pub(crate) parent: Option<usize>,
+    /// What was used below it.
+    pub(crate) below: Amounts,
+}
+
+/// The tables `programs`, `accounting` (processes, each under the one that it worked for) and `requests` (each exchange). `window`: those that
+/// begin in it, Unix ns; `None`: all. `is_synchronized`: whether all times are on one clock. Linear in the calls of the window and in
+/// the spans of the times of the exchanges, which are read window by window.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn accounting(
+    cluster: &Cluster<'_>,
+    window: Option<(i64, i64)>,
+    is_synchronized: bool,
+) -> Result<Report, StoreError> {
+    let whole = window.or_else(|| cluster.range()).unwrap_or_default();
+    let mut all: Vec<Exchange> = exchanges(cluster, whole)?;
+    all.retain(|exchange| {
+        exchange.span(cluster).is_some_and(|(begin, _)| whole.0 <= begin && begin < whole.1)
+    });
+    let mut accounts: Vec<Account> = vec![Account::default(); all.len()];
+    let spans: Vec<(i64, i64)> =
+        all.iter().map(|exchange| exchange.span(cluster).unwrap_or_default()).collect();
+    for group in windows(cluster, &spans) {
+        let window = Window::load(cluster, group.window)?;
+        account(&window, &all, group.places, &mut accounts);
+    }
+    sum_up(&mut accounts);
+    let used = used(cluster, whole)?;
+    let [programs, processes] = tree(cluster, &all, &accounts, &used);
+    Ok(Report {
+        analysis: "accounting",
+        version: VERSION,
+        sync: is_synchronized,
+        range: Some([whole.0.into(), whole.1.into()]),
+        tables: vec![programs, processes, table_of_requests(cluster, &all, &accounts)],
+        notes: Vec::new(),
+    })
+}
+
+/// Accounts for some exchanges, of which the window has all spans.
+fn account(
+    window: &Window<'_, '_>,
+    all: &[Exchange],
+    places: std::ops::Range<usize>,
+    accounts: &mut [Account],
+) {
+    let cluster = window.cluster;
+    let mut acts: FxHashMap<Party, Vec<Act>> = FxHashMap::default();
+    for place in places.clone() {
+        let Some(server) = &all[place].server else { continue };
+        let mut act = |thread: u32, at: i64, is_write: bool| {
+            let party = Party { host: server.host, thread };
+            acts.entry(party).or_default().push(Act { at, is_write, exchange: place });
+        };
+        act(server.first, server.begin, false);
+        act(server.last, all[place].answered.unwrap_or(server.end), true);
+        act(server.last, server.end, true);
+    }
+    // By exchange: when its client waited, Unix ns.
+    let waited: FxHashMap<usize, Vec<(i64, i64)>> = places
+        .clone()
+        .filter_map(|place| Some((place, waits(window, all[place].client.as_ref()?))))
+        .collect();
+    for (&place, waits) in &waited {
+        accounts[place].blocked = waits.iter().map(|(from, to)| to - from).sum();
+    }
+    let works: FxHashMap<Party, Vec<Owned>> = acts
+        .into_iter()
+        .map(|(party, mut acts)| {
+            acts.sort_unstable();
+            (party, owned(&acts, window.timelines[party.host].states(party.thread)))
+        })
+        .collect();
+    let of =
+        |host: usize, thread: Option<u32>, at: i64| owner(works.get(&Party { host, thread: thread? })?, at);
+    for (&party, times) in &works {
+        for time in times {
+            let client = all[time.exchange].client.as_ref();
+            let is_known = client.is_some_and(|client| cluster.are_comparable(client.host, party.host));
+            let waits = waited.get(&time.exchange).filter(|_| is_known).map(Vec::as_slice);
+            let (service, waited) = cpu(window, party, time, waits);
+            let account = &mut accounts[time.exchange];
+            account.service_cpu += service;
+            account.own.cpu += waited;
+        }
+        for pages in window.timelines[party.host].pages(party.thread) {
+            if let Some(of) = owner(times, pages.at) {
+                accounts[of].own.pages += pages.pages;
+            }
+        }
+    }
+    // Who waits for other servers meanwhile does so for the exchange that it serves.
+    for place in places {
+        let Some(client) = &all[place].client else { continue };
+        if let Some(parent) = of(client.host, Some(client.first), client.begin) {
+            accounts[place].parent = Some(parent).filter(|&parent| parent != place);
+        }
+    }
+    for (host, timeline) in window.timelines.iter().enumerate() {
+        for disk in timeline.disks() {
+            if let (Some(of), Some(bytes)) = (of(host, disk.thread, disk.begin), disk.bytes) {
+                accounts[of].own.disk += u64::from(bytes);
+            }
+        }
+        for packet in timeline.packets().iter().filter(|packet| packet.is_sent) {
+            if let Some(of) = of(host, packet.thread, packet.at) {
+                accounts[of].own.network += u64::from(packet.bytes);
+            }
+        }
+    }
+}
+
+/// The exchange that a thread works for at an instant.
+fn owner(times: &[Owned], at: i64) -> Option<usize> {
+    let place = times.partition_point(|time| time.begin <= at);
+    times[..place].last().filter(|time| at < time.end).map(|time| time.exchange)
+}
+
+/// When the client of an exchange waited, Unix ns.
+fn waits(window: &Window<'_, '_>, client: &Side) -> Vec<(i64, i64)> {
+    let host = &window.cluster.hosts[client.host];
+    let timeline = &window.timelines[client.host];
+    let states = timeline.states(client.last);
+    let first = states.partition_point(|row| row.end <= client.begin);
+    let overlapping = states[first..].iter().take_while(|row| row.begin < client.end);
+    overlapping
+        .filter(|row| row.state == State::Blocked)
+        .map(|row| {
+            let end = timeline.runnable(row).min(client.end);
+            (host.common(row.begin.max(client.begin)), host.common(end))
+        })
+        .collect()
+}
+
+/// CPU time of a thread in a time that belongs to an exchange: all of it, and that inside the waits of the client. Without a client
+/// whose waits are known, all of it counts.
+fn cpu(window: &Window<'_, '_>, party: Party, time: &Owned, waits: Option<&[(i64, i64)]>) -> (i64, i64) {
+    let host = &window.cluster.hosts[party.host];
+    let states = window.timelines[party.host].states(party.thread);
+    let first = states.partition_point(|row| row.end <= time.begin);
+    let (mut all, mut waited) = (0, 0);
+    for row in states[first..].iter().take_while(|row| row.begin < time.end) {
+        if !row.state.is_on_cpu() {
+            continue;
+        }
+        let (from, to) = (row.begin.max(time.begin), row.end.min(time.end));
+        all += to - from;
+        match waits {
+            None => waited += to - from,
+            Some(waits) => {
+                let (from, to) = (host.common(from), host.common(to));
+                let first = waits.partition_point(|wait| wait.1 <= from);
+                let overlapping = waits[first..].iter().take_while(|wait| wait.0 < to);
+                waited += overlapping.map(|wait| wait.1.min(to) - wait.0.max(from)).sum::<i64>();
+            }
+        }
+    }
+    (all, waited)
+}
+
+/// Passes what was used for exchanges on to those that they are parts of.
+fn sum_up(accounts: &mut [Account]) {
+    for place in 0..accounts.len() {
+        let own = accounts[place].own;
+        let mut above = accounts[place].parent;
+        // Each exchange begins before those that are parts of it: there is no circle, but clocks may say otherwise.
+        for _ in 0..accounts.len() {
+            let Some(parent) = above else { break };
+            accounts[parent].below.add(&own);
+            above = accounts[parent].parent.filter(|&next| next != place);
+        }
+    }
+}
+
+/// What each process used in a window, Unix ns.
+fn used(cluster: &Cluster<'_>, (from, to): (i64, i64)) -> Result<BTreeMap<Process, Amounts>, StoreError> {
+    let mut used: BTreeMap<Process, Amounts> = BTreeMap::new();
+    for (place, host) in cluster.hosts.iter().enumerate() {
+        let window = (host.raw(from), host.raw(to).saturating_add(1));
+        let process = |thread: Option<u32>| {
+            let thread = thread.filter(|&thread| host.thread(thread).is_some_and(|row| row.tid.is_some()))?;
+            Some((place, host.pid(thread)?))
+        };
+        host.store.slices(window, |slice| {
+            if let Some(process) = process(slice.thread) {
+                used.entry(process).or_default().cpu += slice.end.min(window.1) - slice.begin.max(window.0);
+            }
+        })?;
+        host.store.block_requests(window, |block| {
+            if let Some(process) = process(block.thread) {
+                used.entry(process).or_default().disk += block.bytes.map_or(0, u64::from);
+            }
+        })?;
+        for packet in host.store.packets(window)?.into_iter().filter(|packet| packet.is_sent) {
+            if let Some(process) = process(packet.thread) {
+                used.entry(process).or_default().network += u64::from(packet.bytes);
+            }
+        }
+        host.store.pages(window, |pages| {
+            if let Some(process) = process(pages.thread).filter(|_| !pages.is_free) {
+                used.entry(process).or_default().pages += pages.pages;
+            }
+        })?;
+    }
+    Ok(used)
+}

@@ -1,0 +1,218 @@
+//! The report `blocking`: what threads waited for, in which calls, on which descriptors, and who ended their waits.
+
+use std::collections::BTreeMap;
+
+use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
+use isochrone_kernel::Name;
+use isochrone_store::StoreError;
+
+use crate::cause::Cause;
+use crate::cluster::Cluster;
+use crate::request::Party;
+use crate::waits::{Wait, waits};
+
+/// The sum of some waits.
+#[derive(Debug, Clone, Default)]
+struct Sum {
+    count: u64,
+    total: i64,
+    longest: i64,
+    /// By who ended them: how long they were.
+    by: BTreeMap<Option<(usize, i32)>, i64>,
+}
+
+impl Sum {
+    fn add(&mut self, wait: &Wait, by: Option<(usize, i32)>) {
+        let length = wait.end - wait.begin;
+        self.count += 1;
+        self.total += length;
+        self.longest = self.longest.max(length);
+        *self.by.entry(by).or_default() += length;
+    }
+}
+
+/// What a row of `blocking` is of: host, pid, cause, call, descriptor, file.
+type Key = (usize, Option<i32>, Cause, Option<Name>, Option<i32>, Option<String>);
+
+/// The tables `blocking` (by process, cause, call and descriptor), `causes` (by process and cause) and, if `has_log`, `waits` (each of
+/// them). `window`: those that end in it, Unix ns. Only of threads that `is_asked` says. Linear in the spans of the window.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn blocking(
+    cluster: &Cluster<'_>,
+    window: Option<(i64, i64)>,
+    is_asked: impl Fn(Party) -> bool,
+    has_log: bool,
+    is_synchronized: bool,
+) -> Result<Report, StoreError> {
+    let whole = window.or_else(|| cluster.range()).unwrap_or_default();
+    let mut by_file: BTreeMap<Key, Sum> = BTreeMap::new();
+    let mut by_cause: BTreeMap<(usize, Option<i32>, Cause), Sum> = BTreeMap::new();
+    let mut log = log_table();
+    waits(cluster, whole, is_asked, |wait| {
+        let host = &cluster.hosts[wait.who.host];
+        let pid = host.pid(wait.who.thread);
+        let name = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.begin));
+        let by = wait.ended_by.and_then(|by| Some((by.host, cluster.hosts[by.host].pid(by.thread)?)));
+        let key = (wait.who.host, pid, wait.cause, wait.call.clone(), wait.fd, name.map(str::to_owned));
+        by_file.entry(key).or_default().add(wait, by);
+        by_cause.entry((wait.who.host, pid, wait.cause)).or_default().add(wait, by);
+        if has_log {
+            log.row(log_row(cluster, wait, name));
+        }
+    })?;
+    log.sort("begin_ns");
+    let mut tables = vec![causes(cluster, by_cause), files(cluster, by_file)];
+    if has_log {
+        tables.push(log);
+    }
+    Ok(Report {
+        analysis: "blocking",
+        version: VERSION,
+        sync: is_synchronized,
+        range: Some([whole.0.into(), whole.1.into()]),
+        tables,
+        notes: Vec::new(),
+    })
+}
+
+fn process_cells(cluster: &Cluster<'_>, host: usize, pid: Option<i32>) -> [Cell; 3] {
+    let comm = pid.and_then(|pid| cluster.comm_of_process(host, pid));
+    [cluster.host_cell(Some(host)), pid.into(), comm.map_or(Cell::Null, Cell::text)]
+}
+
+/// Who ended most of some waits.
+fn ended_by(cluster: &Cluster<'_>, sum: &Sum) -> Cell {
+    let most = sum.by.iter().filter_map(|(by, total)| Some((total, (*by)?))).max();
+    let Some((_, (host, pid))) = most else { return Cell::None };
+    let comm = cluster.comm_of_process(host, pid).unwrap_or("?");
+    Cell::text(&format!("{} {comm} {pid}", cluster.host_name(host)))
+}
+
+fn causes(cluster: &Cluster<'_>, sums: BTreeMap<(usize, Option<i32>, Cause), Sum>) -> Table {
+    let mut table = Table::new(
+        "causes",
+        "What processes waited for",
+        &[
+            ("host", Unit::None),
+            ("pid", Unit::None),
+            ("comm", Unit::None),
+            ("cause", Unit::None),
+            ("count", Unit::Count),
+            ("total_ns", Unit::Ns),
+            ("max_ns", Unit::Ns),
+            ("ended_by", Unit::None),
+        ],
+    )
+    .top();
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by(|a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(&b.0)));
+    for ((host, pid, cause), sum) in sums {
+        let [name, pid, comm] = process_cells(cluster, host, pid);
+        table.row(vec![
+            name,
+            pid,
+            comm,
+            Cell::text(cause.name()),
+            sum.count.into(),
+            sum.total.into(),
+            sum.longest.into(),
+            ended_by(cluster, &sum),
+        ]);
+    }
+    table
+}
+
+fn files(cluster: &Cluster<'_>, sums: BTreeMap<Key, Sum>) -> Table {
+    let mut table = Table::new(
+        "blocking",
+        "In which calls, and on what",
+        &[
+            ("host", Unit::None),
+            ("pid", Unit::None),
+            ("comm", Unit::None),
+            ("cause", Unit::None),
+            ("syscall", Unit::None),
+            ("fd", Unit::None),
+            ("count", Unit::Count),
+            ("total_ns", Unit::Ns),
+            ("max_ns", Unit::Ns),
+            ("ended_by", Unit::None),
+            ("file", Unit::None),
+        ],
+    )
+    .top();
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by(|a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(&b.0)));
+    for ((host, pid, cause, call, fd, file), sum) in sums {
+        let [name, pid, comm] = process_cells(cluster, host, pid);
+        table.row(vec![
+            name,
+            pid,
+            comm,
+            Cell::text(cause.name()),
+            call.as_deref().map_or(Cell::None, Cell::text),
+            fd.map_or(Cell::None, Cell::from),
+            sum.count.into(),
+            sum.total.into(),
+            sum.longest.into(),
+            ended_by(cluster, &sum),
+            file.as_deref().map_or(Cell::None, Cell::text),
+        ]);
+    }
+    table
+}
+
+fn log_table() -> Table {
+    Table::new(
+        "waits",
+        "Each wait",
+        &[
+            ("host", Unit::None),
+            ("pid", Unit::None),
+            ("tid", Unit::None),
+            ("comm", Unit::None),
+            ("begin_ns", Unit::Time),
+            ("end_ns", Unit::Time),
+            ("wait_ns", Unit::Ns),
+            ("cause", Unit::None),
+            ("syscall", Unit::None),
+            ("syscall_ns", Unit::Ns),
+            ("fd", Unit::None),
+            ("ended_by_host", Unit::None),
+            ("ended_by_pid", Unit::None),
+            ("ended_by_tid", Unit::None),
+            ("ended_by_comm", Unit::None),
+            ("file", Unit::None),
+        ],
+    )
+    .by_time("begin_ns")
+}
+
+fn log_row(cluster: &Cluster<'_>, wait: &Wait, file: Option<&str>) -> Vec<Cell> {
+    let host = &cluster.hosts[wait.who.host];
+    let [pid, tid, comm] = cluster.cells(Some(wait.who));
+    let [by_pid, by_tid, by_comm] = match wait.ended_by {
+        Some(by) => cluster.cells(Some(by)),
+        None => [Cell::None, Cell::None, Cell::None],
+    };
+    vec![
+        cluster.host_cell(Some(wait.who.host)),
+        pid,
+        tid,
+        comm,
+        host.common(wait.begin).into(),
+        host.common(wait.end).into(),
+        (wait.end - wait.begin).into(),
+        Cell::text(wait.cause.name()),
+        wait.call.as_deref().map_or(Cell::None, Cell::text),
+        wait.call_ns.map_or(Cell::None, Cell::from),
+        wait.fd.map_or(Cell::None, Cell::from),
+        wait.ended_by.map_or(Cell::None, |by| cluster.host_cell(Some(by.host))),
+        by_pid,
+        by_tid,
+        by_comm,
+        file.map_or(Cell::None, Cell::text),
+    ]
+}

@@ -1,0 +1,260 @@
+//! The hosts of a store on the clock that is asked for: what stays open while windows of time are read one after the other.
+
+use std::net::SocketAddr;
+
+use isochrone_experiment::{TimedHost, Timing};
+use isochrone_kernel::Name;
+use isochrone_kernel::files::Bound;
+use isochrone_store::{HostStore, Message, MessageEnd, Store, StoreError, ThreadRow};
+use isochrone_sync::apply::{Clocks, Related};
+use rustc_hash::FxHashMap;
+
+use crate::request::Party;
+use crate::sockets::Sockets;
+use crate::unaddressed;
+
+/// A host.
+#[derive(Debug)]
+pub(crate) struct Host<'e> {
+    /// What people call it.
+    pub(crate) name: String,
+    pub(crate) store: HostStore,
+    /// The first and the last event, raw ns.
+    pub(crate) range: (i64, i64),
+    pub(crate) sockets: Sockets,
+    /// What descriptors of processes refer to: by process, descriptor and begin.
+    files: Vec<KnownFile>,
+    /// Numbers of threads by process.
+    threads: FxHashMap<i32, Vec<u32>>,
+    timing: Timing<'e>,
+}
+
+/// What a descriptor of a process refers to.
+#[derive(Debug)]
+struct KnownFile {
+    process: i32,
+    fd: i32,
+    begin: i64,
+    kind: Option<String>,
+    name: String,
+}
+
+impl Host<'_> {
+    /// A raw time on the clock that is asked for, Unix ns.
+    pub(crate) fn common(&self, raw: i64) -> i64 {
+        self.timing.unix_ns(raw).clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
+
+    /// The last raw time that is not after an instant of the clock that is asked for.
+    pub(crate) fn raw(&self, common: i64) -> i64 {
+        self.timing.raw(common.into())
+    }
+
+    pub(crate) fn thread(&self, number: u32) -> Option<&ThreadRow> {
+        self.store.threads().get(number as usize)
+    }
+
+    /// The pid of the process of a thread.
+    pub(crate) fn pid(&self, number: u32) -> Option<i32> {
+        process_of(self.thread(number)?)
+    }
+
+    /// Numbers of the threads of a process.
+    pub(crate) fn threads_of(&self, process: i32) -> &[u32] {
+        self.threads.get(&process).map_or(&[], Vec::as_slice)
+    }
+
+    /// What kind of file a descriptor of a process is at an instant, raw ns.
+    pub(crate) fn kind_of(&self, process: i32, fd: i32, at: i64) -> Option<&str> {
+        self.file(process, fd, at)?.kind.as_deref()
+    }
+
+    /// The name of the file of a descriptor of a process at an instant, raw ns.
+    pub(crate) fn name_of(&self, process: i32, fd: i32, at: i64) -> Option<&str> {
+        self.file(process, fd, at).map(|file| file.name.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// Since when a descriptor of a process is what it is at an instant, raw ns.
+    pub(crate) fn open_since(&self, process: i32, fd: i32, at: i64) -> Option<i64> {
+        self.file(process, fd, at).map(|file| file.begin)
+    }
+
+    fn file(&self, process: i32, fd: i32, at: i64) -> Option<&KnownFile> {
+        let place = self.files.partition_point(|it| (it.process, it.fd, it.begin) <= (process, fd, at));
+        self.files[..place].last().filter(|file| (file.process, file.fd) == (process, fd))
+    }
+}
+
+/// The pid of a thread's process; that of a thread of which no event has said it is its own.
+fn process_of(thread: &ThreadRow) -> Option<i32> {
+    thread.pid.or(thread.tid)
+}
+
+/// All hosts that are looked at together, and the messages between them.
+#[derive(Debug)]
+pub struct Cluster<'e> {
+    pub(crate) hosts: Vec<Host<'e>>,
+    /// By host and time of their arrival; hosts are places in `hosts`.
+    messages: Vec<Message>,
+    clocks: Option<&'e Clocks>,
+}
+
+impl<'e> Cluster<'e> {
+    /// Opens hosts in a store that has all of them. `clocks`: the corrections that their times are on, if there are any.
+    /// Linear in the messages and in the descriptors that were open.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn open(
+        store: &Store,
+        hosts: &[&TimedHost<'e>],
+        clocks: Option<&'e Clocks>,
+    ) -> Result<Self, StoreError> {
+        let mut opened = Vec::with_capacity(hosts.len());
+        // By number in the store.
+        let mut places: Vec<Option<u32>> = vec![None; store.manifest().hosts.len()];
+        for host in hosts {
+            let entry = store.manifest().hosts.iter().find(|entry| entry.id == host.traced.id);
+            let (Some(entry), Some(timing)) = (entry, host.timing) else { continue };
+            let Some(range) = entry.range else { continue };
+            let there = store.host(entry)?;
+            let mut files = there.files((i64::MIN, i64::MAX))?;
+            let owner = |thread: u32| process_of(there.threads().get(thread as usize)?);
+            let addresses = unaddressed::addresses(&there, &files, owner)?;
+            for file in &mut files {
+                let process = file.process.or_else(|| owner(file.thread?));
+                let known = process.and_then(|process| addresses.get(&(process, file.fd, file.begin)));
+                let is_same = |known: &SocketAddr, told: &Option<Name>| {
+                    told.as_ref().is_none_or(|told| told.parse() == Ok(*known))
+                };
+                if let Some((local, peer)) = known.filter(|(_, peer)| is_same(peer, &file.peer)) {
+                    file.local = Some(local.to_string().into());
+                    file.peer = Some(peer.to_string().into());
+                }
+            }
+            let sockets = Sockets::new(&files, owner);
+            let mut known: Vec<KnownFile> = files
+                .into_iter()
+                .filter_map(|file| {
+                    let process = file.process.or_else(|| owner(file.thread?))?;
+                    let begin = if file.begin_bound == Bound::Hard { file.begin } else { i64::MIN };
+                    Some(KnownFile { process, fd: file.fd, begin, kind: file.kind, name: file.name })
+                })
+                .collect();
+            known.sort_by_key(|file| (file.process, file.fd, file.begin));
+            let mut threads: FxHashMap<i32, Vec<u32>> = FxHashMap::default();
+            for (number, thread) in (0..).zip(there.threads()) {
+                if let Some(process) = process_of(thread).filter(|_| thread.tid.is_some()) {
+                    threads.entry(process).or_default().push(number);
+                }
+            }
+            if let Some(place) = places.get_mut(entry.number as usize) {
+                *place = Some(opened.len() as u32);
+            }
+            let name = host.name().to_owned();
+            opened.push(Host { name, store: there, range, sockets, files: known, threads, timing });
+        }
+        let mut messages = Vec::new();
+        let here = |end: MessageEnd| {
+            let host = places.get(end.host as usize).copied().flatten()?;
+            Some(MessageEnd { host, ..end })
+        };
+        store.messages(|message| {
+            if let (Some(sent), Some(received)) = (here(message.sent), here(message.received)) {
+                messages.push(Message { sent, received });
+            }
+        })?;
+        messages.sort_by_key(|message| (message.received.host, message.received.at, message.received.cpu));
+        Ok(Self { hosts: opened, messages, clocks })
+    }
+
+    /// The message that arrived at a host at an instant, on a CPU. Only those between hosts whose times can be compared.
+    pub(crate) fn arrived(&self, host: usize, at: i64, cpu: u32) -> Option<&Message> {
+        let key = |message: &Message| (message.received.host as usize, message.received.at);
+        let first = self.messages.partition_point(|message| key(message) < (host, at));
+        let of_instant = self.messages[first..].iter().take_while(|message| key(message) == (host, at));
+        let mut of_cpu = of_instant.filter(|message| message.received.cpu.is_none_or(|other| other == cpu));
+        of_cpu.next().filter(|message| self.are_comparable(message.sent.host as usize, host))
+    }
+
+    /// The messages that arrived at a host from an instant on until another one, raw ns, by time.
+    pub(crate) fn arrivals(&self, host: usize, (from, to): (i64, i64)) -> &[Message] {
+        let key = |message: &Message| (message.received.host as usize, message.received.at);
+        let first = self.messages.partition_point(|message| key(message) < (host, from));
+        let last = self.messages.partition_point(|message| key(message) < (host, to));
+        &self.messages[first..last.max(first)]
+    }
+
+    /// Whether two hosts are on one clock.
+    pub(crate) fn are_comparable(&self, a: usize, b: usize) -> bool {
+        let island = |host: usize| self.hosts[host].timing.clock().map(|clock| clock.entry.island);
+        a == b || (island(a).is_some() && island(a) == island(b))
+    }
+
+    /// How far the time between two instants of two hosts can be from what their clocks say, ns: the greater of both sides, by the
+    /// messages of the link or the bounds of both clocks. `None` where nothing is proven.
+    pub(crate) fn uncertainty(&self, (from, at): (usize, i64), to: usize) -> Option<i64> {
+        let related = self.related((from, at), to)?;
+        let (lo, hi) = (related.bounds.0?, related.bounds.1?);
+        Some(related.time.saturating_sub(lo).max(hi.saturating_sub(related.time)).max(0))
+    }
+
+    /// An instant of one host on the clock of another.
+    pub(crate) fn related(&self, (from, at): (usize, i64), to: usize) -> Option<Related> {
+        let clock = |host: usize| self.hosts[host].timing.clock();
+        let related = self.clocks?.related(clock(from)?, clock(to)?, at)?;
+        related.proven.then_some(related)
+    }
+
+    /// The first and the last instant of which anything is known, Unix ns.
+    pub fn range(&self) -> Option<(i64, i64)> {
+        let first = self.hosts.iter().map(|host| host.common(host.range.0)).min()?;
+        let last = self.hosts.iter().map(|host| host.common(host.range.1)).max()?;
+        Some((first, last))
+    }
+
+    /// In how much time there are about so many rows of spans, ns.
+    pub(crate) fn time_of_rows(&self, rows: u64) -> i64 {
+        let all: u64 =
+            self.hosts.iter().flat_map(|host| &host.store.entry().tables).map(|table| table.rows).sum();
+        let (first, last) = self.range().unwrap_or_default();
+        let time = i128::from(last.saturating_sub(first)) * i128::from(rows) / i128::from(all.max(1));
+        time.min(i64::MAX.into()) as i64
+    }
+
+    /// The name of a process: that of its first thread.
+    pub(crate) fn comm_of_process(&self, host: usize, pid: i32) -> Option<&str> {
+        let there = self.hosts.get(host)?;
+        let threads = there.threads_of(pid);
+        let main =
+            threads.iter().rfind(|&&thread| there.thread(thread).is_some_and(|row| row.tid == Some(pid)));
+        there.thread(*main.or_else(|| threads.first())?)?.comm.as_deref()
+    }
+
+    /// How many hosts there are.
+    pub fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// The thread of a host that has a number from the kernel; the last one, where several had it.
+    pub fn thread_of(&self, host: usize, tid: i32) -> Option<Party> {
+        let threads = self.hosts.get(host)?.store.threads();
+        let number = threads.iter().rposition(|thread| thread.tid == Some(tid))?;
+        Some(Party { host, thread: number as u32 })
+    }
+
+    /// The place of the host of a name.
+    pub fn host_named(&self, name: &str) -> Option<usize> {
+        self.hosts.iter().position(|host| host.name == name)
+    }
+
+    /// How people name a host.
+    pub fn host_name(&self, host: usize) -> &str {
+        self.hosts.get(host).map_or("", |host| &host.name)
+    }
+}

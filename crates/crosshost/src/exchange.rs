@@ -1,0 +1,392 @@
+//! Exchanges: a request on a connection and its answer, from the calls of both ends on their sockets.
+//!
+//! On the client's end an exchange begins with the first write after an answer, on a connection of one exchange with its `connect`. It
+//! ends with the exit of the read by which it has as many bytes as the server wrote; where the server is not traced, with the last read
+//! before the next write. On the server's end it goes from the exit of the first read to the last write before the next read. Requests
+//! that are sent before the last answer has come (pipelining) are one exchange.
+
+use std::net::SocketAddr;
+
+use isochrone_store::{CallSpan, StoreError};
+use rustc_hash::FxHashMap;
+
+use crate::cluster::Cluster;
+
+/// A side of an exchange: its client, or its server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Side {
+    /// Place of the host.
+    pub(crate) host: usize,
+    /// The thread that begins: the client's that sends the request, the server's that receives it.
+    pub(crate) first: u32,
+    /// The thread that ends: the client's that receives the answer, the server's that sends it.
+    pub(crate) last: u32,
+    /// Begin, raw ns.
+    pub(crate) begin: i64,
+    /// Side, raw ns.
+    pub(crate) end: i64,
+}
+
+/// A request and its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    /// The address of the server.
+    pub(crate) server_address: SocketAddr,
+    /// The client, if it is traced.
+    pub(crate) client: Option<Side>,
+    /// The server, if it is traced: from the exit of the read that begins to the exit of the last write.
+    pub(crate) server: Option<Side>,
+    /// Entry of the server's first write, raw ns.
+    pub(crate) answered: Option<i64>,
+}
+
+/// What a call does on a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Connect,
+    Read,
+    Write,
+}
+
+fn what(call: &str) -> Option<What> {
+    Some(match call {
+        "connect" => What::Connect,
+        "read" | "readv" | "recv" | "recvfrom" | "recvmsg" | "recvmmsg" | "preadv2" => What::Read,
+        "write" | "writev" | "send" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" | "sendfile64"
+        | "pwritev2" => What::Write,
+        _ => return None,
+    })
+}
+
+/// Whether a call reads from a descriptor that has no place in a file: a pipe, a socket.
+pub(crate) fn is_read(call: &str) -> bool {
+    what(call) == Some(What::Read)
+}
+
+/// A call on a socket.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    what: What,
+    thread: u32,
+    begin: i64,
+    end: i64,
+    bytes: u64,
+}
+
+impl Use {
+    /// When it transfers what it does. A thread may wait in `read` for what comes next while another one still writes the answer to what came
+    /// before.
+    fn transfers_at(&self) -> i64 {
+        match self.what {
+            What::Read => self.end,
+            What::Connect | What::Write => self.begin,
+        }
+    }
+}
+
+/// The calls on both ends of a connection; each end has its host.
+#[derive(Debug, Default)]
+struct Connection {
+    client: Option<(usize, Vec<Use>)>,
+    server: Option<(usize, Vec<Use>)>,
+}
+
+/// The connections with calls in a window, Unix ns, by address of the client and of the server. Linear in the calls.
+fn used(
+    cluster: &Cluster<'_>,
+    window: (i64, i64),
+) -> Result<FxHashMap<(SocketAddr, SocketAddr), Connection>, StoreError> {
+    let mut connections: FxHashMap<(SocketAddr, SocketAddr), Connection> = FxHashMap::default();
+    for (place, host) in cluster.hosts.iter().enumerate() {
+        let window = (host.raw(window.0), host.raw(window.1).saturating_add(1));
+        host.store.calls(window, |call| {
+            let Some((what, thread, fd)) = of_socket(&call) else { return };
+            let Some(process) = host.pid(thread) else { return };
+            let Some(socket) = host.sockets.at(process, fd, call.end) else { return };
+            let key = match socket.is_server {
+                true => (socket.peer, socket.local),
+                false => (socket.local, socket.peer),
+            };
+            let connection = connections.entry(key).or_default();
+            let end = if socket.is_server { &mut connection.server } else { &mut connection.client };
+            let (_, uses) = end.get_or_insert_with(|| (place, Vec::new()));
+            let bytes = if what == What::Connect { 0 } else { call.ret as u64 };
+            uses.push(Use { what, thread, begin: call.begin, end: call.end, bytes });
+        })?;
+    }
+    Ok(connections)
+}
+
+/// When calls wrote to sockets, and read from them.
+#[derive(Debug, Default)]
+pub(crate) struct SocketTimes {
+    /// By host, own address and that of the peer: entries of writes, raw ns.
+    writes: FxHashMap<(usize, SocketAddr, SocketAddr), Vec<(i64, i64)>>,
+    /// Exits of reads, raw ns.
+    reads: FxHashMap<(usize, SocketAddr, SocketAddr), Vec<(i64, i64)>>,
+}
+
+/// When calls used sockets in a window, Unix ns. Linear in the calls.
+pub(crate) fn socket_times(cluster: &Cluster<'_>, window: (i64, i64)) -> Result<SocketTimes, StoreError> {
+    let mut times = SocketTimes::default();
+    for ((client, server), connection) in used(cluster, window)? {
+        for (end, local, peer) in [(connection.client, client, server), (connection.server, server, client)] {
+            let Some((host, uses)) = end else { continue };
+            for it in uses {
+                let of = match it.what {
+                    What::Write => &mut times.writes,
+                    What::Read => &mut times.reads,
+                    What::Connect => continue,
+                };
+                of.entry((host, local, peer)).or_default().push((it.begin, it.end));
+            }
+        }
+    }
+    times.writes.values_mut().chain(times.reads.values_mut()).for_each(|calls| calls.sort_unstable());
+    Ok(times)
+}
+
+impl SocketTimes {
+    /// How long before a packet of a socket was sent the call began that wrote it, ns. What waits in the socket after the call is over has
+    /// none.
+    pub(crate) fn written(
+        &self,
+        host: usize,
+        (local, peer): (SocketAddr, SocketAddr),
+        at: i64,
+    ) -> Option<i64> {
+        let calls = self.writes.get(&(host, local, peer))?;
+        let (begin, end) = *calls[..calls.partition_point(|call| call.0 <= at)].last()?;
+        (at <= end).then(|| at - begin)
+    }
+
+    /// How long after a packet of a socket was received the call ended that read next, ns.
+    pub(crate) fn read(&self, host: usize, (local, peer): (SocketAddr, SocketAddr), at: i64) -> Option<i64> {
+        let calls = self.reads.get(&(host, local, peer))?;
+        Some(calls[calls.partition_point(|call| call.1 < at)..].first()?.1 - at)
+    }
+}
+
+/// Who talked over a connection, and how much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Talk {
+    /// Place of the host and pid of the client.
+    pub(crate) client_process: Option<(usize, i32)>,
+    /// Those of the server.
+    pub(crate) server_process: Option<(usize, i32)>,
+    /// Bytes from the client to the server, as the client wrote them; else as the server read them.
+    pub(crate) asked_bytes: u64,
+    /// Bytes from the server to the client.
+    pub(crate) answered_bytes: u64,
+}
+
+/// All connections with calls in a window, Unix ns. Linear in the calls.
+pub(crate) fn connections(cluster: &Cluster<'_>, window: (i64, i64)) -> Result<Vec<Talk>, StoreError> {
+    let process = |end: &Option<(usize, Vec<Use>)>| {
+        let (host, uses) = end.as_ref()?;
+        Some((*host, cluster.hosts[*host].pid(uses.first()?.thread)?))
+    };
+    let bytes = |end: &Option<(usize, Vec<Use>)>, what: What| {
+        let of = |uses: &[Use]| uses.iter().filter(|it| it.what == what).map(|it| it.bytes).sum();
+        end.as_ref().map(|(_, uses)| of(uses))
+    };
+    let talk = |Connection { client, server }| Talk {
+        client_process: process(&client),
+        server_process: process(&server),
+        asked_bytes: bytes(&client, What::Write).or_else(|| bytes(&server, What::Read)).unwrap_or(0),
+        answered_bytes: bytes(&server, What::Write).or_else(|| bytes(&client, What::Read)).unwrap_or(0),
+    };
+    Ok(used(cluster, window)?.into_values().map(talk).collect())
+}
+
+/// All exchanges of TCP and UDP connections that have a begin in a window, Unix ns, by begin. Linear in the calls.
+pub(crate) fn exchanges(cluster: &Cluster<'_>, window: (i64, i64)) -> Result<Vec<Exchange>, StoreError> {
+    let connections = used(cluster, window)?;
+    let mut exchanges = Vec::new();
+    for ((_, server_address), connection) in connections {
+        let ends = |end: Option<(usize, Vec<Use>)>| {
+            end.map(|(host, mut uses)| {
+                uses.sort_by_key(|it| (it.transfers_at(), it.end));
+                (host, uses)
+            })
+        };
+        let (client, server) = (ends(connection.client), ends(connection.server));
+        join(cluster, server_address, client, server, &mut exchanges);
+    }
+    let begin = |exchange: &Exchange| {
+        let end = exchange.client.as_ref().or(exchange.server.as_ref());
+        end.map(|end| (cluster.hosts[end.host].common(end.begin), end.host, end.first))
+    };
+    exchanges.sort_by_key(|exchange| (begin(exchange), exchange.server_address));
+    Ok(exchanges)
+}
+
+/// A call that transfers something on a descriptor, or connects it.
+fn of_socket(call: &CallSpan) -> Option<(What, u32, i32)> {
+    let what = what(&call.name)?;
+    // A connection that does not block is made while `connect` returns EINPROGRESS.
+    let is_good = call.ret > 0 || what == What::Connect;
+    Some((what, call.thread?, call.fd?)).filter(|_| is_good)
+}
+
+/// Calls of one end that belong to one exchange.
+#[derive(Debug, Default)]
+struct Part {
+    /// `Some` of the client's first exchange.
+    connect: Option<Use>,
+    /// Those that begin it: writes of a client, reads of a server.
+    first: Vec<Use>,
+    /// Those that end it.
+    then: Vec<Use>,
+}
+
+/// Cuts the calls of an end where it begins again after it has ended. `begins`: what begins.
+fn parts(uses: &[Use], begins: What) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut connect = None;
+    for &it in uses {
+        if it.what == What::Connect {
+            connect = Some(it);
+        } else if it.what == begins {
+            match parts.last_mut().filter(|part| part.then.is_empty()) {
+                Some(part) => part.first.push(it),
+                None => parts.push(Part { connect: connect.take(), first: vec![it], then: Vec::new() }),
+            }
+        } else if let Some(part) = parts.last_mut() {
+            part.then.push(it);
+        }
+    }
+    parts.retain(|part| !part.then.is_empty());
+    parts
+}
+
+/// Joins the exchanges that both ends of a connection saw.
+fn join(
+    cluster: &Cluster<'_>,
+    server_address: SocketAddr,
+    client: Option<(usize, Vec<Use>)>,
+    server: Option<(usize, Vec<Use>)>,
+    exchanges: &mut Vec<Exchange>,
+) {
+    let of_client = client.as_ref().map_or_else(Vec::new, |(_, uses)| parts(uses, What::Write));
+    let of_server = server.as_ref().map_or_else(Vec::new, |(_, uses)| parts(uses, What::Read));
+    let client_host = client.map(|(host, _)| host);
+    let server_host = server.map(|(host, _)| host);
+    let is_single = of_client.len() == 1;
+    let mut served = of_server.iter().peekable();
+    let serve = |part: &Part| -> Option<(Side, i64)> {
+        let (first, then) = (part.first.first()?, (part.then.first()?, part.then.last()?));
+        let end = Side {
+            host: server_host?,
+            first: first.thread,
+            last: then.1.thread,
+            begin: first.end,
+            end: then.1.end,
+        };
+        Some((end, then.0.begin))
+    };
+    for (number, part) in of_client.iter().enumerate() {
+        let Some(host) = client_host else { break };
+        let (Some(first), Some(last)) = (part.first.first(), part.then.last()) else { continue };
+        // Before the next request of the client, on clocks that can be compared; else they are counted.
+        let next = of_client.get(number + 1).and_then(|next| next.first.first()).map(|next| next.begin);
+        let server = server_host.and_then(|at| {
+            let is_comparable = cluster.are_comparable(host, at);
+            let received = |part: &Part| part.first.first().map(|first| cluster.hosts[at].common(first.end));
+            if is_comparable {
+                let begin = cluster.hosts[host].common(first.begin);
+                // Answers to requests that the client's trace does not have.
+                while served.next_if(|part| received(part).is_some_and(|at| at < begin - TOLERANCE)).is_some()
+                {
+                }
+                let until = next.map(|next| cluster.hosts[host].common(next));
+                served.next_if(|part| until.is_none_or(|until| received(part).is_some_and(|at| at < until)))
+            } else {
+                served.next()
+            }
+        });
+        let written: Option<u64> = server.map(|part| part.then.iter().map(|it| it.bytes).sum());
+        let mut read = 0;
+        let whole = part.then.iter().find(|it| {
+            read += it.bytes;
+            written.is_some_and(|written| read >= written)
+        });
+        let last = whole.unwrap_or(last);
+        let begin = part.connect.filter(|_| is_single).map_or(first.begin, |connect| connect.begin);
+        let client = Side { host, first: first.thread, last: last.thread, begin, end: last.end };
+        let (server, answered) = server.and_then(&serve).unzip();
+        exchanges.push(Exchange { server_address, client: Some(client), server, answered });
+    }
+    if client_host.is_none() {
+        for (server, answered) in of_server.iter().filter_map(serve) {
+            exchanges.push(Exchange {
+                server_address,
+                client: None,
+                server: Some(server),
+                answered: Some(answered),
+            });
+        }
+    }
+}
+
+/// How much earlier than it was sent a request may seem to be received, where clocks are not better known: 1 ms.
+const TOLERANCE: i64 = 1_000_000;
+
+impl Exchange {
+    /// When it begins and ends for who sees it from outside: the client, else the server. Unix ns.
+    pub(crate) fn span(&self, cluster: &Cluster<'_>) -> Option<(i64, i64)> {
+        let end = self.client.as_ref().or(self.server.as_ref())?;
+        let host = &cluster.hosts[end.host];
+        Some((host.common(end.begin), host.common(end.end)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks how the calls of an end are cut: `c` connects, `r` reads, `w` writes.
+    fn check(uses: &str, begins: What, expect: &[(usize, usize)]) {
+        let uses: Vec<Use> = (0..)
+            .zip(uses.chars())
+            .map(|(at, letter)| {
+                let what = match letter {
+                    'c' => What::Connect,
+                    'r' => What::Read,
+                    _ => What::Write,
+                };
+                Use { what, thread: 0, begin: at * 10, end: at * 10 + 5, bytes: 1 }
+            })
+            .collect();
+        let found: Vec<_> =
+            parts(&uses, begins).iter().map(|part| (part.first.len(), part.then.len())).collect();
+        assert_eq!(found, expect);
+    }
+
+    /// Of a pool, one thread waits for the next request while another one answers.
+    #[test]
+    fn reads_count_when_they_end() {
+        let call = |what, begin, end| Use { what, thread: 0, begin, end, bytes: 1 };
+        let mut uses = vec![
+            call(What::Read, 0, 5),
+            call(What::Read, 6, 100),
+            call(What::Write, 10, 12),
+            call(What::Write, 110, 112),
+        ];
+        uses.sort_by_key(|it| (it.transfers_at(), it.end));
+        let found: Vec<_> =
+            parts(&uses, What::Read).iter().map(|part| (part.first[0].end, part.then[0].begin)).collect();
+        assert_eq!(found, [(5, 10), (100, 110)]);
+    }
+
+    #[test]
+    fn calls_are_cut_into_exchanges() {
+        check("cwr", What::Write, &[(1, 1)]);
+        check("cwwrrwr", What::Write, &[(2, 2), (1, 1)]);
+        check("rwrw", What::Read, &[(1, 1), (1, 1)]);
+        // What ends without a begin, and what has no end.
+        check("rwr", What::Write, &[(1, 1)]);
+        check("wrw", What::Write, &[(1, 1)]);
+        check("", What::Read, &[]);
+    }
+}

@@ -1,0 +1,42 @@
+//! What happened across hosts: requests, where they spent their time, who worked for whom.
+//!
+//! A [`Cluster`] is the hosts of a store on the clock that is asked for, with the messages between them. [`requests`] finds the requests of
+//! services in the calls of both ends of connections (`exchange.rs`) and follows each from its end back to its begin (`walk.rs`):
+//! through wake-ups, forks, timers, disks, and messages to other hosts and back. [`critical_path()`] makes tables of them.
+//!
+//! All of it reads the store; nothing is printed. What a window of time holds is in memory while it is looked at, never a whole trace.
+
+mod accounting;
+mod accounting_tables;
+mod blocking;
+mod cause;
+mod cluster;
+mod critical_path;
+mod detail;
+mod exchange;
+mod keyed;
+mod messages;
+mod relations;
+mod request;
+mod service_time;
+mod sockets;
+mod spent;
+mod timeline;
+mod unaddressed;
+mod wait;
+mod waits;
+mod walk;
+
+pub use accounting::accounting;
+pub use blocking::blocking;
+pub use cause::Cause;
+pub use cluster::Cluster;
+pub use critical_path::critical_path;
+pub use messages::messages;
+pub use relations::{dot, ipc};
+pub use request::{
+    Asked, Party, Path, Request, Requests, Served, Service, path, phase_names, requests, thread_path,
+};
+pub use spent::SpentOn;
+pub use waits::{Wait, waits};
+pub use walk::Step;

@@ -1,0 +1,355 @@
+//! Requests and their paths: which exchanges of an experiment are requests of somebody outside, or which phases of programs are asked for,
+//! and where each spent its time.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::SocketAddr;
+
+use isochrone_kernel::Name;
+use isochrone_store::StoreError;
+use rayon::prelude::*;
+use wildmatch::WildMatch;
+
+use crate::cause::Cause;
+use crate::cluster::Cluster;
+use crate::detail::detail;
+use crate::exchange::{self, Exchange, Side, exchanges};
+use crate::spent::{SpentOn, sums};
+use crate::timeline::Window;
+use crate::wait::About;
+use crate::walk::{Place, Step, walk};
+
+/// Which requests are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// What a request is.
+    pub of: Requests,
+    /// Those that begin in this time, Unix ns. `None`: all.
+    pub window: Option<(i64, i64)>,
+    /// Whether only the sums of their paths are wanted: of many requests the steps take most of the memory.
+    pub only_sums: bool,
+}
+
+/// What a request is.
+#[derive(Debug, Clone, Default)]
+pub enum Requests {
+    /// A question and its answer on a connection, of all services whose clients serve nobody themselves at that time.
+    #[default]
+    Outermost,
+    /// A question to this service, and its answer.
+    Service(Service),
+    /// A phase of a program that has one of these names: what its thread did between the two events that it recorded.
+    Phases(Vec<WildMatch>),
+}
+
+/// A service.
+#[derive(Debug, Clone)]
+pub enum Service {
+    /// All servers on a port.
+    Port(u16),
+    /// A server at an address.
+    Address(SocketAddr),
+    /// Servers whose threads have such a name.
+    Name(WildMatch),
+}
+
+impl std::str::FromStr for Service {
+    type Err = std::convert::Infallible;
+
+    /// A port, an address with its port, or a name in which `*` and `?` stand for others.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match (text.parse(), text.parse()) {
+            (Ok(port), _) => Self::Port(port),
+            (_, Ok(address)) => Self::Address(address),
+            _ => Self::Name(WildMatch::new(text)),
+        })
+    }
+}
+
+/// A thread of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Party {
+    /// Place of the host in the cluster.
+    pub host: usize,
+    /// Number of the thread.
+    pub thread: u32,
+}
+
+/// A request, and where it spent its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Its number: from 1, by begin.
+    pub number: usize,
+    /// What it is a request of; `None` of a thread between two instants.
+    pub service: Option<Served>,
+    /// The thread of the client that received the answer.
+    pub client: Option<Party>,
+    /// The thread of the server that answered.
+    pub server: Option<Party>,
+    /// Begin on the clock that is asked for, Unix ns.
+    pub begin: i64,
+    /// End, Unix ns.
+    pub end: i64,
+    /// What its time was spent on, sorted: the sums of its path, ns.
+    pub spent: Box<[(SpentOn, i64)]>,
+    /// The path, from begin to end without holes; empty where only sums were asked for.
+    pub path: Path,
+    /// Where the walk through it begins.
+    place: Place,
+}
+
+/// What a request is a request of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Served {
+    /// The server of an address.
+    Address(SocketAddr),
+    /// The phase of a name.
+    Phase(Name),
+}
+
+impl fmt::Display for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Phase(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Steps in the order of time, with what more is known of each.
+pub type Path = Vec<(Step, Box<str>)>;
+
+impl Request {
+    /// How long it took, ns.
+    pub fn duration(&self) -> i64 {
+        self.end - self.begin
+    }
+
+    /// Whether nobody knows what a part of its time was spent on.
+    pub fn is_partly_unknown(&self) -> bool {
+        self.spent.iter().any(|(on, _)| on.cause == Cause::Unknown)
+    }
+}
+
+/// Rows of spans that are read at a time, about.
+pub(crate) const WINDOW_ROWS: u64 = 1 << 18;
+
+/// How much more time is read than requests take, ns: clocks that were corrected by estimates may show an event of a request as
+/// long before its begin.
+const MARGIN: i64 = 10_000_000;
+
+/// The requests that are asked for, with their paths. Linear in the calls of the time, and in the spans of the times of the requests;
+/// spans are read window by window, so that the memory is that of the requests and of the longest of them.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn requests(cluster: &Cluster<'_>, asked: &Asked) -> Result<Vec<Request>, StoreError> {
+    let window = asked.window.or_else(|| cluster.range()).unwrap_or_default();
+    let mut plans = match &asked.of {
+        Requests::Outermost => questions(cluster, window, None)?,
+        Requests::Service(service) => questions(cluster, window, Some(service))?,
+        Requests::Phases(names) => phases(cluster, window, names)?,
+    };
+    plans.retain(|plan| window.0 <= plan.begin && plan.begin < window.1);
+    plans.sort_by_key(|plan| (plan.begin, plan.end, plan.client));
+    follow(cluster, &plans, !asked.only_sums)
+}
+
+/// The path of one of the requests of this cluster.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn path(cluster: &Cluster<'_>, request: &Request) -> Result<Path, StoreError> {
+    let group = windows(cluster, &[(request.begin, request.end)]);
+    let around = group.first().map(|group| group.window).unwrap_or_default();
+    let window = Window::load(cluster, around)?;
+    Ok(with_details(&window, walk(&window, request.place, request.begin)))
+}
+
+/// The path of one thread between two instants, Unix ns.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn thread_path(
+    cluster: &Cluster<'_>,
+    party: Party,
+    (begin, end): (i64, i64),
+) -> Result<Request, StoreError> {
+    let at = cluster.hosts[party.host].raw(end);
+    let place = Place { host: party.host, thread: party.thread, at };
+    let plan = Plan { service: None, client: Some(party), server: None, begin, end, place };
+    let mut found = follow(cluster, std::slice::from_ref(&plan), true)?;
+    Ok(found.swap_remove(0))
+}
+
+/// What is to be followed.
+#[derive(Debug, Clone)]
+struct Plan {
+    service: Option<Served>,
+    client: Option<Party>,
+    server: Option<Party>,
+    begin: i64,
+    end: i64,
+    place: Place,
+}
+
+impl Plan {
+    fn of(cluster: &Cluster<'_>, exchange: &Exchange) -> Option<Self> {
+        let party = |side: &Side| Party { host: side.host, thread: side.last };
+        let seen = exchange.client.as_ref().or(exchange.server.as_ref())?;
+        let (begin, end) = exchange.span(cluster)?;
+        Some(Self {
+            service: Some(Served::Address(exchange.server_address)),
+            client: exchange.client.as_ref().map(party),
+            server: exchange.server.as_ref().map(party),
+            begin,
+            end,
+            place: Place { host: seen.host, thread: seen.last, at: seen.end },
+        })
+    }
+}
+
+/// The questions to a service in a window, Unix ns; without one, those of clients that serve nobody themselves at that time.
+fn questions(
+    cluster: &Cluster<'_>,
+    window: (i64, i64),
+    service: Option<&Service>,
+) -> Result<Vec<Plan>, StoreError> {
+    let all = exchanges(cluster, window)?;
+    let is_root = roots(cluster, &all);
+    let chosen = all.iter().zip(is_root).filter(|(exchange, is_root)| match service {
+        Some(service) => is_of(cluster, exchange, service),
+        None => *is_root,
+    });
+    Ok(chosen.filter_map(|(exchange, _)| Plan::of(cluster, exchange)).collect())
+}
+
+/// The phases of programs in a window, Unix ns. Those of threads that are not known cannot be followed.
+fn phases(cluster: &Cluster<'_>, window: (i64, i64), names: &[WildMatch]) -> Result<Vec<Plan>, StoreError> {
+    let mut plans = Vec::new();
+    for (place, host) in cluster.hosts.iter().enumerate() {
+        let here = (host.raw(window.0), host.raw(window.1).saturating_add(1));
+        for phase in host.store.phases_between(here)? {
+            let Some(thread) = phase.thread else { continue };
+            if !names.iter().any(|name| name.matches(&phase.name)) {
+                continue;
+            }
+            plans.push(Plan {
+                service: Some(Served::Phase(phase.name)),
+                client: Some(Party { host: place, thread }),
+                server: None,
+                begin: host.common(phase.begin),
+                end: host.common(phase.end),
+                place: Place { host: place, thread, at: phase.end },
+            });
+        }
+    }
+    Ok(plans)
+}
+
+/// The names of all phases of programs.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn phase_names(cluster: &Cluster<'_>) -> Result<BTreeSet<String>, StoreError> {
+    let mut names = BTreeSet::new();
+    for host in &cluster.hosts {
+        let all = host.store.phases_between((i64::MIN, i64::MAX))?;
+        names.extend(all.into_iter().map(|phase| phase.name.to_string()));
+    }
+    Ok(names)
+}
+
+/// Follows requests that are in the order of their begins.
+fn follow(cluster: &Cluster<'_>, plans: &[Plan], has_paths: bool) -> Result<Vec<Request>, StoreError> {
+    let mut requests = Vec::with_capacity(plans.len());
+    let spans: Vec<(i64, i64)> = plans.iter().map(|plan| (plan.begin, plan.end)).collect();
+    for group in windows(cluster, &spans) {
+        let window = Window::load(cluster, group.window)?;
+        let first = group.places.start;
+        let follow = |(place, plan): (usize, &Plan)| {
+            let steps = walk(&window, plan.place, plan.begin);
+            Request {
+                number: first + place + 1,
+                service: plan.service.clone(),
+                client: plan.client,
+                server: plan.server,
+                begin: plan.begin,
+                end: plan.end,
+                spent: sums(cluster, steps.iter().map(|(step, _)| step)),
+                path: if has_paths { with_details(&window, steps) } else { Path::new() },
+                place: plan.place,
+            }
+        };
+        requests.par_extend(plans[group.places].par_iter().enumerate().map(follow));
+    }
+    Ok(requests)
+}
+
+fn with_details(window: &Window<'_, '_>, steps: Vec<(Step, About)>) -> Path {
+    let text = |(step, about): (Step, About)| {
+        let text = detail(window, &step, &about).into_boxed_str();
+        (step, text)
+    };
+    steps.into_iter().map(text).collect()
+}
+
+/// Neighbours among some spans of time, and the window that has all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) window: (i64, i64),
+    pub(crate) places: std::ops::Range<usize>,
+}
+
+/// Cuts spans of time (Unix ns, by begin) into groups whose windows have few enough rows to be in memory at once; a group has one span
+/// at least.
+pub(crate) fn windows(cluster: &Cluster<'_>, spans: &[(i64, i64)]) -> Vec<Group> {
+    let most = cluster.time_of_rows(WINDOW_ROWS);
+    let mut groups: Vec<Group> = Vec::new();
+    for (place, &(begin, end)) in spans.iter().enumerate() {
+        match groups.last_mut() {
+            Some(group) if end.max(group.window.1) - group.window.0 <= most => {
+                group.window.1 = group.window.1.max(end);
+                group.places.end = place + 1;
+            }
+            _ => groups.push(Group { window: (begin, end), places: place..place + 1 }),
+        }
+    }
+    for group in &mut groups {
+        group.window = (group.window.0.saturating_sub(MARGIN), group.window.1.saturating_add(MARGIN));
+    }
+    groups
+}
+
+/// Whether an exchange is one of a service.
+fn is_of(cluster: &Cluster<'_>, exchange: &Exchange, service: &Service) -> bool {
+    match service {
+        Service::Port(port) => exchange.server_address.port() == *port,
+        Service::Address(address) => exchange.server_address == *address,
+        Service::Name(name) => exchange.server.as_ref().is_some_and(|server| {
+            let comm = |thread| cluster.hosts[server.host].thread(thread)?.comm.as_deref();
+            [server.first, server.last].into_iter().filter_map(comm).any(|comm| name.matches(comm))
+        }),
+    }
+}
+
+/// Of each exchange: whether its client does not serve anybody when it begins.
+fn roots(cluster: &Cluster<'_>, all: &[exchange::Exchange]) -> Vec<bool> {
+    // By host and process: from when to when it serves, raw ns.
+    let mut serves: rustc_hash::FxHashMap<(usize, i32), Vec<(i64, i64)>> = rustc_hash::FxHashMap::default();
+    for server in all.iter().filter_map(|exchange| exchange.server.as_ref()) {
+        for thread in [server.first, server.last] {
+            if let Some(process) = cluster.hosts[server.host].pid(thread) {
+                serves.entry((server.host, process)).or_default().push((server.begin, server.end));
+            }
+        }
+    }
+    let is_root = |exchange: &Exchange| {
+        let Some(client) = &exchange.client else { return true };
+        let process = cluster.hosts[client.host].pid(client.first);
+        let served = process.and_then(|process| serves.get(&(client.host, process)));
+        !served
+            .is_some_and(|served| served.iter().any(|&(from, to)| from <= client.begin && client.begin < to))
+    };
+    all.iter().map(is_root).collect()
+}

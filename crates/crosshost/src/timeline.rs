@@ -1,0 +1,231 @@
+//! What one host did in a window of time, in memory: everything that a walk from cause to cause asks for.
+
+use isochrone_net::Flow;
+use isochrone_store::{
+    BlockSpan, CallSpan, ForkSpan, HandlerSpan, HostStore, PacketSpan, PagesSpan, PollSpan, SliceSpan, State,
+    StateRow, StoreError, WakeupSpan,
+};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::cluster::Cluster;
+use crate::keyed::{Keyed, last_before, last_until};
+
+/// A host in a window of its raw time.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    states: Keyed<StateRow>,
+    calls: Keyed<CallSpan>,
+    wakeups: Keyed<WakeupSpan>,
+    /// By CPU.
+    slices: Keyed<SliceSpan>,
+    irqs: Keyed<HandlerSpan>,
+    softirqs: Keyed<HandlerSpan>,
+    packets: Vec<PacketSpan>,
+    /// Places in `packets`, by flow and direction.
+    flows: FxHashMap<(Flow, bool), Vec<usize>>,
+    forks: FxHashMap<u32, ForkSpan>,
+    polls: FxHashMap<(u32, i64), PollSpan>,
+    /// By completion.
+    blocks: Vec<BlockSpan>,
+    pages: Keyed<PagesSpan>,
+}
+
+impl Timeline {
+    /// Reads a window. Linear in what overlaps it.
+    pub(crate) fn load(store: &HostStore, window: (i64, i64)) -> Result<Self, StoreError> {
+        let threads: Vec<u32> = (0..)
+            .zip(store.threads())
+            .filter(|(_, thread)| thread.tid.is_some())
+            .map(|(number, _)| number)
+            .collect();
+        let states = store.states(&threads, window)?;
+        let (mut calls, mut wakeups, mut slices) = (Vec::new(), Vec::new(), Vec::new());
+        store.calls(window, |call| calls.push(call))?;
+        store.wakeups(window, |wakeup| wakeups.push(wakeup))?;
+        store.slices(window, |slice| slices.push(slice))?;
+        let (mut irqs, mut softirqs, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
+        store.irqs(window, |irq| irqs.push(irq))?;
+        store.softirqs(window, |softirq| softirqs.push(softirq))?;
+        store.block_requests(window, |block| blocks.push(block))?;
+        blocks.sort_by_key(|block| block.end);
+        let (mut forks, mut polls) = (FxHashMap::default(), FxHashMap::default());
+        store.forks(window, |fork| {
+            forks.insert(fork.thread, fork);
+        })?;
+        store.polls(window, |poll| {
+            if let Some(thread) = poll.thread {
+                polls.insert((thread, poll.at), poll);
+            }
+        })?;
+        let mut pages = Vec::new();
+        store.pages(window, |it| pages.push(it))?;
+        let packets = store.packets(window)?;
+        let mut flows: FxHashMap<(Flow, bool), Vec<usize>> = FxHashMap::default();
+        for (place, packet) in packets.iter().enumerate() {
+            if let Some((flow, _)) = packet.flow {
+                flows.entry((flow, packet.is_sent)).or_default().push(place);
+            }
+        }
+        Ok(Self {
+            states: Keyed::new(states, |row| Some(row.thread), |row| row.begin),
+            calls: Keyed::new(calls, |call| call.thread, |call| call.begin),
+            wakeups: Keyed::new(wakeups, |wakeup| wakeup.thread, |wakeup| wakeup.at),
+            slices: Keyed::new(slices, |slice| Some(slice.cpu), |slice| slice.begin),
+            irqs: Keyed::new(irqs, |irq| Some(irq.cpu), |irq| irq.begin),
+            softirqs: Keyed::new(softirqs, |softirq| Some(softirq.cpu), |softirq| softirq.begin),
+            packets,
+            flows,
+            forks,
+            polls,
+            blocks,
+            pages: Keyed::new(pages, |it| it.thread.filter(|_| !it.is_free), |it| it.at),
+        })
+    }
+
+    /// Reads the packets of a window, and nothing else. Linear in them.
+    fn load_packets(store: &HostStore, window: (i64, i64)) -> Result<Self, StoreError> {
+        Ok(Self { packets: store.packets(window)?, ..Self::default() })
+    }
+
+    /// The states of a thread, by time.
+    pub(crate) fn states(&self, thread: u32) -> &[StateRow] {
+        self.states.of(thread)
+    }
+
+    /// The state that a thread is in just before an instant.
+    pub(crate) fn state_before(&self, thread: u32, at: i64) -> Option<&StateRow> {
+        last_before(self.states.of(thread), at, |row| row.begin)
+    }
+
+    /// The state of a thread after another one.
+    pub(crate) fn state_from(&self, thread: u32, at: i64) -> Option<&StateRow> {
+        let rows = self.states.of(thread);
+        rows.get(rows.partition_point(|row| row.begin < at))
+    }
+
+    /// The calls of a thread, by entry.
+    pub(crate) fn calls(&self, thread: u32) -> &[CallSpan] {
+        self.calls.of(thread)
+    }
+
+    /// The call that a thread is in at an instant, or returns from.
+    pub(crate) fn call_at(&self, thread: u32, at: i64) -> Option<&CallSpan> {
+        last_before(self.calls.of(thread), at, |call| call.begin).filter(|call| call.end >= at)
+    }
+
+    /// The first event that wakes a thread in a time: the one that says why, where the kernel records several.
+    pub(crate) fn wakeup(&self, thread: u32, (from, to): (i64, i64)) -> Option<&WakeupSpan> {
+        let rows = self.wakeups.of(thread);
+        let first = rows.get(rows.partition_point(|wakeup| wakeup.at < from))?;
+        (first.at <= to).then_some(first)
+    }
+
+    /// When a thread whose wait has ended was put into the queue of a CPU: `sched_wakeup`, where `sched_waking` ended the wait.
+    pub(crate) fn runnable(&self, wait: &StateRow) -> i64 {
+        let next = self.state_from(wait.thread, wait.end).filter(|next| next.state == State::WaitCpu);
+        let Some(next) = next else { return wait.end };
+        let rows = self.wakeups.of(wait.thread);
+        last_until(rows, next.end, |wakeup| wakeup.at).map_or(wait.end, |last| last.at.max(wait.end))
+    }
+
+    /// What ran on a CPU in a time, cut to it.
+    pub(crate) fn ran_on(&self, cpu: u32, (from, to): (i64, i64)) -> impl Iterator<Item = (u32, i64)> {
+        let rows = self.slices.of(cpu);
+        let first = rows.partition_point(|slice| slice.end <= from);
+        let overlapping = rows[first..].iter().take_while(move |slice| slice.begin < to);
+        overlapping.filter_map(move |slice| Some((slice.thread?, slice.end.min(to) - slice.begin.max(from))))
+    }
+
+    /// The softirq that a CPU handles at an instant.
+    pub(crate) fn softirq_at(&self, cpu: u32, at: i64) -> Option<&HandlerSpan> {
+        last_until(self.softirqs.of(cpu), at, |softirq| softirq.begin).filter(|softirq| softirq.end >= at)
+    }
+
+    /// The hardware interrupt that a CPU handles at an instant.
+    pub(crate) fn irq_at(&self, cpu: u32, at: i64) -> Option<&HandlerSpan> {
+        last_until(self.irqs.of(cpu), at, |irq| irq.begin).filter(|irq| irq.end >= at)
+    }
+
+    /// The packets that a CPU received from one instant to another one, both included; the last one first.
+    pub(crate) fn received_on(&self, cpu: u32, (from, to): (i64, i64)) -> impl Iterator<Item = &PacketSpan> {
+        let first = self.packets.partition_point(|packet| packet.at < from);
+        let last = self.packets.partition_point(|packet| packet.at <= to);
+        let packets = self.packets[first..last.max(first)].iter().rev();
+        packets.filter(move |packet| packet.cpu == cpu && !packet.is_sent)
+    }
+
+    /// The packet whose event is at an instant.
+    pub(crate) fn packet(&self, at: i64, cpu: Option<u32>, is_sent: bool) -> Option<&PacketSpan> {
+        let first = self.packets.partition_point(|packet| packet.at < at);
+        let of_instant = self.packets[first..].iter().take_while(|packet| packet.at == at);
+        of_instant
+            .filter(|packet| packet.is_sent == is_sent)
+            .find(|packet| cpu.is_none_or(|cpu| packet.cpu == cpu))
+    }
+
+    /// The packets of a flow that were sent, or received, by time, up to an instant; the last one first.
+    pub(crate) fn of_flow(&self, flow: Flow, is_sent: bool, until: i64) -> impl Iterator<Item = &PacketSpan> {
+        let places = self.flows.get(&(flow, is_sent)).map_or(&[][..], Vec::as_slice);
+        let last = places.partition_point(|&place| self.packets[place].at <= until);
+        places[..last].iter().rev().map(|&place| &self.packets[place])
+    }
+
+    /// All packets, by time.
+    pub(crate) fn packets(&self) -> &[PacketSpan] {
+        &self.packets
+    }
+
+    /// How a thread began.
+    pub(crate) fn fork(&self, thread: u32) -> Option<&ForkSpan> {
+        self.forks.get(&thread)
+    }
+
+    /// The descriptors that were ready when a thread's wait for descriptors ended.
+    pub(crate) fn ready(&self, thread: u32, call_end: i64) -> &[i32] {
+        self.polls.get(&(thread, call_end)).map_or(&[], |poll| &poll.ready)
+    }
+
+    /// The last request to a disk that ended in a time.
+    pub(crate) fn disk(&self, (from, to): (i64, i64)) -> Option<&BlockSpan> {
+        last_until(&self.blocks, to, |block| block.end).filter(|block| block.end >= from)
+    }
+
+    /// The pages that a thread allocated, by time.
+    pub(crate) fn pages(&self, thread: u32) -> &[PagesSpan] {
+        self.pages.of(thread)
+    }
+
+    /// All requests to disks, by their ends.
+    pub(crate) fn disks(&self) -> &[BlockSpan] {
+        &self.blocks
+    }
+}
+
+/// All hosts in a window of the clock that is asked for.
+#[derive(Debug)]
+pub(crate) struct Window<'c, 'e> {
+    pub(crate) cluster: &'c Cluster<'e>,
+    /// By host.
+    pub(crate) timelines: Vec<Timeline>,
+}
+
+impl<'c, 'e> Window<'c, 'e> {
+    /// Reads what all hosts did in a window, Unix ns.
+    pub(crate) fn load(cluster: &'c Cluster<'e>, (from, to): (i64, i64)) -> Result<Self, StoreError> {
+        let load = |host: &crate::cluster::Host<'_>| {
+            Timeline::load(&host.store, (host.raw(from), host.raw(to).saturating_add(1)))
+        };
+        let timelines = cluster.hosts.par_iter().map(load).collect::<Result<_, _>>()?;
+        Ok(Self { cluster, timelines })
+    }
+
+    /// Reads the packets of all hosts in a window, Unix ns, and nothing else.
+    pub(crate) fn load_packets(cluster: &'c Cluster<'e>, (from, to): (i64, i64)) -> Result<Self, StoreError> {
+        let load = |host: &crate::cluster::Host<'_>| {
+            Timeline::load_packets(&host.store, (host.raw(from), host.raw(to).saturating_add(1)))
+        };
+        let timelines = cluster.hosts.par_iter().map(load).collect::<Result<_, _>>()?;
+        Ok(Self { cluster, timelines })
+    }
+}

@@ -1,0 +1,303 @@
+//! What ended a wait, and what is known of it: the wake-up, the packet, the disk, the call and its descriptor.
+
+use std::net::SocketAddr;
+
+use isochrone_kernel::Cause as WakeCause;
+use isochrone_net::Flow;
+use isochrone_store::{PacketSpan, State, StateRow, WakeupSpan};
+
+use crate::cause::Cause;
+use crate::timeline::Window;
+use crate::walk::Place;
+
+/// Vectors of softirqs (`include/linux/interrupt.h`).
+pub(crate) mod vector {
+    pub(crate) const TIMER: u32 = 1;
+    pub(crate) const NET_RX: u32 = 3;
+    pub(crate) const BLOCK: u32 = 4;
+    pub(crate) const HRTIMER: u32 = 8;
+}
+
+/// How long before `sched_wakeup` the `sched_waking` of the same wake-up is looked for, where it is not known when the wait began, ns.
+const WAKING: i64 = 1_000_000;
+
+/// What more is known of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum About {
+    Nothing,
+    /// A packet, to a host.
+    Packet {
+        flow: Option<Flow>,
+        bytes: Option<u32>,
+        to: Option<usize>,
+    },
+    /// A wait in a call for a descriptor, ended by a thread.
+    Wait {
+        call: Option<String>,
+        fd: Option<i32>,
+        waker: Option<u32>,
+    },
+    /// A disk.
+    Disk {
+        device: u32,
+        bytes: Option<u32>,
+        is_write: bool,
+    },
+    /// A handler of interrupts.
+    Handler(String),
+}
+
+/// The arrival of the request that a thread works for.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrival {
+    pub(crate) host: usize,
+    pub(crate) packet: PacketSpan,
+}
+
+impl Window<'_, '_> {
+    /// Whether a time of which nothing is known ends as a wait: what woke the thread is known. So it is of what waits when a trace begins.
+    pub(crate) fn ends_as_wait(&self, host: usize, state: &StateRow, until: i64) -> bool {
+        state.state == State::Unknown && self.wakeup(host, state, until).is_some()
+    }
+
+    /// What ended a wait that is over at an instant, raw ns. A walk may come to the middle of a wait: what ended that is later, and of
+    /// no concern.
+    pub(crate) fn wakeup(&self, host: usize, state: &StateRow, until: i64) -> Option<WakeupSpan> {
+        let is_over = until >= state.end;
+        let since = match state.state {
+            State::Unknown => state.begin.max(state.end - WAKING),
+            _ => state.begin,
+        };
+        let wakeup = is_over.then(|| self.timelines[host].wakeup(state.thread, (since, state.end)));
+        wakeup.flatten().copied()
+    }
+
+    pub(crate) fn about_wait(&self, host: usize, state: &StateRow, waker: Option<u32>) -> About {
+        let call = state.syscall.as_deref().filter(|call| !call.is_empty()).map(str::to_owned);
+        About::Wait { call, fd: self.fd_of(host, state), waker }
+    }
+
+    /// The descriptor of a wait: that of its call, else the first one that was ready in the end.
+    pub(crate) fn fd_of(&self, host: usize, state: &StateRow) -> Option<i32> {
+        state.fd.or_else(|| self.ready_fd(host, state))
+    }
+
+    /// The first descriptor that was ready when the call of a wait returned.
+    fn ready_fd(&self, host: usize, state: &StateRow) -> Option<i32> {
+        let there = &self.timelines[host];
+        let call = there.call_at(state.thread, state.end)?;
+        there.ready(state.thread, call.end).first().copied()
+    }
+
+    pub(crate) fn cause_of(&self, host: usize, state: &StateRow) -> Cause {
+        let Some(call) = state.syscall.as_deref().filter(|call| !call.is_empty()) else {
+            return Cause::Other;
+        };
+        let fd = self.fd_of(host, state);
+        let there = &self.cluster.hosts[host];
+        let kind = fd.zip(there.pid(state.thread)).and_then(|(fd, pid)| there.kind_of(pid, fd, state.begin));
+        Cause::of_call(call, kind)
+    }
+
+    /// Whether a number is that of a thread and not of an idle task.
+    pub(crate) fn is_thread(&self, host: usize, number: u32) -> bool {
+        self.cluster.hosts[host].thread(number).is_some_and(|thread| thread.tid.is_some())
+    }
+
+    /// The packet whose reception wakes a thread.
+    pub(crate) fn packet_of(&self, host: usize, wakeup: &WakeupSpan) -> Option<PacketSpan> {
+        let there = &self.timelines[host];
+        let begin = match wakeup.cause {
+            WakeCause::Softirq(vector::NET_RX) => there.softirq_at(wakeup.cpu, wakeup.at)?.begin,
+            _ => return None,
+        };
+        // A softirq receives packets of many connections. That which the thread waits for is of a socket of its call; else of its
+        // process; and the last with data.
+        let thread = wakeup.thread?;
+        if let Some(packet) = self.came_for(host, thread, (begin, wakeup.at)) {
+            return Some(packet.clone());
+        }
+        let process = self.cluster.hosts[host].pid(thread);
+        let is_of_process = |packet: &&PacketSpan| {
+            let sockets = &self.cluster.hosts[host].sockets;
+            packet.flow.is_some_and(|(flow, _)| {
+                let mut of_flow = sockets.of(flow.destination, flow.source, packet.at);
+                of_flow.any(|socket| Some(socket.process) == process)
+            })
+        };
+        let received = || there.received_on(wakeup.cpu, (begin, wakeup.at));
+        let of_process = || received().filter(is_of_process);
+        let last = of_process().find(|packet| has_data(packet)).or_else(|| of_process().next());
+        last.or_else(|| received().next()).cloned()
+    }
+
+    /// The last packet in a time on a connection that the call of a thread is about, with data if there is one.
+    pub(crate) fn came_for(&self, host: usize, thread: u32, (from, to): (i64, i64)) -> Option<&PacketSpan> {
+        let there = &self.cluster.hosts[host];
+        let timeline = &self.timelines[host];
+        let process = there.pid(thread)?;
+        let call = timeline.call_at(thread, to)?;
+        let fds = call.fd.into_iter().chain(timeline.ready(thread, call.end).iter().copied());
+        let packets = fds.filter_map(|fd| {
+            let socket = there.sockets.at(process, fd, to)?;
+            let flow = Flow {
+                protocol: isochrone_net::protocol::TCP,
+                source: socket.peer,
+                destination: socket.local,
+            };
+            let of_flow = || timeline.of_flow(flow, false, to).take_while(|packet| packet.at >= from);
+            of_flow().find(|packet| has_data(packet)).or_else(|| of_flow().next())
+        });
+        packets.max_by_key(|packet| packet.at)
+    }
+
+    /// The answer that a thread was about to wait for in a call, but that came while it was still on the CPU: that of a connection to
+    /// its handshake, and the data that a read returns.
+    pub(crate) fn came_in_call(
+        &self,
+        host: usize,
+        thread: u32,
+        (from, to): (i64, i64),
+    ) -> Option<PacketSpan> {
+        let there = &self.cluster.hosts[host];
+        let timeline = &self.timelines[host];
+        let call = timeline.call_at(thread, to)?;
+        let is_connect = call.name == "connect";
+        if !is_connect && (call.ret <= 0 || !is_read(&call.name)) {
+            return None;
+        }
+        let socket = there.sockets.at(there.pid(thread)?, call.fd?, call.end)?;
+        if socket.is_server {
+            return None;
+        }
+        let protocol = isochrone_net::protocol::TCP;
+        let flow = Flow { protocol, source: socket.peer, destination: socket.local };
+        let packet = timeline.of_flow(flow, false, to - 1).next()?;
+        (packet.at > from.max(call.begin) && (is_connect || has_data(packet))).then(|| packet.clone())
+    }
+
+    /// Whether a packet carries nothing of a program: a part of the handshake, an acknowledgement.
+    pub(crate) fn is_of_kernel(&self, host: usize, packet: &PacketSpan) -> bool {
+        let payload = packet.flow.and_then(|(_, carried)| carried.payload);
+        payload.map_or_else(|| self.owner(host, packet).is_none(), |payload| payload == 0)
+    }
+
+    /// The event of the sender of a packet that was received.
+    pub(crate) fn sent(&self, host: usize, packet: &PacketSpan) -> Option<(usize, PacketSpan)> {
+        if let Some(message) = self.cluster.arrived(host, packet.at, packet.cpu) {
+            let from = message.sent.host as usize;
+            let sent = self.timelines[from].packet(message.sent.at, message.sent.cpu, true)?;
+            return Some((from, sent.clone()));
+        }
+        // Within the host.
+        let (flow, carried) = packet.flow?;
+        if let Some(sent) = self.timelines[host].of_flow(flow, true, packet.at).next()
+            && sent.device == packet.device
+        {
+            return Some((host, sent.clone()));
+        }
+        // The first packets of a connection are no messages: a copy of them may have been sent before the trace began. Where there is one
+        // copy only, it is good enough to tell who sent it.
+        carried.seq?;
+        let mut copies = (0..self.timelines.len())
+            .filter(|&other| self.cluster.are_comparable(other, host))
+            .flat_map(|other| {
+                let of_flow = self.timelines[other].of_flow(flow, true, i64::MAX);
+                let is_it = move |sent: &&PacketSpan| sent.flow.is_some_and(|(_, other)| other == carried);
+                of_flow.filter(is_it).map(move |sent| (other, sent))
+            });
+        let (from, sent) = copies.next()?;
+        (from != host && copies.next().is_none()).then(|| (from, sent.clone()))
+    }
+
+    /// The thread that a packet was sent for, where that was not on the CPU: it waits in a call on its socket.
+    pub(crate) fn owner(&self, host: usize, packet: &PacketSpan) -> Option<u32> {
+        let (flow, _) = packet.flow?;
+        let there = &self.cluster.hosts[host];
+        let timeline = &self.timelines[host];
+        let mut last: Option<(i64, u32)> = None;
+        for socket in there.sockets.of(flow.source, flow.destination, packet.at) {
+            let of_process = there.threads_of(socket.process).iter().copied();
+            for thread in of_process {
+                let calls = timeline.calls(thread);
+                let until = calls.partition_point(|call| call.begin <= packet.at);
+                let used = calls[..until].iter().rev().find(|call| call.fd == Some(socket.fd));
+                if let Some(call) = used
+                    && last.is_none_or(|(at, _)| at < call.begin)
+                {
+                    last = Some((call.begin, thread));
+                }
+            }
+        }
+        last.map(|(_, thread)| thread)
+    }
+
+    /// The arrival of the request that a thread answers with a packet, if the thread is a server's.
+    pub(crate) fn request_of(&self, place: Place, answer: &PacketSpan) -> Option<Arrival> {
+        let (flow, _) = answer.flow?;
+        let there = &self.cluster.hosts[place.host];
+        if !there.sockets.is_server(flow.source, flow.destination) {
+            return None;
+        }
+        let asked = Flow { source: flow.destination, destination: flow.source, ..flow };
+        let timeline = &self.timelines[place.host];
+        let read = self.last_read(place, flow.source, flow.destination).unwrap_or(place.at);
+        let mut requests =
+            timeline.of_flow(asked, false, read.min(place.at)).filter(|packet| has_data(packet));
+        requests.next().map(|packet| Arrival { host: place.host, packet: packet.clone() })
+    }
+
+    /// When the last read on a connection returned before a thread was at a place.
+    pub(crate) fn last_read(&self, place: Place, local: SocketAddr, peer: SocketAddr) -> Option<i64> {
+        let there = &self.cluster.hosts[place.host];
+        let process = there.pid(place.thread)?;
+        let calls = self.timelines[place.host].calls(place.thread);
+        let before = calls.partition_point(|call| call.begin < place.at);
+        let is_read = |call: &&isochrone_store::CallSpan| {
+            let is_of = |fd| {
+                let socket = there.sockets.at(process, fd, call.end);
+                socket.is_some_and(|socket| (socket.local, socket.peer) == (local, peer))
+            };
+            call.ret > 0 && call.end <= place.at && is_read(&call.name) && call.fd.is_some_and(is_of)
+        };
+        calls[..before].iter().rev().find(is_read).map(|call| call.end)
+    }
+
+    /// A wait that a device ended: a disk, where one of its requests was complete just then.
+    pub(crate) fn device(&self, host: usize, state: &StateRow, wakeup: &WakeupSpan) -> (Cause, About) {
+        let there = &self.timelines[host];
+        let handler = match wakeup.cause {
+            WakeCause::Irq(_) => there.irq_at(wakeup.cpu, wakeup.at),
+            _ => there.softirq_at(wakeup.cpu, wakeup.at),
+        };
+        let since = handler.map_or(wakeup.at, |handler| handler.begin);
+        let name = handler.and_then(|handler| handler.name.clone());
+        let is_block = wakeup.cause == WakeCause::Softirq(vector::BLOCK);
+        // The softirq completes what an interrupt has found to be done before.
+        let disk = there.disk((if is_block { state.begin } else { since }, wakeup.at)).copied();
+        match disk {
+            Some(block) => {
+                let about =
+                    About::Disk { device: block.device, bytes: block.bytes, is_write: block.is_write };
+                (Cause::Disk, about)
+            }
+            None if is_block => (Cause::Disk, About::Nothing),
+            None => (Cause::Irq, name.map_or(About::Nothing, |name| About::Handler(name.to_string()))),
+        }
+    }
+}
+
+/// Whether a call receives data.
+fn is_read(call: &str) -> bool {
+    call.starts_with("read") || call.starts_with("recv")
+}
+
+/// Whether a packet carries data, as far as is known.
+pub(crate) fn has_data(packet: &PacketSpan) -> bool {
+    packet.flow.is_none_or(|(_, carried)| carried.payload.is_none_or(|payload| payload > 0))
+}
+
+pub(crate) fn of_packet(packet: &PacketSpan, to: Option<usize>) -> About {
+    let bytes = packet.flow.and_then(|(_, carried)| carried.payload);
+    About::Packet { flow: packet.flow.map(|(flow, _)| flow), bytes, to }
+}

@@ -1,0 +1,40 @@
+//! Periods that are asked for (`--period`): their definitions, and the pass that finds them.
+
+use std::sync::Arc;
+
+use isochrone_experiment::{ModelledHost, PeriodLog, Spread, TimedHost};
+use isochrone_periods::Definitions;
+
+use super::analyze::in_words;
+use super::filter::check_fields;
+use crate::arguments::Analyze;
+use crate::progress::Progress;
+
+/// The definitions that are asked for; `None`: no periods are.
+pub(super) fn definitions(arguments: &Analyze) -> anyhow::Result<Option<Arc<Definitions>>> {
+    if arguments.periods.is_empty() {
+        return Ok(None);
+    }
+    let definitions = Definitions::parse(&arguments.periods, &arguments.period_captures);
+    Ok(Some(Arc::new(definitions.map_err(|error| anyhow::anyhow!("--period: {error}"))?)))
+}
+
+/// The periods of hosts, in the order of the hosts.
+pub(super) fn found<'o>(
+    hosts: &[&TimedHost<'o>],
+    spread: Spread,
+    definitions: &Arc<Definitions>,
+    quiet: bool,
+) -> anyhow::Result<Vec<ModelledHost<'o, PeriodLog>>> {
+    check(hosts, definitions)?;
+    let bar = Progress::over(hosts.iter().map(|host| host.traced.bytes()).sum(), "finding periods", quiet);
+    let found = isochrone_experiment::periods(hosts, spread, definitions, Some(&|bytes| bar.add(bytes)));
+    bar.finish();
+    found.into_iter().map(|host| host.map_err(in_words)).collect()
+}
+
+/// Checks that some trace has each field that definitions name.
+pub(super) fn check(hosts: &[&TimedHost<'_>], definitions: &Definitions) -> anyhow::Result<()> {
+    let traces: Vec<_> = hosts.iter().flat_map(|host| host.traced.traces()).copied().collect();
+    check_fields("--period", definitions.fields(), &traces)
+}

@@ -1,0 +1,135 @@
+//! Printing reports: the tables and columns that are asked for, in the form that is asked for.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use isochrone_analysis::{Report, Table, Unit, csv, jsonl};
+use isochrone_export::lami::Results;
+
+use crate::arguments::TableFormat;
+use crate::output::{self, tell};
+use crate::render::plain::Plain;
+use crate::render::{figures, tables};
+
+/// Rows of a text's tables that are sorted by a figure.
+pub(super) const TEXT_ROWS: usize = 10;
+
+/// What of reports is to be printed, and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown<'a> {
+    pub(super) format: TableFormat,
+    /// Only this table.
+    pub(super) table: Option<&'a str>,
+    /// By which column tables are sorted.
+    pub(super) sort: Option<&'a str>,
+    /// Whether times have bounds beside them.
+    pub(super) has_bounds: bool,
+}
+
+impl Shown<'_> {
+    /// Checks that there are the table and the column that are asked for.
+    pub(super) fn check(&self, reports: &[Report]) -> anyhow::Result<()> {
+        let tables = || reports.iter().flat_map(|report| &report.tables);
+        if let Some(name) = self.table {
+            let known: Vec<&str> = tables().map(|table| table.name).collect();
+            anyhow::ensure!(
+                known.contains(&name),
+                "no table is called `{name}`; there are {}",
+                known.join(", ")
+            );
+        }
+        let is_shown = |table: &Table| match self.table {
+            Some(asked) => asked == table.name,
+            None => self.format != TableFormat::Text || !table.is_detail,
+        };
+        if self.has_bounds {
+            let mut columns = tables().filter(|table| is_shown(table)).flat_map(|table| &table.columns);
+            anyhow::ensure!(
+                columns.any(|column| column.unit == Unit::Time),
+                "--bounds: no times are in these tables"
+            );
+        }
+        if let Some(sort) = self.sort {
+            let shown = tables().filter(|table| is_shown(table));
+            let mut known: Vec<&str> = Vec::new();
+            for column in shown.flat_map(|table| &table.columns) {
+                if !known.contains(&&*column.name) {
+                    known.push(&column.name);
+                }
+            }
+            let is_it = |name: &&str| *name == sort || name.strip_suffix("_ns") == Some(sort);
+            anyhow::ensure!(
+                known.iter().any(is_it),
+                "--sort: no column is called `{sort}`; there are {}",
+                known.join(", ")
+            );
+        }
+        Ok(())
+    }
+
+    /// Prints reports of so many hosts; `at`: the instant that they are of.
+    pub(super) fn print(
+        &self,
+        reports: &[Report],
+        at: Option<i128>,
+        hosts: usize,
+        quiet: bool,
+    ) -> anyhow::Result<()> {
+        self.check(reports)?;
+        let name = self.table;
+        output::print(|stdout| {
+            match self.format {
+                TableFormat::Text => {
+                    for (index, report) in reports.iter().enumerate() {
+                        if index > 0 {
+                            writeln!(stdout)?;
+                        }
+                        tables::print(report, name, at, hosts, stdout)?;
+                    }
+                }
+                TableFormat::Csv => {
+                    let all = reports.iter().flat_map(|report| &report.tables);
+                    let all: Vec<_> =
+                        all.filter(|table| name.is_none_or(|name| table.name == name)).collect();
+                    match all.as_slice() {
+                        // A table alone needs no name: other programs read it as it is.
+                        [one] => csv::write(one, stdout)?,
+                        several => csv::write_all(several.iter().copied(), stdout)?,
+                    }
+                }
+                TableFormat::Json => {
+                    for report in reports {
+                        let mut report = report.clone();
+                        report.tables.retain(|table| name.is_none_or(|name| table.name == name));
+                        serde_json::to_writer(&mut *stdout, &report)?;
+                        writeln!(stdout)?;
+                    }
+                }
+                TableFormat::Lami => {
+                    serde_json::to_writer(&mut *stdout, &Results::new(reports, hosts > 1))?;
+                    writeln!(stdout)?;
+                }
+                TableFormat::Jsonl => {
+                    for report in reports {
+                        let shown =
+                            report.tables.iter().filter(|table| name.is_none_or(|name| table.name == name));
+                        shown
+                            .into_iter()
+                            .try_for_each(|table| jsonl::write(report.analysis, table, stdout))?;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        if !quiet && self.format != TableFormat::Json {
+            let mut told = BTreeSet::new();
+            for note in reports.iter().flat_map(|report| &report.notes) {
+                if told.insert(note) {
+                    let duration = |ns| figures::duration(i64::try_from(ns).unwrap_or(i64::MAX));
+                    tell!("note: {}", Plain(note.shown(duration)));
+                }
+            }
+        }
+        Ok(())
+    }
+}
