@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use isochrone_ctf::merge::Merge;
 use isochrone_ctf::schema::ClockClass;
-use isochrone_ctf::{Event, Trace};
+use isochrone_ctf::{Event, Packet, Trace};
 use isochrone_hosts::{Time, clocks};
 use isochrone_sync::InputTrace;
 use isochrone_sync::apply::{Clock, Clocks};
@@ -102,6 +102,18 @@ impl<'o> TimedTrace<'o> {
         }
     }
 
+    /// The first packet of a stream that may have events at an instant, Unix ns, or after it.
+    fn first_packet_since(&self, stream: usize, since: i128) -> usize {
+        let Some(class) = self.input.trace.clock(stream).filter(|_| since > i128::MIN) else { return 0 };
+        let unix_ns = |cycles: u64| match self.clock {
+            Some(clock) => i64::try_from(class.raw_ns(cycles)).ok().map(|raw| clock.unix_ns(raw)),
+            None => Some(class.ns_from_origin(cycles)),
+        };
+        // Ends may be missing or too early: the packet before is read, too.
+        let is_before = |packet: &Packet| packet.end().and_then(unix_ns).is_some_and(|end| end < since);
+        self.input.trace.streams()[stream].packets.partition_point(is_before).saturating_sub(1)
+    }
+
     /// Whether an event lies outside the time that was synchronized: the correction goes on there, but nothing is sure.
     pub fn is_outside(&self, event: &Event<'_>) -> bool {
         self.clock.is_some_and(|clock| self.raw_ns(event).is_some_and(|raw| !clock.covers(raw)))
@@ -152,11 +164,23 @@ impl<'o> Experiment<'o> {
         &self,
         traces: &'e [TimedTrace<'o>],
     ) -> Merge<'o, Option<i128>, impl Fn(usize, &Event<'o>) -> Option<i128> + use<'e, 'o>> {
+        self.events_since(traces, i128::MIN)
+    }
+
+    /// As [`Self::events`], without the packets that end before an instant, Unix ns: what lies in them before it is still there.
+    pub fn events_since<'e>(
+        &self,
+        traces: &'e [TimedTrace<'o>],
+        since: i128,
+    ) -> Merge<'o, Option<i128>, impl Fn(usize, &Event<'o>) -> Option<i128> + use<'e, 'o>> {
         let first: HashMap<(usize, usize), usize> =
             self.hosts().iter().flat_map(|host| host.traced.first_packets()).collect();
         let streams = traces.iter().enumerate().flat_map(|(number, timed)| {
             let (trace, place, first) = (timed.trace(), timed.place, &first);
-            let from = move |stream| first.get(&(place, stream)).copied().unwrap_or(0);
+            let from = move |stream| {
+                let first = first.get(&(place, stream)).copied().unwrap_or(0);
+                first.max(timed.first_packet_since(stream, since))
+            };
             (0..trace.streams().len()).map(move |stream| (number, trace.events_from(stream, from(stream))))
         });
         Merge::new(streams, |trace: usize, event: &Event<'o>| traces[trace].unix_ns(event))

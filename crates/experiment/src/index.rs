@@ -8,9 +8,11 @@ use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
 use isochrone_net::Origin;
 use isochrone_pipeline::in_order;
 use isochrone_store::{
-    HostEntry, Loss, Message, MessageEnd, Missing, Source, SpanWriter, StoreError, StoreWriter, TableEntry,
+    HostEntry, Loss, Message, MessageEnd, Missing, Source, SpanWriter, Store, StoreError, StoreWriter,
+    TableEntry,
 };
-use isochrone_sync::artefact::ArtefactError;
+use isochrone_sync::apply::Clocks;
+use isochrone_sync::artefact::{Artefact, ArtefactError};
 use isochrone_sync::matching::{End, Matched};
 use isochrone_sync::{Inputs, Options, RefusedKind, SyncError, synchronize_with};
 
@@ -59,6 +61,18 @@ pub fn sources(inputs: &Inputs) -> Result<Vec<Source>, StoreError> {
     all.sort_unstable();
     all.dedup();
     Ok(all)
+}
+
+/// The store at a path, if it was made of some traces as they are now.
+pub fn fresh_store(path: &Path, inputs: &Inputs) -> Option<Store> {
+    let store = Store::open(path).ok()?;
+    (store.manifest().sources == sources(inputs).ok()?).then_some(store)
+}
+
+/// The corrections in a store, if they are all that a synchronization of its traces would say.
+pub fn stored_clocks(store: &Store) -> Option<Clocks> {
+    let text = store.clocks().ok().flatten().filter(|_| store.manifest().are_clocks_all)?;
+    Clocks::new(&Artefact::from_json(&text).ok()?).ok()
 }
 
 /// Makes the store of all hosts of an experiment at a path, where it replaces what is there when it is complete. Times in it are raw, and

@@ -48,7 +48,7 @@ pub use events::{TimedTrace, TimedTraces, surely_in_order};
 pub use experiment::{
     Experiment, Opened, Selection, Survey, TimedHost, UnknownHost, check_names, is_on_one_clock, total_bytes,
 };
-pub use index::{IndexError, Indexed, index, sources};
+pub use index::{IndexError, Indexed, fresh_store, index, sources, stored_clocks};
 pub use isochrone_sync::{Inputs, Progress};
 pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, Wanted, model};
 pub use periods::{PeriodLog, periods, unfinished};

@@ -91,6 +91,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Dump(command) => commands::dump::run(&command, quiet),
         Command::Sync(command) => commands::sync::run(&command, quiet),
         Command::Index(command) => commands::index::run(&command, quiet),
+        Command::View(command) => commands::view::run(&command, quiet),
         Command::Convert(command) => commands::convert::run(&command, quiet),
         Command::Completions(command) => commands::shell::completions(&command),
         Command::Man(command) => commands::shell::man(&command),

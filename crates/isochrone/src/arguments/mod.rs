@@ -5,6 +5,7 @@ mod clock;
 mod crosshost;
 mod short;
 pub(crate) mod time;
+mod view;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) use crosshost::{
 };
 pub(crate) use short::Short;
 use time::{Given, Zone, given};
+pub(crate) use view::View;
 
 /// A clock that is farther off stands still.
 const MAX_RATE_PRIOR_PPM: u32 = 999_999;
@@ -122,6 +124,13 @@ pub(crate) enum Command {
         A store is a directory of Arrow files, one for each table and host, that pyarrow, polars, DuckDB and others open. \
         It can be deleted at any time. Commands that need one build it, and build it again when a trace has changed.")]
     Index(Index),
+    /// Show traces in the browser: all hosts on one clock, with messages, critical paths and tables
+    #[command(after_help = "Examples:\n  \
+        isochrone view web/ app/ db/                   opens the browser\n  \
+        isochrone view --no-open web/ app/ db/         only prints the address\n  \
+        isochrone view --listen 0.0.0.0:8191 web/      for other machines, which need the token in the address\n\n\
+        The first time, a store of the traces is built (`isochrone index`); the page shows how far it is.")]
+    View(View),
     /// Turn times of one host into times of the reference or of another host, with bounds
     #[command(after_help = "Examples:\n  \
         isochrone convert --sync sync.json --from app 1795154041.823216897\n  \
@@ -347,7 +356,7 @@ impl Command {
             Self::CrossHost(asked) => Some(&asked.common().zone),
             Self::Analyze(named) => Some(&named.analyze.zone),
             Self::Short(short) => Some(&short.asked().zone),
-            Self::Index(_) | Self::Dump(_) | Self::Completions(_) | Self::Man(_) => None,
+            Self::Index(_) | Self::View(_) | Self::Dump(_) | Self::Completions(_) | Self::Man(_) => None,
         }
     }
 }

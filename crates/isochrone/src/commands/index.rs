@@ -5,10 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use isochrone_experiment::{Experiment, IndexError, Inputs, Opened, Spread, TimeBase, index, sources};
+use isochrone_experiment::{
+    Experiment, IndexError, Inputs, Opened, Spread, TimeBase, fresh_store, index, sources, stored_clocks,
+};
 use isochrone_store::{Manifest, Store};
 use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::Artefact;
 
 use super::analyze::{in_words, report_missing};
 use super::{Named, named, open_named, writable};
@@ -113,10 +114,7 @@ pub(super) fn clocks(named: &Named, kept_at: Option<&Path>, inputs: &Inputs) -> 
         Some(path) => path.to_owned(),
         None => cache(&named.traces).ok()?,
     };
-    let store = Store::open(&path).ok()?;
-    let is_fresh = store.manifest().sources == sources(inputs).ok()?;
-    let text = store.clocks().ok().flatten().filter(|_| is_fresh && store.manifest().are_clocks_all)?;
-    Clocks::new(&Artefact::from_json(&text).ok()?).ok()
+    stored_clocks(&fresh_store(&path, inputs)?)
 }
 
 /// The store at a path that was named: it must be of these traces as they are.
@@ -139,9 +137,7 @@ fn cached(
     quiet: bool,
 ) -> anyhow::Result<(Store, ExitStatus)> {
     let path = cache(traces)?;
-    if let Ok(store) = Store::open(&path)
-        && store.manifest().sources == sources(opened.inputs())?
-    {
+    if let Some(store) = fresh_store(&path, opened.inputs()) {
         return Ok((store, ending));
     }
     let ending = make(&path, opened, spread, ending, quiet)?;
@@ -176,14 +172,14 @@ fn make(
 }
 
 /// Nothing but a store is replaced.
-fn refuse_what_is_no_store(path: &Path) -> anyhow::Result<()> {
+pub(super) fn refuse_what_is_no_store(path: &Path) -> anyhow::Result<()> {
     let is_free = !path.exists() || is_store(path);
     anyhow::ensure!(is_free, "{}: exists and is not a store", Plain(path.display()));
     Ok(())
 }
 
 /// Where the store of traces is in the user's cache: `$XDG_CACHE_HOME/isochrone`, else `~/.cache/isochrone`, by their paths.
-fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
+pub(super) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
     let of_user = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
     let home =
         || Some(PathBuf::from(std::env::var_os("HOME").filter(|path| !path.is_empty())?).join(".cache"));

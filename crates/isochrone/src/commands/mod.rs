@@ -30,6 +30,7 @@ mod reports;
 pub(crate) mod shell;
 mod stored;
 pub(crate) mod sync;
+pub(crate) mod view;
 
 /// Captures have packets, and no events to show.
 fn refuse_capture(path: &Path) -> anyhow::Result<()> {

@@ -1,0 +1,101 @@
+//! The server: which requests there are, their limits, and how it ends.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use serde::de::DeserializeOwned;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tower_http::compression::CompressionLayer;
+
+use crate::door::{self, Door};
+use crate::error::ApiError;
+use crate::session::Session;
+use crate::{api, page};
+
+/// Bytes of a request.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Requests that are worked on at once.
+const MOST_REQUESTS: usize = 128;
+
+/// How long a request may take.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// How the server is reached.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where it listens; port 0 takes one that is free.
+    pub listen: SocketAddr,
+}
+
+/// A body of JSON. What is wrong with it is said as all errors are.
+pub(crate) struct JsonBody<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        match Json::<T>::from_request(request, state).await {
+            Ok(Json(body)) => Ok(Self(body)),
+            Err(rejection) => Err(ApiError { status: rejection.status(), why: rejection.body_text() }),
+        }
+    }
+}
+
+/// Serves a session until Ctrl-C. `listening` gets the address, with the token where
+/// one is needed.
+///
+/// # Errors
+/// The address cannot be listened on.
+pub fn serve(settings: &Settings, session: Arc<Session>, listening: impl FnOnce(&str)) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(settings.listen).await?;
+        let address = listener.local_addr()?;
+        let door = Arc::new(Door::new(address));
+        let name =
+            if address.ip().is_unspecified() { "localhost".to_owned() } else { address.ip().to_string() };
+        let name = if address.is_ipv6() && name.contains(':') { format!("[{name}]") } else { name };
+        let query = door.token().map(|token| format!("?token={token}")).unwrap_or_default();
+        listening(&format!("http://{name}:{}/{query}", address.port()));
+        let app = router(door, session);
+        axum::serve(listener, app)
+            .with_graceful_shutdown(async {
+                // Without signals there is no other end than the process's.
+                if tokio::signal::ctrl_c().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            })
+            .await
+    })
+}
+
+/// All requests. Open for tests, which need no network.
+pub(crate) fn router(door: Arc<Door>, session: Arc<Session>) -> Router {
+    let slots = Arc::new(Semaphore::new(MOST_REQUESTS));
+    let all = Router::new().nest("/api", api::routes().with_state(session)).fallback(page::file);
+    all.layer(CompressionLayer::new())
+        .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .layer(middleware::from_fn_with_state(slots, limit))
+        .layer(middleware::from_fn_with_state(door, door::check))
+}
+
+/// Limits the number of requests, and their time.
+async fn limit(State(slots): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
+    let Ok(_slot) = slots.try_acquire() else { return ApiError::busy().into_response() };
+    match tokio::time::timeout(LONGEST, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let why = "it took too long; ask for less, or type the command".to_owned();
+            ApiError { status: StatusCode::GATEWAY_TIMEOUT, why }.into_response()
+        }
+    }
+}

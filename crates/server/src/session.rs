@@ -1,0 +1,244 @@
+//! An experiment that is served: opened on a thread of its own, asked by jobs that a few workers do.
+//!
+//! Traces, their hosts and their clocks borrow from each other, so they live on the stack of one thread, and what is asked of them
+//! goes there ([`Session::ask`]). When the session is dropped, its workers end. Talks to: `shown/`, which the jobs look at, and
+//! `api.rs`, which asks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+
+use isochrone_experiment::{
+    Inputs, Opened, Spread, TimeBase, fresh_store, index, stored_clocks, total_bytes,
+};
+use isochrone_store::Store;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::error::ApiError;
+use crate::shown::Shown;
+use crate::shown::overview;
+use crate::stage::{Progress, Stage};
+
+/// Jobs that wait for a worker: whoever asks more is told to come back.
+const MOST_WAITING: usize = 256;
+
+/// Workers of a session. Requests mostly wait for memory, not for each other.
+const WORKERS: usize = 4;
+
+/// What is to be done with an experiment.
+type Job = Box<dyn for<'s, 'o> FnOnce(&'s Shown<'o>) + Send>;
+
+/// What a session shows.
+#[derive(Debug)]
+pub struct Wanted {
+    /// What people call it.
+    pub name: String,
+    /// Traces and captures.
+    pub paths: Vec<PathBuf>,
+    /// Where its store is, or is to be made.
+    pub store: PathBuf,
+    /// Whose clock times are on.
+    pub base: TimeBase,
+    /// The command line that shows it, and what all commands need to name its traces.
+    pub command: CommandLine,
+}
+
+/// How the traces of a session are named on a command line.
+#[derive(Debug, Clone, Default)]
+pub struct CommandLine {
+    /// Options that say whose clock times are on, and where the store is.
+    pub options: String,
+    /// The traces, quoted for a shell.
+    pub traces: String,
+}
+
+impl CommandLine {
+    /// A command with these traces.
+    pub fn of(&self, command: &str) -> String {
+        let options = if self.options.is_empty() { String::new() } else { format!(" {}", self.options) };
+        format!("isochrone {command}{options} {}", self.traces)
+    }
+}
+
+/// An experiment that is served.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) name: String,
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) command: CommandLine,
+    progress: Progress,
+    /// From headers of packets alone.
+    overview: OnceLock<overview::Overview>,
+    /// What `/api/experiment` says once all is there.
+    experiment: OnceLock<Value>,
+    jobs: SyncSender<Job>,
+}
+
+impl Session {
+    /// Begins to open what is wanted, on a thread of its own.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn open(wanted: Wanted, spread: Spread) -> std::io::Result<Arc<Self>> {
+        let (sender, jobs) = sync_channel(MOST_WAITING);
+        let Wanted { name, paths, store, base, command } = wanted;
+        let session = Arc::new(Self {
+            name,
+            paths: paths.clone(),
+            command,
+            progress: Progress::new(),
+            overview: OnceLock::new(),
+            experiment: OnceLock::new(),
+            jobs: sender,
+        });
+        let inside = Arc::clone(&session);
+        thread::Builder::new().name("isochrone-open".to_owned()).spawn(move || {
+            let made = catch_unwind(AssertUnwindSafe(|| load(&inside, &paths, &store, base, spread)));
+            let (opened, store) = match made {
+                Ok(Ok(made)) => made,
+                Ok(Err(why)) => return inside.progress.begin(Stage::Failed(why), 0),
+                Err(_) => {
+                    let why = "the program failed on these traces; please report it".to_owned();
+                    return inside.progress.begin(Stage::Failed(why), 0);
+                }
+            };
+            let experiment = opened.experiment();
+            let shown = match Shown::new(&opened, &experiment, &store, inside.command.clone()) {
+                Ok(shown) => shown,
+                Err(error) => return inside.progress.begin(Stage::Failed(error.to_string()), 0),
+            };
+            let _ = inside.experiment.set(shown.summary(&inside.name, &inside.paths));
+            inside.progress.begin(Stage::Ready, 0);
+            // Whoever else holds the session ends it by letting it go.
+            drop(inside);
+            work(&shown, jobs);
+        })?;
+        Ok(session)
+    }
+
+    /// How far it is.
+    pub fn stage(&self) -> Stage {
+        self.progress.stage()
+    }
+
+    /// The answer of `/api/experiment`.
+    pub(crate) fn experiment(&self) -> Value {
+        let stage = self.progress.json();
+        match self.experiment.get() {
+            Some(ready) => {
+                let mut answer = ready.clone();
+                answer["stage"] = stage;
+                answer
+            }
+            None => json!({
+                "name": self.name, "version": env!("CARGO_PKG_VERSION"), "stage": stage,
+                "origin_unix_ns": self.overview.get().map(|it| it.origin.to_string()),
+                "begin": self.overview.get().map(|it| it.begin), "end": self.overview.get().map(|it| it.end),
+                "own": null, "is_synchronized": false, "hosts": [], "messages": null,
+                "traces": self.paths, "command": self.command.of("view"), "notes": [],
+            }),
+        }
+    }
+
+    /// The overview from headers of packets, once these are read.
+    pub(crate) fn overview(&self) -> Option<&overview::Overview> {
+        self.overview.get()
+    }
+
+    /// Does a job with the experiment.
+    ///
+    /// # Errors
+    /// It is not ready, too much is asked at once, or the job fails.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Shown<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        match self.stage() {
+            Stage::Ready => {}
+            Stage::Failed(why) => return Err(ApiError::unavailable(why)),
+            stage => {
+                return Err(ApiError::unavailable(format!(
+                    "the traces are not ready: {} goes on; try again in a moment",
+                    stage.name()
+                )));
+            }
+        }
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |shown| {
+            // Nobody waits any more: the page has moved on.
+            if answer.is_closed() {
+                return;
+            }
+            let done = catch_unwind(AssertUnwindSafe(|| job(shown))).unwrap_or_else(|_| {
+                Err(ApiError::internal("the program failed at this question; please report it".to_owned()))
+            });
+            let _ = answer.send(done);
+        });
+        self.jobs.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => ApiError::busy(),
+            TrySendError::Disconnected(_) => ApiError::unavailable("it was closed".to_owned()),
+        })?;
+        answered.await.map_err(|_| ApiError::unavailable("it was closed".to_owned()))?
+    }
+}
+
+/// Does jobs until nobody can ask any more.
+fn work(shown: &Shown<'_>, jobs: Receiver<Job>) {
+    let jobs = Mutex::new(jobs);
+    thread::scope(|scope| {
+        for number in 0..WORKERS {
+            let jobs = &jobs;
+            let builder = thread::Builder::new().name(format!("isochrone-{number}"));
+            // With fewer workers, or with this thread alone, it is slower and no other.
+            let _ = builder.spawn_scoped(scope, move || serve(shown, jobs));
+        }
+        serve(shown, &jobs);
+    });
+}
+
+fn serve(shown: &Shown<'_>, jobs: &Mutex<Receiver<Job>>) {
+    loop {
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        match job {
+            Ok(job) => job(shown),
+            Err(_) => return,
+        }
+    }
+}
+
+/// Opens traces, and finds or makes their store.
+fn load(
+    session: &Session,
+    paths: &[PathBuf],
+    path: &std::path::Path,
+    base: TimeBase,
+    spread: Spread,
+) -> Result<(Opened, Store), String> {
+    let progress = &session.progress;
+    let inputs = Inputs::open(paths);
+    if inputs.traces.is_empty() {
+        let refused = inputs.refused.iter().map(|refused| format!("{}: {}", refused.name, refused.why));
+        let why: Vec<String> = refused.collect();
+        return Err(if why.is_empty() { "there is no trace there".to_owned() } else { why.join("; ") });
+    }
+    let _ = session.overview.set(overview::of_headers(&inputs));
+    let kept = fresh_store(path, &inputs);
+    let base = match base {
+        TimeBase::Usual => kept.as_ref().and_then(stored_clocks).map_or(TimeBase::Usual, TimeBase::Stored),
+        other => other,
+    };
+    progress.begin(Stage::Synchronizing, total_bytes(&inputs));
+    let opened =
+        Opened::new(inputs, base, &|bytes| progress.add(bytes)).map_err(|error| error.to_string())?;
+    if let Some(store) = kept {
+        return Ok((opened, store));
+    }
+    let own = isochrone_experiment::Experiment::new(opened.inputs(), None);
+    progress.begin(Stage::Indexing, own.hosts().iter().map(|host| host.traced.bytes()).sum());
+    index(&own, path, spread, Some(&|bytes| progress.add(bytes))).map_err(|error| error.to_string())?;
+    let store = Store::open(path).map_err(|error| error.to_string())?;
+    Ok((opened, store))
+}

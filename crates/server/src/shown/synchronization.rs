@@ -1,0 +1,232 @@
+//! The synchronization panel: hosts, links, formulas, and the picture of a link.
+
+use isochrone_sync::artefact::{Artefact, LinkEntry, Quality};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::messages::Message;
+use super::overview::BreakShown;
+use super::{Clock, Shown};
+use crate::error::ApiError;
+
+/// Points of a picture, each way.
+const MOST_POINTS: usize = 20_000;
+
+/// Rows of bounds of a picture.
+const BOUNDS: i64 = 400;
+
+/// A message in the picture of a link: when, and how much later by the common clock it was received than sent.
+type Dot = (i64, i64);
+
+/// When; surely not before, surely not after the estimate; likely error.
+type BoundsAt = (i64, Option<i64>, Option<i64>, Option<i64>);
+
+/// The picture of a link: offset against time, with the estimate taken out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Picture {
+    a: String,
+    b: String,
+    forth: Vec<Dot>,
+    back: Vec<Dot>,
+    upper: Vec<Dot>,
+    lower: Vec<Dot>,
+    bounds: Vec<BoundsAt>,
+    suspects: Vec<(i64, i64, String)>,
+    breaks: Vec<BreakShown>,
+}
+
+impl Shown<'_> {
+    /// What was found when the clocks were put on one: of this synchronization, or of the one that the store keeps.
+    fn artefact(&self) -> Result<Option<Artefact>, ApiError> {
+        if let Some(outcome) = self.opened.synchronized() {
+            return Ok(Some(outcome.artefact.clone()));
+        }
+        // Where corrections were given, what the store found is not what is shown.
+        if !self.opened.is_synchronized() {
+            return Ok(None);
+        }
+        let text = self.store.clocks()?;
+        Ok(text.and_then(|text| Artefact::from_json(&text).ok()))
+    }
+
+    /// Hosts, links, formulas, breaks, suspects, and what was refused.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) fn synchronization(&self) -> Result<Value, ApiError> {
+        let artefact = self.artefact()?;
+        let formulas: Vec<Value> = self
+            .hosts
+            .iter()
+            .filter_map(|host| {
+                let entry = &host.timing.clock()?.entry;
+                let formula = entry.formula();
+                let assumption: Vec<&str> =
+                    entry.assumptions.iter().map(|assumption| assumption.kind.as_str()).collect();
+                let why = entry.assumptions.first().map_or("", |assumption| assumption.why.as_str());
+                let mut kinds = assumption.clone();
+                kinds.dedup();
+                Some(json!({
+                    "host": host.name, "slope": formula.slope, "offset_ns": formula.offset_ns,
+                    "assumption": if why.is_empty() { kinds.join(", ") } else { format!("{}: {why}", kinds.join(", ")) },
+                }))
+            })
+            .collect();
+        let links = artefact.as_ref().map(|it| it.links.as_slice()).unwrap_or_default();
+        let links: Vec<Value> = links.iter().map(|link| self.link_shown(link)).collect();
+        let suspects = artefact.iter().flat_map(|it| &it.suspects).map(|suspect| {
+            let at = self
+                .host_place(&suspect.link.0)
+                .map(|host| self.at(host, suspect.sent_raw_ns, Clock::Common));
+            json!({"link": suspect.link, "at": at, "why": suspect.why})
+        });
+        let suspects: Vec<Value> = suspects.collect();
+        let refused = artefact.iter().flat_map(|it| &it.refused);
+        let refused: Vec<Value> =
+            refused.map(|it| json!({"what": it.what, "name": it.name, "why": it.why})).collect();
+        Ok(json!({
+            "hosts": self.hosts_shown(), "links": links, "formulas": formulas, "breaks": self.breaks(),
+            "suspects": suspects, "refused": refused, "command": self.command.of("sync"),
+        }))
+    }
+
+    fn link_shown(&self, link: &LinkEntry) -> Value {
+        let (likely, sure) = self.link_bounds(link).unwrap_or_default();
+        let count = &link.messages;
+        let quality = match link.quality {
+            Quality::Accurate => "accurate",
+            Quality::Approximate => "approximate",
+            Quality::Incomplete => "incomplete",
+            Quality::Absent => "absent",
+            Quality::Refused => "refused",
+        };
+        json!({
+            "a": link.a, "b": link.b, "quality": quality,
+            "a_to_b": count.a_to_b, "b_to_a": count.b_to_a, "ambiguous": count.ambiguous,
+            "suspects": count.suspect, "dropped": count.dropped, "inversions": link.inversions,
+            "rate_ppm": link.rate_ppm, "offset_at_middle_ns": link.offset_at_middle_ns,
+            "min_rtt_ns": link.min_rtt_ns, "likely_ns": likely, "sure_ns": sure,
+        })
+    }
+
+    /// Likely error and half of the sure interval of a link, in the middle of the trace of its first host.
+    fn link_bounds(&self, link: &LinkEntry) -> Option<(Option<i64>, Option<i64>)> {
+        let (a, b) = (self.host_place(&link.a)?, self.host_place(&link.b)?);
+        let (first, last) = self.hosts[a].range;
+        let (lo, hi, likely) = self.between(a, b, first + (last - first) / 2)?;
+        Some((Some(likely), Some((hi - lo) / 2)))
+    }
+
+    fn host_place(&self, name: &str) -> Option<usize> {
+        self.hosts.iter().position(|host| host.name == name)
+    }
+
+    /// How far the clock of b can be from what is shown at an instant of a: surely before, surely after, likely.
+    fn between(&self, a: usize, b: usize, raw: i64) -> Option<(i64, i64, i64)> {
+        let clocks = self.opened.clocks()?;
+        let clock = |host: usize| self.hosts[host].timing.clock();
+        let related = clocks.related(clock(a)?, clock(b)?, raw).filter(|related| related.proven)?;
+        Some((related.bounds.0? - related.time, related.bounds.1? - related.time, related.e95?))
+    }
+
+    /// The picture of the link between two hosts.
+    ///
+    /// # Errors
+    /// There are no such hosts.
+    pub(crate) fn picture(&self, a: &str, b: &str, points: usize) -> Result<Picture, ApiError> {
+        let place = |name: &str| {
+            self.host_place(name).ok_or_else(|| ApiError::missing(format!("no host is called `{name}`")))
+        };
+        let (first, second) = (place(a)?, place(b)?);
+        let way = |from: usize, to: usize| {
+            let is_its = move |message: &&Message| message.hosts == [from as u16, to as u16];
+            self.messages.all.iter().filter(is_its)
+        };
+        let forth: Vec<Dot> = way(first, second).map(|m| (m.common[0], m.common[1] - m.common[0])).collect();
+        let back: Vec<Dot> = way(second, first).map(|m| (m.common[1], m.common[0] - m.common[1])).collect();
+        let mut bounds = Vec::new();
+        let (begin, end) = self.hosts[first].range;
+        for row in 0..=BOUNDS {
+            let raw = begin + (i128::from(end - begin) * i128::from(row) / i128::from(BOUNDS)) as i64;
+            let between = self.between(first, second, raw);
+            bounds.push((
+                self.at(first, raw, Clock::Common),
+                between.map(|(lo, ..)| lo),
+                between.map(|(_, hi, _)| hi),
+                between.map(|(.., likely)| likely),
+            ));
+        }
+        let mut suspects = Vec::new();
+        for suspect in self.artefact()?.iter().flat_map(|it| &it.suspects) {
+            let ends = [&suspect.link.0, &suspect.link.1].map(|name| self.host_place(name));
+            let [Some(from), Some(to)] = ends else { continue };
+            if (from, to) != (first, second) && (from, to) != (second, first) {
+                continue;
+            }
+            let sent = self.at(from, suspect.sent_raw_ns, Clock::Common);
+            let delay = self.at(to, suspect.received_raw_ns, Clock::Common) - sent;
+            let sign = if from == first { 1 } else { -1 };
+            suspects.push((sent, sign * delay, suspect.why.clone()));
+        }
+        let breaks = self.breaks().into_iter().filter(|it| it.host == first || it.host == second).collect();
+        let points = points.clamp(2, MOST_POINTS);
+        Ok(Picture {
+            a: a.to_owned(),
+            b: b.to_owned(),
+            upper: hull(&forth, 1),
+            lower: hull(&back, -1),
+            forth: thinned(forth, points),
+            back: thinned(back, points),
+            bounds,
+            suspects,
+            breaks,
+        })
+    }
+}
+
+/// The half hull of some points that nothing lies below (`side` 1) or above (−1), by time.
+fn hull(points: &[Dot], side: i64) -> Vec<Dot> {
+    let mut sorted: Vec<Dot> = points.iter().map(|&(at, delay)| (at, side * delay)).collect();
+    sorted.sort_unstable();
+    let mut out: Vec<Dot> = Vec::new();
+    for point in sorted {
+        while let &[.., before, last] = out.as_slice() {
+            let (dx, dy) = (i128::from(last.0 - before.0), i128::from(last.1 - before.1));
+            let (px, py) = (i128::from(point.0 - before.0), i128::from(point.1 - before.1));
+            // The last one stays where the way turns upward at it.
+            if dx * py - dy * px > 0 {
+                break;
+            }
+            out.pop();
+        }
+        if out.last().is_none_or(|last| last.0 != point.0) {
+            out.push(point);
+        }
+    }
+    out.into_iter().map(|(at, delay)| (at, side * delay)).collect()
+}
+
+/// At most so many of some points: of each group of neighbours the one with the least delay, which says most.
+fn thinned(points: Vec<Dot>, most: usize) -> Vec<Dot> {
+    if points.len() <= most {
+        return points;
+    }
+    let group = points.len().div_ceil(most);
+    points.chunks(group).filter_map(|group| group.iter().copied().min_by_key(|dot| dot.1.abs())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_lies_on_the_wrong_side_of_a_half_hull() {
+        let check =
+            |points: &[Dot], side, expect: &[Dot]| assert_eq!(hull(points, side), expect, "{points:?}");
+        check(&[], 1, &[]);
+        check(&[(0, 5), (10, 1), (20, 5)], 1, &[(0, 5), (10, 1), (20, 5)]);
+        check(&[(0, 1), (10, 5), (20, 1)], 1, &[(0, 1), (20, 1)]);
+        check(&[(0, -1), (10, -5), (20, -1)], -1, &[(0, -1), (20, -1)]);
+        check(&[(0, 3), (0, 1), (5, 9)], 1, &[(0, 1), (5, 9)]);
+    }
+}

@@ -1,0 +1,307 @@
+//! The server without a network: requests go through the same router as those of browsers.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, StatusCode, header};
+use isochrone_experiment::{Spread, TimeBase};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use crate::door::Door;
+use crate::http::router;
+use crate::session::{CommandLine, Session, Wanted};
+use crate::stage::Stage;
+
+/// The traces of the example, which the project carries.
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");
+
+/// A server of the example, ready.
+fn example() -> &'static Router {
+    static ROUTER: OnceLock<(Router, tempfile::TempDir)> = OnceLock::new();
+    let (router, _) = ROUTER.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let wanted = Wanted {
+            name: "shop".to_owned(),
+            paths: vec![EXAMPLE.into()],
+            store: directory.path().join("shop.store"),
+            base: TimeBase::Usual,
+            command: CommandLine { options: String::new(), traces: "shop".to_owned() },
+        };
+        let session = Session::open(wanted, Spread::default()).unwrap();
+        while session.stage() != Stage::Ready {
+            assert!(!matches!(session.stage(), Stage::Failed(_)), "{:?}", session.stage());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        (router(Arc::new(Door::new("127.0.0.1:1".parse().unwrap())), session), directory)
+    });
+    router
+}
+
+/// What the server says to a request: status and body.
+fn send(request: Request<Body>) -> (StatusCode, Vec<u8>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let response = example().clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        (status, to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec())
+    })
+}
+
+fn get(path: &str) -> (StatusCode, Value) {
+    let request = Request::get(path).header(header::HOST, "localhost:1").body(Body::empty()).unwrap();
+    let (status, body) = send(request);
+    (status, serde_json::from_slice(&body).unwrap_or_default())
+}
+
+fn post(path: &str, body: &str) -> (StatusCode, Vec<u8>) {
+    let request = Request::post(path)
+        .header(header::HOST, "localhost:1")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(body.to_owned()));
+    send(request.unwrap())
+}
+
+/// The begin and the end of the example.
+fn extent() -> (i64, i64) {
+    let (_, experiment) = get("/api/experiment");
+    (experiment["begin"].as_i64().unwrap(), experiment["end"].as_i64().unwrap())
+}
+
+#[test]
+fn the_example_is_there() {
+    let (status, experiment) = get("/api/experiment");
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(experiment["stage"]["name"], "ready");
+    let names: Vec<&str> =
+        experiment["hosts"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["app", "client", "db"]);
+    assert_eq!(experiment["is_synchronized"], true);
+    let messages = &experiment["messages"];
+    assert!(messages["count"].as_u64() > Some(0) && messages["inverted"] == 0, "{messages}");
+    let (_, rows) = get("/api/rows");
+    let rows = rows["rows"].as_array().unwrap();
+    assert!(rows.iter().enumerate().all(|(place, row)| row["id"] == place), "ids are places");
+    assert!(rows.iter().any(|row| row["kind"] == "thread") && rows.iter().any(|row| row["kind"] == "cpu"));
+}
+
+/// States of a row as the page decodes them: style, begin, end.
+fn states(row: u64, (begin, end): (i64, i64), pixels: u32) -> Vec<(u8, f64, f64)> {
+    let body = json!({"rows": [row], "begin": begin, "end": end, "pixels": pixels}).to_string();
+    let (status, bytes) = post("/api/states", &body);
+    assert_eq!(status, StatusCode::OK);
+    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let (rows, count) = (number(4), number(8));
+    let styles = 16 + 4 * (2 * rows + 1) + 4 * count;
+    let begins = (styles + count).next_multiple_of(8);
+    let float = |at: usize| f64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    (0..count).map(|n| (bytes[styles + n], float(begins + 8 * n), float(begins + 8 * (count + n)))).collect()
+}
+
+#[test]
+fn states_follow_each_other_at_every_zoom() {
+    let (_, rows) = get("/api/rows");
+    let (begin, end) = extent();
+    let shown = rows["rows"].as_array().unwrap().iter();
+    for row in shown.filter(|row| row["kind"] == "thread" || row["kind"] == "cpu") {
+        for pixels in [1, 50, 2000] {
+            let states = states(row["id"].as_u64().unwrap(), (begin, end), pixels);
+            assert!(states.iter().all(|(_, begin, end)| begin <= end), "{row}");
+            assert!(states.windows(2).all(|pair| pair[0].2 <= pair[1].1), "{row} {pixels}");
+            assert!(
+                states.len() <= 3 * pixels as usize + 3,
+                "{row}: {} states on {pixels} pixels",
+                states.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_state_is_what_is_drawn_and_its_neighbours_touch_it() {
+    let (_, rows) = get("/api/rows");
+    let (begin, end) = extent();
+    let rows = rows["rows"].as_array().unwrap();
+    let mut seen = 0;
+    for row in rows.iter().filter(|row| row["kind"] == "thread") {
+        let id = row["id"].as_u64().unwrap();
+        let all = states(id, (begin, end), 10_000);
+        let Some(&(style, from, to)) = all.get(all.len() / 2).filter(|(..)| all.len() > 3) else { continue };
+        let middle = i64::midpoint(from as i64, to as i64);
+        let (status, state) = get(&format!("/api/state?row={id}&at={middle}"));
+        assert_eq!(status, StatusCode::OK, "{state}");
+        if state["style"] != style {
+            // At this zoom several states share a pixel.
+            continue;
+        }
+        seen += 1;
+        let (_, next) = get(&format!("/api/step?row={id}&at={middle}&to=next"));
+        assert_eq!(next["begin"], state["end"], "{state} {next}");
+        let (_, back) = get(&format!("/api/step?row={id}&at={}&to=previous", next["begin"]));
+        assert_eq!((&back["begin"], &back["state"]), (&state["begin"], &state["state"]));
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn messages_arrive_after_they_were_sent_on_the_common_clock_alone() {
+    let (begin, end) = extent();
+    let (_, answer) = get(&format!("/api/messages?begin={begin}&end={end}&limit=20000"));
+    let messages = answer["messages"].as_array().unwrap();
+    assert_eq!(answer["total"].as_u64(), Some(messages.len() as u64));
+    assert!(messages.iter().all(|it| it[2].as_i64() <= it[3].as_i64() && it[7] == 0), "{answer}");
+    // Bounds are around the estimate.
+    assert!(messages.iter().all(|it| it[5].as_i64() <= Some(0) && it[6].as_i64() >= Some(0)));
+    let row = &messages[0];
+    let (status, there) = get(&format!("/api/follow?row={}&at={}&what=message", row[0], row[2]));
+    assert_eq!(status, StatusCode::OK, "{there}");
+}
+
+#[test]
+fn requests_have_paths_without_holes() {
+    let (_, answer) = get("/api/requests");
+    let requests = answer["requests"].as_array().unwrap();
+    assert!(!requests.is_empty());
+    for request in requests {
+        let (_, path) = get(&format!("/api/path?request={}", request["request"]));
+        let steps = path["steps"].as_array().unwrap();
+        assert_eq!(steps.first().unwrap()["begin"], request["begin"]);
+        assert_eq!(steps.last().unwrap()["end"], request["end"]);
+        assert!(steps.windows(2).all(|pair| pair[0]["end"] == pair[1]["begin"]));
+        let total: i64 =
+            path["causes"].as_array().unwrap().iter().filter_map(|it| it["total_ns"].as_i64()).sum();
+        assert_eq!(Some(total), request["total_ns"].as_i64());
+    }
+    assert_eq!(get("/api/path?request=0").0, StatusCode::NOT_FOUND);
+}
+
+#[test]
+fn all_analyses_answer() {
+    let (begin, end) = extent();
+    let (_, answer) = get("/api/analyses");
+    for analysis in answer["analyses"].as_array().unwrap() {
+        let asked = json!({"analysis": analysis["name"], "begin": begin, "end": end, "limit": 10});
+        let (status, body) = post("/api/table", &asked.to_string());
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(status, StatusCode::OK, "{analysis} {body}");
+        assert!(body["command"].as_str().unwrap().starts_with("isochrone "), "{body}");
+    }
+}
+
+#[test]
+fn events_are_found_page_by_page() {
+    let (begin, end) = extent();
+    let (_, all) = get(&format!("/api/events?begin={begin}&end={end}&limit=50&search=sched_switch"));
+    let (_, first) = get(&format!("/api/events?begin={begin}&end={end}&limit=20&search=sched_switch"));
+    let (_, rest) = get(&format!(
+        "/api/events?begin={begin}&end={end}&limit=30&search=sched_switch&after={}",
+        first["next"]
+    ));
+    let of = |answer: &Value| answer["events"].as_array().unwrap().clone();
+    assert_eq!(of(&all), [of(&first), of(&rest)].concat());
+    assert!(of(&all).iter().all(|event| event["name"] == "sched_switch" && !event["row"].is_null()));
+    let (status, wrong) = get(&format!("/api/events?begin={begin}&end={end}&search==(("));
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{wrong}");
+}
+
+#[test]
+fn the_rest_answers() {
+    let (begin, end) = extent();
+    let window = format!("begin={begin}&end={end}");
+    for path in [
+        "overview?bins=100".to_owned(),
+        format!("wakeups?{window}"),
+        format!("usage?{window}&points=100"),
+        "sync".to_owned(),
+        "link?a=app&b=client".to_owned(),
+    ] {
+        let (status, answer) = get(&format!("/api/{path}"));
+        assert_eq!(status, StatusCode::OK, "{path}: {answer}");
+    }
+    let (status, body) =
+        post("/api/statistics", &json!({"begin": begin, "end": end, "rows": null}).to_string());
+    assert_eq!(status, StatusCode::OK);
+    let sums: Value = serde_json::from_slice(&body).unwrap();
+    assert!(sums["states"].as_array().is_some_and(|states| !states.is_empty()), "{sums}");
+}
+
+#[test]
+fn only_names_of_this_server_are_let_in() {
+    let check = |host: &str, origin: Option<&str>, expect: StatusCode| {
+        let mut request = Request::get("/api/experiment").header(header::HOST, host);
+        if let Some(origin) = origin {
+            request = request.header(header::ORIGIN, origin);
+        }
+        assert_eq!(send(request.body(Body::empty()).unwrap()).0, expect, "{host} {origin:?}");
+    };
+    check("localhost:1", None, StatusCode::OK);
+    check("localhost:1", Some("http://localhost:1"), StatusCode::OK);
+    check("evil.example", None, StatusCode::FORBIDDEN);
+    check("localhost:1", Some("http://evil.example"), StatusCode::FORBIDDEN);
+    let none = Request::get("/api/experiment").body(Body::empty()).unwrap();
+    assert_eq!(send(none).0, StatusCode::FORBIDDEN);
+}
+
+/// Any request of the page, with numbers of all kinds.
+fn any_request() -> impl Strategy<Value = (String, Option<String>)> {
+    let number = prop_oneof![any::<i64>(), 0_i64..12_000_000_000, Just(-1)];
+    let row = prop_oneof![0_u32..400, any::<u32>()];
+    (0_usize..14, number.clone(), number, row, any::<u32>()).prop_map(|(which, begin, end, row, count)| {
+        let window = format!("begin={begin}&end={end}");
+        let own = if count % 2 == 0 { "clock=own" } else { "clock=common" };
+        let path = match which {
+            0 => format!("overview?bins={count}"),
+            1 => format!("messages?{window}&{own}&limit={count}"),
+            2 => format!("wakeups?{window}&{own}&rows={row}&limit={count}"),
+            3 => format!("state?row={row}&at={begin}&{own}"),
+            4 => format!("step?row={row}&at={begin}&to=next&{own}"),
+            5 => format!("step?row={row}&at={begin}&to=previous&{own}"),
+            6 => format!("follow?row={row}&at={begin}&what=waker&{own}"),
+            7 => format!("follow?row={row}&at={begin}&what=message&{own}"),
+            8 => format!("path?row={row}&{window}"),
+            9 => format!("usage?{window}&points={count}"),
+            10 => format!("events?{window}&limit={count}&after={end}"),
+            11 => {
+                let body = json!({"rows": [row, row], "begin": begin, "end": end, "pixels": count % 20_000});
+                return ("states".to_owned(), Some(body.to_string()));
+            }
+            12 => {
+                let body = json!({"rows": [row], "begin": begin, "end": end});
+                return ("statistics".to_owned(), Some(body.to_string()));
+            }
+            _ => {
+                let body = json!({"analysis": "cputop", "begin": begin, "end": end, "limit": count});
+                return ("table".to_owned(), Some(body.to_string()));
+            }
+        };
+        (path, None)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn no_request_makes_the_program_fail((path, body) in any_request()) {
+        let path = format!("/api/{path}");
+        let status = match &body {
+            Some(body) => post(&path, body).0,
+            None => get(&path).0,
+        };
+        prop_assert!(status != StatusCode::INTERNAL_SERVER_ERROR, "{} {:?}", path, body);
+    }
+
+    #[test]
+    fn nonsense_is_said_to_be_wrong(path in "[a-z]{0,8}", query in "[ -~&&[^# ]]{0,40}", body in "[ -~]{0,60}") {
+        let uri = format!("/api/{path}?{query}");
+        if uri.parse::<axum::http::Uri>().is_ok() {
+            prop_assert!(get(&uri).0 != StatusCode::INTERNAL_SERVER_ERROR, "{}", uri);
+        }
+        for path in ["/api/states", "/api/table", "/api/statistics"] {
+            prop_assert!(post(path, &body).0.is_client_error(), "{} {}", path, body);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// Sorting of rows by what they did in the window. Talks to: api (statistics), rows. Used by: main, tree's button, keys.
+import { api } from "./api";
+import { formatDuration } from "./format";
+import { LINE, type Layout } from "./layout";
+import type { Rows } from "./rows";
+import type { Status } from "./status";
+import type { Range, View } from "./view";
+
+/** Styles of states in which a thread has a CPU. */
+const ON_CPU = [1, 2, 3];
+
+export class Activity {
+  private readonly watchers = new Set<() => void>();
+  /** Of which time the activity is; null where rows are in the order of the tree. */
+  sortedBy: Range | null = null;
+  constructor(private readonly view: View, private readonly rows: Rows, private readonly layout: Layout, private readonly status: Status) {}
+  watch(watcher: () => void): void { this.watchers.add(watcher); }
+
+  async toggle(): Promise<void> {
+    if (this.rows.isSorted) this.off();
+    else await this.sort();
+  }
+  private off(): void {
+    this.sortedBy = null;
+    this.rows.setActivity(null);
+    for (const watcher of this.watchers) watcher();
+  }
+  /** Rows keep the order of the window in which they were sorted: nothing moves by itself. */
+  async sort(asked?: Range): Promise<void> {
+    const { window, clock, experiment } = this.view.now;
+    // The figures are by the common clock; where each host has its own, the whole time is taken.
+    const range = asked ?? (clock === "common" ? window : { begin: experiment?.begin ?? 0, end: experiment?.end ?? 1 });
+    const statistics = await api.statistics(range.begin, range.end, null).catch(() => null);
+    if (statistics === null) { if (asked === undefined) this.status.say("The rows could not be sorted: the server gives no statistics.", true); return; }
+    const activity = new Map<number, number>();
+    for (const { row, by_state } of statistics.threads) {
+      const time = ON_CPU.reduce((sum, style) => sum + (by_state[style] ?? 0), 0);
+      if (time <= 0) continue;
+      activity.set(row, time);
+      const parent = this.rows.row(row)?.parent ?? null;
+      if (parent !== null) activity.set(parent, (activity.get(parent) ?? 0) + time);
+    }
+    this.sortedBy = range;
+    const hosts = Math.max(1, experiment?.hosts.length ?? 1);
+    this.rows.setActivity(activity, Math.floor(this.layout.height / LINE / hosts) - 2);
+    if (asked === undefined) this.status.say(`Sorted by CPU time in ${formatDuration(range.end - range.begin)}`);
+    for (const watcher of this.watchers) watcher();
+  }
+}

@@ -1,0 +1,150 @@
+// What the server answers: the types and requests of docs/page-api.md, and nothing else.
+// Talks to: the server. Used by: everything that needs data.
+
+/** ns since the origin of the experiment. */
+export type Time = number;
+export type Clock = "common" | "own";
+
+export interface Stage { name: "opening" | "synchronizing" | "indexing" | "ready" | "failed"; done: number; total: number; message: string }
+export interface Host {
+  host: number; name: string; row: number; island: number | null; is_reference: boolean;
+  likely_ns: number | null; sure_ns: number | null; begin: Time; end: Time; cpus: number[]; shift_ns: number;
+}
+export interface Experiment {
+  name: string; version: string; stage: Stage; origin_unix_ns: string | null; begin: Time | null; end: Time | null;
+  own: { begin: Time; end: Time } | null; is_synchronized: boolean; hosts: Host[];
+  messages: { count: number; inverted_own: number; inverted: number } | null; traces: string[]; command: string; notes: string[];
+}
+export interface Loss { host: number; cpu: number | null; begin: Time; end: Time; what: string; count: number | null }
+export interface Break { host: number | string; at: Time; text: string }
+export interface Overview { begin: Time; end: Time; hosts: { host: number; name: string; bytes: number[] }[]; losses: Loss[]; breaks: Break[] }
+export type RowKind = "host" | "cpu" | "disk" | "phase" | "process" | "thread";
+export interface Row {
+  id: number; parent: number | null; kind: RowKind; host: number; label: string;
+  cpu?: number; pid?: number; tid?: number; begin?: Time; end?: Time;
+}
+/** States of rows, as they come over the wire: columns. */
+export interface States {
+  rows: Uint32Array; starts: Uint32Array; label: Uint32Array; style: Uint8Array; begin: Float64Array; end: Float64Array; labels: string[];
+}
+/** [from_row, to_row, sent, received, likely_ns, sure_lo_ns, sure_hi_ns, is_inverted] */
+export type Message = [number, number, Time, Time, number | null, number | null, number | null, 0 | 1];
+export type Wakeup = [number | null, number, Time, string];
+export interface StateAt {
+  row: number; label: string; state: string; style: number; begin: Time; end: Time; fields: [string, string][];
+  times: { own: string; common: string; sure?: string; likely?: string };
+}
+export interface Request {
+  request: number; service: string; client: string; server: string; begin: Time; end: Time; total_ns: number;
+  client_row: number | null; server_row: number | null;
+}
+export interface Step {
+  row: number | null; host: number; comm: string; tid: number | null; begin: Time; end: Time; cause: string; detail: string; uncertainty_ns: number | null;
+}
+export interface Path {
+  request: number | null; begin: Time; end: Time; steps: Step[];
+  causes: { host: string; comm: string; cause: string; total_ns: number; median_ns: number | null }[]; command: string;
+}
+export type Unit = "ns" | "time" | "bytes" | "count" | "percent" | "none";
+export type CellValue = string | number | boolean | null;
+export interface Table { name: string; title: string; columns: { name: string; unit: Unit }[]; rows: CellValue[][] }
+export interface Answer { tables: Table[]; notes: string[]; command: string }
+export interface Statistics {
+  states: { state: string; style: number; total_ns: number }[];
+  threads: { row: number; label: string; by_state: number[] }[];
+  calls: { call: string; count: number; total_ns: number; max_ns: number }[]; command: string;
+}
+export interface Series { host: number; name: string; kind: string; unit: string; x: Time[]; y: (number | null)[] }
+export interface TraceEvent { at: Time; host: number; cpu: number | null; name: string; text: string; row: number | null }
+export interface Link {
+  a: string; b: string; quality: string; a_to_b: number; b_to_a: number; ambiguous: number; suspects: number; dropped: number; inversions: number;
+  rate_ppm: [number | null, number | null]; offset_at_middle_ns: [number | null, number | null]; min_rtt_ns: number | null; likely_ns: number | null; sure_ns: number | null;
+}
+export interface Sync {
+  hosts: Host[]; links: Link[]; formulas: { host: string; slope: string; offset_ns: string; assumption: string }[]; breaks: Break[];
+  suspects: { link: [string, string]; at: Time; why: string }[]; refused: { what: string; name: string; why: string }[]; command: string;
+}
+export interface LinkPicture {
+  a: string; b: string; forth: [Time, number][]; back: [Time, number][]; upper: [Time, number][]; lower: [Time, number][];
+  bounds: [Time, number | null, number | null, number | null][]; suspects: [Time, number, string][]; breaks: Break[];
+}
+
+/** What the server says is wrong, in words. */
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string) { super(message); }
+}
+
+async function answer(path: string, init: RequestInit | undefined, signal?: AbortSignal): Promise<Response> {
+  const response = await fetch(`api/${path}`, { ...init, signal }).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError(0, "The server does not answer. Was it stopped? Start it again with the command that you used, and this page goes on.");
+  });
+  if (response.ok) return response;
+  const said = await response.json().catch(() => ({})) as { error?: string };
+  throw new ApiError(response.status, said.error ?? `The server answered ${response.status}.`);
+}
+
+/** The server takes whole ns; places between pixels have fractions of them. */
+const whole = (value: unknown) => (typeof value === "number" ? Math.round(value) : value);
+type Query = Record<string, string | number | boolean | null | undefined>;
+async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  const there = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
+  const text = new URLSearchParams(there.map(([name, value]) => [name, String(whole(value))])).toString();
+  return await (await answer(text ? `${path}?${text}` : path, undefined, signal)).json() as T;
+}
+function posted(body: unknown): RequestInit {
+  return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body, (_, value: unknown) => whole(value)) };
+}
+async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  return await (await answer(path, posted(body), signal)).json() as T;
+}
+
+const NO_LABEL = 0xffffffff;
+/** Decodes the binary form of states. */
+export function decodeStates(buffer: ArrayBuffer): States {
+  const head = new Uint32Array(buffer, 0, 4);
+  if (head[0] !== 0x314f5349) throw new ApiError(0, "The server's answer is of another version: reload the page.");
+  const [, rows, states, json] = head as unknown as [number, number, number, number];
+  let at = 16;
+  const u32 = (count: number) => { const it = new Uint32Array(buffer, at, count); at += 4 * count; return it; };
+  const f64 = (count: number) => { const it = new Float64Array(buffer, at, count); at += 8 * count; return it; };
+  const ids = u32(rows), starts = u32(rows + 1), label = u32(states);
+  const style = new Uint8Array(buffer, at, states);
+  at = Math.ceil((at + states) / 8) * 8;
+  const begin = f64(states), end = f64(states);
+  const labels = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, at, json))) as string[];
+  return { rows: ids, starts, label, style, begin, end, labels };
+}
+/** The label of a state; "" if it has none. */
+export function labelOf(states: States, place: number): string {
+  const label = states.label[place] ?? NO_LABEL;
+  return label === NO_LABEL ? "" : states.labels[label] ?? "";
+}
+
+export const api = {
+  experiment: (signal?: AbortSignal) => get<Experiment>("experiment", {}, signal),
+  overview: (bins: number, signal?: AbortSignal) => get<Overview>("overview", { bins }, signal),
+  rows: async () => (await get<{ rows: Row[] }>("rows")).rows,
+  async states(asked: { rows: number[]; begin: Time; end: Time; pixels: number; clock: Clock }, signal?: AbortSignal): Promise<States> {
+    return decodeStates(await (await answer("states", posted(asked), signal)).arrayBuffer());
+  },
+  messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal) =>
+    get<{ total: number; messages: Message[] }>("messages", { begin, end, clock, limit }, signal),
+  wakeups: (begin: Time, end: Time, clock: Clock, rows: number[], limit: number, signal?: AbortSignal) =>
+    get<{ total: number; wakeups: Wakeup[] }>("wakeups", { begin, end, clock, rows: rows.join(","), limit }, signal),
+  state: (row: number, at: Time, clock: Clock, signal?: AbortSignal) => get<StateAt>("state", { row, at, clock }, signal),
+  step: (row: number, at: Time, to: "next" | "previous", clock: Clock) => get<StateAt>("step", { row, at, to, clock }),
+  follow: (row: number, at: Time, what: "message" | "wakeup" | "waker", clock: Clock) =>
+    get<{ row: number; at: Time; text: string }>("follow", { row, at, what, clock }),
+  requests: () => get<{ requests: Request[]; note: string }>("requests"),
+  pathOfRequest: (request: number) => get<Path>("path", { request }),
+  pathOfThread: (row: number, begin: Time, end: Time) => get<Path>("path", { row, begin, end }),
+  analyses: async () => (await get<{ analyses: { name: string; about: string }[] }>("analyses")).analyses,
+  table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
+  statistics: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal) => post<Statistics>("statistics", { begin, end, rows }, signal),
+  usage: async (begin: Time, end: Time, points: number, signal?: AbortSignal) => (await get<{ series: Series[] }>("usage", { begin, end, points }, signal)).series,
+  events: (asked: { begin: Time; end: Time; limit: number; search?: string; hosts?: string; after?: number }, signal?: AbortSignal) =>
+    get<{ events: TraceEvent[]; next: number | null }>("events", asked, signal),
+  sync: () => get<Sync>("sync"),
+  link: (a: string, b: string, points: number) => get<LinkPicture>("link", { a, b, points }),
+};

@@ -1,0 +1,82 @@
+// What each colour means, in both themes: Trace Compass's colours of states, causes of a critical path, marks.
+// Talks to: theme (which one is on). Used by: the time graph, the minimap, charts of the panels.
+import { isDark } from "./theme";
+
+export type Rgb = readonly [number, number, number];
+/** How a state looks: its colour, and its height as a share of the row's. */
+export interface Look { readonly name: string; readonly light: Rgb; readonly dark: Rgb; readonly height: number; readonly ink: "black" | "white" }
+
+/** By the number of the style in the server's answers. */
+export const LOOKS: readonly Look[] = [
+  { name: "unknown", light: [100, 100, 100], dark: [120, 120, 120], height: 0.33, ink: "black" },
+  { name: "usermode", light: [0, 200, 0], dark: [0, 150, 0], height: 1, ink: "black" },
+  { name: "system call", light: [0, 0, 200], dark: [60, 60, 205], height: 1, ink: "white" },
+  { name: "interrupted", light: [200, 0, 100], dark: [165, 0, 83], height: 0.75, ink: "white" },
+  { name: "waits for a CPU", light: [200, 100, 0], dark: [165, 83, 0], height: 0.5, ink: "black" },
+  { name: "blocked", light: [200, 200, 0], dark: [145, 145, 0], height: 0.25, ink: "black" },
+  { name: "waits for fork", light: [200, 200, 200], dark: [130, 130, 130], height: 0.5, ink: "black" },
+  { name: "dead", light: [255, 255, 255], dark: [0, 0, 0], height: 0, ink: "black" },
+  { name: "idle", light: [200, 200, 200], dark: [70, 70, 74], height: 0.5, ink: "black" },
+  { name: "interrupt", light: [200, 0, 100], dark: [165, 0, 83], height: 1, ink: "white" },
+  { name: "softirq", light: [200, 150, 100], dark: [160, 120, 80], height: 1, ink: "black" },
+  { name: "disk read", light: [0, 140, 160], dark: [0, 115, 130], height: 1, ink: "white" },
+  { name: "disk write", light: [150, 60, 170], dark: [125, 50, 142], height: 1, ink: "white" },
+  { name: "phase", light: [150, 170, 190], dark: [90, 105, 120], height: 1, ink: "black" },
+  { name: "runs a thread", light: [0, 170, 120], dark: [0, 125, 90], height: 1, ink: "black" },
+];
+export const STYLE_UNKNOWN = 0, STYLE_DEAD = 7, STYLE_PHASE = 13;
+
+/** Phases have their own hues, by label, after the fixed styles. */
+export const FIRST_PHASE = 16, PHASES = 24, PAINT_STYLES = FIRST_PHASE + PHASES;
+const phaseLooks: Look[] = Array.from({ length: PHASES }, (_, place) => {
+  // Hues far from each other for neighbouring places.
+  const hue = (place * 137.508) % 360;
+  return { name: "phase", light: hsl(hue, 0.5, 0.62), dark: hsl(hue, 0.4, 0.42), height: 1, ink: "black" };
+});
+export function phaseStyle(label: string): number {
+  let hash = 0;
+  for (let at = 0; at < label.length; at += 1) hash = (hash * 31 + label.charCodeAt(at)) >>> 0;
+  return FIRST_PHASE + (hash % PHASES);
+}
+export function look(style: number): Look {
+  return (style >= FIRST_PHASE ? phaseLooks[style - FIRST_PHASE] : LOOKS[style]) ?? LOOKS[0]!;
+}
+export function rgbOf(style: number): Rgb { const it = look(style); return isDark() ? it.dark : it.light; }
+/** The colour of a style of states, for CSS. */
+export function stateColour(style: number): string { return css(rgbOf(style)); }
+export function css(rgb: Rgb, alpha = 1): string {
+  return alpha === 1 ? `rgb(${rgb[0]},${rgb[1]},${rgb[2]})` : `rgba(${rgb[0]},${rgb[1]},${rgb[2]},${alpha})`;
+}
+
+const CAUSES: Readonly<Record<string, Rgb>> = {
+  cpu: [0, 170, 0], "wait-cpu": [215, 110, 0], irq: [200, 0, 100], softirq: [200, 150, 100], network: [20, 130, 220], disk: [150, 60, 170], sleep: [160, 160, 60],
+  lock: [220, 50, 40], pipe: [0, 150, 150], socket: [0, 110, 160], child: [110, 110, 220], signal: [190, 90, 160], other: [130, 130, 130], unknown: [130, 130, 130],
+};
+/** The colour of a cause of a critical path, for CSS: the same in both themes. */
+export function causeColour(cause: string): string { return css(CAUSES[cause] ?? CAUSES.other!); }
+
+/** Colours of the canvas that are no states. */
+export interface Ink {
+  background: Rgb; band: Rgb; text: string; faint: string; line: string; message: string; inverted: string; sure: string; likely: string; wakeup: string;
+  selection: string; edge: string; chosen: Rgb; loss: string; bytes: string; lens: string; mark: string; halo: string;
+}
+const LIGHT: Ink = {
+  background: [255, 255, 255], band: [245, 246, 248], text: "#1c2026", faint: "#6a717c", line: "#e3e6ea", message: "rgba(60,66,80,0.75)", inverted: "#e0001b",
+  sure: "rgba(40,110,230,0.22)", likely: "rgba(25,80,190,0.75)", wakeup: "rgba(150,60,200,0.9)", selection: "rgba(60,120,220,0.13)", edge: "#2f6fd6",
+  chosen: [226, 236, 252], loss: "rgba(214,40,40,0.65)", bytes: "#7d94b5", lens: "rgba(47,111,214,0.14)", mark: "#b06000", halo: "rgba(255,255,255,0.85)",
+};
+const DARK: Ink = {
+  background: [22, 24, 29], band: [28, 31, 37], text: "#e4e7ec", faint: "#949ca8", line: "#30343c", message: "rgba(205,210,220,0.7)", inverted: "#ff5060",
+  sure: "rgba(110,165,255,0.25)", likely: "rgba(130,180,255,0.8)", wakeup: "rgba(200,130,255,0.9)", selection: "rgba(110,165,255,0.16)", edge: "#6ea5ff",
+  chosen: [36, 46, 66], loss: "rgba(255,90,90,0.6)", bytes: "#5d7496", lens: "rgba(110,165,255,0.18)", mark: "#e0a040", halo: "rgba(22,24,29,0.85)",
+};
+export function ink(): Ink { return isDark() ? DARK : LIGHT; }
+
+function hsl(hue: number, saturation: number, lightness: number): Rgb {
+  const spread = saturation * Math.min(lightness, 1 - lightness);
+  const channel = (place: number) => {
+    const k = (place + hue / 30) % 12;
+    return Math.round(255 * (lightness - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return [channel(0), channel(8), channel(4)];
+}

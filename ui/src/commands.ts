@@ -1,0 +1,69 @@
+// What can be done with a key. Talks to: the parts that do it. Used by: main (keyboard) and help (list).
+import type { Activity } from "./activity";
+import type { Bookmark, Bookmarks } from "./bookmarks";
+import type { ClockSwitch } from "./clock";
+import type { Drawer } from "./drawer";
+import type { Graph } from "./graph/graph";
+import type { Inspector } from "./inspector";
+import type { Command } from "./keys";
+import { LINE, type Layout } from "./layout";
+import type { Navigation } from "./navigation";
+import type { Rows } from "./rows";
+import type { Search } from "./search";
+import type { Status } from "./status";
+import type { Tree } from "./tree";
+import type { View } from "./view";
+
+export interface Doers {
+  view: View; rows: Rows; layout: Layout; navigation: Navigation; clock: ClockSwitch; bookmarks: Bookmarks; status: Status; activity: Activity; tree: Tree; graph: Graph; search: Search; drawer: Drawer;
+  inspector: Inspector; goToBookmark(mark: Bookmark): void; help(): void;
+}
+const ZOOM = 1.6, PAN = 0.2;
+
+export function commandsOf(doers: Doers): Command[] {
+  const { view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector } = doers;
+  const pan = (share: number) => { const { begin, end } = navigation.window; navigation.pan((end - begin) * share, "glide"); };
+  const zoom = (factor: number) => navigation.zoom(factor, view.now.hover ?? undefined, "glide");
+  const list: Command[] = [];
+  const group = (name: string, ...commands: [keys: string, about: string, run: () => void][]) => {
+    for (const [keys, about, run] of commands) list.push({ keys: keys.split("  "), about, group: name, run });
+  };
+  group("Time",
+    ["w  +  =", "zoom in (at the pointer)", () => zoom(1 / ZOOM)], ["s  -", "zoom out", () => zoom(ZOOM)],
+    ["a  ArrowLeft", "pan left", () => pan(-PAN)], ["d  ArrowRight", "pan right", () => pan(PAN)],
+    ["Enter", "zoom to the selection", () => { const { selection } = view.now; if (selection !== null) navigation.show(selection); else status.say("Nothing is selected."); }],
+    ["f", "fit all", () => navigation.fit()], ["z", "undo of zoom", () => navigation.undo()], ["Z", "redo", () => navigation.redo()],
+    ["k", "own clocks or the common one", () => clock.toggle()],
+    ["b", "bookmark this place, or remove it", () => { const mark = bookmarks.toggle(); status.say(mark === null ? "Bookmark removed" : `Bookmark at ${mark.name}`); }],
+    ["B", "next bookmark", () => nextBookmark(doers)]);
+  group("States",
+    ["[", "previous state of the row", () => void inspector.step("previous")], ["]", "next state", () => void inspector.step("next")],
+    ["m", "follow the message to its other end", () => void inspector.follow("message")], ["e", "follow the wake-up: whom it wakes next", () => void inspector.follow("wakeup")],
+    ["E", "who woke it", () => void inspector.follow("waker")], ["c", "critical path of the thread over the selection", () => void inspector.path()],
+    ["W", "arrows of wake-ups of the row", () => { graph.arrows.areWakeupsOn = !graph.arrows.areWakeupsOn; graph.invalidate(); status.say(graph.arrows.areWakeupsOn ? "Wake-ups of the selected row are shown" : "Wake-ups are not shown"); }],
+    ["g", "arrows of messages", () => { graph.arrows.areMessagesOn = !graph.arrows.areMessagesOn; graph.invalidate(); status.say(graph.arrows.areMessagesOn ? "Messages are shown" : "Messages are not shown"); }],
+    ["Escape", "clear the selection, then the path, then the rows of a request", () => clear(doers)]);
+  group("Rows",
+    ["ArrowUp", "row above", () => tree.move(-1)], ["ArrowDown", "row below", () => tree.move(1)],
+    ["PageUp", "a page up", () => tree.move(-Math.floor(layout.height / LINE))], ["PageDown", "a page down", () => tree.move(Math.floor(layout.height / LINE))],
+    ["Home", "first row", () => tree.move(-Infinity)], ["End", "last row", () => tree.move(Infinity)],
+    ["x", "collapse or expand", () => { const line = tree.activeLine; if (line?.expandable) rows.toggle(line.id); }],
+    ["X", "collapse or expand all hosts", () => rows.collapseAll()], ["o", "sort by activity in the window", () => void activity.toggle()], ["O", "sort again, for the window of now", () => void activity.sort()],
+    ["p", "pin to the top, or unpin", () => { if (view.now.row !== null) rows.pin(view.now.row); }], ["h", "hide", () => { if (view.now.row !== null) { const { row } = view.now; tree.move(1); rows.hide(row); } }],
+    ["H", "show hidden rows", () => rows.showHidden()], ["/", "search", () => { search.input.focus(); search.input.select(); }]);
+  group("Page", ["v", "open or close the drawer", () => drawer.toggle()], ["?", "this help", () => doers.help()]);
+  return list;
+}
+function clear({ view, search }: Doers): void {
+  if (view.now.selection !== null) view.set({ selection: null });
+  else if (view.now.path !== null) view.set({ path: null });
+  else if (view.now.onlyRows !== null) view.set({ onlyRows: null });
+  else if (search.text !== "") search.set("");
+  else view.set({ row: null });
+}
+function nextBookmark({ view, bookmarks, goToBookmark, status }: Doers): void {
+  const list = [...bookmarks.list].sort((a, b) => a.at - b.at), { window } = view.now, middle = (window.begin + window.end) / 2;
+  const next = list.find((mark) => mark.at > middle + (window.end - window.begin) * 0.01) ?? list[0];
+  if (next === undefined) status.say("There are no bookmarks: b makes one.");
+  else goToBookmark(next);
+}

@@ -1,0 +1,68 @@
+// The drawer below the time graph: a tab for each panel. It can be made higher, and closed. Only the panel that is seen is at work.
+// Talks to: panels. Used by: main, header, keys, URL.
+import { button, h, splitter } from "./dom";
+import type { Panel } from "./view";
+
+const KEPT = "isochrone.drawer";
+const LEAST = 120, LEFT_FOR_GRAPH = 180;
+
+export class Drawer {
+  private readonly tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Panels" });
+  private readonly body = h("div", { class: "drawer-body", role: "tabpanel", tabindex: -1 });
+  readonly element: HTMLElement;
+  private shown: Panel | null = null;
+  private last: string | null = null;
+  private height = Number(localStorage.getItem(KEPT) ?? "") || Math.round(innerHeight * 0.32);
+  private readonly watchers = new Set<() => void>();
+
+  constructor(private readonly panels: readonly Panel[]) {
+    const bar = h("div", { class: "tab-bar" }, this.tabs, button("×", "Close the drawer (v)", () => this.open(null), { class: "close" }));
+    this.element = h("section", { class: "drawer", "aria-label": "Details" }, splitter("horizontal", "Height of the drawer", (by) => this.resize(this.height - by), () => localStorage.setItem(KEPT, String(this.height))), bar, this.body);
+    for (const panel of panels) {
+      this.tabs.append(h("button", { type: "button", role: "tab", id: `tab-${panel.id}`, "data-id": panel.id, onclick: () => this.open(this.shown === panel ? null : panel.id) }, panel.title));
+    }
+    this.tabs.addEventListener("keydown", (event) => this.key(event));
+    addEventListener("resize", () => this.resize(this.height));
+    this.mark();
+  }
+  watch(watcher: () => void): void { this.watchers.add(watcher); }
+  /** Which panel is seen. */
+  get id(): string | null { return this.shown?.id ?? null; }
+  get first(): string | null { return this.panels[0]?.id ?? null; }
+  open(id: string | null): void {
+    const next = this.panels.find((panel) => panel.id === id) ?? null;
+    if (next === this.shown) return;
+    this.shown?.hide();
+    this.shown = next;
+    this.last = next?.id ?? this.last;
+    this.body.replaceChildren(...(next === null ? [] : [next.element]));
+    this.mark();
+    next?.show();
+    for (const watcher of this.watchers) watcher();
+  }
+  toggle(): void { this.open(this.shown === null ? this.last ?? this.first : null); }
+  private resize(height: number): void {
+    this.height = Math.max(LEAST, Math.min(height, innerHeight - LEFT_FOR_GRAPH));
+    this.element.style.height = this.shown === null ? "" : `${this.height}px`;
+  }
+  private mark(): void {
+    this.element.classList.toggle("closed", this.shown === null);
+    this.resize(this.height);
+    for (const tab of this.tabs.children) {
+      const isShown = (tab as HTMLElement).dataset.id === this.shown?.id;
+      tab.setAttribute("aria-selected", String(isShown));
+      (tab as HTMLElement).tabIndex = isShown || (this.shown === null && tab === this.tabs.firstElementChild) ? 0 : -1;
+    }
+    if (this.shown !== null) this.body.setAttribute("aria-labelledby", `tab-${this.shown.id}`);
+  }
+  private key(event: KeyboardEvent): void {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0, tabs = [...this.tabs.children] as HTMLElement[];
+    const now = tabs.indexOf(document.activeElement as HTMLElement);
+    if (by === 0 || now < 0) return;
+    const next = tabs[(now + by + tabs.length) % tabs.length]!;
+    next.focus();
+    this.open(next.dataset.id ?? null);
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

@@ -1,0 +1,119 @@
+// Arrows of messages between hosts, with what their clocks leave open at the received end, and of wake-ups.
+// Talks to: api (through Fetched), scene. Used by: graph (screen and export).
+import { api, type Clock, type Message, type Time, type Wakeup } from "../api";
+import { ink } from "../colours";
+import type { View } from "../view";
+import { Fetched } from "./fetched";
+import { BAR, type Ctx, type Scene } from "./scene";
+
+/** Asked for, and drawn at most. */
+const MOST_ASKED = 5000, MOST_DRAWN = 1000, MOST_WAKEUPS = 2000;
+const HEAD = 5;
+
+/** A message as it is drawn now. */
+export interface Arrow { readonly x0: number; readonly y0: number; readonly x1: number; readonly y1: number; readonly isInverted: boolean; readonly message: Message }
+
+export class Arrows {
+  areMessagesOn = true;
+  areWakeupsOn = false;
+  private readonly messages: Fetched<Message[]>;
+  private readonly wakeups: Fetched<Wakeup[]>;
+  private total = 0;
+  constructor(private readonly view: View, arrived: () => void) {
+    this.messages = new Fetched(async (range, clock, signal) => {
+      const { total, messages } = await api.messages(range.begin, range.end, clock, MOST_ASKED, signal);
+      this.total = total;
+      return { value: messages, isThinned: total > messages.length };
+    }, arrived);
+    this.wakeups = new Fetched(async (range, clock, signal) => {
+      const { total, wakeups } = await api.wakeups(range.begin, range.end, clock, [this.view.now.row ?? 0], MOST_WAKEUPS, signal);
+      return { value: wakeups, isThinned: total > wakeups.length };
+    }, arrived);
+  }
+  /** Asks for what the window lacks. */
+  want(): void {
+    const { window, clock, row } = this.view.now;
+    if (this.areMessagesOn) this.messages.want(window, clock);
+    if (!this.areWakeupsOn || row === null || row < 0) return;
+    this.wakeups.about(`${row}`);
+    this.wakeups.want(window, clock);
+  }
+
+  /** What is seen of the messages now, and how many there are in the fetched range. */
+  seen(scene: Scene): { arrows: Arrow[]; total: number } {
+    const arrows: Arrow[] = [];
+    if (!this.areMessagesOn) return { arrows, total: 0 };
+    const clock = this.messages.clock, width = scene.layout.width, bottom = scene.top(0) + scene.layout.scrollTop + scene.layout.full + scene.layout.fixed;
+    const seen: Arrow[] = [];
+    for (const message of this.messages.value ?? []) {
+      const [from, to, sent, received] = message;
+      const x0 = scene.hostX(scene.hostOf(from), sent, clock), x1 = scene.hostX(scene.hostOf(to), received, clock);
+      if ((x0 < 0 && x1 < 0) || (x0 > width && x1 > width)) continue;
+      const y0 = scene.rowY(from), y1 = scene.rowY(to);
+      if (y0 === null || y1 === null || y0 === y1 || (y0 < 0 && y1 < 0) || (y0 > bottom && y1 > bottom)) continue;
+      seen.push({ x0, y0, x1, y1, isInverted: x1 < x0, message });
+    }
+    const keep = Math.min(1, MOST_DRAWN / Math.max(seen.length, 1));
+    seen.forEach((arrow, place) => { if (Math.floor(place * keep) !== Math.floor((place - 1) * keep)) arrows.push(arrow); });
+    return { arrows, total: this.total };
+  }
+
+  draw(ctx: Ctx, scene: Scene): void {
+    const { arrows } = this.seen(scene), colours = ink();
+    this.bounds(ctx, scene, arrows);
+    // Many arrows are drawn fainter, so that the bars below can still be read; red ones never.
+    ctx.globalAlpha = arrows.length > 300 ? 0.5 : 1;
+    drawArrows(ctx, arrows.filter((arrow) => !arrow.isInverted), colours.message, 1);
+    ctx.globalAlpha = 1;
+    drawArrows(ctx, arrows.filter((arrow) => arrow.isInverted), colours.inverted, 1.25);
+    if (this.areWakeupsOn) this.drawWakeups(ctx, scene);
+  }
+  /** Bars at the received ends: surely within the light one, likely within the dark one. */
+  private bounds(ctx: Ctx, scene: Scene, arrows: readonly Arrow[]): void {
+    const colours = ink(), scale = scene.scale, half = BAR / 2;
+    for (const [colour, range, height] of [[colours.sure, sureOf, half], [colours.likely, likelyOf, 1.5]] as const) {
+      ctx.fillStyle = colour;
+      for (const { x1, y1, message } of arrows) {
+        const [low, high] = range(message);
+        // Below two pixels it says nothing.
+        if ((high - low) * scale >= 2) ctx.fillRect(x1 + low * scale, y1 - height, (high - low) * scale, 2 * height);
+      }
+    }
+  }
+  private drawWakeups(ctx: Ctx, scene: Scene): void {
+    const clock: Clock = this.wakeups.clock, arrows: { x0: number; y0: number; x1: number; y1: number }[] = [];
+    for (const [from, to, at] of this.wakeups.value ?? []) {
+      const x = scene.hostX(scene.hostOf(to), at, clock), y1 = scene.rowY(to);
+      if (y1 === null || x < 0 || x > scene.layout.width) continue;
+      const y0 = from === null ? null : scene.rowY(from);
+      arrows.push({ x0: x, y0: y0 === null || y0 === y1 ? y1 - BAR : y0, x1: x, y1 });
+    }
+    drawArrows(ctx, arrows, ink().wakeup, 1);
+  }
+}
+
+function sureOf(message: Message): [Time, Time] { return [message[5] ?? 0, message[6] ?? 0]; }
+function likelyOf(message: Message): [Time, Time] { return [-(message[4] ?? 0), message[4] ?? 0]; }
+
+function drawArrows(ctx: Ctx, arrows: readonly { x0: number; y0: number; x1: number; y1: number }[], colour: string, width: number): void {
+  if (arrows.length === 0) return;
+  ctx.strokeStyle = ctx.fillStyle = colour;
+  ctx.lineWidth = width;
+  // One path for each: a path of thousands of lines takes far longer.
+  for (const { x0, y0, x1, y1 } of arrows) {
+    ctx.beginPath();
+    ctx.moveTo(x0, y0);
+    ctx.lineTo(x1, y1);
+    ctx.stroke();
+  }
+  ctx.beginPath();
+  for (const { x0, y0, x1, y1 } of arrows) {
+    const length = Math.hypot(x1 - x0, y1 - y0) || 1, dx = (x1 - x0) / length, dy = (y1 - y0) / length;
+    const bx = x1 - HEAD * dx, by = y1 - HEAD * dy;
+    ctx.moveTo(x1, y1);
+    ctx.lineTo(bx - dy * HEAD * 0.45, by + dx * HEAD * 0.45);
+    ctx.lineTo(bx + dy * HEAD * 0.45, by - dx * HEAD * 0.45);
+    ctx.closePath();
+  }
+  ctx.fill();
+}

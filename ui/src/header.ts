@@ -1,0 +1,78 @@
+// The top of the page: name, the switch of clocks with the count of impossible messages, search, menus. Talks to: view, clock, search, drawer, theme. Used by: main.
+import type { Bookmark, Bookmarks } from "./bookmarks";
+import type { ClockSwitch } from "./clock";
+import { button, h } from "./dom";
+import { formatCount } from "./format";
+import type { Search } from "./search";
+import { switchTheme } from "./theme";
+import type { View } from "./view";
+
+/** What the header can start. */
+export interface HeaderActs { requests(): void; help(): void; exportPng(): void; exportSvg(): void; bookmark(): void; goTo(mark: Bookmark): void; clearRows(): void }
+
+export class Header {
+  private readonly name = h("span", { class: "experiment" });
+  private readonly switch: HTMLButtonElement;
+  private readonly count = h("span", { class: "inverted", role: "status" });
+  private readonly only: HTMLButtonElement;
+  private readonly marks = h("div", { class: "items" });
+  readonly element: HTMLElement;
+
+  constructor(private readonly view: View, private readonly clock: ClockSwitch, search: Search, private readonly bookmarks: Bookmarks, private readonly acts: HeaderActs) {
+    this.switch = h("button", { type: "button", class: "clock-switch", role: "switch", "aria-checked": "true", title: "Own clocks or the common one (k)", onclick: () => clock.toggle() },
+      h("span", { class: "own" }, "own clocks"), h("span", { class: "knob", "aria-hidden": "true" }), h("span", { class: "common" }, "common clock"));
+    this.only = button("rows of one request ×", "Show all rows again", () => acts.clearRows(), { class: "chip" });
+    this.element = h("header", { class: "header" },
+      h("h1", {}, "isochrone"), this.name, this.switch, this.count, h("span", { class: "room" }), this.only, search.element,
+      button("requests", "Pick a request: its critical path", () => acts.requests()), this.bookmarkMenu(), this.exportMenu(),
+      button("◐", "Light or dark", switchTheme, { class: "icon" }), button("?", "Keys, mouse, colours (?)", () => acts.help(), { class: "icon" }));
+    const draw = () => this.draw();
+    view.watch(draw, "experiment", "clock", "onlyRows");
+    clock.watch(draw);
+    bookmarks.watch(() => this.drawMarks());
+    this.draw();
+    this.drawMarks();
+  }
+  private draw(): void {
+    const { experiment, clock, onlyRows } = this.view.now;
+    document.title = experiment === null ? "isochrone" : `${experiment.name} – isochrone`;
+    this.name.textContent = experiment?.name ?? "";
+    this.name.title = [...(experiment?.traces ?? []), ...(experiment?.notes ?? [])].join("\n");
+    this.switch.setAttribute("aria-checked", String(clock === "common"));
+    this.switch.disabled = (experiment?.hosts.length ?? 0) < 2;
+    this.only.hidden = onlyRows === null;
+    const messages = experiment?.messages ?? null;
+    this.count.hidden = messages === null || messages.count === 0;
+    if (messages === null) return;
+    // While rows slide, the figure goes from one to the other, too.
+    const [now, before] = clock === "own" ? [messages.inverted_own, messages.inverted] : [messages.inverted, messages.inverted_own];
+    const inverted = Math.round(now + (before - now) * this.clock.left);
+    this.count.textContent = `${formatCount(inverted)} of ${formatCount(messages.count)} messages arrive before they were sent`;
+    this.count.classList.toggle("bad", inverted > 0);
+  }
+  private bookmarkMenu(): HTMLElement {
+    return menu("bookmarks", "Bookmarks", [button("Bookmark this place (b)", "Bookmark this place", () => this.acts.bookmark()), this.marks]);
+  }
+  private exportMenu(): HTMLElement {
+    return menu("export", "Export what is seen", [button("as PNG (pixels)", "Export as PNG", () => this.acts.exportPng()), button("as SVG (vectors)", "Export as SVG", () => this.acts.exportSvg()),
+      button("copy the link to this view", "Copy the link", () => void navigator.clipboard?.writeText(location.href))]);
+  }
+  private drawMarks(): void {
+    this.marks.replaceChildren(...this.bookmarks.list.map((mark) => {
+      const name = h("input", { value: mark.name, "aria-label": "Name of the bookmark", onchange: () => this.bookmarks.rename(mark, name.value) });
+      return h("div", { class: "mark" }, name, button("→", `Go to ${mark.name}`, () => this.acts.goTo(mark)), button("×", `Remove ${mark.name}`, () => this.bookmarks.remove(mark)));
+    }));
+  }
+}
+/** A button that opens a list; it closes when something else is used. */
+function menu(text: string, title: string, items: HTMLElement[]): HTMLElement {
+  const details = h("details", { class: "menu" }, h("summary", { title }, `${text} ▾`), h("div", { class: "items" }, ...items));
+  addEventListener("pointerdown", (event) => { if (!details.contains(event.target as Node)) details.open = false; });
+  details.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    details.open = false;
+    details.querySelector("summary")?.focus();
+    event.stopPropagation();
+  });
+  return details;
+}

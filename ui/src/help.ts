@@ -1,0 +1,47 @@
+// The page of keys and gestures, on `?`. Talks to: keys. Used by: main.
+import { button, h } from "./dom";
+import type { Command } from "./keys";
+import { LOOKS, stateColour } from "./colours";
+
+const GESTURES: readonly [string, string][] = [
+  ["wheel", "scroll rows"], ["Ctrl or ⌘ + wheel", "zoom at the pointer"], ["Shift + wheel, or sideways", "pan"], ["drag", "select time; its edges can be dragged"],
+  ["middle button or Shift + drag", "pan"], ["click", "select row and state"], ["double click", "zoom to the state"], ["minimap", "drag the lens, its edges, or a new window; double click: all"],
+];
+const SEARCH: readonly [string, string][] = [
+  ["wget h1", "rows with all these words in their names"], ["host:h1 pid:199 tid:216", "by host, process, thread"], ["kind:cpu", "host, cpu, disk, phase, process, thread"],
+  ["state:blocked", "rows in that state within the window"], ["/kworker\\/[01]/", "a regular expression"],
+];
+
+export class Help {
+  readonly element: HTMLDialogElement = h("dialog", { class: "help", "aria-label": "Help" });
+  constructor(private readonly commands: readonly Command[]) {
+    this.element.addEventListener("click", (event) => { if (event.target === this.element) this.element.close(); });
+  }
+  toggle(): void {
+    if (this.element.open) { this.element.close(); return; }
+    const groups = new Map<string, [string, string][]>();
+    for (const { keys, about, group } of this.commands) groups.set(group, [...(groups.get(group) ?? []), [keys.map(readable).join("  "), about]]);
+    groups.set("Mouse", [...GESTURES]);
+    groups.set("Search", [...SEARCH]);
+    const lists = [...groups].map(([title, pairs]) => h("section", {}, h("h3", {}, title), definitions(pairs)));
+    const colours = h("ul", { class: "legend" }, ...LOOKS.map((look, style) => {
+      const swatch = h("span", { class: "swatch" });
+      swatch.style.background = stateColour(style);
+      return h("li", {}, swatch, look.name);
+    }));
+    const close = button("×", "Close", () => this.element.close(), { class: "close", autofocus: true });
+    this.element.replaceChildren(h("header", {}, h("h2", {}, "Keys, mouse, colours"), close), h("div", { class: "columns" }, ...lists, h("section", {}, h("h3", {}, "Colours"), colours, messages())));
+    this.element.showModal();
+  }
+}
+function messages(): HTMLElement {
+  return h("p", {}, "Arrows are messages between hosts. The bar at their end is what the clocks leave open: surely within the light one, likely within the dark one. Red: received before it was sent.");
+}
+function definitions(pairs: readonly [string, string][]): HTMLElement {
+  const list = h("dl");
+  for (const [key, text] of pairs) list.append(h("dt", {}, ...key.split("  ").flatMap((it, place) => [place > 0 ? " " : null, h("kbd", {}, it)])), h("dd", {}, text));
+  return list;
+}
+function readable(key: string): string {
+  return { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", " ": "Space", PageUp: "Page ↑", PageDown: "Page ↓" }[key] ?? (/^[A-Z]$/.test(key) ? `Shift+${key}` : key);
+}

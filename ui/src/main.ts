@@ -1,0 +1,128 @@
+// Starts the page: makes its parts, tells them of each other, opens the traces. Talks to: all parts.
+import { Activity } from "./activity";
+import { api, type ApiError } from "./api";
+import { Bookmarks, type Bookmark } from "./bookmarks";
+import { ClockSwitch } from "./clock";
+import { commandsOf } from "./commands";
+import { h, splitter } from "./dom";
+import { Drawer } from "./drawer";
+import { exportPng, exportSvg, svgOf } from "./graph/export";
+import { Graph } from "./graph/graph";
+import { GraphPointer } from "./graph/pointer";
+import { Header } from "./header";
+import { Help } from "./help";
+import { Inspector } from "./inspector";
+import { listen, type Command } from "./keys";
+import { Layout } from "./layout";
+import { Minimap } from "./minimap";
+import { Navigation } from "./navigation";
+import { panels } from "./panels/index";
+import { Rows } from "./rows";
+import { Scrollbar } from "./scrollbar";
+import { Search } from "./search";
+import { StagePicture } from "./stage";
+import { Status } from "./status";
+import "./style.css";
+import { Tooltip } from "./tooltip";
+import { Tree } from "./tree";
+import { keepAddress, readPlace, type Place } from "./url";
+import { View } from "./view";
+
+const TREE_WIDTH = "isochrone.tree", PATH_PANEL = "critical-path";
+/** Pages lower than this begin without the drawer. */
+const ROOM_FOR_DRAWER = 600;
+
+const view = new View(), rows = new Rows(view), layout = new Layout(rows), navigation = new Navigation(view, rows, layout);
+const clock = new ClockSwitch(view, navigation), bookmarks = new Bookmarks(view), status = new Status();
+const minimap = new Minimap(view, navigation, clock), stage = new StagePicture(minimap);
+const activity = new Activity(view, rows, layout, status);
+const tree = new Tree(view, rows, layout, () => void activity.toggle());
+const graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
+const search = new Search(view, rows, tree, navigation);
+const drawer = new Drawer(panels.map((make) => make(view, navigation)));
+const inspector = new Inspector(view, rows, graph, navigation, clock, status, () => drawer.open(PATH_PANEL));
+const tooltip = new Tooltip(view, rows, graph, status);
+const commands: Command[] = commandsOf({
+  view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector, goToBookmark, help: () => help.toggle(),
+});
+const help = new Help(commands);
+const header = new Header(view, clock, search, bookmarks, {
+  requests: () => drawer.open(PATH_PANEL), help: () => help.toggle(), exportPng: () => exportPng(graph), exportSvg: () => exportSvg(graph),
+  bookmark: () => void bookmarks.toggle(), goTo: goToBookmark, clearRows: () => view.set({ onlyRows: null, path: null }),
+});
+new GraphPointer(graph, navigation, inspector, tooltip);
+
+let isReady = false;
+const asked = readPlace(location.hash);
+const page = document.getElementById("page")!;
+const body = layoutBody();
+page.append(header.element, stage.banner, stage.element, tooltip.element, help.element);
+void start();
+
+/** Tree and graph side by side, with what makes one wider. */
+function layoutBody(): HTMLElement {
+  let width = Number(localStorage.getItem(TREE_WIDTH) ?? "") || 230;
+  const resize = (by: number) => {
+    width = Math.max(110, Math.min(width + by, innerWidth * 0.6));
+    tree.element.style.width = `${width}px`;
+  };
+  resize(0);
+  const handle = splitter("vertical", "Width of the names", resize, () => localStorage.setItem(TREE_WIDTH, String(width)));
+  return h("main", { class: "body" }, tree.element, handle, graph.element, new Scrollbar(layout).element);
+}
+
+async function start(): Promise<void> {
+  const experiment = await stage.untilReady((experiment) => view.set({ experiment }));
+  if (experiment === null) return;
+  view.set({ experiment, clock: asked.clock, window: navigation.padded(navigation.boundsOf(asked.clock)), rows: await api.rows() });
+  await minimap.load();
+  graph.losses = minimap.overview?.losses ?? [];
+  stage.element.replaceWith(minimap.element, body, drawer.element, status.element);
+  listen(commands);
+  tree.focus();
+  await restore(asked);
+  const changed = keepAddress(place);
+  view.watch(changed, "window", "selection", "row", "clock", "onlyRows");
+  for (const part of [rows, drawer, search, bookmarks, activity]) part.watch(changed);
+  isReady = true;
+}
+/** What the address asks for, else a first sight: all, what was active on top. */
+async function restore(asked: Place): Promise<void> {
+  const row = asked.row !== null && rows.row(asked.row) !== undefined ? asked.row : null;
+  rows.restore(asked.rows);
+  bookmarks.set(asked.bookmarks);
+  if (asked.window !== null) view.set({ window: navigation.clamp(asked.window) });
+  view.set({ selection: asked.selection, row, onlyRows: asked.only.length > 0 ? new Set(asked.only) : null });
+  if (asked.search !== "") search.set(asked.search);
+  drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
+  graph.fit();
+  if (asked.sorted !== false) await activity.sort(asked.sorted ?? navigation.boundsOf("common"));
+  const place = row === null ? -1 : rows.lineOf(row);
+  if (place >= 0) layout.see(place);
+}
+function place(): Place {
+  const { window, selection, row, clock, onlyRows } = view.now;
+  return {
+    window: navigation.window ?? window, selection, row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list],
+  };
+}
+function goToBookmark(mark: Bookmark): void {
+  if (mark.clock !== view.now.clock) clock.toggle();
+  navigation.go(mark.row, mark.at, { begin: mark.at - mark.span / 2, end: mark.at + mark.span / 2 });
+}
+/** What the states' requests say: the first thing to fail when the server is gone. */
+function noteFailure(error: ApiError | null): void {
+  status.note(graph.tiles.size.requests > 0 ? "loading …" : "");
+  if (error === null) return;
+  if (error.status !== 0 && error.status !== 503) { status.say(error.message, true); return; }
+  void stage.lost(error.message, () => { graph.tiles.ask(); graph.invalidate(); });
+}
+
+/** For tests and measurements. */
+declare global { interface Window { isochrone: unknown } }
+window.isochrone = {
+  view, rows, layout, navigation, graph, clock, drawer,
+  frames: () => graph.frames(), isReady: () => isReady, isLoading: () => graph.tiles.size.requests > 0, svg: () => svgOf(graph),
+  /** Colour of a pixel of the time graph, bars and all, in CSS pixels. */
+  pixel: (x: number, y: number) => graph.pixel(x, y),
+};

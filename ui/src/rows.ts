@@ -1,0 +1,218 @@
+// Which rows are shown, and in which order: the tree without what is collapsed, hidden or filtered out, sorted or not, pinned ones first.
+// Talks to: view (all rows, the rows of a request). Used by: tree, time graph, search, URL.
+import type { Row } from "./api";
+import type { View } from "./view";
+
+/** One line of the page: a row, or the fold of a host's rows with little activity. */
+export interface Line {
+  /** The row's number; −1 − host for a fold. */
+  readonly id: number;
+  readonly row: Row | null;
+  readonly host: number;
+  readonly label: string;
+  readonly depth: number;
+  readonly expandable: boolean;
+  readonly expanded: boolean;
+  readonly pinned: boolean;
+  /** Rows whose states are drawn in this line, one above the other. */
+  readonly sources: readonly number[];
+}
+/** More rows than this do not fit one above the other in a line. */
+const MOST_STRIPES = 7;
+
+/** A host that is sorted by activity has at least about this many lines before its fold. */
+const LEAST_LINES = 6;
+
+/** What of it the URL keeps. */
+export interface KeptRows { collapsed: number[]; unfolded: number[]; pinned: number[]; hidden: number[] }
+
+export class Rows {
+  lines: readonly Line[] = [];
+  pinnedCount = 0;
+  private byId = new Map<number, Row>();
+  private children = new Map<number | null, Row[]>();
+  private places = new Map<number, number>();
+  private readonly collapsed = new Set<number>();
+  private readonly unfolded = new Set<number>();
+  private readonly hidden = new Set<number>();
+  private pinned: number[] = [];
+  private filter: ReadonlySet<number> | null = null;
+  /** CPU time by row, where rows are sorted by it; and the rows below hosts that are active enough not to be folded. */
+  private activity: ReadonlyMap<number, number> | null = null;
+  private active: ReadonlySet<number> = new Set();
+  private readonly watchers = new Set<() => void>();
+
+  constructor(private readonly view: View) {
+    view.watch(() => { this.index(); this.change(); }, "rows");
+    view.watch(() => this.change(), "onlyRows");
+  }
+  watch(watcher: () => void): void { this.watchers.add(watcher); }
+
+  row(id: number | null): Row | undefined { return id === null ? undefined : this.byId.get(id); }
+  childrenOf(id: number | null): readonly Row[] { return this.children.get(id) ?? []; }
+  /** The line of a row, else of its nearest ancestor that is shown; −1 if there is none. */
+  lineOf(id: number): number {
+    for (let row = this.byId.get(id); row !== undefined; row = this.row(row.parent)) {
+      const place = this.places.get(row.id);
+      if (place !== undefined) return place;
+      if (row.parent !== null && this.row(row.parent)?.parent === null) {
+        const fold = this.places.get(-1 - row.host);
+        if (fold !== undefined && this.folds(row)) return fold;
+      }
+    }
+    return -1;
+  }
+  /** The line of exactly this row; undefined if it is not shown. */
+  placeOf(id: number): number | undefined { return this.places.get(id); }
+  name(row: Row): string { return row.tid !== undefined ? `${row.label} ${row.tid}` : row.pid !== undefined ? `${row.label} ${row.pid}` : row.label; }
+  /** With its host: "h1 wget 228". */
+  fullName(row: Row): string {
+    const host = this.view.now.experiment?.hosts[row.host]?.name ?? "";
+    return row.kind === "host" ? row.label : `${host} ${this.name(row)}`;
+  }
+
+  toggle(id: number): void {
+    if (id < 0) flip(this.unfolded, -1 - id);
+    else flip(this.collapsed, id);
+    this.change();
+  }
+  get someExpanded(): boolean { return this.childrenOf(null).some((row) => !this.collapsed.has(row.id)); }
+  collapseAll(): void {
+    if (this.someExpanded) for (const row of this.childrenOf(null)) this.collapsed.add(row.id);
+    else this.collapsed.clear();
+    this.change();
+  }
+  pin(id: number): void {
+    this.pinned = this.pinned.includes(id) ? this.pinned.filter((other) => other !== id) : [...this.pinned, id];
+    this.change();
+  }
+  hide(id: number): void {
+    this.hidden.add(id);
+    this.pinned = this.pinned.filter((other) => other !== id);
+    this.change();
+  }
+  get hiddenCount(): number { return this.hidden.size; }
+  showHidden(): void { this.hidden.clear(); this.change(); }
+  setFilter(matches: ReadonlySet<number> | null): void { this.filter = matches; this.change(); }
+  get isFiltered(): boolean { return this.filter !== null; }
+  matches(id: number): boolean { return this.filter?.has(id) ?? false; }
+  /** Sorts by activity; each host shows the most active of its processes and threads on about `room` lines, and folds the others. */
+  setActivity(activity: ReadonlyMap<number, number> | null, room = 0): void {
+    this.activity = activity;
+    const active = new Set<number>();
+    for (const host of activity === null ? [] : this.childrenOf(null)) {
+      let left = Math.max(room, LEAST_LINES);
+      for (const row of this.sorted(this.childrenOf(host.id))) {
+        const lines = 1 + this.childrenOf(row.id).length, isFolding = row.kind === "process" || row.kind === "thread";
+        if (isFolding && (lines > left || !activity!.has(row.id))) continue;
+        left -= lines;
+        if (isFolding) active.add(row.id);
+      }
+    }
+    this.active = active;
+    this.change();
+  }
+  get isSorted(): boolean { return this.activity !== null; }
+
+  /** Opens what hides a row, so that it has a line. */
+  reveal(id: number): void {
+    if (this.places.has(id)) return;
+    const row = this.byId.get(id);
+    if (row === undefined) return;
+    for (let it: Row | undefined = row; it !== undefined; it = this.row(it.parent)) {
+      this.hidden.delete(it.id);
+      if (it !== row) this.collapsed.delete(it.id);
+      if (this.folds(it)) this.unfolded.add(it.host);
+    }
+    this.change();
+  }
+
+  get kept(): KeptRows { return { collapsed: [...this.collapsed], unfolded: [...this.unfolded], pinned: this.pinned, hidden: [...this.hidden] }; }
+  restore(kept: KeptRows): void {
+    for (const [set, ids] of [[this.collapsed, kept.collapsed], [this.unfolded, kept.unfolded], [this.hidden, kept.hidden]] as const) {
+      set.clear();
+      for (const id of ids) set.add(id);
+    }
+    this.pinned = [...kept.pinned];
+    this.change();
+  }
+
+  private index(): void {
+    this.byId = new Map();
+    this.children = new Map();
+    for (const row of this.view.now.rows) {
+      this.byId.set(row.id, row);
+      const siblings = this.children.get(row.parent);
+      if (siblings) siblings.push(row);
+      else this.children.set(row.parent, [row]);
+    }
+  }
+  /** Whether a row goes to the fold of its host: sorted by activity, and it had little. */
+  private folds(row: Row): boolean {
+    return this.activity !== null && (row.kind === "process" || row.kind === "thread") && this.row(row.parent)?.kind === "host" && !this.active.has(row.id);
+  }
+  /** Rows that are shown because of a filter, with their ancestors; null: all. */
+  private wanted(): ReadonlySet<number> | null {
+    const only = this.view.now.onlyRows, filter = this.filter;
+    if (only === null && filter === null) return null;
+    const wanted = new Set<number>();
+    for (const id of only ?? filter!) {
+      if (only !== null && filter !== null && !filter.has(id)) continue;
+      for (let row = this.byId.get(id); row !== undefined && !wanted.has(row.id); row = this.row(row.parent)) wanted.add(row.id);
+    }
+    return wanted;
+  }
+  private change(): void {
+    const lines: Line[] = [], wanted = this.wanted();
+    this.pinned = this.pinned.filter((id) => this.byId.has(id));
+    for (const id of this.pinned) {
+      const row = this.byId.get(id)!;
+      lines.push({ id, row, host: row.host, label: this.fullName(row), depth: 0, expandable: false, expanded: false, pinned: true, sources: this.sources(row, false) });
+    }
+    this.pinnedCount = lines.length;
+    for (const host of this.childrenOf(null)) this.add(lines, host, 0, wanted);
+    this.lines = lines;
+    this.places = new Map(lines.map((line, place) => [line.id, place]));
+    for (const watcher of this.watchers) watcher();
+  }
+  private add(lines: Line[], row: Row, depth: number, wanted: ReadonlySet<number> | null): void {
+    if (this.hidden.has(row.id) || (wanted !== null && !wanted.has(row.id))) return;
+    const isPinned = this.pinned.includes(row.id) && row.kind !== "host";
+    let children = this.childrenOf(row.id);
+    if (wanted !== null) children = children.filter((child) => wanted.has(child.id));
+    // A filter shows what it found, also below what is collapsed.
+    const expanded = children.length > 0 && (wanted !== null || !this.collapsed.has(row.id));
+    if (!isPinned) {
+      lines.push({
+        id: row.id, row, host: row.host, label: this.name(row), depth, expandable: children.length > 0, expanded, pinned: false, sources: this.sources(row, expanded),
+      });
+    }
+    if (!expanded) return;
+    const folded = wanted === null ? children.filter((child) => this.folds(child)) : [];
+    const shown = folded.length > 0 ? children.filter((child) => !this.folds(child)) : children;
+    for (const child of this.sorted(shown)) this.add(lines, child, depth + 1, wanted);
+    if (folded.length === 0) return;
+    const isOpen = this.unfolded.has(row.host);
+    const label = `${folded.length} less active`;
+    lines.push({ id: -1 - row.host, row: null, host: row.host, label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false, sources: [] });
+    if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
+  }
+  /** The most active first; CPUs, disks and phases keep their place. */
+  private sorted(rows: readonly Row[]): readonly Row[] {
+    const activity = this.activity;
+    if (activity === null) return rows;
+    const key = (row: Row) => (row.kind === "process" || row.kind === "thread" ? activity.get(row.id) ?? 0 : Infinity);
+    return [...rows].sort((a, b) => { const x = key(a), y = key(b); return x === y ? 0 : y > x ? 1 : -1; });
+  }
+  /** A host shows its CPUs, a collapsed process its threads: what is inside can be seen from outside. */
+  private sources(row: Row, expanded: boolean): number[] {
+    if (row.kind !== "host" && row.kind !== "process") return [row.id];
+    const inside = this.childrenOf(row.id).filter((child) => child.kind === (row.kind === "host" ? "cpu" : "thread")).map((child) => child.id);
+    if (inside.length === 0) return [row.id];
+    if (row.kind === "process" && expanded) return [];
+    return inside.slice(0, MOST_STRIPES);
+  }
+}
+function flip(set: Set<number>, id: number): void {
+  if (!set.delete(id)) set.add(id);
+}

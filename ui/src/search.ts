@@ -1,0 +1,124 @@
+// The search box: which rows a text means. Words must all be in a row's names (its own and those around it); `host:`, `pid:`, `tid:`, `kind:`, `state:` ask for more; /…/ is a
+// regular expression. Talks to: api (rows that are in a state), rows, tree (what to highlight). Used by: main, keys, URL.
+import { api, type Row } from "./api";
+import { h } from "./dom";
+import { formatCount } from "./format";
+import type { Navigation } from "./navigation";
+import type { Rows } from "./rows";
+import type { Tree } from "./tree";
+import type { View } from "./view";
+
+const REST_MS = 120;
+/** For `state:`: how many rows are looked at, in steps, and how finely. */
+const MOST_ROWS = 4000, STEP_ROWS = 500, PIXELS = 600;
+/** Names of states as people type them, by style. */
+const STATES: readonly (readonly string[])[] = [
+  ["unknown"], ["usermode", "user"], ["syscall", "call"], ["interrupted"], ["wait-cpu", "waiting", "preempted"], ["blocked", "sleeping"], ["wait-fork"], ["dead"], ["idle"], ["irq", "interrupt"],
+  ["softirq"], ["disk-read", "read"], ["disk-write", "write"], ["phase"], ["running"],
+];
+
+/** What a text asks for. */
+export interface Query { words: string[]; pattern: RegExp | null; host: string[]; pid: string[]; tid: string[]; kind: string[]; states: number[]; wrong: string }
+export function parseQuery(text: string): Query {
+  const query: Query = { words: [], pattern: null, host: [], pid: [], tid: [], kind: [], states: [], wrong: "" };
+  const regular = /(?:^|\s)\/(.+)\/(?:\s|$)/.exec(text);
+  if (regular !== null) {
+    try { query.pattern = new RegExp(regular[1]!, "i"); } catch { query.wrong = `/${regular[1]}/ is no regular expression`; }
+    text = text.replace(regular[0], " ");
+  }
+  for (const word of text.toLowerCase().split(/\s+/)) {
+    const [, key, value] = /^(host|pid|tid|kind|state):(.*)$/.exec(word) ?? [];
+    if (key === undefined || value === undefined) { if (word !== "") query.words.push(word); continue; }
+    if (value === "") continue;
+    if (key !== "state") { query[key as "host" | "pid" | "tid" | "kind"].push(value); continue; }
+    const styles = STATES.flatMap((names, style) => (names.some((name) => name.startsWith(value)) ? [style] : []));
+    if (styles.length === 0) query.wrong = `No state “${value}”: ${STATES.map((names) => names[0]).join(", ")}`;
+    query.states.push(...styles);
+  }
+  return query;
+}
+
+export class Search {
+  readonly input = h("input", { type: "search", class: "search", placeholder: "Search rows  ( / )", "aria-label": "Search rows: words, host:, pid:, tid:, kind:, state:, /regular expression/", spellcheck: "false", autocomplete: "off",
+    title: "Words, host:h1, pid:199, tid:216, kind:cpu, state:blocked, /regular expression/" });
+  private readonly count = h("span", { class: "count", "aria-live": "polite" });
+  readonly element = h("div", { class: "search-box", role: "search" }, this.input, this.count);
+  private timer = 0;
+  private turn = 0;
+  private found: number[] = [];
+  private readonly watchers = new Set<() => void>();
+
+  constructor(private readonly view: View, private readonly rows: Rows, private readonly tree: Tree, private readonly navigation: Navigation) {
+    this.input.addEventListener("input", () => { clearTimeout(this.timer); this.timer = window.setTimeout(() => void this.run(), REST_MS); });
+    this.input.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") { void this.jump(event.shiftKey ? -1 : 1); event.preventDefault(); }
+      if (event.key === "Escape") { this.set(""); this.input.blur(); tree.focus(); }
+      event.stopPropagation();
+    });
+    view.watch(() => { if (this.input.value !== "") void this.run(); }, "rows", "clock");
+    // What is in a state changes with the window.
+    view.watch(() => {
+      if (parseQuery(this.input.value).states.length === 0) return;
+      clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => void this.run(), 3 * REST_MS);
+    }, "window");
+  }
+  watch(watcher: () => void): void { this.watchers.add(watcher); }
+  get text(): string { return this.input.value; }
+  set(text: string): void { this.input.value = text; void this.run(); }
+
+  private async run(): Promise<void> {
+    clearTimeout(this.timer);
+    const turn = this.turn += 1, text = this.input.value.trim(), query = parseQuery(text);
+    for (const watcher of this.watchers) watcher();
+    this.input.classList.toggle("wrong", query.wrong !== "");
+    if (text === "" || query.wrong !== "") {
+      this.count.textContent = query.wrong;
+      this.show([], text === "" ? null : new Set(), query);
+      return;
+    }
+    let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id);
+    if (query.states.length > 0) {
+      this.count.textContent = "…";
+      found = await this.inState(found, query.states);
+      if (turn !== this.turn) return;
+    }
+    this.count.textContent = found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`;
+    this.show(found, new Set(found), query);
+  }
+  private show(found: number[], filter: ReadonlySet<number> | null, query: Query): void {
+    this.found = found;
+    this.tree.marked = [...query.words, ...query.host, ...query.pid, ...query.tid];
+    this.rows.setFilter(filter);
+  }
+  private async jump(by: number): Promise<void> {
+    await this.run();
+    const shown = this.rows.lines.filter((line) => this.rows.matches(line.id)).map((line) => line.id), all = shown.length > 0 ? shown : this.found;
+    if (all.length === 0) return;
+    const now = all.indexOf(this.view.now.row ?? -1);
+    const to = all[now < 0 ? 0 : (now + by + all.length) % all.length]!;
+    this.navigation.go(to, (this.view.now.window.begin + this.view.now.window.end) / 2);
+  }
+  private fits(row: Row, query: Query): boolean {
+    const host = this.view.now.experiment?.hosts[row.host]?.name.toLowerCase() ?? "";
+    if (!query.host.every((value) => host.includes(value)) || !query.kind.every((value) => row.kind.startsWith(value))) return false;
+    if (!query.pid.every((value) => String(row.pid) === value) || !query.tid.every((value) => String(row.tid) === value)) return false;
+    const own = `${this.rows.name(row)} ${row.pid ?? ""}`;
+    if (query.pattern !== null && !query.pattern.test(own)) return false;
+    const parent = this.rows.row(row.parent);
+    const around = `${host} ${parent !== undefined && parent.kind === "process" ? this.rows.name(parent) : ""} ${row.kind} ${own}`.toLowerCase();
+    return query.words.every((word) => around.includes(word));
+  }
+  /** Those of the rows that are in one of the states within the window. */
+  private async inState(rows: readonly number[], styles: readonly number[]): Promise<number[]> {
+    const found: number[] = [], { window: { begin, end }, clock } = this.view.now;
+    for (let at = 0; at < Math.min(rows.length, MOST_ROWS); at += STEP_ROWS) {
+      const states = await api.states({ rows: rows.slice(at, Math.min(at + STEP_ROWS, MOST_ROWS)), begin, end, pixels: PIXELS, clock }).catch(() => null);
+      if (states === null) return found;
+      states.rows.forEach((row, place) => {
+        if (states.style.subarray(states.starts[place], states.starts[place + 1]).some((style) => styles.includes(style))) found.push(row);
+      });
+    }
+    return found;
+  }
+}

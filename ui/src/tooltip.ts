@@ -1,0 +1,99 @@
+// What is under the pointer: at once what is known here, then all the server knows of the state. Talks to: api, graph, rows. Used by: pointer.
+import { api, type Message, type StateAt, type Time } from "./api";
+import { look, stateColour } from "./colours";
+import { h } from "./dom";
+import { formatDuration, formatTime } from "./format";
+import type { Graph } from "./graph/graph";
+import type { Rows } from "./rows";
+import type { Status } from "./status";
+import type { View } from "./view";
+
+/** The pointer has to rest this long before the server is asked. */
+const REST_MS = 140;
+
+export class Tooltip {
+  readonly element = h("div", { class: "tooltip", role: "tooltip", hidden: true });
+  private timer = 0;
+  private stop: AbortController | null = null;
+  private shown = "";
+  private exact: StateAt | null = null;
+  constructor(private readonly view: View, private readonly rows: Rows, private readonly graph: Graph, private readonly status: Status) {}
+
+  hide(): void {
+    this.element.hidden = true;
+    this.shown = "";
+    clearTimeout(this.timer);
+    this.stop?.abort();
+  }
+  /** The pointer has left the graph. */
+  leave(): void {
+    this.hide();
+    this.status.show("");
+  }
+  /** Tells of the state of a row at a time, beside a place of the page. */
+  state(row: number, at: Time, x: number, y: number): void {
+    const it = this.rows.row(row), { clock } = this.view.now;
+    if (it === undefined) { this.hide(); return; }
+    const here = this.graph.stateAt(row, at), key = `${clock} ${row} ${here?.begin ?? "-"} ${here?.end ?? Math.floor(at)}`;
+    if (key !== this.shown) {
+      this.shown = key;
+      this.exact = null;
+      clearTimeout(this.timer);
+      this.stop?.abort();
+      this.timer = window.setTimeout(() => void this.ask(row, at, key), REST_MS);
+    }
+    const name = this.rows.fullName(it);
+    if (here === null && this.exact === null) {
+      const isAlive = it.begin === undefined || it.end === undefined || clock === "own" || (at >= it.begin && at < it.end);
+      this.fill(name, null, isAlive ? "nothing known" : "not alive", [], at);
+      this.status.show(`${name}: ${isAlive ? "nothing known" : "not alive"}`);
+    } else {
+      const state = this.exact?.state ?? look(here!.style).name, begin = this.exact?.begin ?? here!.begin, end = this.exact?.end ?? here!.end;
+      const label = this.exact === null ? here!.label : "";
+      this.fill(name, this.exact?.style ?? here!.style, label === "" ? state : `${state}: ${label}`, [["since", formatDuration(at - begin)], ["lasts", formatDuration(end - begin)], ...(this.exact?.fields ?? [])], at);
+      this.status.show(`${name}: ${label === "" ? state : `${state} ${label}`}, ${formatDuration(end - begin)} from ${formatTime(this.origin, begin)}`);
+    }
+    this.place(x, y);
+  }
+  message(message: Message, x: number, y: number): void {
+    const [from, to, sent, received, likely, low, high, isInverted] = message, a = this.rows.row(from), b = this.rows.row(to);
+    if (a === undefined || b === undefined) return;
+    this.hide();
+    const taken = received - sent, name = `${this.rows.fullName(a)} → ${this.rows.fullName(b)}`;
+    const fields: [string, string][] = [["sent", formatTime(this.origin, sent)], ["received", formatTime(this.origin, received)]];
+    if (low !== null && high !== null) fields.push(["surely", `${formatDuration(taken + low)} … ${formatDuration(taken + high)}`]);
+    if (likely !== null) fields.push(["likely", `± ${formatDuration(likely)}`]);
+    const text = isInverted === 1 ? `received ${formatDuration(-taken)} before it was sent` : `message, ${formatDuration(taken)}`;
+    this.fill(name, null, text, fields, null);
+    this.status.show(`${name}: ${text}`);
+    this.place(x, y);
+  }
+  private get origin(): string | null { return this.view.now.experiment?.origin_unix_ns ?? null; }
+  private async ask(row: number, at: Time, key: string): Promise<void> {
+    this.stop = new AbortController();
+    // There may be no state, or no server: then what is known here has to do.
+    const exact = await api.state(row, at, this.view.now.clock, this.stop.signal).catch(() => null);
+    if (exact === null || key !== this.shown) return;
+    this.exact = exact;
+    const it = this.rows.row(row)!;
+    const times: [string, string][] = [["own clock", exact.times.own], ["common clock", exact.times.common]];
+    if (exact.times.sure !== undefined) times.push(["surely within", exact.times.sure]);
+    if (exact.times.likely !== undefined) times.push(["likely within", exact.times.likely]);
+    this.fill(this.rows.fullName(it), exact.style, exact.state, [["begin", formatTime(this.origin, exact.begin)], ["lasts", formatDuration(exact.end - exact.begin)], ...exact.fields, ...times], at);
+  }
+  private fill(name: string, style: number | null, state: string, fields: readonly [string, string][], at: Time | null): void {
+    const list = h("dl");
+    for (const [key, value] of fields) list.append(h("dt", {}, key), h("dd", {}, value));
+    const colour = h("span", { class: "swatch" });
+    if (style !== null) colour.style.background = stateColour(style);
+    this.element.replaceChildren(h("strong", {}, name), h("p", {}, ...(style === null ? [] : [colour]), state), list);
+    if (at !== null) this.element.append(h("p", { class: "when" }, formatTime(this.origin, at)));
+  }
+  private place(x: number, y: number): void {
+    this.element.hidden = false;
+    const { offsetWidth: width, offsetHeight: height } = this.element;
+    const left = x + 16 + width > innerWidth ? x - width - 12 : x + 16;
+    const top = Math.max(4, Math.min(y + 18, innerHeight - height - 8));
+    this.element.style.transform = `translate(${Math.max(4, Math.round(left))}px, ${Math.round(top)}px)`;
+  }
+}

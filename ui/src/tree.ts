@@ -1,0 +1,142 @@
+// The names of the rows, left of the time graph: only those on the screen are elements. Keyboard and screen reader see a tree.
+// Talks to: rows, layout, view, search (what to highlight). Used by: main, keys.
+import { button, h } from "./dom";
+import { formatCount, formatDuration } from "./format";
+import { AXIS, LINE, type Layout } from "./layout";
+import type { Line, Rows } from "./rows";
+import type { View } from "./view";
+
+/** Rows above and below the screen that are elements, too. */
+const MARGIN = 3;
+const INDENT = 14;
+
+export class Tree {
+  private readonly list = h("div", { class: "lines", role: "tree", tabindex: 0, "aria-label": "Rows" });
+  private readonly scrolling = h("div", { class: "scrolling", role: "presentation" });
+  private readonly fixed = h("div", { class: "fixed", role: "presentation" });
+  private readonly hiddenButton = button("", "Show the hidden rows again", () => this.rows.showHidden());
+  private readonly sortButton: HTMLButtonElement;
+  readonly element: HTMLElement;
+  /** Parts of names that were searched for. */
+  marked: readonly string[] = [];
+  /** The line that the keyboard is on: a row's number, or a fold. */
+  active: number | null = null;
+
+  constructor(private readonly view: View, private readonly rows: Rows, private readonly layout: Layout, sort: () => void) {
+    this.sortButton = button("by activity", "Sort rows by their CPU time in the window; those with little of it go to a fold (o)", sort, { "aria-pressed": "false" });
+    const head = h("div", { class: "tree-head" }, this.sortButton, button("collapse", "Collapse or expand all hosts (X)", () => this.rows.collapseAll()), this.hiddenButton);
+    head.style.height = `${AXIS}px`;
+    this.list.append(this.scrolling, this.fixed);
+    this.element = h("nav", { class: "tree", "aria-label": "Hosts, processes and threads" }, head, this.list);
+    rows.watch(() => this.draw());
+    layout.watch(() => this.draw());
+    view.watch(() => { if (this.view.now.row !== null) this.active = this.view.now.row; this.draw(); }, "row", "experiment");
+    this.list.addEventListener("wheel", (event) => {
+      if (event.ctrlKey) return;
+      event.preventDefault();
+      this.layout.scrollBy(event.deltaY * (event.deltaMode === 1 ? LINE : 1));
+    }, { passive: false });
+    this.list.addEventListener("click", (event) => this.click(event));
+    this.list.addEventListener("keydown", (event) => this.key(event));
+    // The browser scrolls to what has the focus: lines are placed by us.
+    this.list.addEventListener("scroll", () => { this.list.scrollTop = 0; });
+  }
+  focus(): void { this.list.focus(); }
+  /** Goes some lines down (or up); ±Infinity: to the last or first. */
+  move(by: number): void {
+    const { lines } = this.rows;
+    if (lines.length === 0) return;
+    const now = this.active === null ? -1 : this.rows.placeOf(this.active) ?? this.rows.lineOf(this.active);
+    // Without a line to begin from, it is the first that is seen.
+    const from = now < 0 && Number.isFinite(by) ? this.layout.shown().first - Math.sign(by) : now;
+    const place = Math.max(0, Math.min(from + by, lines.length - 1));
+    this.choose(lines[place]!);
+    this.layout.see(place);
+  }
+  choose(line: Line): void {
+    this.active = line.id;
+    this.view.set({ row: line.row === null ? null : line.id, selection: line.id === this.view.now.row ? this.view.now.selection : null });
+    this.draw();
+  }
+  get activeLine(): Line | null { return this.active === null ? null : this.rows.lines[this.rows.placeOf(this.active) ?? -1] ?? null; }
+
+  /** As in all trees: left closes a line or goes to the one around it, right opens it. Elsewhere these keys pan. */
+  private key(event: KeyboardEvent): void {
+    const line = this.activeLine;
+    if (line === null || (event.key !== "ArrowLeft" && event.key !== "ArrowRight") || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    if (line.expandable && line.expanded !== (event.key === "ArrowRight")) this.rows.toggle(line.id);
+    else if (event.key === "ArrowRight") this.move(1);
+    else if (line.row !== null && line.row.parent !== null) this.move(this.rows.lineOf(line.row.parent) - this.rows.placeOf(line.id)!);
+  }
+  private click(event: MouseEvent): void {
+    const target = event.target as HTMLElement, item = target.closest<HTMLElement>("[data-id]");
+    if (item === null) return;
+    const id = Number(item.dataset.id), what = target.closest<HTMLElement>("[data-do]")?.dataset.do;
+    if (what === "pin") this.rows.pin(id);
+    else if (what === "hide") this.rows.hide(id);
+    else if (what === "toggle" || id < 0) this.rows.toggle(id);
+    else {
+      const line = this.rows.lines[this.rows.placeOf(id) ?? -1];
+      if (line !== undefined) this.choose(line);
+    }
+  }
+  private draw(): void {
+    const { first, last } = this.layout.shown(MARGIN), pinned = this.rows.pinnedCount, items: HTMLElement[] = [];
+    for (let place = first; place < last; place += 1) items.push(this.item(place));
+    this.scrolling.replaceChildren(...items);
+    this.fixed.replaceChildren(...Array.from({ length: pinned }, (_, place) => this.item(place)));
+    this.fixed.style.height = `${this.layout.fixed}px`;
+    const place = this.active === null ? undefined : this.rows.placeOf(this.active);
+    if (place === undefined) this.list.removeAttribute("aria-activedescendant");
+    else this.list.setAttribute("aria-activedescendant", `line${this.active}`);
+    this.sortButton.setAttribute("aria-pressed", String(this.rows.isSorted));
+    this.hiddenButton.hidden = this.rows.hiddenCount === 0;
+    this.hiddenButton.textContent = `${formatCount(this.rows.hiddenCount)} hidden`;
+  }
+  private item(place: number): HTMLElement {
+    const line = this.rows.lines[place]!, { row } = line;
+    const item = h("div", {
+      class: `line ${row?.kind ?? "fold"}`, role: "treeitem", id: `line${line.id}`, "data-id": line.id, "aria-level": line.depth + 1,
+      "aria-expanded": line.expandable ? String(line.expanded) : null, "aria-selected": String(line.id === this.active),
+    });
+    item.style.transform = `translateY(${this.layout.top(place)}px)`;
+    item.style.paddingLeft = `${4 + line.depth * INDENT}px`;
+    const name = h("span", { class: "name", title: this.title(line) });
+    name.append(...this.highlighted(line.label));
+    item.append(h("span", { class: "twist", "data-do": line.expandable ? "toggle" : null, "aria-hidden": "true" }, line.expandable ? (line.expanded ? "▾" : "▸") : ""), name);
+    const beside = this.beside(line);
+    if (beside !== "") item.append(h("span", { class: "beside" }, beside));
+    if (row !== null && row.kind !== "host") {
+      item.append(h("span", { class: "acts", "aria-hidden": "true" },
+        h("span", { "data-do": "pin", title: line.pinned ? "Unpin (p)" : "Pin to the top (p)" }, line.pinned ? "⊖" : "⊕"), h("span", { "data-do": "hide", title: "Hide (h)" }, "×")));
+    }
+    return item;
+  }
+  private beside(line: Line): string {
+    if (line.row?.kind !== "host") return "";
+    const host = this.view.now.experiment?.hosts[line.host];
+    if (host === undefined) return "";
+    if (host.is_reference) return "reference";
+    return host.likely_ns === null ? (host.sure_ns === null ? "unsynchronized" : `sure ± ${formatDuration(host.sure_ns)}`) : `± ${formatDuration(host.likely_ns)}`;
+  }
+  private title(line: Line): string {
+    const { row } = line, host = this.view.now.experiment?.hosts[line.host];
+    if (row === null) return `Processes and threads of ${host?.name ?? "this host"} that had little or no CPU time when rows were sorted`;
+    if (row.kind === "host") {
+      if (host?.is_reference) return `${row.label}: its clock is the common one`;
+      return `${row.label}: its clock is right to ± ${formatDuration(host?.likely_ns)} (likely), ± ${formatDuration(host?.sure_ns)} (surely)`;
+    }
+    return [this.rows.fullName(row), row.pid === undefined ? "" : `process ${row.pid}`, row.tid === undefined ? "" : `thread ${row.tid}`].filter((text) => text !== "").join(", ");
+  }
+  private highlighted(text: string): (string | HTMLElement)[] {
+    const lower = text.toLowerCase();
+    let from = -1, word = "";
+    for (const it of this.marked) {
+      const at = lower.indexOf(it);
+      if (it !== "" && at >= 0 && (from < 0 || at < from)) { from = at; word = it; }
+    }
+    if (from < 0) return [text];
+    return [text.slice(0, from), h("mark", {}, text.slice(from, from + word.length)), text.slice(from + word.length)];
+  }
+}

@@ -1,0 +1,82 @@
+// The whole view in the address: window, selection, row, clock, drawer, search, rows, bookmarks; so that a reload, or who gets the link, sees the same.
+// Talks to: the browser's address. Used by: main.
+import type { Clock } from "./api";
+import type { Bookmark } from "./bookmarks";
+import type { KeptRows } from "./rows";
+import type { Range } from "./view";
+
+export interface Place {
+  window: Range | null; selection: Range | null; row: number | null; clock: Clock; drawer: string | null; search: string;
+  /** Of which time rows are sorted by activity; false: they are not; null: not said. */
+  sorted: Range | false | null;
+  rows: KeptRows; only: number[]; bookmarks: Bookmark[];
+}
+const REST_MS = 250;
+const LISTS = { collapsed: "x", unfolded: "u", pinned: "p", hidden: "h" } as const;
+
+/** [1, 2, 3, 7] → "1-3.7". */
+function packIds(ids: readonly number[], isOrdered: boolean): string {
+  const list = isOrdered ? ids : [...ids].sort((a, b) => a - b), parts: string[] = [];
+  for (let at = 0; at < list.length; at += 1) {
+    const first = list[at]!;
+    while (!isOrdered && list[at + 1] === list[at]! + 1) at += 1;
+    parts.push(list[at] === first ? `${first}` : `${first}-${list[at]}`);
+  }
+  return parts.join(".");
+}
+function unpackIds(text: string | null): number[] {
+  const ids: number[] = [];
+  for (const part of (text ?? "").split(".")) {
+    const [, first, last] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
+    if (first === undefined) continue;
+    // An address may be wrong: not more rows than there can be.
+    for (let id = Number(first); id <= Number(last ?? first) && ids.length < 100_000; id += 1) ids.push(id);
+  }
+  return ids;
+}
+function packRange(range: Range): string { return `${Math.round(range.begin)},${Math.round(range.end)}`; }
+function unpackRange(text: string | null): Range | null {
+  const [, begin, end] = /^(-?\d+),(-?\d+)$/.exec(text ?? "") ?? [];
+  return begin !== undefined && end !== undefined && Number(begin) <= Number(end) ? { begin: Number(begin), end: Number(end) } : null;
+}
+
+export function readPlace(hash: string): Place {
+  const values = new URLSearchParams(hash.replace(/^#/, "")), row = values.get("r"), sorted = values.get("sort");
+  const bookmarks: Bookmark[] = [];
+  for (const text of values.getAll("b")) {
+    const [, at, mark, clock, span, name] = /^(-?\d+)~(\d*)~([co])~(\d+)~(.*)$/.exec(text) ?? [];
+    if (at !== undefined) bookmarks.push({ at: Number(at), row: mark === "" ? null : Number(mark), clock: clock === "o" ? "own" : "common", span: Number(span), name: name ?? "" });
+  }
+  return {
+    window: unpackRange(values.get("w")), selection: unpackRange(values.get("s")), row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
+    clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), search: values.get("q") ?? "", sorted: sorted === "0" ? false : unpackRange(sorted),
+    rows: { collapsed: unpackIds(values.get("x")), unfolded: unpackIds(values.get("u")), pinned: unpackIds(values.get("p")), hidden: unpackIds(values.get("h")) },
+    only: unpackIds(values.get("o")), bookmarks,
+  };
+}
+export function writePlace(place: Place): string {
+  const values = new URLSearchParams();
+  if (place.window !== null) values.set("w", packRange(place.window));
+  if (place.selection !== null) values.set("s", packRange(place.selection));
+  if (place.row !== null) values.set("r", String(place.row));
+  if (place.clock === "own") values.set("c", "own");
+  values.set("d", place.drawer ?? "");
+  if (place.search !== "") values.set("q", place.search);
+  if (place.sorted !== null) values.set("sort", place.sorted === false ? "0" : packRange(place.sorted));
+  for (const [list, key] of Object.entries(LISTS) as [keyof KeptRows, string][]) {
+    if (place.rows[list].length > 0) values.set(key, packIds(place.rows[list], list === "pinned"));
+  }
+  if (place.only.length > 0) values.set("o", packIds(place.only, false));
+  for (const it of place.bookmarks) values.append("b", `${it.at}~${it.row ?? ""}~${it.clock === "own" ? "o" : "c"}~${Math.round(it.span)}~${it.name}`);
+  // Commas and the like may stay: the address can be read.
+  return `#${values.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%7E/g, "~")}`;
+}
+
+/** Keeps the address up to date, not more often than needed. Gives what to call when something has changed. */
+export function keepAddress(place: () => Place): () => void {
+  let timer = 0;
+  return () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => history.replaceState(null, "", writePlace(place())), REST_MS);
+  };
+}

@@ -1,0 +1,224 @@
+// What keyboard and mouse do: zoom, pan, undo, selection, search, rows, the address, export.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, beforeEach, test } from "node:test";
+import { chain3, launch, now, open, rest, serve } from "./page.mjs";
+
+let browser, server, page, box;
+const span = ({ window }) => window.end - window.begin;
+const near = (a, b, by) => assert.ok(Math.abs(a - b) <= by, `${a} is not ${b} ± ${by}`);
+
+before(async () => { browser = await launch(); server = await serve(chain3); });
+after(async () => { await browser.close(); await server.stop(); });
+beforeEach(async () => {
+  await page?.close();
+  page = await open(browser, server.address);
+  box = await page.locator(".graph").boundingBox();
+});
+
+test("Ctrl + wheel zooms at the pointer, z takes it back, Z does it again", async () => {
+  const before = await now(page), x = box.x + box.width * 0.25;
+  await page.mouse.move(x, box.y + 200);
+  const at = () => page.evaluate((x) => isochrone.graph.scene().time(x), x - box.x);
+  const under = await at();
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -400);
+  await page.keyboard.up("Control");
+  await rest(page);
+  const zoomed = await now(page);
+  assert.ok(span(zoomed) < span(before) * 0.6);
+  near(await at(), under, span(zoomed) / 1000);
+  await page.keyboard.press("z");
+  assert.deepEqual((await now(page)).window, before.window);
+  await page.keyboard.press("Z");
+  assert.deepEqual((await now(page)).window, zoomed.window);
+});
+
+test("w, s, a, d and arrows move through time, f shows all", async () => {
+  const all = await now(page);
+  await page.keyboard.press("w");
+  await page.keyboard.press("w");
+  await rest(page);
+  const zoomed = await now(page);
+  near(span(zoomed), span(all) / 2.56, span(all) / 1000);
+  await page.keyboard.press("d");
+  await rest(page);
+  const right = await now(page);
+  near(right.window.begin - zoomed.window.begin, span(zoomed) * 0.2, span(zoomed) / 1000);
+  await page.locator(".header h1").click();
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("ArrowLeft");
+  await rest(page);
+  near((await now(page)).window.begin, zoomed.window.begin, span(zoomed) / 1000);
+  await page.keyboard.press("s");
+  await page.keyboard.press("f");
+  await rest(page);
+  near(span(await now(page)), span(all), span(all) / 1000);
+});
+
+test("the wheel scrolls rows; with Shift it pans", async () => {
+  await page.keyboard.press("o");
+  await rest(page);
+  await page.mouse.move(box.x + 300, box.y + 200);
+  await page.mouse.wheel(0, 400);
+  await rest(page);
+  assert.equal(await page.evaluate(() => isochrone.layout.scrollTop), 400);
+  await page.keyboard.press("w");
+  await rest(page);
+  const before = await now(page);
+  await page.keyboard.down("Shift");
+  await page.mouse.wheel(0, 120);
+  await page.keyboard.up("Shift");
+  assert.ok((await now(page)).window.begin > before.window.begin);
+});
+
+test("dragging selects time, Enter zooms to it, Esc clears it", async () => {
+  await page.mouse.move(box.x + 300, box.y + 300);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 500, box.y + 310, { steps: 4 });
+  await page.mouse.up();
+  const { selection, window } = await now(page), per = (window.end - window.begin) / (box.width);
+  near(selection.end - selection.begin, 200 * per, 3 * per);
+  // An edge can be taken.
+  await page.mouse.move(box.x + 500, box.y + 300);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 600, box.y + 300, { steps: 4 });
+  await page.mouse.up();
+  const wider = (await now(page)).selection;
+  near(wider.end - wider.begin, 300 * per, 6 * per);
+  await page.keyboard.press("Enter");
+  await rest(page);
+  near(span(await now(page)), 1.1 * (wider.end - wider.begin), 10 * per);
+  await page.keyboard.press("Escape");
+  assert.equal((await now(page)).selection, null);
+});
+
+test("a click selects a state; ] and [ go to the next and back", async () => {
+  const place = await page.evaluate(() => {
+    const { rows, graph } = isochrone, line = rows.lines.find((line) => line.row?.kind === "thread" && line.label.startsWith("bash"));
+    const scene = graph.scene();
+    return { row: line.id, x: scene.x(4e9), y: scene.middle(rows.placeOf(line.id)) };
+  });
+  await page.mouse.click(box.x + place.x, box.y + place.y);
+  await rest(page);
+  const first = await now(page);
+  assert.equal(first.row, place.row);
+  assert.ok(first.selection.begin <= 4e9 + 2e7 && first.selection.end >= 4e9 - 2e7);
+  await page.keyboard.press("]");
+  await page.waitForFunction((end) => isochrone.view.now.selection.begin === end, first.selection.end);
+  await page.keyboard.press("[");
+  await page.waitForFunction((begin) => isochrone.view.now.selection.begin === begin, first.selection.begin);
+  assert.match(await page.locator(".status .answer").textContent(), /bash/);
+});
+
+test("m follows a message to its other end; hovering tells the state", async () => {
+  const message = await page.evaluate(async () => {
+    const { messages } = await (await fetch("api/messages?begin=2000000000&end=8000000000&clock=common&limit=5000")).json();
+    const kind = (row) => isochrone.rows.row(row).kind, message = messages.find(([from, to]) => kind(from) === "thread" && kind(to) === "thread");
+    isochrone.navigation.go(message[0], message[2], { begin: message[2] - 1e6, end: message[2] + 3e6 });
+    return message;
+  });
+  await rest(page);
+  const place = await page.evaluate(([row, , sent]) => { const scene = isochrone.graph.scene(); return { x: scene.x(sent) - 1, y: scene.middle(isochrone.rows.placeOf(row)) }; }, message);
+  await page.mouse.move(box.x + place.x, box.y + place.y);
+  await page.waitForFunction(() => document.querySelector(".status .about").textContent !== "");
+  assert.equal(await page.locator(".tooltip").isVisible(), true);
+  await page.mouse.click(box.x + place.x, box.y + place.y);
+  await page.waitForFunction(() => isochrone.view.now.selection !== null);
+  await rest(page);
+  const host = (row) => page.evaluate((row) => isochrone.rows.row(row).host, row), from = await host((await now(page)).row);
+  await page.keyboard.press("m");
+  await page.waitForFunction((row) => isochrone.view.now.row !== row, message[0]);
+  await rest(page);
+  assert.notEqual(await host((await now(page)).row), from);
+});
+
+test("the search filters rows and counts them; Enter goes to one; Esc clears", async () => {
+  const all = await page.evaluate(() => isochrone.rows.lines.length);
+  await page.keyboard.press("/");
+  await page.keyboard.type("redis host:h3");
+  await page.waitForFunction(() => /rows?$/.test(document.querySelector(".search-box .count").textContent));
+  await rest(page);
+  const lines = await page.evaluate(() => isochrone.rows.lines.map((line) => line.label));
+  assert.ok(lines.length > 1 && lines.length < all && lines[0] === "h3" && lines.slice(1).some((label) => label.startsWith("redis")), lines.join());
+  assert.ok(await page.locator(".tree mark").count() > 0);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => isochrone.view.now.row !== null);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(() => isochrone.rows.lines.length) >= all, true);
+  await page.locator(".search").fill("kind:cpu state:idle");
+  await page.waitForFunction(() => isochrone.rows.isFiltered && isochrone.rows.lines.length === 6);
+  await page.locator(".search").fill("/(/");
+  await page.waitForFunction(() => document.querySelector(".search").classList.contains("wrong"));
+});
+
+test("the tree can be used with keys and is one for screen readers", async () => {
+  await page.locator("[role=tree]").focus();
+  await page.keyboard.press("Home");
+  assert.equal(await page.locator("[aria-selected=true][role=treeitem]").getAttribute("aria-level"), "1");
+  const open = await page.evaluate(() => isochrone.rows.lines.length);
+  await page.keyboard.press("ArrowLeft");
+  assert.equal(await page.locator("[aria-selected=true][role=treeitem]").getAttribute("aria-expanded"), "false");
+  assert.ok(await page.evaluate(() => isochrone.rows.lines.length) < open);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.locator("[aria-selected=true][role=treeitem]").getAttribute("aria-level"), "2");
+  const row = (await now(page)).row;
+  await page.keyboard.press("p");
+  assert.equal(await page.evaluate(() => isochrone.rows.lines[0].id), row);
+  await page.keyboard.press("p");
+  await page.keyboard.press("h");
+  assert.equal(await page.evaluate((row) => isochrone.rows.placeOf(row), row), undefined);
+  await page.keyboard.press("H");
+  assert.notEqual(await page.evaluate((row) => isochrone.rows.placeOf(row), row), undefined);
+});
+
+test("the address keeps the view over a reload", async () => {
+  await page.keyboard.press("w");
+  await rest(page);
+  await page.keyboard.press("b");
+  await page.locator("[role=tree]").focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForTimeout(400);
+  const before = await now(page), lines = await page.evaluate(() => isochrone.rows.lines.map((line) => line.id));
+  await page.reload();
+  await page.waitForFunction(() => globalThis.isochrone?.isReady() && isochrone.frames().length > 0);
+  await rest(page);
+  const after = await now(page);
+  near(after.window.begin, before.window.begin, 2);
+  near(after.window.end, before.window.end, 2);
+  assert.equal(after.row, before.row);
+  assert.deepEqual(await page.evaluate(() => isochrone.rows.lines.map((line) => line.id)), lines);
+  assert.equal(await page.locator(".mark").count(), 1);
+});
+
+test("what is seen can be saved as PNG and as SVG", async () => {
+  for (const [text, check] of [["as PNG", (data) => data.subarray(1, 4).toString() === "PNG"], ["as SVG", (data) => data.toString().startsWith("<svg ")]]) {
+    await page.locator(".menu summary", { hasText: "export" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator("button", { hasText: text }).click()]);
+    assert.ok(check(await readFile(await download.path())), text);
+    await page.keyboard.press("Escape");
+  }
+  const wrong = await page.evaluate(() => new DOMParser().parseFromString(isochrone.svg(), "image/svg+xml").querySelector("parsererror")?.textContent ?? null);
+  assert.equal(wrong, null);
+});
+
+test("when the server is gone the page says so, and goes on when it is back", async () => {
+  await page.route("**/api/**", (route) => route.abort());
+  await page.keyboard.press("w");
+  await page.keyboard.press("w");
+  await page.waitForSelector(".banner:not([hidden])");
+  assert.match(await page.locator(".banner").textContent(), /server/);
+  await page.unroute("**/api/**");
+  await page.waitForSelector(".banner[hidden]", { state: "attached" });
+  await rest(page);
+  assert.deepEqual(page.errors, []);
+});
+
+test("the page loads nothing from elsewhere", async () => {
+  const foreign = await page.evaluate(() => performance.getEntriesByType("resource").map((it) => it.name).filter((name) => !name.startsWith(location.origin) && !name.startsWith("data:")));
+  assert.deepEqual(foreign, []);
+});
