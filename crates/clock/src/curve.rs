@@ -146,7 +146,9 @@ impl Curve {
                 let left = right.saturating_sub(1);
                 let near = nodes.get(left).zip(nodes.get(right)).map_or(0.0, |(l, r)| l.1.max(r.1));
                 let ends = nodes.first().zip(nodes.last());
-                let beyond = ends.map_or(0, |(first, last)| (first.0 - x).max(x - last.0).max(0));
+                let beyond = ends.map_or(0, |(first, last)| {
+                    first.0.saturating_sub(x).max(x.saturating_sub(last.0)).max(0)
+                });
                 near + (RATE_BEYOND * beyond as f64).powi(2)
             }
         }

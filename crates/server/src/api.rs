@@ -22,6 +22,9 @@ use crate::shown::{Clock, Shown, encode, events, overview, tables};
 const MOST_ROWS: usize = 2000;
 const MOST_PIXELS: u32 = 10_000;
 
+/// Threads of statistics.
+const MOST_THREADS: usize = 200;
+
 /// Arrows of one request.
 const MOST_ARROWS: usize = 20_000;
 
@@ -300,7 +303,12 @@ async fn statistics(State(session): Page, JsonBody(asked): JsonBody<AskedStatist
     if asked.rows.as_ref().is_some_and(|rows| rows.len() > MOST_ROWS) {
         return Err(ApiError::wrong(format!("at most {MOST_ROWS} rows")));
     }
-    ask(&session, move |shown| shown.statistics(asked.rows.as_deref(), (asked.begin, asked.end))).await
+    ask(&session, move |shown| {
+        let mut sums = shown.statistics(asked.rows.as_deref(), (asked.begin, asked.end))?;
+        sums.threads.truncate(MOST_THREADS);
+        Ok(sums)
+    })
+    .await
 }
 
 #[derive(Debug, Deserialize)]

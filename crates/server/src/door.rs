@@ -1,13 +1,14 @@
 //! Who is let in: requests that name this machine, from pages that may ask, with the token where one is needed.
 //!
 //! A page of somebody else in the same browser can send requests to this server. Two checks keep it from reading traces: `Host` must be a
-//! name that an attacker's name server cannot make point here (DNS rebinding), and `Origin`, if there is one, must be of this server.
+//! name that an attacker's name server cannot make point here (DNS rebinding), and `Origin`, if there is one, must be of this server. Viewers of VS Code and Theia are pages
+//! of other origins: those of this machine may use the Trace Server Protocol, others where they were named.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -20,14 +21,16 @@ const COOKIE: &str = "isochrone-token";
 #[derive(Debug)]
 pub(crate) struct Door {
     listens: SocketAddr,
+    /// Origins of pages that may use the Trace Server Protocol beside those of this machine.
+    origins: Vec<String>,
     /// What others than this machine's own programs have to know.
     token: Option<String>,
 }
 
 impl Door {
-    pub(crate) fn new(listens: SocketAddr) -> Self {
+    pub(crate) fn new(listens: SocketAddr, origins: Vec<String>) -> Self {
         let token = (!listens.ip().is_loopback()).then(|| uuid::Uuid::new_v4().simple().to_string());
-        Self { listens, token }
+        Self { listens, origins, token }
     }
 
     /// The token, where one is needed.
@@ -38,10 +41,7 @@ impl Door {
     /// Whether a `Host` is a name of this server: of one that listens on this machine alone a loopback name, else any address, which no
     /// name server has given.
     fn is_host(&self, host: &str) -> bool {
-        let name = match host.strip_prefix('[') {
-            Some(rest) => rest.split_once(']').map_or(rest, |(name, _)| name),
-            None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-        };
+        let name = name_of(host);
         let address = name.parse::<IpAddr>().ok();
         match (address, self.listens.ip().is_loopback()) {
             (Some(address), true) => address.is_loopback(),
@@ -55,15 +55,67 @@ impl Door {
         origin.strip_prefix("http://").is_some_and(|rest| rest.eq_ignore_ascii_case(host))
     }
 
-    fn has_token(&self, headers: &HeaderMap, query: Option<&str>) -> bool {
+    /// Whether a page of an origin is one of the viewers that may use the Trace Server Protocol.
+    fn is_viewer(&self, origin: &str) -> bool {
+        if origin.starts_with("vscode-webview://")
+            || self.origins.iter().any(|it| it.eq_ignore_ascii_case(origin))
+        {
+            return true;
+        }
+        let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        let Some(name) = rest.map(name_of) else { return false };
+        // Theia gives each of its views a name below localhost, which browsers never look up elsewhere.
+        let is_local =
+            name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost");
+        is_local || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+
+    fn has_token(&self, headers: &HeaderMap, path: &str, query: Option<&str>) -> bool {
         let Some(token) = &self.token else { return true };
         let in_query = query.and_then(|query| value(query.split('&'), "token"));
         let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let in_cookie =
             text(header::COOKIE).and_then(|cookies| value(cookies.split(';').map(str::trim), COOKIE));
         let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-        [in_query, in_cookie, bearer].into_iter().flatten().any(|given| is_same(given, token))
+        // Viewers of the protocol are given one address, which may have a path, but no query.
+        let in_path = path.trim_start_matches('/').split('/').next();
+        [in_query, in_cookie, bearer, in_path].into_iter().flatten().any(|given| is_same(given, token))
     }
+}
+
+/// The name in a name and a port.
+fn name_of(host: &str) -> &str {
+    match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or(rest, |(name, _)| name),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    }
+}
+
+/// Whether a path is of the Trace Server Protocol.
+fn is_of_protocol(path: &str) -> bool {
+    let path = path.trim_start_matches('/');
+    path.starts_with("tsp/") || path.split_once('/').is_some_and(|(_, rest)| rest.starts_with("tsp/"))
+}
+
+/// Tells a browser that a page of an origin may read the answer.
+fn let_in(origin: &HeaderValue, headers: &mut HeaderMap) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+}
+
+/// What a browser asks before it sends a request of a page of another origin.
+fn preflight(origin: &HeaderValue) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    let_in(origin, headers);
+    for (name, value) in [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, accept, authorization"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 /// The value of a name among `name=value`s.
@@ -88,12 +140,24 @@ pub(crate) async fn check(State(door): State<Arc<Door>>, request: Request, next:
             "this name is not one of this server; use its address or localhost",
         );
     }
-    if let Some(origin) = headers.get(header::ORIGIN)
-        && !origin.to_str().is_ok_and(|origin| Door::is_origin(origin, &host))
-    {
-        return refuse(StatusCode::FORBIDDEN, "pages of other origins are not let in");
+    let path = request.uri().path();
+    let origin = headers.get(header::ORIGIN).cloned();
+    let mut viewer = None;
+    if let Some(origin) = &origin {
+        let text = origin.to_str().unwrap_or_default();
+        let is_viewer = is_of_protocol(path) && door.is_viewer(text);
+        if !is_viewer && !Door::is_origin(text, &host) {
+            let why = "pages of other origins are not let in; viewers of traces are, by --allow-origin";
+            return refuse(StatusCode::FORBIDDEN, why);
+        }
+        viewer = is_viewer.then(|| origin.clone());
     }
-    if !door.has_token(headers, request.uri().query()) {
+    if let Some(viewer) = &viewer
+        && request.method() == Method::OPTIONS
+    {
+        return preflight(viewer);
+    }
+    if !door.has_token(headers, path, request.uri().query()) {
         return refuse(
             StatusCode::UNAUTHORIZED,
             "the token is missing or wrong: use the address that was printed",
@@ -109,6 +173,9 @@ pub(crate) async fn check(State(door): State<Arc<Door>>, request: Request, next:
         }
     }
     let headers = response.headers_mut();
+    if let Some(viewer) = &viewer {
+        let_in(viewer, headers);
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     if !headers.contains_key(header::CACHE_CONTROL) {
@@ -122,7 +189,7 @@ mod tests {
     use super::*;
 
     fn door(listens: &str) -> Door {
-        Door::new(listens.parse().unwrap())
+        Door::new(listens.parse().unwrap(), vec!["https://traces.example".to_owned()])
     }
 
     #[test]
@@ -162,10 +229,44 @@ mod tests {
         let token = door.token().unwrap().to_owned();
         assert!(token.len() >= 32);
         let none = HeaderMap::new();
-        assert!(!door.has_token(&none, None) && !door.has_token(&none, Some("token=")));
-        assert!(door.has_token(&none, Some(&format!("a=b&token={token}"))));
+        assert!(!door.has_token(&none, "/", None) && !door.has_token(&none, "/tsp/api", Some("token=")));
+        assert!(door.has_token(&none, "/", Some(&format!("a=b&token={token}"))));
+        assert!(door.has_token(&none, &format!("/{token}/tsp/api/health"), None));
         let mut with_cookie = HeaderMap::new();
         with_cookie.insert(header::COOKIE, format!("x=y; {COOKIE}={token}").parse().unwrap());
-        assert!(door.has_token(&with_cookie, None));
+        assert!(door.has_token(&with_cookie, "/", None));
+    }
+
+    #[test]
+    fn viewers_of_this_machine_may_use_the_protocol() {
+        let check = |origin: &str, expect: bool| {
+            assert_eq!(door("127.0.0.1:8080").is_viewer(origin), expect, "{origin}");
+        };
+        for origin in [
+            "vscode-webview://0abc",
+            "http://localhost:3000",
+            "http://127.0.0.1:3000",
+            "http://[::1]:3000",
+            "http://a1b2.webview.localhost:3000",
+            "https://traces.example",
+        ] {
+            check(origin, true);
+        }
+        for origin in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "http://evillocalhost",
+            "https://traces.example.evil",
+            "http://10.0.0.1:3000",
+        ] {
+            check(origin, false);
+        }
+        for (path, expect) in
+            [("/tsp/api/health", true), ("/0123/tsp/api/health", true), ("/api/rows", false), ("/", false)]
+        {
+            assert_eq!(is_of_protocol(path), expect, "{path}");
+        }
     }
 }

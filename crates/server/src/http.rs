@@ -17,8 +17,9 @@ use tower_http::compression::CompressionLayer;
 
 use crate::door::{self, Door};
 use crate::error::ApiError;
+use crate::library::Library;
 use crate::session::Session;
-use crate::{api, page};
+use crate::{api, page, tsp};
 
 /// Bytes of a request.
 const MOST_BYTES: usize = 1 << 20;
@@ -34,6 +35,17 @@ const LONGEST: Duration = Duration::from_secs(120);
 pub struct Settings {
     /// Where it listens; port 0 takes one that is free.
     pub listen: SocketAddr,
+    /// Origins of viewers that may use the Trace Server Protocol, beside those of this machine: `https://traces.example`.
+    pub origins: Vec<String>,
+}
+
+/// What a server is reached at, with the token where one is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addresses {
+    /// The page.
+    pub page: String,
+    /// The Trace Server Protocol.
+    pub protocol: String,
 }
 
 /// A body of JSON. What is wrong with it is said as all errors are.
@@ -50,23 +62,23 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     }
 }
 
-/// Serves a session until Ctrl-C. `listening` gets the address, with the token where
-/// one is needed.
+/// Serves a library until Ctrl-C: by the Trace Server Protocol, and one of its experiments as a page, if it is given. `listening` gets the addresses.
 ///
 /// # Errors
 /// The address cannot be listened on.
-pub fn serve(settings: &Settings, session: Arc<Session>, listening: impl FnOnce(&str)) -> io::Result<()> {
+pub fn serve(
+    settings: &Settings,
+    library: Arc<Library>,
+    page: Option<Arc<Session>>,
+    listening: impl FnOnce(&Addresses),
+) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(settings.listen).await?;
         let address = listener.local_addr()?;
-        let door = Arc::new(Door::new(address));
-        let name =
-            if address.ip().is_unspecified() { "localhost".to_owned() } else { address.ip().to_string() };
-        let name = if address.is_ipv6() && name.contains(':') { format!("[{name}]") } else { name };
-        let query = door.token().map(|token| format!("?token={token}")).unwrap_or_default();
-        listening(&format!("http://{name}:{}/{query}", address.port()));
-        let app = router(door, session);
+        let door = Arc::new(Door::new(address, settings.origins.clone()));
+        listening(&addresses(address, door.token()));
+        let app = router(door, library, page);
         axum::serve(listener, app)
             .with_graceful_shutdown(async {
                 // Without signals there is no other end than the process's.
@@ -78,10 +90,36 @@ pub fn serve(settings: &Settings, session: Arc<Session>, listening: impl FnOnce(
     })
 }
 
+fn addresses(address: SocketAddr, token: Option<&str>) -> Addresses {
+    let name = match address {
+        _ if address.ip().is_unspecified() => "localhost".to_owned(),
+        SocketAddr::V4(_) => address.ip().to_string(),
+        SocketAddr::V6(_) => format!("[{}]", address.ip()),
+    };
+    let server = format!("http://{name}:{}", address.port());
+    match token {
+        Some(token) => Addresses {
+            page: format!("{server}/?token={token}"),
+            protocol: format!("{server}/{token}/tsp/api"),
+        },
+        None => Addresses { page: format!("{server}/"), protocol: format!("{server}/tsp/api") },
+    }
+}
+
 /// All requests. Open for tests, which need no network.
-pub(crate) fn router(door: Arc<Door>, session: Arc<Session>) -> Router {
+pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Arc<Session>>) -> Router {
     let slots = Arc::new(Semaphore::new(MOST_REQUESTS));
-    let all = Router::new().nest("/api", api::routes().with_state(session)).fallback(page::file);
+    let protocol = tsp::routes().with_state(library);
+    let mut all = Router::new().nest("/tsp/api", protocol.clone());
+    if door.token().is_some() {
+        all = all.nest("/{token}/tsp/api", protocol);
+    }
+    let all = match page {
+        Some(session) => all.nest("/api", api::routes().with_state(session)).fallback(page::file),
+        None => all.fallback(|| async {
+            ApiError::missing("only the Trace Server Protocol is served, below /tsp/api")
+        }),
+    };
     all.layer(CompressionLayer::new())
         .layer(DefaultBodyLimit::max(MOST_BYTES))
         .layer(middleware::from_fn_with_state(slots, limit))

@@ -1,8 +1,8 @@
-//! The web page of Isochrone.
+//! The web page of Isochrone, and the Trace Server Protocol.
 //!
-//! A [`Session`] opens traces on a thread of its own: it finds or makes their store, and answers what is asked of it. [`serve`] lets requests
-//! in (`door.rs`) and asks the session: those of the page below `/api` (`api.rs`, described in `docs/page-api.md`). What it shows
-//! comes from `shown/`, which knows nothing of HTTP.
+//! A [`Session`] opens traces on a thread of its own: it finds or makes their store, and answers what is asked of it. A [`Library`] has all that are open. [`serve`] lets requests
+//! in (`door.rs`) and asks a session: those of the page below `/api` (`api.rs`, described in `docs/page-api.md`), those of the protocol below
+//! `/tsp/api` (`tsp/`). What both show comes from `shown/`, which knows nothing of HTTP.
 //!
 //! The page is built from `ui/` into `page/`, which is kept beside this code so that no other tools are needed to build it.
 
@@ -10,13 +10,16 @@ mod api;
 mod door;
 mod error;
 mod http;
+mod library;
 mod page;
 mod session;
 mod shown;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod tsp;
 
-pub use http::{Settings, serve};
+pub use http::{Addresses, Settings, serve};
+pub use library::{Library, Opener};
 pub use session::{CommandLine, Session, Wanted};
 pub use stage::Stage;

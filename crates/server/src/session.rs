@@ -74,6 +74,10 @@ pub struct Session {
     overview: OnceLock<overview::Overview>,
     /// What `/api/experiment` says once all is there.
     experiment: OnceLock<Value>,
+    /// The first and the last event on the common clock, Unix ns, once all is there.
+    range: OnceLock<(i64, i64)>,
+    /// How many events there are, once they were counted.
+    events: Arc<OnceLock<u64>>,
     jobs: SyncSender<Job>,
 }
 
@@ -92,6 +96,8 @@ impl Session {
             progress: Progress::new(),
             overview: OnceLock::new(),
             experiment: OnceLock::new(),
+            range: OnceLock::new(),
+            events: Arc::default(),
             jobs: sender,
         });
         let inside = Arc::clone(&session);
@@ -111,6 +117,7 @@ impl Session {
                 Err(error) => return inside.progress.begin(Stage::Failed(error.to_string()), 0),
             };
             let _ = inside.experiment.set(shown.summary(&inside.name, &inside.paths));
+            let _ = inside.range.set((shown.unix(shown.extent.0), shown.unix(shown.extent.1)));
             inside.progress.begin(Stage::Ready, 0);
             // Whoever else holds the session ends it by letting it go.
             drop(inside);
@@ -143,6 +150,23 @@ impl Session {
         }
     }
 
+    /// The first and the last event, Unix ns: on the common clock, or until that is known as headers of packets have it.
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
+        let of_headers = || {
+            self.overview.get().map(|it| {
+                let unix =
+                    |at: i64| (i128::from(at) + it.origin).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+                (unix(it.begin), unix(it.end))
+            })
+        };
+        self.range.get().copied().or_else(of_headers)
+    }
+
+    /// How many events there are; 0 until they were counted.
+    pub(crate) fn events_counted(&self) -> u64 {
+        self.events.get().copied().unwrap_or(0)
+    }
+
     /// The overview from headers of packets, once these are read.
     pub(crate) fn overview(&self) -> Option<&overview::Overview> {
         self.overview.get()
@@ -167,6 +191,7 @@ impl Session {
             }
         }
         let (answer, answered) = oneshot::channel();
+        let events = Arc::clone(&self.events);
         let job: Job = Box::new(move |shown| {
             // Nobody waits any more: the page has moved on.
             if answer.is_closed() {
@@ -175,6 +200,9 @@ impl Session {
             let done = catch_unwind(AssertUnwindSafe(|| job(shown))).unwrap_or_else(|_| {
                 Err(ApiError::internal("the program failed at this question; please report it".to_owned()))
             });
+            if let Some(counted) = shown.events_counted() {
+                let _ = events.set(counted);
+            }
             let _ = answer.send(done);
         });
         self.jobs.try_send(job).map_err(|error| match error {

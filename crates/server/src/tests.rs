@@ -1,11 +1,12 @@
 //! The server without a network: requests go through the same router as those of browsers.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::{Request, StatusCode, header};
+use axum::http::{HeaderMap, Request, StatusCode, header};
 use isochrone_experiment::{Spread, TimeBase};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -13,7 +14,8 @@ use tower::ServiceExt;
 
 use crate::door::Door;
 use crate::http::router;
-use crate::session::{CommandLine, Session, Wanted};
+use crate::library::Library;
+use crate::session::{CommandLine, Wanted};
 use crate::stage::Stage;
 
 /// The traces of the example, which the project carries.
@@ -24,34 +26,42 @@ fn example() -> &'static Router {
     static ROUTER: OnceLock<(Router, tempfile::TempDir)> = OnceLock::new();
     let (router, _) = ROUTER.get_or_init(|| {
         let directory = tempfile::tempdir().unwrap();
-        let wanted = Wanted {
-            name: "shop".to_owned(),
-            paths: vec![EXAMPLE.into()],
-            store: directory.path().join("shop.store"),
-            base: TimeBase::Usual,
-            command: CommandLine { options: String::new(), traces: "shop".to_owned() },
-        };
-        let session = Session::open(wanted, Spread::default()).unwrap();
+        let stores = directory.path().to_owned();
+        let opener = Box::new(move |paths: &[PathBuf], name: String| {
+            let store = stores.join(format!("{name}.store"));
+            let command = CommandLine { options: String::new(), traces: "shop".to_owned() };
+            Ok(Wanted { name, paths: paths.to_vec(), store, base: TimeBase::Usual, command })
+        });
+        let traces = [PathBuf::from(EXAMPLE)];
+        let library = Library::new(&traces, opener);
+        let session = library.open(&traces, "shop".to_owned(), Spread::default()).unwrap();
         while session.stage() != Stage::Ready {
             assert!(!matches!(session.stage(), Stage::Failed(_)), "{:?}", session.stage());
             std::thread::sleep(Duration::from_millis(10));
         }
-        (router(Arc::new(Door::new("127.0.0.1:1".parse().unwrap())), session), directory)
+        let door = Door::new("127.0.0.1:1".parse().unwrap(), Vec::new());
+        (router(Arc::new(door), library, Some(session)), directory)
     });
     router
 }
 
 /// What the server says to a request: status and body.
-fn send(request: Request<Body>) -> (StatusCode, Vec<u8>) {
+pub(crate) fn send(request: Request<Body>) -> (StatusCode, Vec<u8>) {
+    let (status, _, body) = send_whole(request);
+    (status, body)
+}
+
+/// The same, with headers.
+pub(crate) fn send_whole(request: Request<Body>) -> (StatusCode, HeaderMap, Vec<u8>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let response = example().clone().oneshot(request).await.unwrap();
-        let status = response.status();
-        (status, to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec())
+        let (parts, body) = response.into_parts();
+        (parts.status, parts.headers, to_bytes(body, usize::MAX).await.unwrap().to_vec())
     })
 }
 
-fn get(path: &str) -> (StatusCode, Value) {
+pub(crate) fn get(path: &str) -> (StatusCode, Value) {
     let request = Request::get(path).header(header::HOST, "localhost:1").body(Body::empty()).unwrap();
     let (status, body) = send(request);
     (status, serde_json::from_slice(&body).unwrap_or_default())
@@ -78,7 +88,7 @@ fn the_example_is_there() {
     assert_eq!(experiment["stage"]["name"], "ready");
     let names: Vec<&str> =
         experiment["hosts"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["app", "client", "db"]);
+    assert_eq!(names, ["h1", "h2", "h3"]);
     assert_eq!(experiment["is_synchronized"], true);
     let messages = &experiment["messages"];
     assert!(messages["count"].as_u64() > Some(0) && messages["inverted"] == 0, "{messages}");
@@ -216,7 +226,7 @@ fn the_rest_answers() {
         format!("wakeups?{window}"),
         format!("usage?{window}&points=100"),
         "sync".to_owned(),
-        "link?a=app&b=client".to_owned(),
+        "link?a=h1&b=h2".to_owned(),
     ] {
         let (status, answer) = get(&format!("/api/{path}"));
         assert_eq!(status, StatusCode::OK, "{path}: {answer}");

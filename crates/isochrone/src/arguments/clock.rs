@@ -6,7 +6,7 @@ use clap::Args;
 use isochrone_experiment::{ReadError, TimeBase};
 
 /// Whose clock times are on. Several hosts are synchronized unless something else is said.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Clock {
     /// Use the corrections of this file, which `isochrone sync -o` wrote [default: several hosts are synchronized on the way]
     #[arg(long, value_name = "FILE", conflicts_with = "no_sync", help_heading = "Times")]

@@ -25,7 +25,7 @@ pub(crate) use crosshost::{
 };
 pub(crate) use short::Short;
 use time::{Given, Zone, given};
-pub(crate) use view::View;
+pub(crate) use view::{Serve, Served, View};
 
 /// A clock that is farther off stands still.
 const MAX_RATE_PRIOR_PPM: u32 = 999_999;
@@ -131,6 +131,12 @@ pub(crate) enum Command {
         isochrone view --listen 0.0.0.0:8191 web/      for other machines, which need the token in the address\n\n\
         The first time, a store of the traces is built (`isochrone index`); the page shows how far it is.")]
     View(View),
+    /// Serve traces to viewers by the Trace Server Protocol: those of VS Code and Theia
+    #[command(after_help = "Examples:\n  \
+        isochrone serve web/ app/ db/                  one experiment of three hosts, where viewers look for it\n  \
+        isochrone serve --root /traces                 viewers open what they want below /traces\n\n\
+        Trace Compass's extension for VS Code and Theia's trace viewer find a server at 127.0.0.1:8080. All experiments are on one clock.")]
+    Serve(Serve),
     /// Turn times of one host into times of the reference or of another host, with bounds
     #[command(after_help = "Examples:\n  \
         isochrone convert --sync sync.json --from app 1795154041.823216897\n  \
@@ -356,7 +362,12 @@ impl Command {
             Self::CrossHost(asked) => Some(&asked.common().zone),
             Self::Analyze(named) => Some(&named.analyze.zone),
             Self::Short(short) => Some(&short.asked().zone),
-            Self::Index(_) | Self::View(_) | Self::Dump(_) | Self::Completions(_) | Self::Man(_) => None,
+            Self::Index(_)
+            | Self::View(_)
+            | Self::Serve(_)
+            | Self::Dump(_)
+            | Self::Completions(_)
+            | Self::Man(_) => None,
         }
     }
 }

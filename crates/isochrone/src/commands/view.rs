@@ -1,4 +1,4 @@
-//! `isochrone view`: a server for the page.
+//! `isochrone view` and `isochrone serve`: a server for the page and for viewers.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use isochrone_experiment::Spread;
-use isochrone_server::{CommandLine, Session, Settings, Stage, Wanted, serve};
+use isochrone_server::{
+    Addresses, CommandLine, Library, Session, Settings, Stage, Wanted, serve as serve_at,
+};
 
 use super::{Named, index, named};
 use crate::ExitStatus;
-use crate::arguments::View;
+use crate::arguments::{Serve, Served, View};
 use crate::output::{self, tell};
 use crate::render::plain::plain;
 
@@ -22,63 +24,98 @@ const PAGE_PORT: u16 = 8191;
 /// How often it is looked whether traces are open.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-pub(crate) fn run(arguments: &View, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let named = named(&arguments.traces)?;
-    let store = store_of(&named, arguments.store.as_deref())?;
-    let wanted = Wanted {
-        name: name_of(&arguments.traces),
-        paths: named.traces,
-        store,
-        base: arguments.clock.time_base()?,
-        command: command_line(arguments),
-    };
-    let spread = Spread { threads: arguments.threads, pieces: None };
-    let session = Session::open(wanted, spread).context("cannot open the traces")?;
-    tell_failure(Arc::clone(&session));
+/// Opens a page of traces.
+pub(crate) fn view(arguments: &View, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let (library, session) = library(&arguments.traces, &arguments.served)?;
+    let session = session.context("no trace was named")?;
     let opens = !arguments.no_open && std::io::stdout().is_terminal();
-    let listening = |address: &str| {
+    let listening = |addresses: &Addresses| {
         // A terminal that is closed costs no page.
-        let _ = output::print(|stdout| Ok(writeln!(stdout, "{address}")?));
+        let _ = output::print(|stdout| Ok(writeln!(stdout, "{}", addresses.page)?));
         if !quiet {
+            tell!("note: viewers of the Trace Server Protocol find it at {}", addresses.protocol);
             tell!("note: Ctrl-C ends it");
         }
-        if opens && let Err(error) = open::that_detached(address) {
+        if opens && let Err(error) = open::that_detached(&addresses.page) {
             tell!("note: no browser could be opened: {}", plain(&error.to_string()));
         }
     };
-    serve_at(arguments.listen, &session, &listening)?;
-    Ok(ExitStatus::partly_if(matches!(session.stage(), Stage::Failed(_))))
-}
-
-/// How the page names these traces in command lines that it shows.
-fn command_line(arguments: &View) -> CommandLine {
-    let mut options = Vec::new();
-    if let Some(sync) = &arguments.clock.sync {
-        options.push(format!("--sync {}", quoted(&sync.to_string_lossy())));
-    }
-    if arguments.clock.no_sync {
-        options.push("--no-sync".to_owned());
-    }
-    let traces: Vec<String> = arguments.traces.iter().map(|path| quoted(&path.to_string_lossy())).collect();
-    CommandLine { options: options.join(" "), traces: traces.join(" ") }
-}
-
-/// Serves until Ctrl-C: where it is asked to listen, else at the usual port or, where that is taken, at a free one.
-fn serve_at(
-    listen: Option<SocketAddr>,
-    session: &Arc<Session>,
-    listening: &dyn Fn(&str),
-) -> anyhow::Result<()> {
     let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, PAGE_PORT));
-    let at = listen.unwrap_or(usual);
-    let ended = match serve(&Settings { listen: at }, Arc::clone(session), listening) {
-        Err(error) if error.kind() == ErrorKind::AddrInUse && listen.is_none() => {
-            let free = Settings { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) };
-            serve(&free, Arc::clone(session), listening)
+    let settings = |listen| Settings { listen, origins: arguments.served.allow_origin.clone() };
+    let at =
+        |listen| serve_at(&settings(listen), Arc::clone(&library), Some(Arc::clone(&session)), listening);
+    let ended = match at(arguments.listen.unwrap_or(usual)) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse && arguments.listen.is_none() => {
+            at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
         }
         ended => ended,
     };
-    ended.with_context(|| format!("cannot listen on {at}"))
+    ended.with_context(|| format!("cannot listen on {}", arguments.listen.unwrap_or(usual)))?;
+    Ok(ExitStatus::partly_if(matches!(session.stage(), Stage::Failed(_))))
+}
+
+/// Serves traces to viewers, without a page.
+pub(crate) fn serve(arguments: &Serve, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let (library, session) = library(&arguments.traces, &arguments.served)?;
+    let listening = |addresses: &Addresses| {
+        let _ = output::print(|stdout| Ok(writeln!(stdout, "{}", addresses.protocol)?));
+        if !quiet {
+            tell!("note: Ctrl-C ends it");
+        }
+    };
+    let settings = Settings { listen: arguments.listen, origins: arguments.served.allow_origin.clone() };
+    serve_at(&settings, library, None, listening)
+        .with_context(|| format!("cannot listen on {}", arguments.listen))?;
+    let is_failed = session.is_some_and(|session| matches!(session.stage(), Stage::Failed(_)));
+    Ok(ExitStatus::partly_if(is_failed))
+}
+
+/// What is served: an experiment of the traces, if there are some, and what viewers make of them.
+fn library(paths: &[PathBuf], served: &Served) -> anyhow::Result<(Arc<Library>, Option<Arc<Session>>)> {
+    let named = named(paths)?;
+    super::refuse_missing(&served.root)?;
+    // What is wrong with a file of corrections is said before anything is served.
+    served.clock.time_base()?;
+    let clock = served.clock.clone();
+    let first = (named.traces.clone(), store_of(&named, served.store.as_deref())?);
+    let name = name_of(paths);
+    let command = command_line(paths, served);
+    let opener = move |paths: &[PathBuf], name: String| {
+        let (store, command) = match first.0 == paths {
+            true => (Ok(first.1.clone()), command.clone()),
+            false => (index::cache(paths), CommandLine { traces: words(paths), ..command.clone() }),
+        };
+        let store = store.map_err(|error| format!("{error:#}"))?;
+        let base = clock.time_base().map_err(|error| error.to_string())?;
+        Ok(Wanted { name, paths: paths.to_vec(), store, base, command })
+    };
+    let roots: Vec<PathBuf> = paths.iter().chain(&named.traces).chain(&served.root).cloned().collect();
+    let library = Library::new(&roots, Box::new(opener));
+    if named.traces.is_empty() {
+        return Ok((library, None));
+    }
+    let spread = Spread { threads: served.threads, pieces: None };
+    let session = library.open(&named.traces, name, spread).map_err(anyhow::Error::msg)?;
+    tell_failure(Arc::clone(&session));
+    Ok((library, Some(session)))
+}
+
+/// How these traces are named in command lines that are shown.
+fn command_line(paths: &[PathBuf], served: &Served) -> CommandLine {
+    let mut options = Vec::new();
+    if let Some(sync) = &served.clock.sync {
+        options.push(format!("--sync {}", quoted(&sync.to_string_lossy())));
+    }
+    if served.clock.no_sync {
+        options.push("--no-sync".to_owned());
+    }
+    CommandLine { options: options.join(" "), traces: words(paths) }
+}
+
+/// Paths as words of a command line.
+fn words(paths: &[PathBuf]) -> String {
+    let words: Vec<String> = paths.iter().map(|path| quoted(&path.to_string_lossy())).collect();
+    words.join(" ")
 }
 
 /// Where the store of what was named is, or is to be made.

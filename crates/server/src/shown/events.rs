@@ -76,42 +76,43 @@ impl Search {
     }
 }
 
-impl Shown<'_> {
-    /// Events of a window since the origin. Linear in the events of the window, as far as they are looked at.
-    ///
-    /// # Errors
-    /// The expression is none.
-    pub(crate) fn events(&self, asked: &Asked) -> Result<EventsShown, ApiError> {
-        let search = Search::of(&asked.search)?;
+/// What is known of a packet.
+type OfPacket = (*const isochrone_ctf::Packet, Option<u32>, PacketFields);
+
+/// An event as it passes by.
+pub(super) struct Passing<'a, 'o> {
+    pub(super) unix: i128,
+    /// Place of its host.
+    pub(super) host: usize,
+    /// Number of its trace.
+    source: usize,
+    pub(super) event: &'a Event<'o>,
+    pub(super) cpu: Option<u32>,
+    packet: &'a PacketFields,
+}
+
+impl<'o> Shown<'o> {
+    /// Shows the events of some hosts (all, where there are none) one after the other, from an instant (Unix ns) on, until `each` says `false`.
+    /// Events without a time are left out.
+    pub(super) fn each_event(
+        &self,
+        hosts: &[usize],
+        since: i128,
+        mut each: impl FnMut(Passing<'_, 'o>) -> bool,
+    ) {
         let TimedTraces { traces: mut sources, .. } = self.experiment.traces();
         let host_of =
             |place: usize| self.hosts.iter().position(|host| host.timed.traced.places.contains(&place));
         sources.retain(|source| {
-            host_of(source.place).is_some_and(|host| asked.hosts.is_empty() || asked.hosts.contains(&host))
+            host_of(source.place).is_some_and(|host| hosts.is_empty() || hosts.contains(&host))
         });
-        let hosts: Vec<usize> =
+        let places: Vec<usize> =
             sources.iter().map(|source| host_of(source.place).unwrap_or_default()).collect();
-        let limit = asked.limit.clamp(1, MOST_EVENTS);
-        let window = (i128::from(asked.window.0) + self.origin, i128::from(asked.window.1) + self.origin);
-        let mut packets: FxHashMap<
-            (usize, usize),
-            (*const isochrone_ctf::Packet, Option<u32>, PacketFields),
-        > = FxHashMap::default();
-        let mut bindings: FxHashMap<(usize, usize, usize), Binding> = FxHashMap::default();
-        let (mut events, mut fitting, mut next) = (Vec::new(), 0_u64, None);
-        let mut text: Vec<u8> = Vec::new();
-        let merged = self.experiment.events_since(&sources, window.0);
-        for ((source, unix, event), looked_at) in merged.zip(0_u64..) {
-            let Some(unix) = unix.filter(|unix| *unix >= window.0) else { continue };
-            if unix >= window.1 {
-                break;
-            }
-            if looked_at >= MOST_LOOKED_AT {
-                next = Some(fitting);
-                break;
-            }
-            let (stream, host) = (event.stream(), hosts[source]);
-            let packet = event.packet();
+        // What is known of the packets that streams are in.
+        let mut packets: FxHashMap<(usize, usize), OfPacket> = FxHashMap::default();
+        for (source, unix, event) in self.experiment.events_since(&sources, since) {
+            let Some(unix) = unix.filter(|unix| *unix >= since) else { continue };
+            let (stream, packet) = (event.stream(), event.packet());
             let known = packets
                 .entry((source, stream))
                 .or_insert_with(|| (std::ptr::null(), None, PacketFields::default()));
@@ -119,47 +120,77 @@ impl Shown<'_> {
                 let trace = event.trace();
                 *known = (packet, cpu_of(trace, stream, packet), PacketFields::of(trace, stream, packet));
             }
+            let (_, cpu, packet) = &*known;
+            let passing = Passing { unix, host: places[source], source, event: &event, cpu: *cpu, packet };
+            if !each(passing) {
+                return;
+            }
+        }
+    }
+
+    /// Events of a window since the origin. Linear in the events of the window, as far as they are looked at.
+    ///
+    /// # Errors
+    /// The expression is none.
+    pub(crate) fn events(&self, asked: &Asked) -> Result<EventsShown, ApiError> {
+        let search = Search::of(&asked.search)?;
+        let limit = asked.limit.clamp(1, MOST_EVENTS);
+        let window = (i128::from(asked.window.0) + self.origin, i128::from(asked.window.1) + self.origin);
+        let mut bindings: FxHashMap<(usize, usize, usize), Binding> = FxHashMap::default();
+        let (mut events, mut fitting, mut looked_at, mut next) = (Vec::new(), 0_u64, 0_u64, None);
+        let mut text: Vec<u8> = Vec::new();
+        self.each_event(&asked.hosts, window.0, |it| {
+            if it.unix >= window.1 {
+                return false;
+            }
+            looked_at += 1;
+            if looked_at > MOST_LOOKED_AT {
+                next = Some(fitting);
+                return false;
+            }
             text.clear();
             let fits = match &search {
                 Search::All => true,
                 Search::Text(finder) => {
-                    let is_named = finder.find(event.name().unwrap_or_default().as_bytes()).is_some();
+                    let is_named = finder.find(it.event.name().unwrap_or_default().as_bytes()).is_some();
                     is_named || {
-                        write_fields(&event, &mut text);
+                        write_fields(it.event, &mut text);
                         finder.find(&text).is_some()
                     }
                 }
                 Search::Where(condition) => {
-                    let class = event.trace().streams()[stream].class;
-                    let binding = bindings.entry((source, class, event.class().index)).or_insert_with(|| {
-                        let name = &self.hosts[host].name;
-                        Binding::new(condition.fields(), event.class(), event.stream_plan(), name)
+                    let class = it.event.trace().streams()[it.event.stream()].class;
+                    let binding = bindings.entry((it.source, class, it.event.class().index));
+                    let binding = binding.or_insert_with(|| {
+                        let name = &self.hosts[it.host].name;
+                        Binding::new(condition.fields(), it.event.class(), it.event.stream_plan(), name)
                     });
-                    condition.holds(binding, Reading { event: &event, cpu: known.1, packet: &known.2 })
+                    condition.holds(binding, Reading { event: it.event, cpu: it.cpu, packet: it.packet })
                 }
             };
             if !fits {
-                continue;
+                return true;
             }
             if fitting >= asked.after {
                 if events.len() == limit {
                     next = Some(fitting);
-                    break;
+                    return false;
                 }
                 if text.is_empty() {
-                    write_fields(&event, &mut text);
+                    write_fields(it.event, &mut text);
                 }
                 events.push(EventShown {
-                    at: self.since(unix),
-                    host,
-                    cpu: known.1,
-                    name: event.name().unwrap_or_default().to_owned(),
+                    at: self.since(it.unix),
+                    host: it.host,
+                    cpu: it.cpu,
+                    name: it.event.name().unwrap_or_default().to_owned(),
                     text: String::from_utf8_lossy(&text).into_owned(),
                     row: None,
                 });
             }
             fitting += 1;
-        }
+            true
+        });
         self.find_rows(&mut events)?;
         Ok(EventsShown { events, next })
     }
@@ -194,7 +225,7 @@ impl Shown<'_> {
 }
 
 /// Contexts and fields of an event as text.
-fn write_fields(event: &Event<'_>, out: &mut Vec<u8>) {
+pub(super) fn write_fields(event: &Event<'_>, out: &mut Vec<u8>) {
     for scope in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
         if event.node(scope).is_none() {
             continue;

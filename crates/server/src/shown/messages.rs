@@ -96,6 +96,18 @@ impl Messages {
 }
 
 impl Shown<'_> {
+    /// The pairs of hosts between which there are messages: from, to, by their places.
+    pub(crate) fn directions(&self) -> Vec<(usize, usize)> {
+        let pair = |message: &Message| (usize::from(message.hosts[0]), usize::from(message.hosts[1]));
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for message in &self.messages.all {
+            if let Err(place) = pairs.binary_search(&pair(message)) {
+                pairs.insert(place, pair(message));
+            }
+        }
+        pairs
+    }
+
     /// Messages with an end in a window, or that span it: how many, and `limit` of them, evenly chosen. Linear in all messages.
     pub(crate) fn arrows(&self, window: (i64, i64), clock: Clock, limit: usize) -> (usize, Vec<Arrow>) {
         let times = |message: &Message| match clock {

@@ -5,6 +5,7 @@
 
 pub(crate) mod cpus;
 pub(crate) mod encode;
+pub(crate) mod event_lines;
 pub(crate) mod events;
 pub(crate) mod follow;
 pub(crate) mod messages;
@@ -29,6 +30,7 @@ use isochrone_store::{HostStore, Store, StoreError};
 use crate::error::ApiError;
 use crate::session::CommandLine;
 use cpus::CpuLoad;
+use event_lines::EventNumbers;
 use messages::Messages;
 use rows::Rows;
 
@@ -97,6 +99,8 @@ pub struct Shown<'o> {
     pub(crate) messages: Messages,
     cluster: OnceLock<Result<Cluster<'o>, String>>,
     requests: OnceLock<Result<Vec<Request>, String>>,
+    /// Where events are by number. Counted when it is asked for first.
+    event_numbers: OnceLock<EventNumbers>,
 }
 
 impl<'o> Shown<'o> {
@@ -142,6 +146,7 @@ impl<'o> Shown<'o> {
             messages: Messages::default(),
             cluster: OnceLock::new(),
             requests: OnceLock::new(),
+            event_numbers: OnceLock::new(),
         };
         shown.messages = Messages::new(&shown)?;
         Ok(shown)

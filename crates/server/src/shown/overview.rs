@@ -24,12 +24,12 @@ pub(crate) struct Overview {
 /// Something that is missing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct LossShown {
-    host: usize,
-    cpu: Option<u32>,
-    begin: i64,
-    end: i64,
-    what: &'static str,
-    count: Option<u64>,
+    pub(crate) host: usize,
+    pub(crate) cpu: Option<u32>,
+    pub(crate) begin: i64,
+    pub(crate) end: i64,
+    pub(crate) what: &'static str,
+    pub(crate) count: Option<u64>,
 }
 
 /// A break of a clock.
@@ -142,6 +142,11 @@ fn losses(
 }
 
 impl Overview {
+    /// What is missing.
+    pub(crate) fn losses(&self) -> &[LossShown] {
+        &self.losses
+    }
+
     /// In so many bins.
     pub(crate) fn binned(&self, bins: usize, breaks: Vec<BreakShown>) -> Binned<'_> {
         let bins = bins.clamp(1, BINS);

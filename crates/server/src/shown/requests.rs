@@ -10,13 +10,13 @@ use crate::error::ApiError;
 /// A request in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Listed {
-    request: usize,
-    service: String,
-    client: String,
-    server: String,
-    begin: i64,
-    end: i64,
-    total_ns: i64,
+    pub(crate) request: usize,
+    pub(crate) service: String,
+    pub(crate) client: String,
+    pub(crate) server: String,
+    pub(crate) begin: i64,
+    pub(crate) end: i64,
+    pub(crate) total_ns: i64,
     client_row: Option<u32>,
     server_row: Option<u32>,
 }
@@ -24,15 +24,15 @@ pub(crate) struct Listed {
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct StepShown {
-    row: Option<u32>,
-    host: usize,
+    pub(crate) row: Option<u32>,
+    pub(crate) host: usize,
     comm: String,
     tid: Option<i32>,
-    begin: i64,
-    end: i64,
-    cause: &'static str,
-    detail: String,
-    uncertainty_ns: Option<i64>,
+    pub(crate) begin: i64,
+    pub(crate) end: i64,
+    pub(crate) cause: &'static str,
+    pub(crate) detail: String,
+    pub(crate) uncertainty_ns: Option<i64>,
 }
 
 /// What a request spent its time on.
@@ -51,7 +51,7 @@ pub(crate) struct PathShown {
     request: Option<usize>,
     begin: i64,
     end: i64,
-    steps: Vec<StepShown>,
+    pub(crate) steps: Vec<StepShown>,
     causes: Vec<CauseShown>,
     command: String,
 }

@@ -11,9 +11,6 @@ use super::states::STYLES;
 use super::{Clock, Shown};
 use crate::error::ApiError;
 
-/// Threads that are listed.
-const MOST_THREADS: usize = 200;
-
 /// Pixels by which a window of very many states is added up.
 const PIXELS: u32 = 4000;
 
@@ -24,8 +21,9 @@ const MOST_SPANS: i128 = 2_000_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Statistics {
     states: Vec<OfState>,
-    threads: Vec<OfThread>,
-    calls: Vec<OfCall>,
+    /// Those with the most CPU time first.
+    pub(crate) threads: Vec<OfThread>,
+    pub(crate) calls: Vec<OfCall>,
     command: String,
 }
 
@@ -37,22 +35,40 @@ struct OfState {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct OfThread {
-    row: u32,
+pub(crate) struct OfThread {
+    pub(crate) row: u32,
     label: String,
-    /// By number of the state.
-    by_state: [i64; 8],
+    /// By number of the state, ns.
+    pub(crate) by_state: [i64; 8],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct OfCall {
-    call: String,
-    count: u64,
-    total_ns: i64,
-    max_ns: i64,
+pub(crate) struct OfCall {
+    pub(crate) call: String,
+    pub(crate) count: u64,
+    pub(crate) total_ns: i64,
+    pub(crate) max_ns: i64,
+}
+
+impl super::Host<'_, '_> {
+    /// Whether a window, raw ns, has so many spans that looking at each takes long.
+    fn is_large(&self, raw: (i64, i64)) -> bool {
+        let spans: u64 = self.store.entry().tables.iter().map(|table| table.rows).sum();
+        let whole = i128::from((self.range.1 - self.range.0).max(1));
+        i128::from(spans) * (i128::from(raw.1) - i128::from(raw.0)) / whole > MOST_SPANS
+    }
 }
 
 impl Shown<'_> {
+    /// Whether a window since the origin has so many spans that looking at each takes long.
+    pub(crate) fn is_large(&self, window: (i64, i64)) -> bool {
+        let of_host = |(place, host): (usize, &super::Host<'_, '_>)| {
+            let raw = self.raw_window(place, window, Clock::Common);
+            host.is_large((raw.0.max(host.range.0), raw.1.min(host.range.1)))
+        };
+        self.hosts.iter().enumerate().any(of_host)
+    }
+
     /// The sums of a window since the origin. `rows`: of these threads, and of the threads below these rows; `None`: of all.
     ///
     /// # Errors
@@ -79,9 +95,7 @@ impl Shown<'_> {
             if numbers.is_empty() || raw.0 >= raw.1 {
                 continue;
             }
-            let spans: u64 = host.store.entry().tables.iter().map(|table| table.rows).sum();
-            let whole = i128::from((host.range.1 - host.range.0).max(1));
-            let is_large = i128::from(spans) * i128::from(raw.1 - raw.0) / whole > MOST_SPANS;
+            let is_large = host.is_large(raw);
             let states = match is_large {
                 true => host.store.pixels(&numbers, raw, PIXELS)?,
                 false => host.store.states(&numbers, raw)?,
@@ -117,7 +131,6 @@ impl Shown<'_> {
             .collect();
         let on_cpu = |thread: &OfThread| thread.by_state[1] + thread.by_state[2] + thread.by_state[3];
         threads.sort_by_key(|thread| (std::cmp::Reverse(on_cpu(thread)), thread.row));
-        threads.truncate(MOST_THREADS);
         let mut calls: Vec<OfCall> = calls.into_values().collect();
         calls.sort_by_key(|call| std::cmp::Reverse(call.total_ns));
         let command = self.command_of("states", Some(window));

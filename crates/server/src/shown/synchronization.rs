@@ -35,6 +35,25 @@ pub(crate) struct Picture {
     breaks: Vec<BreakShown>,
 }
 
+/// A link between two hosts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct LinkShown {
+    pub(crate) a: String,
+    pub(crate) b: String,
+    pub(crate) quality: &'static str,
+    pub(crate) a_to_b: u64,
+    pub(crate) b_to_a: u64,
+    ambiguous: u64,
+    suspects: u64,
+    dropped: u64,
+    inversions: u64,
+    rate_ppm: (Option<f64>, Option<f64>),
+    offset_at_middle_ns: (Option<i64>, Option<i64>),
+    min_rtt_ns: Option<i64>,
+    pub(crate) likely_ns: Option<i64>,
+    pub(crate) sure_ns: Option<i64>,
+}
+
 impl Shown<'_> {
     /// What was found when the clocks were put on one: of this synchronization, or of the one that the store keeps.
     fn artefact(&self) -> Result<Option<Artefact>, ApiError> {
@@ -72,8 +91,7 @@ impl Shown<'_> {
                 }))
             })
             .collect();
-        let links = artefact.as_ref().map(|it| it.links.as_slice()).unwrap_or_default();
-        let links: Vec<Value> = links.iter().map(|link| self.link_shown(link)).collect();
+        let links = self.links()?;
         let suspects = artefact.iter().flat_map(|it| &it.suspects).map(|suspect| {
             let at = self
                 .host_place(&suspect.link.0)
@@ -90,7 +108,17 @@ impl Shown<'_> {
         }))
     }
 
-    fn link_shown(&self, link: &LinkEntry) -> Value {
+    /// All links between hosts, as far as they are known.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) fn links(&self) -> Result<Vec<LinkShown>, ApiError> {
+        let artefact = self.artefact()?;
+        let links = artefact.as_ref().map(|it| it.links.as_slice()).unwrap_or_default();
+        Ok(links.iter().map(|link| self.link_shown(link)).collect())
+    }
+
+    fn link_shown(&self, link: &LinkEntry) -> LinkShown {
         let (likely, sure) = self.link_bounds(link).unwrap_or_default();
         let count = &link.messages;
         let quality = match link.quality {
@@ -100,13 +128,22 @@ impl Shown<'_> {
             Quality::Absent => "absent",
             Quality::Refused => "refused",
         };
-        json!({
-            "a": link.a, "b": link.b, "quality": quality,
-            "a_to_b": count.a_to_b, "b_to_a": count.b_to_a, "ambiguous": count.ambiguous,
-            "suspects": count.suspect, "dropped": count.dropped, "inversions": link.inversions,
-            "rate_ppm": link.rate_ppm, "offset_at_middle_ns": link.offset_at_middle_ns,
-            "min_rtt_ns": link.min_rtt_ns, "likely_ns": likely, "sure_ns": sure,
-        })
+        LinkShown {
+            a: link.a.clone(),
+            b: link.b.clone(),
+            quality,
+            a_to_b: count.a_to_b,
+            b_to_a: count.b_to_a,
+            ambiguous: count.ambiguous,
+            suspects: count.suspect,
+            dropped: count.dropped,
+            inversions: link.inversions,
+            rate_ppm: link.rate_ppm,
+            offset_at_middle_ns: link.offset_at_middle_ns,
+            min_rtt_ns: link.min_rtt_ns,
+            likely_ns: likely,
+            sure_ns: sure,
+        }
     }
 
     /// Likely error and half of the sure interval of a link, in the middle of the trace of its first host.

@@ -14,12 +14,12 @@ const MOST_POINTS: usize = 2000;
 /// A figure over time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Series {
-    host: usize,
-    name: String,
-    kind: &'static str,
-    unit: &'static str,
-    x: Vec<i64>,
-    y: Vec<Option<f64>>,
+    pub(crate) host: usize,
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) x: Vec<i64>,
+    pub(crate) y: Vec<Option<f64>>,
 }
 
 impl Shown<'_> {

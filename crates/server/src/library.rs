@@ -1,0 +1,285 @@
+//! What is served: traces that were named or lie below the roots, and experiments made of them.
+//!
+//! Nothing is ever removed from a disk, and nothing outside of what was named can be opened. Talks to: `session.rs`; asked by `http.rs` (the page shows the
+//! first experiment) and by `tsp/`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use isochrone_experiment::{Experiment, Inputs, Spread};
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::session::{Session, Wanted};
+
+/// Experiments that are open at once: each has its threads and its store.
+const MOST_EXPERIMENTS: usize = 16;
+
+/// Traces that are known at once.
+const MOST_TRACES: usize = 1000;
+
+/// Bookmarks of an experiment.
+const MOST_BOOKMARKS: usize = 10_000;
+
+/// How an experiment of some traces is to be opened; the text is its name.
+pub type Opener = Box<dyn Fn(&[PathBuf], String) -> Result<Wanted, String> + Send + Sync>;
+
+/// A trace that is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KnownTrace {
+    pub(crate) id: Uuid,
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    /// Its first and last packet, Unix ns by the clocks of its hosts.
+    pub(crate) range: Option<(i64, i64)>,
+    /// What is known of it: the names of its hosts.
+    pub(crate) hosts: Vec<String>,
+}
+
+/// An experiment that is open.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownExperiment {
+    pub(crate) id: Uuid,
+    pub(crate) name: String,
+    pub(crate) traces: Vec<KnownTrace>,
+    pub(crate) session: Arc<Session>,
+    pub(crate) bookmarks: BTreeMap<Uuid, Bookmark>,
+}
+
+/// A bookmark of an experiment, Unix ns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Bookmark {
+    pub(crate) uuid: Uuid,
+    pub(crate) name: String,
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+}
+
+/// Why something cannot be added or removed.
+#[derive(Debug, Clone)]
+pub(crate) enum Refusal {
+    /// It is not one of those that may be opened.
+    NotServed,
+    /// There is nothing of the kind.
+    Missing,
+    /// It cannot be read: why.
+    Unreadable(String),
+    /// There are too many already.
+    TooMany,
+    /// Another trace has the name, or an experiment needs it.
+    TraceInTheWay(KnownTrace),
+    /// Another experiment has the name.
+    ExperimentInTheWay(Box<KnownExperiment>),
+}
+
+/// All that is served.
+pub struct Library {
+    /// What may be opened: these, and what is below them.
+    roots: Vec<PathBuf>,
+    opener: Opener,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Default)]
+struct Inside {
+    traces: BTreeMap<Uuid, KnownTrace>,
+    experiments: BTreeMap<Uuid, KnownExperiment>,
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Library").field("roots", &self.roots).finish_non_exhaustive()
+    }
+}
+
+impl Library {
+    /// Serves `roots` and what is below them. `opener` says how experiments are opened: where their stores are, whose clock times are on.
+    pub fn new(roots: &[PathBuf], opener: Opener) -> Arc<Self> {
+        let roots = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
+        Arc::new(Self { roots, opener, inside: Mutex::default() })
+    }
+
+    /// Opens an experiment of traces of which each is known by its own name.
+    ///
+    /// # Errors
+    /// They cannot be opened: why, in words.
+    pub fn open(&self, paths: &[PathBuf], name: String, spread: Spread) -> Result<Arc<Session>, String> {
+        let traces: Vec<KnownTrace> = paths.iter().map(|path| Self::known(path)).collect();
+        let session = self.begin(&traces, paths, name.clone(), spread)?;
+        let mut inside = self.inside();
+        let id = id_of_experiment(&name, &traces);
+        for trace in &traces {
+            inside.traces.insert(trace.id, trace.clone());
+        }
+        let experiment =
+            KnownExperiment { id, name, traces, session: Arc::clone(&session), bookmarks: BTreeMap::new() };
+        inside.experiments.insert(id, experiment);
+        Ok(session)
+    }
+
+    fn begin(
+        &self,
+        traces: &[KnownTrace],
+        paths: &[PathBuf],
+        name: String,
+        spread: Spread,
+    ) -> Result<Arc<Session>, String> {
+        debug_assert_eq!(traces.len(), paths.len());
+        let wanted = (self.opener)(paths, name)?;
+        Session::open(wanted, spread).map_err(|error| error.to_string())
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A trace of a path, before anything of it is read.
+    fn known(path: &Path) -> KnownTrace {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        KnownTrace {
+            id: id_of(path.to_string_lossy().as_bytes()),
+            name,
+            path,
+            range: None,
+            hosts: Vec::new(),
+        }
+    }
+
+    /// The session of an experiment.
+    pub(crate) fn session(&self, id: Uuid) -> Option<Arc<Session>> {
+        self.inside().experiments.get(&id).map(|experiment| Arc::clone(&experiment.session))
+    }
+
+    pub(crate) fn traces(&self) -> Vec<KnownTrace> {
+        self.inside().traces.values().cloned().collect()
+    }
+
+    pub(crate) fn trace(&self, id: Uuid) -> Option<KnownTrace> {
+        self.inside().traces.get(&id).cloned()
+    }
+
+    pub(crate) fn experiments(&self) -> Vec<KnownExperiment> {
+        self.inside().experiments.values().cloned().collect()
+    }
+
+    pub(crate) fn experiment(&self, id: Uuid) -> Option<KnownExperiment> {
+        self.inside().experiments.get(&id).cloned()
+    }
+
+    /// Adds a trace. Reads the headers of its packets.
+    ///
+    /// # Errors
+    /// It may not be opened, is none, or another one has its name.
+    pub(crate) fn add_trace(&self, path: &Path, name: Option<String>) -> Result<KnownTrace, Refusal> {
+        let path = path.canonicalize().map_err(|_| Refusal::Missing)?;
+        if !self.roots.iter().any(|root| path.starts_with(root)) {
+            return Err(Refusal::NotServed);
+        }
+        let mut trace = Self::known(&path);
+        trace.name = name.unwrap_or(trace.name);
+        self.must_fit(&trace)?;
+        let inputs = Inputs::open(&[path]);
+        if inputs.traces.is_empty() {
+            let why =
+                inputs.refused.first().map_or("there is no trace there", |refused| refused.why.as_str());
+            return Err(Refusal::Unreadable(why.to_owned()));
+        }
+        let experiment = Experiment::new(&inputs, None);
+        let narrow = |ns: i128| ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        trace.range = isochrone_experiment::extent(experiment.hosts().iter())
+            .map(|(begin, end)| (narrow(begin), narrow(end)));
+        trace.hosts = experiment.hosts().iter().map(|host| host.name().to_owned()).collect();
+        self.must_fit(&trace)?;
+        let mut inside = self.inside();
+        Ok(inside.traces.entry(trace.id).or_insert(trace).clone())
+    }
+
+    /// Whether a trace can be added beside those that are there.
+    fn must_fit(&self, trace: &KnownTrace) -> Result<(), Refusal> {
+        let inside = self.inside();
+        let other = inside.traces.values().find(|it| (it.name == trace.name) != (it.id == trace.id));
+        match other {
+            Some(other) => Err(Refusal::TraceInTheWay(other.clone())),
+            None if inside.traces.len() >= MOST_TRACES => Err(Refusal::TooMany),
+            None => Ok(()),
+        }
+    }
+
+    /// Forgets a trace.
+    ///
+    /// # Errors
+    /// There is none, or an experiment needs it.
+    pub(crate) fn remove_trace(&self, id: Uuid) -> Result<KnownTrace, Refusal> {
+        let mut inside = self.inside();
+        let trace = inside.traces.get(&id).cloned().ok_or(Refusal::Missing)?;
+        let is_needed = |it: &KnownExperiment| it.traces.iter().any(|trace| trace.id == id);
+        if inside.experiments.values().any(is_needed) {
+            return Err(Refusal::TraceInTheWay(trace));
+        }
+        inside.traces.remove(&id);
+        Ok(trace)
+    }
+
+    /// Begins to open an experiment of known traces; one that is open already is given as it is.
+    ///
+    /// # Errors
+    /// A trace is unknown, another experiment has the name, or it cannot be opened.
+    pub(crate) fn add_experiment(&self, name: String, traces: &[Uuid]) -> Result<KnownExperiment, Refusal> {
+        let traces: Option<Vec<KnownTrace>> = traces.iter().map(|&id| self.trace(id)).collect();
+        let traces = traces.ok_or(Refusal::Missing)?;
+        let id = id_of_experiment(&name, &traces);
+        // Held while it is opened: two of one name cannot come between each other. Opening goes on elsewhere.
+        let mut inside = self.inside();
+        if let Some(open) = inside.experiments.get(&id) {
+            return Ok(open.clone());
+        }
+        if let Some(other) = inside.experiments.values().find(|it| it.name == name) {
+            return Err(Refusal::ExperimentInTheWay(Box::new(other.clone())));
+        }
+        if inside.experiments.len() >= MOST_EXPERIMENTS {
+            return Err(Refusal::TooMany);
+        }
+        let paths: Vec<PathBuf> = traces.iter().map(|trace| trace.path.clone()).collect();
+        let session =
+            self.begin(&traces, &paths, name.clone(), Spread::default()).map_err(Refusal::Unreadable)?;
+        let experiment = KnownExperiment { id, name, traces, session, bookmarks: BTreeMap::new() };
+        inside.experiments.insert(id, experiment.clone());
+        Ok(experiment)
+    }
+
+    /// Closes an experiment.
+    pub(crate) fn remove_experiment(&self, id: Uuid) -> Option<KnownExperiment> {
+        self.inside().experiments.remove(&id)
+    }
+
+    /// Changes the bookmarks of an experiment; `None` where there is no such experiment.
+    pub(crate) fn with_bookmarks<T>(
+        &self,
+        id: Uuid,
+        change: impl FnOnce(&mut BTreeMap<Uuid, Bookmark>) -> T,
+    ) -> Option<T> {
+        self.inside().experiments.get_mut(&id).map(|experiment| change(&mut experiment.bookmarks))
+    }
+}
+
+/// Whether another bookmark is too much.
+pub(crate) fn is_full(bookmarks: &BTreeMap<Uuid, Bookmark>) -> bool {
+    bookmarks.len() >= MOST_BOOKMARKS
+}
+
+/// The same for the same bytes, whenever the server runs: addresses and viewers keep them.
+fn id_of(bytes: &[u8]) -> Uuid {
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, bytes)
+}
+
+fn id_of_experiment(name: &str, traces: &[KnownTrace]) -> Uuid {
+    let mut bytes = name.as_bytes().to_vec();
+    for trace in traces {
+        bytes.push(0);
+        bytes.extend_from_slice(trace.id.as_bytes());
+    }
+    id_of(&bytes)
+}

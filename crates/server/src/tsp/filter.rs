@@ -1,0 +1,322 @@
+//! Expressions of viewers on states: `openat`, `duration > 10ms`, `thread == 12 && state matches wait.*`.
+//!
+//! The grammar is that of the viewers' filter box: comparisons joined by `&&` and `||`, `!` and parentheses. A text alone is looked for in all that is known of a state. What is no
+//! expression is such a text.
+
+use std::collections::BTreeMap;
+
+use regex::{Regex, RegexBuilder};
+
+/// The bits of states that do not fulfil what is asked of them, by the key of the request.
+pub(super) const DIMMED: i32 = 1;
+pub(super) const EXCLUDED: i32 = 4;
+
+/// Bytes that a pattern may take when it is compiled.
+const MOST_PATTERN: usize = 1 << 20;
+
+/// Parentheses within each other.
+const MOST_NESTED: usize = 50;
+
+/// Expressions of one request, and letters of one of them.
+const MOST_EXPRESSIONS: usize = 64;
+const LONGEST: usize = 4096;
+
+/// What is known of a state.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Facts<'a> {
+    /// Names and what they are: `state`, `label`, `host`, `process`, `thread` …
+    pub(super) texts: &'a [(&'a str, &'a str)],
+    pub(super) duration: i64,
+}
+
+#[derive(Debug, Clone)]
+enum Expression {
+    Any(Vec<Expression>),
+    All(Vec<Expression>),
+    Not(Box<Expression>),
+    /// Some text contains this one.
+    Text(String),
+    /// A field, what it is compared with.
+    Field(String, Test),
+}
+
+#[derive(Debug, Clone)]
+enum Test {
+    Is(String),
+    IsNot(String),
+    Contains(String),
+    Matches(Regex),
+    Present,
+    Below(i64, bool),
+    Above(i64, bool),
+}
+
+/// All that a request asks of states.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Filter {
+    asked: Vec<(i32, Expression)>,
+}
+
+impl Filter {
+    /// By the keys of a request: `1` dims what does not fit, `4` leaves it out.
+    pub(super) fn of(map: &BTreeMap<String, Vec<String>>) -> Self {
+        let mut asked = Vec::new();
+        for (key, texts) in map {
+            let Ok(tag @ (DIMMED | EXCLUDED)) = key.parse() else { continue };
+            for text in texts.iter().filter(|text| !text.trim().is_empty() && text.len() <= LONGEST) {
+                asked.push((tag, parse(text)));
+            }
+        }
+        asked.truncate(MOST_EXPRESSIONS);
+        Self { asked }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.asked.is_empty()
+    }
+
+    /// The tags of a state: none if it is what is asked for.
+    pub(super) fn tags(&self, facts: Facts<'_>) -> i32 {
+        self.asked.iter().filter(|(_, it)| !it.holds(facts)).fold(0, |tags, (tag, _)| tags | tag)
+    }
+}
+
+impl Expression {
+    fn holds(&self, facts: Facts<'_>) -> bool {
+        match self {
+            Self::Any(of) => of.iter().any(|it| it.holds(facts)),
+            Self::All(of) => of.iter().all(|it| it.holds(facts)),
+            Self::Not(it) => !it.holds(facts),
+            Self::Text(text) => facts.texts.iter().any(|(_, value)| contains(value, text)),
+            Self::Field(name, test) => {
+                let named = || {
+                    let of_name = |(it, value): &(&str, &str)| {
+                        it.eq_ignore_ascii_case(name).then(|| (*value).to_owned())
+                    };
+                    facts.texts.iter().find_map(of_name)
+                };
+                if name.eq_ignore_ascii_case("duration") {
+                    return test.holds(&facts.duration.to_string(), Some(facts.duration));
+                }
+                named().is_some_and(|value| test.holds(&value, value.parse().ok()))
+            }
+        }
+    }
+}
+
+impl Test {
+    fn holds(&self, value: &str, number: Option<i64>) -> bool {
+        match self {
+            Self::Is(text) => value.eq_ignore_ascii_case(text) || number.is_some() && number == amount(text),
+            Self::IsNot(text) => {
+                !value.eq_ignore_ascii_case(text) && (number.is_none() || number != amount(text))
+            }
+            Self::Contains(text) => contains(value, text),
+            Self::Matches(pattern) => pattern.is_match(value),
+            Self::Present => !value.is_empty(),
+            Self::Below(limit, with) => number.is_some_and(|it| it < *limit || *with && it == *limit),
+            Self::Above(limit, with) => number.is_some_and(|it| it > *limit || *with && it == *limit),
+        }
+    }
+}
+
+fn contains(value: &str, text: &str) -> bool {
+    value.to_lowercase().contains(&text.to_lowercase())
+}
+
+/// A number, or a duration with its unit, ns.
+fn amount(text: &str) -> Option<i64> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
+    let unit = match text[split..].trim() {
+        "" | "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    let number: f64 = text[..split].parse().ok()?;
+    Some((number * unit) as i64)
+}
+
+/// A pattern that finds text anywhere, whatever the case; what is none is looked for as it is.
+pub(super) fn pattern(text: &str) -> Option<Regex> {
+    let build =
+        |text: &str| RegexBuilder::new(text).case_insensitive(true).size_limit(MOST_PATTERN).build().ok();
+    build(text).or_else(|| build(&regex::escape(text)))
+}
+
+fn parse(text: &str) -> Expression {
+    let mut words = Words { rest: text };
+    let plain = || Expression::Text(text.trim().to_owned());
+    match any(&mut words, 0) {
+        Some(expression) if words.rest.trim().is_empty() => expression,
+        _ => plain(),
+    }
+}
+
+fn any(words: &mut Words<'_>, depth: usize) -> Option<Expression> {
+    let mut of = vec![all(words, depth)?];
+    while words.takes("||") {
+        of.push(all(words, depth)?);
+    }
+    Some(if of.len() == 1 { of.remove(0) } else { Expression::Any(of) })
+}
+
+fn all(words: &mut Words<'_>, depth: usize) -> Option<Expression> {
+    let mut of = vec![one(words, depth)?];
+    while words.takes("&&") {
+        of.push(one(words, depth)?);
+    }
+    Some(if of.len() == 1 { of.remove(0) } else { Expression::All(of) })
+}
+
+fn one(words: &mut Words<'_>, depth: usize) -> Option<Expression> {
+    if depth > MOST_NESTED {
+        return None;
+    }
+    if words.takes("!") {
+        return Some(Expression::Not(Box::new(one(words, depth + 1)?)));
+    }
+    if words.takes("(") {
+        let inside = any(words, depth + 1)?;
+        return words.takes(")").then_some(inside);
+    }
+    let name = words.word()?;
+    for (sign, test) in SIGNS {
+        if words.takes(sign) {
+            let value = words.word()?;
+            return test(value).map(|test| Expression::Field(name, test));
+        }
+    }
+    if words.takes_word("present") {
+        return Some(Expression::Field(name, Test::Present));
+    }
+    if words.takes_word("contains") {
+        return words.word().map(|value| Expression::Field(name, Test::Contains(value)));
+    }
+    if words.takes_word("matches") {
+        return pattern(&words.word()?).map(|it| Expression::Field(name, Test::Matches(it)));
+    }
+    Some(Expression::Text(name))
+}
+
+type MakeTest = fn(String) -> Option<Test>;
+
+/// Longer ones first.
+const SIGNS: [(&str, MakeTest); 7] = [
+    ("==", |text| Some(Test::Is(text))),
+    ("!=", |text| Some(Test::IsNot(text))),
+    ("<=", |text| amount(&text).map(|limit| Test::Below(limit, true))),
+    (">=", |text| amount(&text).map(|limit| Test::Above(limit, true))),
+    ("=", |text| Some(Test::Is(text))),
+    ("<", |text| amount(&text).map(|limit| Test::Below(limit, false))),
+    (">", |text| amount(&text).map(|limit| Test::Above(limit, false))),
+];
+
+/// The words of an expression, one after the other.
+struct Words<'t> {
+    rest: &'t str,
+}
+
+impl Words<'_> {
+    fn takes(&mut self, sign: &str) -> bool {
+        let rest = self.rest.trim_start();
+        let taken = rest.strip_prefix(sign);
+        self.rest = taken.unwrap_or(rest);
+        taken.is_some()
+    }
+
+    fn takes_word(&mut self, word: &str) -> bool {
+        let before = self.rest;
+        let is_it = self.word().is_some_and(|it| it == word);
+        if !is_it {
+            self.rest = before;
+        }
+        is_it
+    }
+
+    /// A word, or what is in quotation marks.
+    fn word(&mut self) -> Option<String> {
+        let rest = self.rest.trim_start();
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let (word, rest) = quoted.split_once('"')?;
+            self.rest = rest;
+            return Some(word.to_owned());
+        }
+        let is_end = |c: char| c.is_whitespace() || "=!<>&|()\"".contains(c);
+        let end = rest.find(is_end).unwrap_or(rest.len());
+        let word = &rest[..end];
+        self.rest = &rest[end..];
+        (!word.is_empty()).then(|| word.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(text: &str) -> bool {
+        let texts =
+            [("state", "syscall"), ("label", "openat"), ("host", "h1"), ("process", "ls"), ("thread", "12")];
+        parse(text).holds(Facts { texts: &texts, duration: 12_000_000 })
+    }
+
+    #[test]
+    fn expressions_of_the_filter_box() {
+        for text in [
+            "openat",
+            "OPENAT",
+            "duration>10ms",
+            "duration >= 12ms",
+            "duration == 12000000",
+            "thread=12 && process == ls",
+            "thread==1||host==h1",
+            "!(state == usermode)",
+            "label matches open.*",
+            "label contains pen",
+            "host present",
+            "process != cat",
+            "thread < 13",
+            "\"openat\"",
+            "state == \"syscall\"",
+        ] {
+            assert!(holds(text), "{text}");
+        }
+        for text in [
+            "read",
+            "duration>12ms",
+            "thread=1",
+            "process=ls && host=h2",
+            "!openat",
+            "nothing == 1",
+            "cpu present",
+            "label matches ^pen",
+            "((((",
+            "duration > much",
+        ] {
+            assert!(!holds(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_say_what_becomes_of_the_others() {
+        let map = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(key, text)| ((*key).to_owned(), vec![(*text).to_owned()])).collect()
+        };
+        let tags = |pairs: &[(&str, &str)]| {
+            let facts = Facts { texts: &[("label", "read")], duration: 1 };
+            Filter::of(&map(pairs)).tags(facts)
+        };
+        assert_eq!(tags(&[]), 0);
+        assert_eq!(tags(&[("1", "read")]), 0);
+        assert_eq!(tags(&[("1", "write")]), 1);
+        assert_eq!(tags(&[("1", "write"), ("4", "open")]), 5);
+        assert_eq!(tags(&[("2", "write"), ("x", "write"), ("4", " ")]), 0);
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        assert!(!holds(&"(".repeat(4000)));
+        assert!(!holds(&"!".repeat(4000)));
+    }
+}

@@ -1,0 +1,75 @@
+//! Values in requests, as strictly as the description of the protocol has them: serde alone would take a list for an object, `null` for what is
+//! left out, and no whole number beyond 64 bits.
+
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Number, Value};
+
+/// An object, and no list of its fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let map = Map::deserialize(deserializer)?;
+        serde_json::from_value(Value::Object(map)).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// A whole number; one that 64 bits do not hold is as large as they can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Whole(pub(super) i64);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = Number::deserialize(deserializer)?;
+        let float = || number.as_f64().filter(|it| it.fract() == 0.0).map(|it| it as i64);
+        let whole = number.as_i64().or_else(|| number.as_u64().map(|_| i64::MAX)).or_else(float);
+        whole.map(Self).ok_or_else(|| D::Error::custom(format!("{number} is no whole number")))
+    }
+}
+
+/// What may be left out, but not be `null`.
+pub(super) fn there<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_whole() {
+        let check = |text: &str, expect: Option<i64>| {
+            assert_eq!(serde_json::from_str::<Whole>(text).ok().map(|it| it.0), expect, "{text}");
+        };
+        check("12", Some(12));
+        check("-1", Some(-1));
+        check("1e3", Some(1000));
+        check("99999999999999999999", Some(i64::MAX));
+        check("18446744073709551615", Some(i64::MAX));
+        check("-99999999999999999999", Some(i64::MIN));
+        check("1.5", None);
+        check("\"1\"", None);
+        check("null", None);
+    }
+
+    #[test]
+    fn lists_are_no_objects_and_null_is_there() {
+        #[derive(Debug, Deserialize)]
+        struct Pair {
+            #[serde(default, deserialize_with = "there")]
+            first: Option<i32>,
+        }
+        let check = |text: &str, expect: Option<Option<i32>>| {
+            let read = serde_json::from_str::<Object<Pair>>(text).ok();
+            assert_eq!(read.map(|it| it.0.first), expect, "{text}");
+        };
+        check("{}", Some(None));
+        check("{\"first\": 1}", Some(Some(1)));
+        check("{\"first\": null}", None);
+        check("[1]", None);
+    }
+}
