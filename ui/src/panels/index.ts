@@ -1,4 +1,13 @@
 // The panels of the drawer, in the order of their tabs.
 import type { PanelMaker } from "../view";
+import { AnalysesPanel } from "./analyses";
+import { CriticalPathPanel } from "./criticalPath";
+import { EventsPanel } from "./events";
+import { MessagesPanel } from "./messages";
+import { StatePanel } from "./state";
+import { StatisticsPanel } from "./statistics";
+import { SynchronizationPanel } from "./synchronization";
+import { UsagePanel } from "./usage";
 
-export const panels: PanelMaker[] = [];
+const ALL = [StatePanel, CriticalPathPanel, StatisticsPanel, UsagePanel, EventsPanel, MessagesPanel, SynchronizationPanel, AnalysesPanel];
+export const panels: PanelMaker[] = ALL.map((Made) => (view, navigator) => new Made(view, navigator));

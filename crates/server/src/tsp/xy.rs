@@ -85,7 +85,7 @@ pub(super) async fn series(of: OfOutput, Parameters(asked): Parameters<Asked>) -
             }
             // What is unknown is no point.
             let known = it.x.iter().zip(&it.y).filter_map(|(at, value)| Some((*at, (*value)?)));
-            let (x, y): (Vec<i64>, Vec<f64>) = known.map(|(at, value)| (shown.unix(at), value)).unzip();
+            let (x, y): (Vec<i64>, Vec<f64>) = known.map(|(at, value)| (shown.unix(at), short(value))).unzip();
             series.push(json!({
                 "seriesId": id, "seriesName": format!("{} {}", it.name, title(it.kind)), "xValues": x, "yValues": y,
                 "style": styles::of_series(it.host * kinds.len() + kind, "line"),
@@ -98,7 +98,26 @@ pub(super) async fn series(of: OfOutput, Parameters(asked): Parameters<Asked>) -
     .await
 }
 
+/// A number of nine digits: the viewers' reader of JSON takes numbers of more than 15 characters for whole ones.
+fn short(value: f64) -> f64 {
+    format!("{value:.8e}").parse().unwrap_or(value)
+}
+
 /// What an axis shows.
 pub(super) fn axis(label: &str, unit: &str, kind: &str) -> Value {
     json!({"label": label, "unit": unit, "dataType": kind})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for value in [0.0, 1.0 / 3.0, 100.0, 1e9 / 7.0, -2e-7 / 3.0, 1e12 / 3.0] {
+            let text = serde_json::to_string(&short(value)).unwrap();
+            assert!(text.len() <= 15, "{text}");
+            assert!((short(value) - value).abs() <= value.abs() * 1e-8, "{text}");
+        }
+    }
 }

@@ -1,0 +1,117 @@
+// Any analysis for the selected time, else the window: its tables, its notes, and the command that gives the same. Talks to: api, view. Used by: the drawer.
+import { api, type Answer, type CellValue, type Table } from "../api";
+import { button, h } from "../dom";
+import { formatCount } from "../format";
+import type { Looking, Navigator, View } from "../view";
+import { columnTitle } from "./cells";
+import { notice, withCode } from "./notice";
+import { AskingPanel } from "./panel";
+import { DataTable, titled } from "./table";
+import { toShown } from "./times";
+
+const LIMIT = 1000, FIRST = "cputop";
+/** Slower answers are not asked for again by themselves when the window moves. */
+const QUICK_MS = 1500;
+type Line = readonly CellValue[];
+
+export class AnalysesPanel extends AskingPanel {
+  private all: readonly { name: string; about: string }[] = [];
+  private chosen = FIRST;
+  private took = 0;
+  private isStale = false;
+  private readonly list = h("div", { class: "list", role: "listbox", "aria-label": "Analyses", tabindex: 0 });
+  private readonly result = h("div", { class: "tables" });
+  private readonly parts = h("div", { class: "analyses-parts" }, this.list, this.result);
+  private readonly again = button("the range is another: ask again", "Ask for the tables of the time of now", () => void this.ask(), { hidden: true });
+
+  constructor(view: View, navigator: Navigator) {
+    super("analyses", "Analyses", view, navigator, ["window", "selection", "clock"]);
+    this.controls.append(this.again);
+    this.list.addEventListener("keydown", (event) => this.key(event));
+  }
+  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+    if (this.view.now.selection !== null && !changed.has("selection") && !changed.has("clock")) return;
+    if (this.took <= QUICK_MS) { this.askSoon(400); return; }
+    this.isStale = true;
+    this.again.hidden = false;
+  }
+  protected forget(): void { this.result.replaceChildren(); }
+  protected async load(signal: AbortSignal): Promise<void> {
+    if (this.all.length === 0) {
+      this.all = await api.analyses();
+      this.drawList();
+    }
+    if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+    const about = this.takeAbout(), { experiment } = this.view.now, isAll = about.begin <= (experiment?.begin ?? 0) && about.end >= (experiment?.end ?? 0), start = performance.now();
+    this.isStale = false;
+    this.again.hidden = true;
+    if (this.result.childElementCount === 0) this.result.replaceChildren(notice("loading", `${this.chosen} …`, "Analyses read the events of the range: of long traces, that takes a while."));
+    const answer = await api.table({ analysis: this.chosen, begin: isAll ? null : about.begin, end: isAll ? null : about.end, limit: LIMIT }, signal).catch((error: unknown) => {
+      if (!(error instanceof Error) || error.name === "AbortError") throw error;
+      return error;
+    });
+    if (answer instanceof Error) {
+      this.command.set("");
+      this.result.replaceChildren(notice("failed", `${this.chosen} has no answer`, answer.message, button("try again", "Ask again", () => void this.ask())));
+      return;
+    }
+    this.took = performance.now() - start;
+    this.command.set(answer.command);
+    this.draw(answer);
+  }
+  private draw(answer: Answer): void {
+    const about = this.all.find((it) => it.name === this.chosen)?.about ?? "", top = this.result.scrollTop, isSame = this.result.dataset.of === this.chosen;
+    const tables = answer.tables.filter((it) => it.rows.length > 0), empty = answer.tables.filter((it) => it.rows.length === 0);
+    this.result.dataset.of = this.chosen;
+    this.result.replaceChildren(
+      h("div", { class: "analysis-head" }, h("strong", {}, about), ...answer.notes.map((note) => h("p", { class: "muted" }, ...withCode(note))), empty.length === 0 ? null : h("p", { class: "muted" }, `Empty in this range: ${empty.map((it) => it.title).join(", ")}.`)),
+      ...tables.map((it) => this.table(it)), ...(tables.length === 0 ? [notice("empty", "Nothing in this range", "Take more time, or see in the notes what the trace must have.")] : []));
+    this.result.scrollTop = isSame ? top : 0;
+  }
+  private table(table: Table): HTMLElement {
+    const shown = new DataTable<Line>({
+      label: table.title, origin: () => this.origin, ...(table.columns.some((it) => it.unit === "time") ? { pick: (line: Line) => this.go(table, line) } : {}),
+      columns: table.columns.map((column, place) => ({
+        title: columnTitle(column.name), about: column.name, unit: column.unit, isNumber: column.unit !== "none" || table.rows.every((row) => row[place] === null || typeof row[place] === "number"),
+        value: (line: Line) => line[place] ?? null, grow: column.unit === "none" && table.rows.some((row) => String(row[place] ?? "").length > 24),
+      })),
+    });
+    const count = table.rows.length >= LIMIT ? `the first ${formatCount(LIMIT)} rows` : `${formatCount(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}`;
+    const block = titled(table.title, shown, h("span", { class: "muted" }, count));
+    // As high as its rows, up to a screen of the drawer.
+    block.style.height = `${Math.min(26 + 26 + 21 * table.rows.length + 14, 440)}px`;
+    shown.set(table.rows);
+    return block;
+  }
+  /** Goes to the first instant of a line. */
+  private go(table: Table, line: Line): void {
+    const times = table.columns.flatMap((column, place) => (column.unit === "time" && typeof line[place] === "number" ? [line[place]] : []));
+    const host = table.columns.findIndex((column) => column.name === "host"), row = this.view.now.experiment?.hosts.find((it) => it.name === line[host])?.row ?? null;
+    if (times.length === 0) return;
+    const begin = toShown(this.view, row, Math.min(...times)), end = toShown(this.view, row, Math.max(...times));
+    this.view.set(end > begin ? { selection: { begin, end } } : { hover: begin });
+    this.navigator.go(null, begin, end - begin > this.view.now.window.end - this.view.now.window.begin ? { begin, end } : undefined);
+  }
+  private drawList(): void {
+    this.list.replaceChildren(...this.all.map((it) => h("div", { role: "option", id: `analysis-${it.name}`, class: "option", title: it.about, "data-name": it.name, "aria-selected": String(it.name === this.chosen), onclick: () => this.choose(it.name) },
+      h("b", {}, it.name), h("span", { class: "muted" }, it.about))));
+    this.list.setAttribute("aria-activedescendant", `analysis-${this.chosen}`);
+  }
+  private choose(name: string): void {
+    if (name === this.chosen && !this.isStale) return;
+    this.chosen = name;
+    for (const option of this.list.children) option.setAttribute("aria-selected", String((option as HTMLElement).dataset.name === name));
+    this.list.setAttribute("aria-activedescendant", `analysis-${name}`);
+    this.list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+    this.result.replaceChildren();
+    this.took = 0;
+    this.askSoon(120);
+  }
+  private key(event: KeyboardEvent): void {
+    const at = this.all.findIndex((it) => it.name === this.chosen), to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: this.all.length - 1 }[event.key];
+    if (to === undefined) return;
+    this.choose(this.all[Math.max(0, Math.min(this.all.length - 1, to))]!.name);
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

@@ -1,0 +1,123 @@
+// Requests, and the critical path of the one that is picked, or of the selected thread: drawn over the time graph and on its own rows, its time by cause.
+// Talks to: api, view. Used by: the drawer, the header's button, the key c.
+import { api, type Path, type Request, type Step } from "../api";
+import { button, h } from "../dom";
+import { formatCount, formatDuration } from "../format";
+import type { Looking, Navigator, View } from "../view";
+import { notice } from "./notice";
+import { AskingPanel } from "./panel";
+import { PathDetails } from "./pathDetails";
+import { RequestList } from "./requestList";
+import { aboutOf, commandLike, nameOf, rowOf, toShown } from "./times";
+
+/** Lists of more requests than this are not kept while another panel is seen. */
+const KEPT = 50_000;
+
+export class CriticalPathPanel extends AskingPanel {
+  private requests: readonly Request[] | null = null;
+  private note = "";
+  private wanted = 0;
+  private readonly list: RequestList;
+  private readonly details: PathDetails;
+  private readonly detail = h("div", { class: "detail" });
+  private readonly ofThread = button("path of the thread", "Critical path of the selected thread in the selected time, else in the window (c)", () => void this.pathOfThread());
+  private readonly back = button("show all rows", "Leave the path: all rows again", () => this.view.set({ path: null, onlyRows: null }));
+  private readonly only = button("its rows only", "Show only the rows that the path touches", () => this.toggleRows());
+
+  constructor(view: View, navigator: Navigator) {
+    super("critical-path", "Critical path", view, navigator, ["path", "row", "selection", "onlyRows"]);
+    const origin = () => this.origin;
+    this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin);
+    this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
+    this.controls.append(this.ofThread, this.only, this.back);
+  }
+  protected override shown(): void { this.drawPath(); }
+  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+    if (changed.has("path")) this.drawPath();
+    else this.drawControls();
+  }
+  protected forget(): void {
+    this.wanted += 1;
+    this.details.clear();
+    if ((this.requests?.length ?? 0) > KEPT) { this.requests = null; this.list.set([]); }
+  }
+  protected async load(signal: AbortSignal): Promise<void> {
+    if (this.requests === null) {
+      const answer = await api.requests();
+      if (signal.aborted) return;
+      this.requests = answer.requests;
+      this.note = answer.note;
+      this.list.set(answer.requests);
+    }
+    this.body.replaceChildren(this.requests.length > 0 ? this.list.element : notice("empty", "No requests were found", this.note), this.detail);
+    this.drawPath();
+  }
+  private drawControls(): void {
+    const { path, onlyRows, row } = this.view.now, it = rowOf(this.view, row), isThread = it?.kind === "thread";
+    this.ofThread.disabled = !isThread;
+    this.ofThread.textContent = isThread ? `path of ${nameOf(this.view, row)}` : "path of the thread";
+    this.back.hidden = path === null && onlyRows === null;
+    this.only.hidden = path === null;
+    this.only.setAttribute("aria-pressed", String(onlyRows !== null));
+  }
+  private drawPath(): void {
+    const { path, experiment } = this.view.now;
+    this.drawControls();
+    this.list.choose(path?.request ?? null);
+    this.command.set(path?.command ?? commandLike(this.view, "critical-path", null));
+    this.about.textContent = this.requests === null ? "" : `${formatCount(this.requests.length)} requests`;
+    if (path === null) {
+      this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. Or select a thread, and a time if you like, and press `c`."));
+      return;
+    }
+    this.details.set(path, this.titleOf(path), experiment?.hosts.map((host) => host.name) ?? []);
+    if (this.detail.firstChild !== this.details.element) this.detail.replaceChildren(this.details.element);
+  }
+  private titleOf(path: Path): string {
+    const total = formatDuration(path.end - path.begin), of = path.request === null ? null : this.list.serviceOf(path.request);
+    if (path.request === null) return `Thread ${nameOf(this.view, path.steps.at(-1)?.row ?? path.steps[0]?.row ?? null)}: ${total}, ${formatCount(path.steps.length)} steps`;
+    if (of === null) return `Request ${path.request}: ${total}`;
+    return `Request ${path.request}: ${of.request.client} → ${of.request.server} · ${total} · ${of.rank === 1 ? "the slowest" : `number ${of.rank}`} of ${formatCount(of.service.count)} (median ${formatDuration(of.service.median)}, p95 ${formatDuration(of.service.p95)})`;
+  }
+  private async pick(request: Request): Promise<void> {
+    const wanted = this.wanted += 1;
+    await this.say(async () => {
+      const path = await api.pathOfRequest(request.request);
+      if (wanted !== this.wanted || !this.isSeen) return;
+      const row = request.client_row, begin = toShown(this.view, row, path.begin), end = toShown(this.view, row, path.end);
+      this.view.set({ path, onlyRows: rowsOf(path) });
+      this.navigator.go(null, begin, { begin, end });
+    });
+  }
+  private async pathOfThread(): Promise<void> {
+    const { row } = this.view.now, about = aboutOf(this.view);
+    if (row === null) return;
+    const wanted = this.wanted += 1;
+    await this.say(async () => {
+      const path = await api.pathOfThread(row, about.begin, about.end);
+      if (wanted === this.wanted && this.isSeen) this.view.set({ path });
+    });
+  }
+  /** What a click asks for: its failure is told where its answer would be. */
+  private async say(act: () => Promise<void>): Promise<void> {
+    this.busy.textContent = "looking for the path …";
+    try {
+      await act();
+    } catch (error) {
+      this.detail.replaceChildren(notice("failed", "There is no path", error instanceof Error ? error.message : ""));
+    } finally {
+      this.busy.textContent = "";
+    }
+  }
+  private toggleRows(): void {
+    const { path, onlyRows } = this.view.now;
+    this.view.set({ onlyRows: onlyRows !== null || path === null ? null : rowsOf(path) });
+  }
+  /** Steps between hosts have no row: then only the time is shown. */
+  private go(step: Step, isZoom: boolean): void {
+    const begin = toShown(this.view, step.row, step.begin), end = toShown(this.view, step.row, step.end), room = (end - begin) * 0.5;
+    this.view.set({ selection: { begin, end } });
+    this.navigator.go(step.row, (begin + end) / 2, isZoom ? { begin: begin - room, end: end + room } : undefined);
+  }
+}
+function rowsOf(path: Path): Set<number> { return new Set(path.steps.map((step) => step.row).filter((row) => row !== null)); }

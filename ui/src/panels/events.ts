@@ -1,0 +1,163 @@
+// The events of the selected time, else of the window: searched by text or expression, page after page; the one next to the selected instant stands out.
+// Talks to: api, view. Used by: the drawer.
+import { api, type Time, type TraceEvent } from "../api";
+import { button, h } from "../dom";
+import { formatCount } from "../format";
+import type { Looking, Navigator, View } from "../view";
+import { notice } from "./notice";
+import { AskingPanel } from "./panel";
+import { DataTable } from "./table";
+import { commandLike, nameOf, quoted, toCommon, toShown, type About } from "./times";
+
+const PAGE = 500, MOST = 20_000, REST_MS = 350;
+
+export class EventsPanel extends AskingPanel {
+  private events: TraceEvent[] = [];
+  private next: number | null = null;
+  private asked: { range: About; search: string; hosts: string } | null = null;
+  private more: AbortController | null = null;
+  private nearest: TraceEvent | null = null;
+  private readonly input = h("input", { type: "search", placeholder: "text, or =prev_tid == 216 && $cpu > 0", "aria-label": "Search events: a text, or an expression after =", oninput: () => this.askSoon(REST_MS) });
+  private readonly hosts = h("select", { "aria-label": "Host", onchange: () => void this.ask() });
+  private readonly scope = h("select", { "aria-label": "Of which time", onchange: () => void this.ask() },
+    h("option", { value: "range" }, "selection / window"), h("option", { value: "window" }, "window"), h("option", { value: "from" }, "from the instant on"));
+  private readonly count = h("span", { class: "muted", role: "status" });
+  private readonly table: DataTable<TraceEvent>;
+
+  constructor(view: View, navigator: Navigator) {
+    super("events", "Events", view, navigator, ["window", "selection", "clock"]);
+    this.input.className = "wide";
+    this.table = new DataTable<TraceEvent>({
+      label: "Events: a click goes there", origin: () => this.origin, pick: (it) => this.go(it), open: (it) => this.zoom(it),
+      mark: (it) => (it === this.nearest ? "nearest" : null), nearEnd: () => void this.loadMore(),
+      columns: [
+        { title: "time", unit: "time", value: (it) => it.at }, { title: "host", value: (it) => this.hostName(it.host) }, { title: "CPU", unit: "count", value: (it) => it.cpu, text: (it) => String(it.cpu ?? "–") },
+        { title: "thread", about: "That ran", value: (it) => nameOf(this.view, it.row).replace(/^\S+ /, ""), width: 22 }, { title: "event", value: (it) => it.name, width: 30 }, { title: "fields", value: (it) => it.text, draw: (it) => drawFields(it.text), grow: true },
+      ],
+    });
+    this.controls.append(this.input, this.hosts, this.scope, this.count, button("⇥", "Show the event next to the selected instant", () => this.jump(), { class: "jump" }), this.table.copy);
+  }
+  protected override shown(): void {
+    const hosts = this.view.now.experiment?.hosts ?? [];
+    if (this.hosts.options.length === hosts.length + 1) return;
+    this.hosts.replaceChildren(h("option", { value: "" }, "all hosts"), ...hosts.map((it) => h("option", { value: it.host }, it.name)));
+    this.hosts.hidden = hosts.length < 2;
+  }
+  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+    // What is asked for may be the same: then only another event is next to the instant.
+    const { value } = this.scope;
+    if (changed.has("selection") && value === "window" && !changed.has("window")) { this.find(true); return; }
+    if (value === "from" && changed.has("window") && !changed.has("selection")) return;
+    if (value === "range" && this.view.now.selection !== null && !changed.has("selection") && !changed.has("clock")) return;
+    this.askSoon();
+  }
+  protected forget(): void {
+    this.more?.abort();
+    this.more = null;
+    this.events = [];
+    this.next = null;
+    this.nearest = null;
+    this.table.set([]);
+  }
+  protected async load(signal: AbortSignal): Promise<void> {
+    const range = this.rangeOf(), search = this.input.value.trim(), hosts = this.hosts.value;
+    this.more?.abort();
+    this.more = null;
+    this.input.classList.remove("wrong");
+    const answer = await api.events({ begin: range.begin, end: range.end, limit: PAGE, search, hosts }, signal).catch((error: unknown) => {
+      // An expression that is not finished yet is no failure of the panel.
+      if (search !== "") this.input.classList.add("wrong");
+      throw error;
+    });
+    this.asked = { range, search, hosts };
+    this.events = answer.events;
+    this.next = answer.next;
+    this.command.set(this.commandOf());
+    if (this.events.length === 0) {
+      this.table.set([]);
+      this.count.textContent = "";
+      this.body.replaceChildren(notice("empty", search === "" ? "No events in this time" : "No event has that", search === "" ? "Nothing was recorded then." : "Texts are searched in names and fields as they are written, with upper and lower case. `=$event == \"sched_switch\" && prev_tid == 216` is an expression, as in `isochrone events --where`."));
+      return;
+    }
+    if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+    this.table.element.scrollTop = 0;
+    this.table.set(this.events);
+    this.find(true);
+    this.tell();
+  }
+  private rangeOf(): About {
+    const about = this.takeAbout(this.scope.value === "window" ? "window" : "range"), { selection, row, experiment } = this.view.now;
+    if (this.scope.value !== "from" || selection === null) return about;
+    this.about.textContent = "from the selected instant on";
+    return { ...about, begin: Math.floor(toCommon(this.view, row, selection.begin)), end: experiment?.end ?? about.end };
+  }
+  private async loadMore(): Promise<void> {
+    const { asked, next } = this;
+    if (asked === null || next === null || this.more !== null || this.events.length >= MOST || this.table.count === 0) return;
+    const more = this.more = new AbortController();
+    const answer = await api.events({ begin: asked.range.begin, end: asked.range.end, limit: PAGE, search: asked.search, hosts: asked.hosts, after: next }, more.signal).catch(() => null);
+    if (this.more !== more) return;
+    this.more = null;
+    // A failure leaves what is there; the next scroll asks again.
+    if (answer === null || asked !== this.asked) return;
+    this.events = [...this.events, ...answer.events];
+    this.next = answer.next;
+    this.table.set(this.events);
+    this.find(false);
+    this.tell();
+  }
+  private tell(): void {
+    const count = formatCount(this.events.length);
+    this.count.textContent = this.next === null ? `${count} events` : this.events.length >= MOST ? `the first ${count}: search, or take less time` : `the first ${count}, more below`;
+  }
+  private instant(): Time | null {
+    const { selection, row } = this.view.now;
+    return selection === null ? null : toCommon(this.view, row, selection.begin);
+  }
+  /** The event next to the selected instant. */
+  private find(isSeen: boolean): void {
+    const at = this.instant();
+    this.nearest = at === null || this.scope.value === "range" ? null : this.events.reduce<TraceEvent | null>((a, b) => (a === null || Math.abs(b.at - at) < Math.abs(a.at - at) ? b : a), null);
+    if (this.nearest !== null && isSeen) this.table.activate(this.nearest);
+    else this.table.redraw();
+  }
+  /** Goes to the selected instant, wherever in the trace it is. */
+  private jump(): void {
+    const at = this.instant();
+    if (at === null) { this.count.textContent = "no instant is selected: click in the time graph"; return; }
+    const isLoaded = this.events.length > 0 && at <= this.events.at(-1)!.at && at >= this.events[0]!.at;
+    this.scope.value = isLoaded && this.scope.value === "window" ? "window" : "from";
+    if (isLoaded && this.scope.value === "window") this.find(true);
+    else void this.ask();
+  }
+  private hostName(host: number): string { return this.view.now.experiment?.hosts[host]?.name ?? String(host); }
+  private rowOf(it: TraceEvent): number | null { return it.row ?? this.view.now.experiment?.hosts[it.host]?.row ?? null; }
+  private go(it: TraceEvent): void {
+    const row = this.rowOf(it), at = toShown(this.view, row, it.at);
+    this.navigator.go(row, at);
+    this.view.set({ hover: at });
+  }
+  private zoom(it: TraceEvent): void {
+    const row = this.rowOf(it), at = toShown(this.view, row, it.at), { begin, end } = this.view.now.window, half = Math.min((end - begin) / 20, 5e5);
+    this.navigator.go(row, at, { begin: at - half, end: at + half });
+  }
+  private commandOf(): string {
+    const { range, search, hosts } = this.asked!;
+    const host = hosts === "" ? "" : ` --host ${this.hostName(Number(hosts))}`, where = search.startsWith("=") ? ` --where ${quoted(search.slice(1).trim())}` : "";
+    return commandLike(this.view, `events${host}${where}`, range) + (search === "" || where !== "" ? "" : ` | grep -F ${quoted(search)}`);
+  }
+}
+/** "{ contexts }, { payload }": the payload first, the contexts paler behind it. */
+function drawFields(text: string): Node | string {
+  const groups: string[] = [];
+  let depth = 0, start = 0, isQuoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const letter = text[at];
+    if (letter === "\\") at += 1;
+    else if (letter === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && letter === "{") { if (depth === 0) start = at; depth += 1; } else if (!isQuoted && letter === "}") { depth -= 1; if (depth === 0) groups.push(text.slice(start + 1, at).trim()); }
+  }
+  // What is cut, or of another form, is shown as it came.
+  if (depth !== 0 || groups.length === 0) return text;
+  return h("span", {}, `${groups.at(-1)} `, h("span", { class: "muted" }, groups.slice(0, -1).join(", ")));
+}

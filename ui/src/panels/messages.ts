@@ -1,0 +1,73 @@
+// The messages of the selected time, else of the window: who sent them to whom, when, how long they took, and how sure that is.
+// Talks to: api, view. Used by: the drawer.
+import { api, type Message } from "../api";
+import { h } from "../dom";
+import { formatCount, formatDuration } from "../format";
+import type { Navigator, View } from "../view";
+import { notice } from "./notice";
+import { AskingPanel } from "./panel";
+import { DataTable } from "./table";
+import { aboutOf, commandLike, nameOf } from "./times";
+
+const LIMIT = 5000;
+
+export class MessagesPanel extends AskingPanel {
+  private messages: readonly Message[] = [];
+  private total = 0;
+  private readonly filter = h("input", { type: "search", placeholder: "filter: host, thread", "aria-label": "Filter messages", oninput: () => this.draw() });
+  private readonly inverted = h("input", { type: "checkbox", onchange: () => this.draw() });
+  private readonly count = h("span", { class: "muted", role: "status" });
+  private readonly table: DataTable<Message>;
+
+  constructor(view: View, navigator: Navigator) {
+    super("messages", "Messages", view, navigator, ["window", "selection", "clock"]);
+    const took = ([, , sent, received]: Message) => received - sent;
+    this.table = new DataTable<Message>({
+      label: "Messages: a click goes to the sender", origin: () => this.origin, sort: [2, false], pick: (it) => this.go(it, false), open: (it) => this.go(it, true), mark: (it) => (it[7] === 1 ? "bad" : null),
+      columns: [
+        { title: "from", value: (it) => nameOf(this.view, it[0]), grow: true }, { title: "to", value: (it) => nameOf(this.view, it[1]), grow: true },
+        { title: "sent", unit: "time", value: (it) => it[2] }, { title: "received", unit: "time", value: (it) => it[3] },
+        { title: "latency", unit: "ns", value: took },
+        { title: "surely", unit: "ns", about: "What the clocks leave open: the latency is surely within", value: (it) => (it[6] === null || it[5] === null ? null : it[6] - it[5]),
+          text: (it) => (it[5] === null || it[6] === null ? "–" : `${formatDuration(took(it) + it[5])} … ${formatDuration(took(it) + it[6])}`) },
+        { title: "likely ±", unit: "ns", value: (it) => it[4] }, { title: "before sent", about: "It is received before it is sent: impossible, so the clocks are wrong", value: (it) => it[7] === 1, text: (it) => (it[7] === 1 ? "yes" : "") },
+      ],
+    });
+    this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), this.count, this.table.copy);
+  }
+  protected forget(): void { this.messages = []; this.table.set([]); }
+  protected async load(signal: AbortSignal): Promise<void> {
+    // Messages are told on the clock that is shown.
+    const about = this.takeAbout(), { selection, window, clock } = this.view.now, range = clock === "common" ? about : about.what === "selection" && selection !== null ? selection : window;
+    this.command.set(commandLike(this.view, "messages", about));
+    if (clock === "own") this.about.textContent = `${about.what}, by the hosts' own clocks`;
+    const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal);
+    this.messages = answer.messages;
+    this.total = answer.total;
+    this.draw();
+  }
+  private draw(): void {
+    const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (words.length === 0 || fits(`${nameOf(this.view, it[0])} ${nameOf(this.view, it[1])}`.toLowerCase(), words)));
+    const thinned = this.messages.length < this.total ? `, ${formatCount(this.messages.length)} of them, evenly chosen` : "";
+    this.count.textContent = `${formatCount(this.total)} messages${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
+    if (shown.length === 0) {
+      this.table.set([]);
+      this.body.replaceChildren(this.messages.length > 0 ? notice("empty", "No message fits", this.inverted.checked && words.length === 0 ? "None arrives before it was sent: as it must be. `k` shows the hosts' own clocks." : "Clear the filter to see all.")
+        : this.none());
+      return;
+    }
+    if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+    this.table.set(shown);
+  }
+  private none(): HTMLElement {
+    if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message in this ${aboutOf(this.view).what}`, "There are some at other times: `f` shows all.");
+    return notice("empty", "There are no messages between these hosts", "They are packets that two of the hosts recorded: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on both.");
+  }
+  private go([from, , sent, received]: Message, isZoom: boolean): void {
+    const begin = Math.min(sent, received), end = Math.max(sent, received), room = Math.max(end - begin, 1000);
+    this.view.set({ hover: sent });
+    this.navigator.go(from, sent, isZoom ? { begin: begin - room, end: end + room } : undefined);
+  }
+}
+function fits(text: string, words: readonly string[]): boolean { return words.every((word) => text.includes(word)); }

@@ -1,0 +1,99 @@
+// What all panels have in common: a bar and a body; they ask only while they are seen, after the window has come to rest, and take back what is no longer wanted.
+// Talks to: view. Used by: all panels.
+import { ApiError } from "../api";
+import { button, h } from "../dom";
+import { formatDuration, formatTime, placesFor } from "../format";
+import { watchTheme } from "../theme";
+import type { Looking, Navigator, Panel, View } from "../view";
+import { CommandText } from "./copy";
+import { notice } from "./notice";
+import { aboutOf, type About } from "./times";
+
+const REST_MS = 180;
+
+export abstract class AskingPanel implements Panel {
+  /** What it is about, at the left of the bar. */
+  protected readonly about = h("span", { class: "about" });
+  protected readonly busy = h("span", { class: "busy", role: "status" });
+  protected readonly command = new CommandText();
+  /** Where a panel puts its own controls. */
+  protected readonly controls = h("span", { class: "controls" });
+  protected readonly body: HTMLElement;
+  readonly element: HTMLElement;
+  protected isSeen = false;
+  private stops: (() => void)[] = [];
+  private timer = 0;
+  private asking: AbortController | null = null;
+
+  constructor(readonly id: string, readonly title: string, protected readonly view: View, protected readonly navigator: Navigator, private readonly keys: (keyof Looking)[]) {
+    this.body = h("div", { class: "panel-body" });
+    this.element = h("section", { class: `panel ${id}`, "aria-label": title }, h("div", { class: "panel-bar" }, this.about, this.controls, this.busy, this.command.element), this.body);
+  }
+  show(): void {
+    this.isSeen = true;
+    if (this.keys.length > 0) this.stops.push(this.view.watch((now, changed) => this.changed(now, changed), ...this.keys));
+    this.stops.push(watchTheme(() => this.themed()));
+    this.shown();
+    void this.ask();
+  }
+  hide(): void {
+    this.isSeen = false;
+    for (const stop of this.stops) stop();
+    this.stops = [];
+    clearTimeout(this.timer);
+    this.asking?.abort();
+    this.asking = null;
+    this.busy.textContent = "";
+    this.forget();
+  }
+  /** Asks the server, and shows its answer. Throws what the server says is wrong. */
+  protected abstract load(signal: AbortSignal): Promise<void>;
+  /** Leaves nothing large behind. */
+  protected abstract forget(): void;
+  /** Something that the panel watches is another now. */
+  protected changed(_now: Looking, _changed: ReadonlySet<keyof Looking>): void { this.askSoon(); }
+  protected themed(): void { /* Most are coloured by the style sheet alone. */ }
+  protected shown(): void { /* Most wait for the server. */ }
+  protected watchWhileSeen(stop: () => void): void { this.stops.push(stop); }
+
+  /** Asks when nothing has changed for a moment. What was asked for before is no longer wanted. */
+  protected askSoon(rest = REST_MS): void {
+    this.asking?.abort();
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.ask(), rest);
+  }
+  protected async ask(): Promise<void> {
+    clearTimeout(this.timer);
+    this.asking?.abort();
+    const asking = this.asking = new AbortController();
+    if (this.body.childElementCount === 0) this.body.replaceChildren(notice("loading", "Loading …"));
+    // Quick answers need no word.
+    const slow = window.setTimeout(() => { this.busy.textContent = "loading …"; }, 250);
+    this.element.setAttribute("aria-busy", "true");
+    try {
+      await this.load(asking.signal);
+    } catch (error) {
+      if (asking.signal.aborted || (error instanceof DOMException && error.name === "AbortError")) return;
+      if (!(error instanceof ApiError)) throw error;
+      this.failed(error);
+    } finally {
+      clearTimeout(slow);
+      if (this.asking === asking) {
+        this.asking = null;
+        this.busy.textContent = "";
+        this.element.removeAttribute("aria-busy");
+      }
+    }
+  }
+  protected failed(error: ApiError): void {
+    this.command.set("");
+    this.body.replaceChildren(notice("failed", error.status === 503 ? "Not ready yet" : "The server has no answer", error.message, button("try again", "Ask the server again", () => void this.ask())));
+  }
+  /** Says what time the panel is about, and gives it. */
+  protected takeAbout(scope: "range" | "window" = "range"): About {
+    const about = aboutOf(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
+    this.about.textContent = `${about.what} ${formatDuration(about.end - about.begin)} from ${formatTime(origin, about.begin, Math.min(9, placesFor((about.end - about.begin) / 1000)))}${clock === "own" ? ", by the common clock" : ""}`;
+    return about;
+  }
+  protected get origin(): string | null { return this.view.now.experiment?.origin_unix_ns ?? null; }
+}

@@ -1,0 +1,122 @@
+// The state at the selected row and instant, whole: fields, times on both clocks with their bounds, its neighbours, and where it leads.
+// Talks to: api, view. Used by: the drawer.
+import { api, ApiError, type StateAt, type Time } from "../api";
+import { LOOKS, stateColour } from "../colours";
+import { button, h } from "../dom";
+import { formatDuration, formatTime } from "../format";
+import type { Looking, Navigator, View } from "../view";
+import { copyButton } from "./copy";
+import { notice } from "./notice";
+import { AskingPanel } from "./panel";
+import { stack } from "./stack";
+import { aboutOf, nameOf, rowOf } from "./times";
+
+type Neighbours = readonly [previous: StateAt | null, next: StateAt | null];
+
+export class StatePanel extends AskingPanel {
+  private said: { state: StateAt; neighbours: Neighbours | null } | null = null;
+  constructor(view: View, navigator: Navigator) { super("state", "State", view, navigator, ["row", "selection", "hover", "clock", "window"]); }
+
+  protected override changed(now: Looking, changed: ReadonlySet<keyof Looking>): void {
+    // What is selected stays, wherever the pointer goes.
+    if (now.selection !== null && !changed.has("selection") && !changed.has("row") && !changed.has("clock")) return;
+    if (now.selection === null && !changed.has("row") && !changed.has("selection") && !changed.has("clock") && now.hover === null) return;
+    this.askSoon(90);
+  }
+  protected forget(): void { this.said = null; this.controls.replaceChildren(); this.body.replaceChildren(); }
+
+  protected async load(signal: AbortSignal): Promise<void> {
+    const { row, selection, hover, clock, window } = this.view.now, name = nameOf(this.view, row);
+    this.about.textContent = name;
+    if (row === null) {
+      this.controls.replaceChildren();
+      this.body.replaceChildren(notice("empty", "No row is selected", "Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state."));
+      return;
+    }
+    const at = selection?.begin ?? hover ?? (window.begin + window.end) / 2;
+    const state = await api.state(row, at, clock, signal).catch((error: unknown) => { if (error instanceof ApiError && error.status === 404) return error; throw error; });
+    if (state instanceof ApiError) {
+      const hasInside = ["host", "process"].includes(rowOf(this.view, row)?.kind ?? "");
+      this.body.replaceChildren(notice("empty", hasInside ? `${name} has no states of its own` : "No state there", hasInside
+        ? "It shows those of its CPUs or threads: select one of them. What it did altogether is in Statistics."
+        : `${state.message}: it was not alive, or nothing was recorded. \`[\` and \`]\` go to the states beside.`));
+      return;
+    }
+    // Its neighbours only where it stays: the pointer passes many.
+    const step = (to: "next" | "previous") => (selection === null ? Promise.resolve(null) : api.step(row, (state.begin + state.end) / 2, to, clock).catch(() => null));
+    const neighbours = selection === null ? null : await Promise.all([step("previous"), step("next")]) as unknown as Neighbours;
+    if (signal.aborted) return;
+    this.said = { state, neighbours };
+    const share = rowOf(this.view, row)?.kind === "thread" && selection !== null ? await this.share(row, signal) : null;
+    this.draw(name, share);
+  }
+  /** What the thread did in the window. */
+  private async share(row: number, signal: AbortSignal): Promise<HTMLElement | null> {
+    const about = aboutOf(this.view, "window"), { states } = await api.statistics(about.begin, about.end, [row], signal);
+    const all = states.reduce((sum, it) => sum + it.total_ns, 0);
+    if (all === 0) return null;
+    const parts = states.map((it) => ({ name: LOOKS[it.style]?.name ?? it.state, share: it.total_ns / all, colour: stateColour(it.style), text: `${formatDuration(it.total_ns)}, ${(100 * it.total_ns / all).toFixed(1)} %` }));
+    return h("div", { class: "share" }, h("h3", {}, `In the window of ${formatDuration(about.end - about.begin)}`), stack(parts), h("p", {}, parts.filter((it) => it.share > 0.0005).map((it) => `${it.name} ${it.text}`).join("; ")));
+  }
+  private draw(name: string, share: HTMLElement | null): void {
+    const { state, neighbours } = this.said!, colour = h("span", { class: "swatch", "aria-hidden": "true" });
+    colour.style.background = stateColour(state.style);
+    const what = this.fieldOf(state);
+    const title = h("div", { class: "state-title" }, colour, h("strong", {}, state.state), what === "" ? null : h("span", {}, what), h("span", { class: "muted" }, name),
+      copyButton("copy", "Copy all of this", () => this.asText(name)));
+    const fields: [string, string][] = [["begin", formatTime(this.origin, state.begin)], ["end", formatTime(this.origin, state.end)], ["lasts", formatDuration(state.end - state.begin)], ...state.fields];
+    const times: [string, string][] = [["own clock", state.times.own], ["common clock", state.times.common], ...this.bounds(state)];
+    this.controls.replaceChildren(...this.acts(neighbours));
+    this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields), list("When, on both clocks", times), share));
+  }
+  private bounds(state: StateAt): [string, string][] {
+    const host = rowOf(this.view, state.row)?.host ?? -1, { sure, likely } = state.times;
+    if (this.view.now.experiment?.hosts[host]?.is_reference === true) return [["bounds", "exact: its host is the reference, whose clock is the common one"]];
+    return [["surely within", sure ?? "not known: its host is tied to no other"], ["likely within", likely ?? "not known"]];
+  }
+  /** "read(fd 4)", or what else says most. */
+  private fieldOf(state: StateAt): string { return state.fields.find(([key]) => key === "call" || key === "what")?.[1] ?? ""; }
+  private acts(neighbours: Neighbours | null): HTMLElement[] {
+    const there = (it: StateAt | null | undefined) => (it ? `${it.state}${this.fieldOf(it) === "" ? "" : ` ${this.fieldOf(it).replace(/\(.*/, "")}`} ${formatDuration(it.end - it.begin)}` : "none");
+    const beside = (to: "previous" | "next", it: StateAt | null | undefined) => {
+      const text = neighbours === null ? to : there(it);
+      return button(to === "previous" ? `◂ ${text}` : `${text} ▸`, to === "previous" ? "Go to the state before ([)" : "Go to the state after (])", () => void this.step(to), { "data-to": to, disabled: neighbours !== null && !it });
+    };
+    return [beside("previous", neighbours?.[0]), beside("next", neighbours?.[1]),
+      button("follow the message", "Go to the other end of the message next to it (m)", () => void this.follow("message")), button("whom it wakes", "Go to the thread that it wakes next (e)", () => void this.follow("wakeup")),
+      button("who woke it", "Go to the thread that woke it (E)", () => void this.follow("waker")), h("span", { class: "wrong", role: "status" })];
+  }
+  private async step(to: "previous" | "next"): Promise<void> {
+    const { state } = this.said!, known = this.said!.neighbours?.[to === "previous" ? 0 : 1];
+    const it = known ?? await this.answer(() => api.step(state.row, (state.begin + state.end) / 2, to, this.view.now.clock));
+    if (it !== null) this.go(it);
+  }
+  private async follow(what: "message" | "wakeup" | "waker"): Promise<void> {
+    const { state } = this.said!, { clock } = this.view.now;
+    const end = await this.answer(() => api.follow(state.row, (state.begin + state.end) / 2, what, clock));
+    if (end === null) return;
+    const there = await api.state(end.row, end.at, clock).catch(() => null);
+    if (there !== null) this.go(there, end.at);
+    else { this.view.set({ selection: null }); this.navigator.go(end.row, end.at); }
+  }
+  private go(state: StateAt, at: Time = state.begin): void {
+    this.view.set({ row: state.row, selection: { begin: state.begin, end: state.end } });
+    this.navigator.go(state.row, at);
+  }
+  private async answer<T>(request: () => Promise<T>): Promise<T | null> {
+    try {
+      return await request();
+    } catch (error) {
+      const place = this.controls.querySelector(".wrong");
+      if (place !== null) place.textContent = error instanceof Error ? error.message : "";
+      return null;
+    }
+  }
+  private asText(name: string): string {
+    const { state } = this.said!, { times } = state;
+    return [`${name}: ${state.state}, ${state.end - state.begin} ns`, ...state.fields.map(([key, value]) => `${key}\t${value}`), `own clock\t${times.own}`, `common clock\t${times.common}`, `surely within\t${times.sure ?? ""}`, `likely within\t${times.likely ?? ""}`].join("\n");
+  }
+}
+function list(title: string, fields: readonly [string, string][]): HTMLElement {
+  return h("section", {}, h("h3", {}, title), h("dl", {}, ...fields.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)])));
+}

@@ -1,0 +1,124 @@
+// What threads did in the selected time, else in the window: added up by state, thread, process and call.
+// Talks to: api, view. Used by: the drawer.
+import { api, type Statistics } from "../api";
+import { LOOKS, stateColour } from "../colours";
+import { button, h } from "../dom";
+import { formatCount, formatDuration } from "../format";
+import type { Looking, Navigator, View } from "../view";
+import { notice } from "./notice";
+import { AskingPanel } from "./panel";
+import { stack, swatch, type Part } from "./stack";
+import { DataTable, titled, type Column } from "./table";
+import { nameOf, rowOf, toShown, type About } from "./times";
+
+interface Sums { readonly row: number; readonly label: string; readonly byState: readonly number[]; readonly threads: number }
+type OfState = Statistics["states"][number];
+type OfCall = Statistics["calls"][number];
+const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, MOST_THREADS = 200;
+const onCpu = (it: Sums) => (it.byState[USER] ?? 0) + (it.byState[CALL] ?? 0) + (it.byState[INTERRUPTED] ?? 0);
+
+export class StatisticsPanel extends AskingPanel {
+  private range: About | null = null;
+  private all = 1;
+  private most = 1;
+  private readonly of = h("select", { "aria-label": "Of which threads", onchange: () => void this.ask() }, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"));
+  private readonly states: DataTable<OfState>;
+  private readonly threads: DataTable<Sums>;
+  private readonly processes: DataTable<Sums>;
+  private readonly calls: DataTable<OfCall>;
+  private readonly count = h("span", { class: "muted" });
+  private readonly ofThreads: HTMLElement;
+  private readonly ofProcesses: HTMLElement;
+  private readonly parts: HTMLElement;
+
+  constructor(view: View, navigator: Navigator) {
+    super("statistics", "Statistics", view, navigator, ["window", "selection", "row", "clock", "rows"]);
+    const origin = () => this.origin, name = (it: OfState) => LOOKS[it.style]?.name ?? it.state;
+    const share = (it: OfState) => (100 * it.total_ns) / this.all;
+    this.states = new DataTable<OfState>({
+      label: "Time by state", origin, sort: [1, true],
+      columns: [
+        { title: "state", value: name, draw: (it) => swatch(stateColour(it.style), name(it)), width: 15 }, { title: "time", unit: "ns", value: (it) => it.total_ns, draw: (it) => this.metered(it), grow: true, width: 11 },
+        { title: "share", unit: "percent", value: share, text: (it) => `${share(it).toFixed(1)} %` },
+      ],
+    });
+    const columns = (title: string): Column<Sums>[] => [
+      { title, value: (it) => it.label, grow: true }, { title: "on a CPU", unit: "ns", about: "User mode, system calls, and interrupted", value: onCpu },
+      { title: "by state", about: "Shares of its time in the range", value: onCpu, text: () => "", draw: (it) => stack(this.partsOf(it)), width: 16 },
+      { title: "waits for CPU", unit: "ns", value: (it) => it.byState[WAIT_CPU] ?? 0 }, { title: "blocked", unit: "ns", value: (it) => it.byState[BLOCKED] ?? 0 },
+    ];
+    this.threads = new DataTable<Sums>({ label: "Time by thread: a click goes there", origin, sort: [1, true], columns: columns("thread"), pick: (it) => this.go(it) });
+    this.processes = new DataTable<Sums>({ label: "Time by process: a click goes there", origin, sort: [1, true], columns: [...columns("process"), { title: "threads", unit: "count", value: (it) => it.threads }], pick: (it) => this.go(it) });
+    this.calls = new DataTable<OfCall>({
+      label: "System calls", origin, sort: [2, true],
+      columns: [
+        { title: "call", value: (it) => it.call, grow: true }, { title: "count", unit: "count", value: (it) => it.count }, { title: "time", unit: "ns", value: (it) => it.total_ns },
+        { title: "mean", unit: "ns", value: (it) => it.total_ns / it.count }, { title: "longest", unit: "ns", value: (it) => it.max_ns },
+      ],
+    });
+    this.controls.append(this.of, this.count);
+    const turns = (isProcesses: boolean) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => this.turn(to), { "aria-pressed": String(to === isProcesses) })));
+    this.ofThreads = titled("", this.threads, turns(false));
+    this.ofProcesses = titled("", this.processes, turns(true));
+    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, titled("By call", this.calls));
+    this.turn(false);
+  }
+  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+    this.of.options[1]!.textContent = this.rowText();
+    if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
+    this.askSoon();
+  }
+  protected override shown(): void { this.of.options[1]!.textContent = this.rowText(); }
+  protected override themed(): void { for (const table of [this.states, this.threads, this.processes]) table.redraw(); }
+  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls]) table.set([]); }
+
+  protected async load(signal: AbortSignal): Promise<void> {
+    const about = this.takeAbout(), { row } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
+    const answer = await api.statistics(about.begin, about.end, isOfRow ? [row] : null, signal);
+    this.range = about;
+    this.command.set(answer.command);
+    if (answer.threads.length === 0) {
+      this.forget();
+      this.body.replaceChildren(isOfRow ? notice("empty", `${nameOf(this.view, row)} has no threads in this time`, "Choose all threads, or another row or time.")
+        : notice("empty", "No states are known in this time", "They come from `sched_switch` and system calls: record `lttng enable-event --kernel 'sched_*'` and `lttng enable-event --kernel --syscall --all`."));
+      return;
+    }
+    this.all = Math.max(1, answer.states.reduce((sum, it) => sum + it.total_ns, 0));
+    this.most = Math.max(1, ...answer.states.map((it) => it.total_ns));
+    const threads = answer.threads.map((it) => ({ row: it.row, label: it.label, byState: it.by_state, threads: 1 }));
+    this.count.textContent = threads.length === MOST_THREADS ? `the ${MOST_THREADS} threads with the most CPU time` : `${formatCount(threads.length)} threads`;
+    if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+    this.states.set(answer.states);
+    this.threads.set(threads);
+    this.processes.set(this.byProcess(threads));
+    this.calls.set(answer.calls);
+  }
+  private byProcess(threads: readonly Sums[]): Sums[] {
+    const groups = new Map<number, { byState: number[]; threads: number }>();
+    for (const it of threads) {
+      const parent = rowOf(this.view, rowOf(this.view, it.row)?.parent ?? null), id = parent?.kind === "process" ? parent.id : it.row;
+      const group = groups.get(id);
+      if (group === undefined) groups.set(id, { byState: [...it.byState], threads: 1 });
+      else { it.byState.forEach((ns, state) => { group.byState[state] = (group.byState[state] ?? 0) + ns; }); group.threads += 1; }
+    }
+    return [...groups].map(([row, group]) => ({ row, label: nameOf(this.view, row), ...group }));
+  }
+  private partsOf(it: Sums): Part[] {
+    const all = it.byState.reduce((sum, ns) => sum + ns, 0);
+    return it.byState.map((ns, style) => ({ name: LOOKS[style]?.name ?? "", share: ns / Math.max(1, all), colour: stateColour(style), text: formatDuration(ns) }));
+  }
+  private turn(toProcesses: boolean): void {
+    this.ofThreads.hidden = toProcesses;
+    this.ofProcesses.hidden = !toProcesses;
+  }
+  private metered(it: OfState): HTMLElement {
+    const bar = h("span", { class: "meter solid", "aria-hidden": "true" });
+    bar.style.width = `calc((100% - 9ch) * ${it.total_ns / this.most} + 1px)`;
+    bar.style.background = stateColour(it.style);
+    return h("span", { class: "metered" }, bar, h("span", { class: "value" }, formatDuration(it.total_ns)));
+  }
+  private rowText(): string { return this.view.now.row === null ? "selected row" : `only ${nameOf(this.view, this.view.now.row)}`; }
+  private go(it: Sums): void {
+    if (this.range !== null) this.navigator.go(it.row, toShown(this.view, it.row, (this.range.begin + this.range.end) / 2));
+  }
+}

@@ -1,0 +1,197 @@
+// A real table that can be sorted by any column, used with keys, and copied; of large ones only the rows that are seen exist.
+// Talks to: nobody. Used by: all panels.
+import type { CellValue, Unit } from "../api";
+import { h } from "../dom";
+import { cellText, compare } from "./cells";
+import { copyButton } from "./copy";
+
+export interface Column<T> {
+  readonly title: string;
+  readonly about?: string;
+  readonly unit?: Unit;
+  /** What it is sorted by, and what is copied. */
+  value(row: T): CellValue;
+  text?(row: T): string;
+  draw?(row: T): Node | string;
+  /** It takes the room that is left (the last one that does); or so many characters, else as many as its texts need. */
+  readonly grow?: boolean;
+  readonly width?: number;
+  /** Its values are numbers, though without a unit. */
+  readonly isNumber?: boolean;
+}
+export interface TableOptions<T> {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  origin(): string | null;
+  /** A click, or Enter. */
+  pick?(row: T): void;
+  /** A double click, or Shift and Enter. */
+  open?(row: T): void;
+  /** Rows that stand out. */
+  mark?(row: T): string | null;
+  /** The column that it is sorted by at first, and whether the largest are on top. */
+  readonly sort?: readonly [column: number, isDown: boolean];
+  /** The end of the rows is near: there may be more. */
+  nearEnd?(): void;
+}
+const ROW = 21, SPARE = 10, SAMPLE = 400, NEAR_END = 60;
+/** Of columns, in pixels. */
+const MOST_WIDTH = 330, PADDING = 13, SIGN = 14;
+let tables = 0;
+const pen = document.createElement("canvas").getContext("2d")!;
+function widthOf(text: string, isBold: boolean): number {
+  pen.font = `${isBold ? "600 " : ""}12px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width;
+}
+
+export class DataTable<T> {
+  private rows: readonly T[] = [];
+  private sorted: readonly T[] = [];
+  private column: number | null;
+  private isDown: boolean;
+  private active = -1;
+  private frame = 0;
+  private readonly id = `table-${tables += 1}`;
+  private readonly cols = h("colgroup");
+  private readonly heads: HTMLTableCellElement[];
+  private readonly tbody = h("tbody");
+  private readonly table: HTMLTableElement;
+  readonly element: HTMLElement;
+  readonly copy = copyButton("copy", "Copy this table (tabs between the columns, exact numbers)", () => this.tsv());
+
+  constructor(private readonly options: TableOptions<T>) {
+    [this.column, this.isDown] = options.sort ?? [null, false];
+    this.heads = options.columns.map((column, place) => h("th", { scope: "col", class: isNumber(column) ? "number" : null, title: column.about ?? null },
+      h("button", { type: "button", onclick: () => this.sortBy(place) }, column.title)));
+    const canPick = options.pick !== undefined;
+    this.table = h("table", { "aria-label": options.label, role: canPick ? "grid" : null, tabindex: canPick ? 0 : null }, this.cols, h("thead", {}, h("tr", {}, ...this.heads)), this.tbody);
+    this.element = h("div", { class: `table${canPick ? " pickable" : ""}`, tabindex: canPick ? null : 0 }, this.table);
+    this.element.addEventListener("scroll", () => this.drawSoon(), { passive: true });
+    this.element.addEventListener("keydown", (event) => this.key(event));
+    this.tbody.addEventListener("click", (event) => { if (getSelection()?.isCollapsed ?? true) this.use(event, options.pick); });
+    this.tbody.addEventListener("dblclick", (event) => this.use(event, options.open));
+    new ResizeObserver(() => this.drawSoon()).observe(this.element);
+  }
+  get count(): number { return this.rows.length; }
+  set(rows: readonly T[]): void {
+    const kept = this.sorted[this.active];
+    this.rows = rows;
+    this.arrange();
+    this.active = kept === undefined ? -1 : this.sorted.indexOf(kept);
+    this.measure();
+    this.draw();
+  }
+  /** Makes a row the active one, and shows it. */
+  activate(row: T | null): void {
+    this.active = row === null ? -1 : this.sorted.indexOf(row);
+    if (this.active >= 0) this.see(this.active);
+    this.draw();
+  }
+  redraw(): void { this.draw(); }
+  get first(): T | undefined { return this.sorted[0]; }
+
+  private sortBy(place: number): void {
+    const column = this.options.columns[place]!;
+    this.isDown = this.column === place ? !this.isDown : isNumber(column);
+    this.column = place;
+    const kept = this.sorted[this.active];
+    this.arrange();
+    this.active = kept === undefined ? -1 : this.sorted.indexOf(kept);
+    this.element.scrollTop = 0;
+    this.draw();
+  }
+  private arrange(): void {
+    const column = this.column === null ? undefined : this.options.columns[this.column];
+    this.sorted = column === undefined ? this.rows : [...this.rows].sort((a, b) => compare(column.value(a), column.value(b), this.isDown));
+    this.heads.forEach((head, place) => head.setAttribute("aria-sort", place === this.column ? (this.isDown ? "descending" : "ascending") : "none"));
+    this.table.setAttribute("aria-rowcount", String(this.rows.length + 1));
+  }
+  private text(column: Column<T>, row: T): string { return column.text?.(row) ?? cellText(column.value(row), column.unit ?? "none", this.options.origin()); }
+  /** Widths by the texts, so that nothing moves when other rows are seen. */
+  private measure(): void {
+    const step = Math.max(1, Math.ceil(this.rows.length / SAMPLE));
+    let all = 0;
+    const grows = this.options.columns.map((column) => column.grow === true).lastIndexOf(true), widths = this.options.columns.map((column, place) => {
+      let needed = column.width === undefined ? 0 : widthOf("0".repeat(column.width), false);
+      if (column.width === undefined) for (let at = 0; at < this.rows.length; at += step) needed = Math.max(needed, widthOf(this.text(column, this.rows[at]!), false));
+      // In its head there is room for the sign of the order, too.
+      const width = Math.ceil(Math.min(Math.max(needed, widthOf(column.title, true) + SIGN), MOST_WIDTH)) + PADDING;
+      all += width;
+      return place === grows ? "" : `${width}px`;
+    });
+    this.cols.replaceChildren(...widths.map((width) => { const col = h("col"); col.style.width = width; return col; }));
+    this.table.style.minWidth = `${all}px`;
+  }
+  private drawSoon(): void {
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
+  }
+  private draw(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    const { scrollTop, clientHeight } = this.element, all = this.sorted.length;
+    const first = Math.max(0, Math.floor(scrollTop / ROW) - SPARE), last = Math.min(all, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
+    const lines: HTMLElement[] = [];
+    if (first > 0) lines.push(gap(first * ROW, this.heads.length));
+    for (let place = first; place < last; place += 1) lines.push(this.line(place));
+    if (last < all) lines.push(gap((all - last) * ROW, this.heads.length));
+    this.tbody.replaceChildren(...lines);
+    if (this.active >= first && this.active < last) this.table.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
+    else this.table.removeAttribute("aria-activedescendant");
+    if (last > all - NEAR_END) this.options.nearEnd?.();
+  }
+  private line(place: number): HTMLElement {
+    const row = this.sorted[place]!, mark = this.options.mark?.(row) ?? null;
+    return h("tr", { id: `${this.id}-${place}`, "data-at": place, "aria-rowindex": place + 2, class: mark, "aria-selected": place === this.active ? "true" : null },
+      ...this.options.columns.map((column) => {
+        const text = this.text(column, row), value = column.value(row);
+        const exact = typeof value === "number" && text !== String(value) && column.unit !== undefined && column.unit !== "time" ? `${value}${column.unit === "ns" ? " ns" : ""}` : text;
+        return h("td", { class: isNumber(column) ? "number" : null, title: exact }, column.draw?.(row) ?? text);
+      }));
+  }
+  private use(event: Event, act: ((row: T) => void) | undefined): void {
+    const line = (event.target as HTMLElement).closest<HTMLElement>("tr[data-at]");
+    if (line === null || act === undefined) return;
+    this.active = Number(line.dataset.at);
+    act(this.sorted[this.active]!);
+    this.draw();
+  }
+  private key(event: KeyboardEvent): void {
+    if (["PageUp", "PageDown", "Home", "End", "ArrowUp", "ArrowDown"].includes(event.key)) event.stopPropagation();
+    if (event.target !== this.table || this.options.pick === undefined || this.sorted.length === 0) return;
+    const page = Math.max(1, Math.floor(this.element.clientHeight / ROW) - 2), by = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[event.key];
+    if (by !== undefined) {
+      this.active = Math.max(0, Math.min(this.sorted.length - 1, this.active + by));
+      this.see(this.active);
+      this.draw();
+    } else if (event.key === "Enter" && this.active >= 0) {
+      (event.shiftKey ? this.options.open ?? this.options.pick : this.options.pick)(this.sorted[this.active]!);
+      this.draw();
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+  private see(place: number): void {
+    const { scrollTop, clientHeight } = this.element, top = place * ROW, head = ROW + 4;
+    if (top < scrollTop) this.element.scrollTop = top;
+    else if (top + ROW > scrollTop + clientHeight - head) this.element.scrollTop = top + ROW + head - clientHeight;
+  }
+  /** Tabs between the columns; durations in ns, instants in ns since 1970, as the commands give them. */
+  private tsv(): string {
+    const { columns } = this.options, origin = BigInt(this.options.origin() ?? "0");
+    const cell = (value: CellValue, unit: Unit | undefined) => (value === null ? "" : unit === "time" && typeof value === "number" ? String(origin + BigInt(Math.round(value))) : String(value).replace(/[\t\n]/g, " "));
+    const lines = this.sorted.map((row) => columns.map((column) => cell(column.value(row), column.unit)).join("\t"));
+    return [columns.map(({ title, unit }) => (unit === "ns" ? `${title} (ns)` : unit === "time" ? `${title} (unix ns)` : title)).join("\t"), ...lines].join("\n");
+  }
+}
+function isNumber<T>(column: Column<T>): boolean { return column.isNumber ?? (column.unit !== undefined && column.unit !== "none"); }
+function gap(height: number, columns: number): HTMLElement {
+  const cell = h("td", { colspan: columns });
+  cell.style.height = `${height}px`;
+  return h("tr", { class: "gap", "aria-hidden": "true" }, cell);
+}
+/** A table with its title, its count, and what copies it. */
+export function titled(title: string, table: { element: HTMLElement; copy: HTMLElement }, ...beside: (HTMLElement | string)[]): HTMLElement {
+  return h("section", { class: "block" }, h("div", { class: "block-head" }, title === "" ? null : h("h3", {}, title), ...beside, table.copy), table.element);
+}

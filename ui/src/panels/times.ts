@@ -1,0 +1,66 @@
+// Which time a panel is about, always on the common clock (the figures are by it), and back to the clock that is shown.
+// Talks to: view. Used by: all panels.
+import type { Host, Row, Time } from "../api";
+import type { Range, View } from "../view";
+
+/** What a panel is about: the selected time, else the window. */
+export interface About extends Range { readonly what: "selection" | "window" }
+
+function hostOf(view: View, row: number | null): Host | undefined {
+  const it = row === null ? undefined : rowOf(view, row);
+  return it === undefined ? undefined : view.now.experiment?.hosts[it.host];
+}
+/** Rows by their numbers: made once for each list of rows. */
+const places = new WeakMap<readonly Row[], Map<number, Row>>();
+export function rowOf(view: View, id: number | null): Row | undefined {
+  if (id === null) return undefined;
+  const { rows } = view.now;
+  let byId = places.get(rows);
+  if (byId === undefined) places.set(rows, byId = new Map(rows.map((row) => [row.id, row])));
+  return byId.get(id);
+}
+/** "h1 wget 228" */
+export function nameOf(view: View, id: number | null): string {
+  const row = rowOf(view, id);
+  if (row === undefined) return "";
+  if (row.kind === "host") return row.label;
+  const number = row.tid ?? row.pid;
+  return `${view.now.experiment?.hosts[row.host]?.name ?? ""} ${row.label}${number === undefined ? "" : ` ${number}`}`;
+}
+/** A time of the common clock on the one that is shown, where a row (its host) is. */
+export function toShown(view: View, row: number | null, at: Time): Time {
+  return view.now.clock === "common" ? at : at + (hostOf(view, row)?.shift_ns ?? 0);
+}
+/** A time as it is shown, on the common clock. */
+export function toCommon(view: View, row: number | null, at: Time): Time {
+  return view.now.clock === "common" ? at : at - (hostOf(view, row)?.shift_ns ?? 0);
+}
+/** The range on the common clock; not beyond the traces. Own clocks: by the selected row's host, else what any host shows. */
+export function aboutOf(view: View, scope: "range" | "window" = "range"): About {
+  const { selection, window, clock, row, experiment } = view.now;
+  const isSelected = scope === "range" && selection !== null && selection.end - selection.begin >= 1;
+  const shown = isSelected ? selection : window;
+  let { begin, end } = shown;
+  if (clock === "own") {
+    const host = hostOf(view, row), shifts = host !== undefined ? [host.shift_ns] : experiment?.hosts.map((it) => it.shift_ns) ?? [0];
+    begin -= Math.max(...shifts);
+    end -= Math.min(...shifts);
+  }
+  const least = experiment?.begin ?? begin, most = experiment?.end ?? end;
+  const inside = { begin: Math.max(begin, least), end: Math.min(end, most) };
+  return inside.begin < inside.end ? { begin: Math.round(inside.begin), end: Math.round(inside.end), what: isSelected ? "selection" : "window" } : { begin: least, end: most, what: "window" };
+}
+/** The command that the server was started with, as another one: where its answer has none. */
+export function commandLike(view: View, command: string, range: Range | null): string {
+  const { experiment } = view.now;
+  if (experiment === null) return "";
+  const seconds = (at: Time) => {
+    const unix = BigInt(experiment.origin_unix_ns ?? "0") + BigInt(Math.round(at)), part = unix % 1_000_000_000n;
+    return `${unix / 1_000_000_000n}.${String(part).padStart(9, "0")}`;
+  };
+  const isAll = range === null || (range.begin <= (experiment.begin ?? 0) && range.end >= (experiment.end ?? 0));
+  const times = isAll ? "" : ` --begin ${seconds(range.begin)} --end ${seconds(range.end)}`;
+  return experiment.command.replace(/^isochrone view/, () => `isochrone ${command}${times}`);
+}
+/** A text as one word of a shell. */
+export function quoted(text: string): string { return `'${text.replace(/'/g, `'\\''`)}'`; }
