@@ -36,7 +36,6 @@ export class LinkPictureView {
     this.row = this.view.now.experiment?.hosts.find((it) => it.name === picture.a)?.row ?? null;
     const { a, b, forth, back, suspects, breaks, bounds } = picture, middle = bounds[Math.floor(bounds.length / 2)];
     this.title.textContent = `${a} ↔ ${b}`;
-    this.legend.replaceChildren(swatch(FORTH, `${a} → ${b}`), swatch(BACK, `${b} → ${a}`), swatch(likelyColour(), "likely"), swatch(ink().sure, "sure"));
     this.canvas.setAttribute("aria-label", `Offset of the clocks of ${a} and ${b} against time, the estimate taken out. ${formatCount(forth.length)} messages from ${a} to ${b}, ${formatCount(back.length)} back, ${suspects.length} suspects, ${breaks.length} breaks. `
       + (middle === undefined || middle[1] === null ? "Nothing is sure." : `In the middle: surely within ${formatDuration(middle[1])} to ${formatDuration(middle[2])}, likely within ± ${formatDuration(middle[3])}.`));
     this.draw();
@@ -70,6 +69,7 @@ export class LinkPictureView {
     this.frame = 0;
     const seen = this.scene();
     if (seen === null) return;
+    this.legend.replaceChildren(swatch(FORTH, `${seen.picture.a} → ${seen.picture.b}`), swatch(BACK, `${seen.picture.b} → ${seen.picture.a}`), swatch(likelyColour(), "likely"), swatch(ink().sure, "sure"));
     this.most = mostOf(seen.picture, seen.window, this.isAll);
     const scene = { ...seen, most: this.most }, scale = devicePixelRatio;
     this.canvas.width = Math.round(scene.width * scale);
