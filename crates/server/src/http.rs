@@ -111,8 +111,8 @@ pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Arc<Se
     let slots = Arc::new(Semaphore::new(MOST_REQUESTS));
     let protocol = tsp::routes().with_state(library);
     let mut all = Router::new().nest("/tsp/api", protocol.clone());
-    if door.token().is_some() {
-        all = all.nest("/{token}/tsp/api", protocol);
+    if let Some(token) = door.token() {
+        all = all.nest(&format!("/{token}/tsp/api"), protocol);
     }
     let all = match page {
         Some(session) => all.nest("/api", api::routes().with_state(session)).fallback(page::file),

@@ -106,7 +106,9 @@ impl Shown<'_> {
                     threads.push(OfThread { row, label: self.rows.title(row), by_state: [0; 8] });
                 }
                 if let Some(last) = threads.last_mut() {
-                    last.by_state[state.state as usize] += state.end - state.begin;
+                    // As long as it was on the clock that is shown.
+                    let at = |raw| self.at(place, raw, Clock::Common);
+                    last.by_state[state.state as usize] += at(state.end) - at(state.begin);
                 }
             }
             if is_large {

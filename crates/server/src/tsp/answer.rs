@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::json::{Object, Whole, there};
+use super::json::{Object, Whole, Whole32, there};
 use super::outputs::{Output, OutputKind};
 use crate::error::ApiError;
 use crate::library::Library;
@@ -190,7 +190,7 @@ pub(super) struct TimeRange {
     start: Whole,
     end: Whole,
     #[serde(default, rename = "nbTimes", alias = "nbSamples", deserialize_with = "there")]
-    samples: Option<Whole>,
+    samples: Option<Whole32>,
 }
 
 impl TimeRange {
@@ -202,7 +202,7 @@ impl TimeRange {
 
     /// How many samples are asked for, as far as the protocol allows.
     pub(super) fn samples(&self, usual: u32) -> u32 {
-        self.samples.map_or(usual, |Whole(samples)| samples.clamp(1, MOST_SAMPLES) as u32)
+        self.samples.map_or(usual, |Whole32(samples)| samples.clamp(1, MOST_SAMPLES) as u32)
     }
 }
 

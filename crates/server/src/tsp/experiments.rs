@@ -61,8 +61,8 @@ pub(super) async fn add(
     State(library): State<Arc<Library>>,
     Parameters(Asked { name, traces }): Parameters<Asked>,
 ) -> Answer {
-    if traces.is_empty() || name.is_empty() {
-        return Err(Failure::wrong("An experiment has a name and at least one trace"));
+    if traces.is_empty() {
+        return Err(Failure::missing("An experiment has at least one trace"));
     }
     let added = library.add_experiment(name, &traces).map_err(|refusal| match refusal {
         Refusal::ExperimentInTheWay(other) => {

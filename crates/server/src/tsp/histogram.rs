@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::{Answer, MaybeRange, OfOutput, Parameters, TimeRange};
-use super::json::{Object, Whole, there};
+use super::json::{Object, Whole32, there};
 use super::outputs::OutputKind;
 use super::styles;
 use super::xy::axis;
@@ -36,7 +36,7 @@ pub(super) async fn tree(of: OfOutput, Parameters(_): Parameters<MaybeRange>) ->
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
     requested_timerange: Object<TimeRange>,
-    requested_items: Vec<Whole>,
+    requested_items: Vec<Whole32>,
     #[serde(default, deserialize_with = "there", rename = "filter_query_parameters")]
     _filter: Option<Object<super::time_graph::AskedFilter>>,
 }
@@ -74,7 +74,7 @@ pub(super) async fn series(of: OfOutput, Parameters(asked): Parameters<Asked>) -
             .collect();
         let mut series = Vec::new();
         for (number, direction) in directions.iter().enumerate() {
-            if !asked.requested_items.contains(&Whole(number as i64)) {
+            if !asked.requested_items.contains(&Whole32(number as i64)) {
                 continue;
             }
             let mut counts = vec![0_u64; bins as usize];

@@ -1,5 +1,5 @@
 //! Values in requests, as strictly as the description of the protocol has them: serde alone would take a list for an object, `null` for what is
-//! left out, and no whole number beyond 64 bits.
+//! left out, and no `1e3` for a whole number.
 
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
@@ -16,16 +16,30 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Object<T> {
     }
 }
 
-/// A whole number; one that 64 bits do not hold is as large as they can say.
+/// A whole number of 64 bits (`int64`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Whole(pub(super) i64);
+
+/// A whole number of 32 bits (`int32`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Whole32(pub(super) i64);
 
 impl<'de> Deserialize<'de> for Whole {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = Number::deserialize(deserializer)?;
-        let float = || number.as_f64().filter(|it| it.fract() == 0.0).map(|it| it as i64);
-        let whole = number.as_i64().or_else(|| number.as_u64().map(|_| i64::MAX)).or_else(float);
-        whole.map(Self).ok_or_else(|| D::Error::custom(format!("{number} is no whole number")))
+        let is_whole = |it: &f64| it.fract() == 0.0 && it.abs() < 2_f64.powi(63);
+        // `1e3` is a whole number, too.
+        let float = || number.as_f64().filter(|it| !number.is_u64() && is_whole(it)).map(|it| it as i64);
+        let whole = number.as_i64().or_else(float);
+        whole.map(Self).ok_or_else(|| D::Error::custom(format!("{number} is no whole number of 64 bits")))
+    }
+}
+
+impl<'de> Deserialize<'de> for Whole32 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Whole(number) = Whole::deserialize(deserializer)?;
+        let narrow = i32::try_from(number).map(|it| Self(it.into()));
+        narrow.map_err(|_| D::Error::custom(format!("{number} is no whole number of 32 bits")))
     }
 }
 
@@ -48,12 +62,20 @@ mod tests {
         check("12", Some(12));
         check("-1", Some(-1));
         check("1e3", Some(1000));
-        check("99999999999999999999", Some(i64::MAX));
-        check("18446744073709551615", Some(i64::MAX));
-        check("-99999999999999999999", Some(i64::MIN));
+        check("9223372036854775807", Some(i64::MAX));
+        check("-9223372036854775808", Some(i64::MIN));
+        check("99999999999999999999", None);
+        check("9223372036854775808", None);
+        check("18446744073709551615", None);
+        check("-99999999999999999999", None);
         check("1.5", None);
         check("\"1\"", None);
         check("null", None);
+        let short = |text: &str| serde_json::from_str::<Whole32>(text).ok().map(|it| it.0);
+        assert_eq!(
+            ["2147483647", "-2147483648", "2147483648"].map(short),
+            [Some(2_147_483_647), Some(-2_147_483_648), None]
+        );
     }
 
     #[test]

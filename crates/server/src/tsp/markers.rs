@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, Id, OfOutput, Parameters, TimeRange, completed};
-use super::json::{Object, Whole, there};
+use super::json::{Object, Whole32, there};
 use super::outputs::{OutputKind, Shows};
 use crate::library::Library;
 use crate::shown::{Shown, overview};
@@ -33,7 +33,7 @@ pub(super) async fn categories(of: OfOutput) -> Response {
 pub(super) struct Asked {
     requested_timerange: Object<TimeRange>,
     #[serde(default, deserialize_with = "there")]
-    requested_items: Option<Vec<Whole>>,
+    requested_items: Option<Vec<Whole32>>,
     #[serde(default, deserialize_with = "there", rename = "requested_marker_set")]
     _set: Option<String>,
     #[serde(default, deserialize_with = "there")]

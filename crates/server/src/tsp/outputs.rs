@@ -169,7 +169,7 @@ pub(super) async fn one(of: OfOutput) -> Json<Value> {
 }
 
 pub(super) async fn derive(_: OfOutput) -> Failure {
-    Failure::wrong("No outputs can be derived from this one")
+    Failure::missing("No outputs can be derived from this one")
 }
 
 /// What is named where a derived output is removed.

@@ -63,7 +63,7 @@ const SERIES: [&str; 8] =
 /// The style of a series.
 pub(super) fn of_series(number: usize, kind: &str) -> Value {
     let colour = SERIES[number % SERIES.len()];
-    json!({"values": {"color": colour, "series-type": kind, "series-style": "solid", "width": 1}})
+    json!({"values": {"color": colour, "series-type": kind, "series-style": "solid", "width": 1.0}})
 }
 
 pub(super) async fn of_output(
@@ -83,7 +83,7 @@ pub(super) async fn of_output(
     }
     if of.named.output.kind == OutputKind::TimeGraph {
         for (name, colour) in [(MESSAGE, "#3c4250"), (INVERTED, "#e0001b")] {
-            let values = json!({"style-name": name, "color": colour, "width": 1});
+            let values = json!({"style-name": name, "color": colour, "width": 1.0});
             styles.insert(name.to_owned(), json!({"values": values}));
         }
     }

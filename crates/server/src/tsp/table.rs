@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Anything, OfOutput, Parameters};
 use super::filter::pattern;
-use super::json::{Whole, there};
+use super::json::{Whole, Whole32, there};
 use super::outputs::OutputKind;
 use crate::shown::event_lines::Line;
 use crate::shown::state_at::instant;
@@ -47,7 +47,7 @@ pub(super) struct Asked {
     requested_table_index: Option<Whole>,
     #[serde(default, deserialize_with = "there")]
     requested_times: Option<Vec<Whole>>,
-    requested_table_count: Whole,
+    requested_table_count: Whole32,
     #[serde(default, deserialize_with = "there")]
     requested_table_column_ids: Option<Vec<Whole>>,
     #[serde(default)]

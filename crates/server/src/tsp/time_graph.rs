@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, MaybeRange, OfOutput, Parameters, TimeRange, completed};
 use super::filter::{Facts, Filter};
-use super::json::{Object, Whole, there};
+use super::json::{Object, Whole, Whole32, there};
 use super::outputs::{OutputKind, Shows};
 use super::styles;
 use crate::error::ApiError;
@@ -151,7 +151,7 @@ enum Strategy {
 #[derive(Debug, Deserialize)]
 pub(super) struct AskedStates {
     requested_timerange: Object<TimeRange>,
-    requested_items: Vec<Whole>,
+    requested_items: Vec<Whole32>,
     #[serde(default, deserialize_with = "there")]
     filter_query_parameters: Option<Object<AskedFilter>>,
 }
@@ -350,7 +350,7 @@ pub(super) struct AskedTooltip {
     #[serde(rename = "requested_times")]
     times: Vec<Whole>,
     #[serde(rename = "requested_items")]
-    items: Vec<Whole>,
+    items: Vec<Whole32>,
     #[serde(rename = "requested_element")]
     element: Object<Element>,
 }

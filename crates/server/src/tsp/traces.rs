@@ -37,17 +37,13 @@ pub(super) struct Asked {
     uri: String,
     #[serde(default, deserialize_with = "there")]
     name: Option<String>,
+    /// A hint at the reader to take: there is one.
     #[serde(default, rename = "typeID", deserialize_with = "there")]
-    kind: Option<String>,
+    _kind: Option<String>,
 }
 
 pub(super) async fn add(State(library): State<Arc<Library>>, Parameters(asked): Parameters<Asked>) -> Answer {
-    let is_read = |kind: &String| ["ctf", "lttng"].iter().any(|name| kind.to_lowercase().contains(name));
-    if asked.kind.as_ref().is_some_and(|kind| !kind.is_empty() && !is_read(kind)) {
-        return Err(Failure::new(StatusCode::NOT_IMPLEMENTED, "Traces of this type cannot be read")
-            .because("LTTng traces in CTF can"));
-    }
-    let path = path_of(&asked.uri).ok_or_else(|| Failure::wrong("The URI is not of a file"))?;
+    let path = path_of(&asked.uri).ok_or_else(|| Failure::missing("The URI is not of a file"))?;
     // Headers of packets are read: other requests go on meanwhile.
     let added = tokio::task::spawn_blocking(move || library.add_trace(&path, asked.name)).await;
     let added = added.map_err(|_| {
@@ -84,8 +80,8 @@ pub(super) async fn remove(State(library): State<Arc<Library>>, Id(id): Id) -> A
 /// Why a trace is not added or removed.
 fn refused(refusal: Refusal) -> Failure {
     match refusal {
-        Refusal::Missing => Failure::missing("There is no such trace"),
-        Refusal::NotServed => Failure::missing("The trace is not served")
+        // What is there but not served is not told apart from what is not there.
+        Refusal::Missing | Refusal::NotServed => Failure::missing("There is no such trace")
             .because("only traces that were named on the command line are, and those below --root"),
         Refusal::Unreadable(why) => {
             Failure::new(StatusCode::NOT_ACCEPTABLE, "The trace cannot be read").because(why)

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, MaybeRange, OfOutput, Parameters, TimeRange};
-use super::json::{Object, Whole, there};
+use super::json::{Object, Whole32, there};
 use super::outputs::{OutputKind, Shows};
 use super::styles;
 
@@ -61,7 +61,7 @@ pub(super) async fn tree(of: OfOutput, Parameters(_): Parameters<MaybeRange>) ->
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
     requested_timerange: Object<TimeRange>,
-    requested_items: Vec<Whole>,
+    requested_items: Vec<Whole32>,
     #[serde(default, deserialize_with = "there", rename = "filter_query_parameters")]
     _filter: Option<Object<super::time_graph::AskedFilter>>,
 }
@@ -80,7 +80,7 @@ pub(super) async fn series(of: OfOutput, Parameters(asked): Parameters<Asked>) -
         for it in &usage {
             let Some(kind) = kinds.iter().position(|kind| *kind == it.kind) else { continue };
             let id = entry(it.host, kind, kinds.len());
-            if !asked.requested_items.contains(&Whole(id)) {
+            if !asked.requested_items.contains(&Whole32(id)) {
                 continue;
             }
             // What is unknown is no point.
