@@ -41,9 +41,14 @@ impl Server {
 
     /// The answer to a request by a name of the server.
     fn get(&self, path: &str, host: &str) -> String {
+        self.send(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
+    }
+
+    /// The answer to a whole request.
+    fn send(&self, request: &str) -> String {
         let port = self.parts().0.rsplit_once(':').unwrap().1;
         let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
@@ -95,4 +100,87 @@ fn others_need_the_token() {
     assert!(server.get(&format!("{path}/health"), host).ends_with("{\"status\":\"UP\"}"));
     assert!(server.get(&format!("/{}/tsp/api/health", "0".repeat(32)), host).starts_with("HTTP/1.1 401"));
     assert_eq!(server.end(), Some(0));
+}
+
+/// Starts a command with options on the example, and looks at what it answers once it is ready.
+fn ready(command: &str, options: &[&str]) -> Server {
+    let server = Server::new(&[&[command, "--listen", "127.0.0.1:0"], options].concat());
+    let host = server.parts().0.to_owned();
+    while server.get("/tsp/api/experiments", &host).contains("RUNNING") {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    server
+}
+
+/// Each option of both commands does something. `--listen` and `--no-open` are in the tests above; `--threads` and `--quiet` change nothing that is served.
+#[test]
+fn every_option_does_something() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let isochrone = || Command::new(env!("CARGO_BIN_EXE_isochrone"));
+    let mut tried = vec!["--listen", "--no-open", "--threads", "--quiet", "--help"];
+    let page = |options: &[&str]| {
+        let server = ready("view", &[&["--no-open"], options].concat());
+        let host = server.parts().0.to_owned();
+        server.get("/api/experiment", &host)
+    };
+    let usual = page(&[]);
+    assert!(usual.contains("\"is_synchronized\":true"), "{usual}");
+
+    tried.push("--no-sync");
+    assert!(page(&["--no-sync"]).contains("\"is_synchronized\":false"));
+
+    tried.push("--sync");
+    let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
+    let kept =
+        isochrone().args(["-q", "sync", "--reference", "h3", "-o", &path("sync.json")]).arg(shop).output();
+    assert!(kept.unwrap().status.success());
+    let of_h3 = page(&["--sync", &path("sync.json")]);
+    let reference = |answer: &str| {
+        let before = answer.find("\"is_reference\":true").unwrap();
+        let name = answer[before..].find("\"name\":\"").unwrap() + before + 8;
+        answer[name..name + 2].to_owned()
+    };
+    assert_eq!((reference(&usual), reference(&of_h3)), ("h2".to_owned(), "h3".to_owned()));
+
+    tried.push("--store");
+    drop(ready("serve", &["--store", &path("shop.store")]));
+    assert!(directory.path().join("shop.store").is_dir());
+
+    tried.push("--root");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let outside = root.join("../crates/isochrone/tests").canonicalize().unwrap();
+    let body = format!("{{\"parameters\":{{\"uri\":\"{}\"}}}}", outside.display());
+    let add = |server: &Server| {
+        let host = server.parts().0.to_owned();
+        server.send(&format!(
+            "POST /tsp/api/traces HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        ))
+    };
+    assert!(add(&ready("serve", &[])).starts_with("HTTP/1.1 404"));
+    // It may be opened there, but is no trace.
+    let below = outside.parent().unwrap().to_string_lossy().into_owned();
+    assert!(add(&ready("serve", &["--root", &below])).starts_with("HTTP/1.1 406"));
+
+    tried.push("--allow-origin");
+    let ask = |server: &Server| {
+        let host = server.parts().0.to_owned();
+        server.send(&format!(
+            "GET /tsp/api/health HTTP/1.1\r\nHost: {host}\r\nOrigin: https://traces.example\r\nConnection: close\r\n\r\n"
+        ))
+    };
+    assert!(ask(&ready("serve", &[])).starts_with("HTTP/1.1 403"));
+    assert!(ask(&ready("serve", &["--allow-origin", "https://traces.example"])).starts_with("HTTP/1.1 200"));
+    let wrong = isochrone().args(["serve", "--allow-origin", "traces.example", "x"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+
+    for command in ["view", "serve"] {
+        let help = isochrone().args([command, "--help"]).output().unwrap().stdout;
+        let help = String::from_utf8(help).unwrap();
+        let listed = help.lines().filter(|line| line.trim_start().starts_with('-'));
+        for line in listed.filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--"))) {
+            assert!(tried.contains(&line), "{command} {line}");
+        }
+    }
 }
