@@ -104,7 +104,7 @@ async fn overview(State(session): Page, Query(asked): Query<Bins>) -> Answer {
     if session.stage().name() == "ready" {
         return ask(&session, move |shown| {
             let hosts: Vec<_> = shown.hosts.iter().map(|host| host.timed).collect();
-            let overview = overview::of_hosts(&hosts);
+            let overview = overview::of_hosts(&hosts, shown.origin);
             serde_json::to_value(overview.binned(asked.bins, shown.breaks()))
                 .map_err(|error| ApiError::internal(error.to_string()))
         })

@@ -107,7 +107,7 @@ impl Library {
     /// They cannot be opened: why, in words.
     pub fn open(&self, paths: &[PathBuf], name: String, spread: Spread) -> Result<Arc<Session>, String> {
         let traces: Vec<KnownTrace> = paths.iter().map(|path| Self::known(path)).collect();
-        let session = self.begin(&traces, paths, name.clone(), spread)?;
+        let session = self.begin(paths, name.clone(), spread)?;
         let mut inside = self.inside();
         let id = id_of_experiment(&name, &traces);
         for trace in &traces {
@@ -119,14 +119,7 @@ impl Library {
         Ok(session)
     }
 
-    fn begin(
-        &self,
-        traces: &[KnownTrace],
-        paths: &[PathBuf],
-        name: String,
-        spread: Spread,
-    ) -> Result<Arc<Session>, String> {
-        debug_assert_eq!(traces.len(), paths.len());
+    fn begin(&self, paths: &[PathBuf], name: String, spread: Spread) -> Result<Arc<Session>, String> {
         let wanted = (self.opener)(paths, name)?;
         Session::open(wanted, spread).map_err(|error| error.to_string())
     }
@@ -243,8 +236,7 @@ impl Library {
             return Err(Refusal::TooMany);
         }
         let paths: Vec<PathBuf> = traces.iter().map(|trace| trace.path.clone()).collect();
-        let session =
-            self.begin(&traces, &paths, name.clone(), Spread::default()).map_err(Refusal::Unreadable)?;
+        let session = self.begin(&paths, name.clone(), Spread::default()).map_err(Refusal::Unreadable)?;
         let experiment = KnownExperiment { id, name, traces, session, bookmarks: BTreeMap::new() };
         inside.experiments.insert(id, experiment.clone());
         Ok(experiment)

@@ -73,13 +73,8 @@ impl Shown<'_> {
         if begin >= end {
             return Ok(Vec::new());
         }
-        let rows = |name: &str| {
-            let table = here.store.entry().tables.iter().find(|table| table.name == name);
-            i128::from(table.map_or(0, |table| table.rows))
-        };
-        let whole = i128::from(here.range.1.saturating_sub(here.range.0)).max(1);
-        let all = rows("slices") + rows("irqs") + rows("softirqs");
-        if all * i128::from(end - begin) / whole > MOST_SPANS {
+        let of_cpus = |table: &str| ["slices", "irqs", "softirqs"].contains(&table);
+        if here.rows_about((begin, end), of_cpus) > MOST_SPANS {
             return self.cpu_by_bucket(host, cpu, (begin, end), window);
         }
         // Innermost first: a hard interrupt interrupts a softirq, which interrupts a thread.

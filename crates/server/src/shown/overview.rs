@@ -61,26 +61,40 @@ struct BytesOf<'a> {
 pub(crate) fn of_headers(inputs: &Inputs) -> Overview {
     let experiment = Experiment::new(inputs, None);
     let hosts: Vec<&TimedHost<'_>> = experiment.hosts().iter().collect();
-    of_hosts(&hosts)
+    let (begin, _) = isochrone_experiment::extent(hosts.iter().copied()).unwrap_or_default();
+    of_hosts(&hosts, begin.div_euclid(super::NS_PER_S) * super::NS_PER_S)
 }
 
-/// The overview of some hosts on the clocks that they have.
-pub(crate) fn of_hosts(hosts: &[&TimedHost<'_>]) -> Overview {
+/// The overview of some hosts on the clocks that they have. `origin`: the Unix time that its times are since.
+pub(crate) fn of_hosts(hosts: &[&TimedHost<'_>], origin: i128) -> Overview {
     let extent = isochrone_experiment::extent(hosts.iter().copied()).unwrap_or_default();
-    let origin = extent.0.div_euclid(super::NS_PER_S) * super::NS_PER_S;
     let since = |unix: i128| (unix - origin).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
     let (begin, end) = (since(extent.0), since(extent.1));
     let mut overview = Overview { origin, begin, end, hosts: Vec::new(), losses: Vec::new() };
-    for (place, host) in hosts.iter().enumerate() {
+    for host in hosts {
         let mut bytes = vec![0.0; BINS];
         if let Some(timing) = host.timing {
             spread(host, timing, (extent.0, extent.1), &mut bytes);
-            overview.losses.extend(losses(place, host, &|raw| since(timing.unix_ns(raw)), (begin, end)));
         }
         overview.hosts.push((host.name().to_owned(), bytes));
     }
-    overview.losses.truncate(MOST_LOSSES);
+    overview.losses = losses_of(hosts, origin);
     overview
+}
+
+/// What is missing of some hosts. `origin`: as in [`of_hosts`].
+pub(crate) fn losses_of(hosts: &[&TimedHost<'_>], origin: i128) -> Vec<LossShown> {
+    let extent = isochrone_experiment::extent(hosts.iter().copied()).unwrap_or_default();
+    let since = |unix: i128| (unix - origin).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    let mut all = Vec::new();
+    for (place, host) in hosts.iter().enumerate() {
+        if let Some(timing) = host.timing {
+            let at = |raw| since(timing.unix_ns(raw));
+            all.extend(losses(place, host, &at, (since(extent.0), since(extent.1))));
+        }
+    }
+    all.truncate(MOST_LOSSES);
+    all
 }
 
 /// Adds the bytes of all packets of a host to the bins that they overlap.
@@ -142,11 +156,6 @@ fn losses(
 }
 
 impl Overview {
-    /// What is missing.
-    pub(crate) fn losses(&self) -> &[LossShown] {
-        &self.losses
-    }
-
     /// In so many bins.
     pub(crate) fn binned(&self, bins: usize, breaks: Vec<BreakShown>) -> Binned<'_> {
         let bins = bins.clamp(1, BINS);

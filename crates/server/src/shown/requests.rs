@@ -1,6 +1,6 @@
 //! Requests and their critical paths.
 
-use isochrone_crosshost::{Asked, Party, Request, path, requests, thread_path};
+use isochrone_crosshost::{Asked, Party, Path, Request, path, requests, thread_path};
 use serde::Serialize;
 
 use super::Shown;
@@ -100,14 +100,21 @@ impl Shown<'_> {
         Ok(all.iter().map(listed).collect())
     }
 
+    /// The request of a number, if there is one.
+    ///
+    /// # Errors
+    /// As [`Self::all_requests`].
+    pub(crate) fn request(&self, number: usize) -> Result<Option<&Request>, ApiError> {
+        Ok(self.all_requests()?.iter().find(|request| request.number == number))
+    }
+
     /// The path of a request by its number.
     ///
     /// # Errors
     /// There is no such request, or the store cannot be read.
     pub(crate) fn path_of_request(&self, number: usize) -> Result<PathShown, ApiError> {
         let all = self.all_requests()?;
-        let request = all.iter().find(|request| request.number == number);
-        let request = request.ok_or_else(|| {
+        let request = self.request(number)?.ok_or_else(|| {
             ApiError::missing(format!("there are {} requests, and no number {number}", all.len()))
         })?;
         let mut whole = request.clone();
@@ -146,16 +153,18 @@ impl Shown<'_> {
         self.rows.of_thread(place, thread)
     }
 
-    fn path_shown(
-        &self,
-        request: &Request,
-        number: Option<usize>,
-        others: &[&Request],
-        command: String,
-    ) -> Result<PathShown, ApiError> {
+    /// The steps of a request alone, without what they add up to.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) fn steps_of(&self, request: &Request) -> Result<Vec<StepShown>, ApiError> {
+        self.steps(&path(self.cluster()?, request)?)
+    }
+
+    fn steps(&self, path: &Path) -> Result<Vec<StepShown>, ApiError> {
         let cluster = self.cluster()?;
-        let mut steps = Vec::with_capacity(request.path.len());
-        for (step, detail) in &request.path {
+        let mut steps = Vec::with_capacity(path.len());
+        for (step, detail) in path {
             let name = cluster.host_name(step.host);
             let place = self.hosts.iter().position(|it| it.name == name).unwrap_or_default();
             let row = step.thread.and_then(|thread| self.rows.of_thread(place, thread));
@@ -172,6 +181,18 @@ impl Shown<'_> {
                 uncertainty_ns: step.uncertainty,
             });
         }
+        Ok(steps)
+    }
+
+    fn path_shown(
+        &self,
+        request: &Request,
+        number: Option<usize>,
+        others: &[&Request],
+        command: String,
+    ) -> Result<PathShown, ApiError> {
+        let cluster = self.cluster()?;
+        let steps = self.steps(&request.path)?;
         let cause = |(on, total): &(isochrone_crosshost::SpentOn, i64)| {
             // Requests that spent nothing on it count, too.
             let mut of_others: Vec<i64> = others

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::rows::{Kind, Row};
-use super::states::{STYLES, Window};
+use super::states::{Window, style_name};
 use super::wakeups::cause_name;
 use super::{Clock, Shown};
 use crate::error::ApiError;
@@ -160,7 +160,7 @@ impl Shown<'_> {
                     return Ok(StateAt {
                         row: row.id,
                         label: self.rows.title(row.id),
-                        state: STYLES.get(usize::from(shape.style)).copied().unwrap_or_default(),
+                        state: style_name(shape.style),
                         style: shape.style,
                         begin: shape.begin,
                         end: shape.end,

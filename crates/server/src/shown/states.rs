@@ -22,24 +22,14 @@ pub(crate) enum Style {
     Running = 14,
 }
 
-/// The names of all styles, by number.
-pub(crate) const STYLES: [&str; 15] = [
-    "unknown",
-    "usermode",
-    "syscall",
-    "interrupted",
-    "wait-cpu",
-    "blocked",
-    "wait-fork",
-    "dead",
-    "idle",
-    "irq",
-    "softirq",
-    "disk-read",
-    "disk-write",
-    "phase",
-    "running",
-];
+/// The name of a style, by its number.
+pub(crate) fn style_name(style: u8) -> &'static str {
+    const OTHERS: [&str; 7] = ["idle", "irq", "softirq", "disk-read", "disk-write", "phase", "running"];
+    match State::of(style) {
+        Some(state) => state.name(),
+        None => OTHERS.get(usize::from(style) - State::ALL.len()).copied().unwrap_or_default(),
+    }
+}
 
 /// A state of a row, since the origin.
 #[derive(Debug, Clone, PartialEq, Eq)]

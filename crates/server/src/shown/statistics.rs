@@ -7,7 +7,6 @@ use isochrone_store::State;
 use serde::Serialize;
 
 use super::rows::Kind;
-use super::states::STYLES;
 use super::{Clock, Shown};
 use crate::error::ApiError;
 
@@ -53,9 +52,7 @@ pub(crate) struct OfCall {
 impl super::Host<'_, '_> {
     /// Whether a window, raw ns, has so many spans that looking at each takes long.
     fn is_large(&self, raw: (i64, i64)) -> bool {
-        let spans: u64 = self.store.entry().tables.iter().map(|table| table.rows).sum();
-        let whole = i128::from((self.range.1 - self.range.0).max(1));
-        i128::from(spans) * (i128::from(raw.1) - i128::from(raw.0)) / whole > MOST_SPANS
+        self.rows_about(raw, |_| true) > MOST_SPANS
     }
 }
 
@@ -128,7 +125,7 @@ impl Shown<'_> {
         let states = State::ALL
             .into_iter()
             .filter(|&state| state != State::Dead)
-            .map(|state| OfState { state: STYLES[state as usize], style: state as u8, total_ns: sum(state) })
+            .map(|state| OfState { state: state.name(), style: state as u8, total_ns: sum(state) })
             .filter(|of| of.total_ns > 0)
             .collect();
         let on_cpu = |thread: &OfThread| thread.by_state[1] + thread.by_state[2] + thread.by_state[3];

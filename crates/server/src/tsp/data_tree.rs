@@ -1,5 +1,6 @@
 //! Tables as trees: time of threads by state, system calls, clocks and links.
 
+use isochrone_store::State;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, MaybeRange, OfOutput, Parameters};
@@ -7,10 +8,17 @@ use super::outputs::{OutputKind, Shows};
 use crate::error::ApiError;
 use crate::shown::Shown;
 use crate::shown::state_at::duration;
-use crate::shown::states::STYLES;
 
-/// States of threads that are listed, by number: all but those of the dead.
-const STATES: [usize; 7] = [1, 2, 3, 4, 5, 6, 0];
+/// States of threads that are listed: all but those of the dead.
+const STATES: [State; 7] = [
+    State::UserMode,
+    State::Syscall,
+    State::Interrupted,
+    State::WaitCpu,
+    State::Blocked,
+    State::WaitFork,
+    State::Unknown,
+];
 
 pub(super) async fn tree(of: OfOutput, Parameters(asked): Parameters<MaybeRange>) -> Answer {
     of.must_be(&[OutputKind::DataTree])?;
@@ -41,11 +49,11 @@ type Tree = (Vec<Value>, Vec<Value>);
 
 fn states(shown: &Shown<'_>, window: (i64, i64)) -> Result<Tree, ApiError> {
     let mut headers = vec![header(("Thread", "", "STRING")), header(("TID", "", "NUMBER"))];
-    headers.extend(STATES.map(|state| header((STYLES[state], "Time in this state, ns", "DURATION"))));
+    headers.extend(STATES.map(|state| header((state.name(), "Time in this state, ns", "DURATION"))));
     let sums = shown.statistics(None, window)?;
     let cells = |name: String, tid: String, by_state: &[i64; 8]| {
         let mut cells = vec![name, tid];
-        cells.extend(STATES.map(|state| by_state[state].to_string()));
+        cells.extend(STATES.map(|state| by_state[state as usize].to_string()));
         cells
     };
     let mut entries = Vec::new();

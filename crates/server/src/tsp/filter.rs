@@ -89,16 +89,11 @@ impl Expression {
             Self::Not(it) => !it.holds(facts),
             Self::Text(text) => facts.texts.iter().any(|(_, value)| contains(value, text)),
             Self::Field(name, test) => {
-                let named = || {
-                    let of_name = |(it, value): &(&str, &str)| {
-                        it.eq_ignore_ascii_case(name).then(|| (*value).to_owned())
-                    };
-                    facts.texts.iter().find_map(of_name)
-                };
                 if name.eq_ignore_ascii_case("duration") {
                     return test.holds(&facts.duration.to_string(), Some(facts.duration));
                 }
-                named().is_some_and(|value| test.holds(&value, value.parse().ok()))
+                let named = facts.texts.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
+                named.is_some_and(|(_, value)| test.holds(value, value.parse().ok()))
             }
         }
     }

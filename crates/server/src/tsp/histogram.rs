@@ -1,13 +1,12 @@
 //! A chart that is not over time: how many messages took how long, from host to host.
 
-use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::{Answer, MaybeRange, OfOutput, Parameters, TimeRange};
-use super::json::{Object, Whole32, there};
+use super::answer::{Answer, MaybeRange, OfOutput, Parameters};
+use super::json::{Object, Whole32};
 use super::outputs::OutputKind;
 use super::styles;
-use super::xy::axis;
+use super::xy::{Asked, axis};
 
 /// Bins, unless it is said.
 const BINS: u32 = 40;
@@ -31,14 +30,6 @@ pub(super) async fn tree(of: OfOutput, Parameters(_): Parameters<MaybeRange>) ->
         Ok(json!({"entries": entries, "headers": headers, "autoExpandLevel": -1}))
     })
     .await
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Asked {
-    requested_timerange: Object<TimeRange>,
-    requested_items: Vec<Whole32>,
-    #[serde(default, deserialize_with = "there", rename = "filter_query_parameters")]
-    _filter: Option<Object<super::time_graph::AskedFilter>>,
 }
 
 pub(super) async fn series(of: OfOutput, Parameters(asked): Parameters<Asked>) -> Answer {

@@ -74,8 +74,8 @@ fn losses(shown: &Shown<'_>, shows: Shows, asked: &Asked, window: (i64, i64)) ->
     let hosts: Vec<_> = shown.hosts.iter().map(|host| host.timed).collect();
     let items: Option<BTreeSet<i64>> =
         asked.requested_items.as_ref().map(|items| items.iter().map(|it| it.0).collect());
-    let all = overview::of_hosts(&hosts);
-    let here = all.losses().iter().filter(|loss| loss.begin < window.1 && loss.end >= window.0);
+    let all = overview::losses_of(&hosts, shown.origin);
+    let here = all.iter().filter(|loss| loss.begin < window.1 && loss.end >= window.0);
     let annotations: Vec<Value> = here
         .filter_map(|loss| {
             let of_cpu = shows == Shows::Resources;

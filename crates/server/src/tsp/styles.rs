@@ -5,27 +5,28 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{Anything, Failure, OfOutput, Parameters, completed};
 use super::outputs::{OutputKind, Shows};
+use crate::shown::states::style_name;
 
 /// A state: its name, its colour, its share of the height of a row.
 type Look = (&'static str, &'static str, f64);
 
-/// By the numbers of `shown/states.rs`.
-pub(super) const STATES: [Look; 15] = [
-    ("unknown", "#646464", 0.33),
-    ("usermode", "#00c800", 1.0),
-    ("syscall", "#0000c8", 1.0),
-    ("interrupted", "#c80064", 0.75),
-    ("wait-cpu", "#c86400", 0.5),
-    ("blocked", "#c8c800", 0.25),
-    ("wait-fork", "#c8c8c8", 0.5),
-    ("dead", "#ffffff", 0.0),
-    ("idle", "#c8c8c8", 0.5),
-    ("irq", "#c80064", 1.0),
-    ("softirq", "#c89664", 1.0),
-    ("disk-read", "#008ca0", 1.0),
-    ("disk-write", "#963caa", 1.0),
-    ("phase", "#96aabe", 1.0),
-    ("running", "#00aa78", 1.0),
+/// Colours and heights of states, by the numbers of `shown/states.rs`, which names them.
+const STATES: [(&str, f64); 15] = [
+    ("#646464", 0.33),
+    ("#00c800", 1.0),
+    ("#0000c8", 1.0),
+    ("#c80064", 0.75),
+    ("#c86400", 0.5),
+    ("#c8c800", 0.25),
+    ("#c8c8c8", 0.5),
+    ("#ffffff", 0.0),
+    ("#c8c8c8", 0.5),
+    ("#c80064", 1.0),
+    ("#c89664", 1.0),
+    ("#008ca0", 1.0),
+    ("#963caa", 1.0),
+    ("#96aabe", 1.0),
+    ("#00aa78", 1.0),
 ];
 
 /// Causes of critical paths.
@@ -78,7 +79,11 @@ pub(super) async fn of_output(
     };
     match of.named.output.shows {
         Shows::Requests => CAUSES.into_iter().for_each(&mut add),
-        Shows::Threads | Shows::Resources => STATES.into_iter().for_each(&mut add),
+        Shows::Threads | Shows::Resources => {
+            let named =
+                (0..).zip(STATES).map(|(style, (colour, height))| (style_name(style), colour, height));
+            named.for_each(&mut add);
+        }
         _ => {}
     }
     if of.named.output.kind == OutputKind::TimeGraph {

@@ -13,7 +13,7 @@ use super::styles;
 use crate::error::ApiError;
 use crate::shown::rows::{Kind, Row};
 use crate::shown::state_at::{Which, duration};
-use crate::shown::states::{STYLES, Shape, Window};
+use crate::shown::states::{Shape, Window, style_name};
 use crate::shown::{Clock, Shown};
 
 /// Entries of one request.
@@ -204,7 +204,7 @@ fn row_states(
             if filter.is_empty() {
                 return 0;
             }
-            let state = STYLES.get(usize::from(shape.style)).copied().unwrap_or_default();
+            let state = style_name(shape.style);
             let label = shape.label.as_deref().unwrap_or_default();
             let texts = [
                 ("state", state),
@@ -223,7 +223,7 @@ fn row_states(
         let states: Vec<Value> = kept
             .into_iter()
             .map(|(tags, shape)| {
-                let key = styles::STATES.get(usize::from(shape.style)).map_or("unknown", |look| look.0);
+                let key = style_name(shape.style);
                 state(shown, (shape.begin, shape.end), shape.label.as_deref(), key, tags)
             })
             .collect();
@@ -272,21 +272,19 @@ fn path_states(
     let mut rows = Vec::new();
     for &item in items {
         let number = usize::try_from(item).unwrap_or(usize::MAX);
-        let overlaps = |it: &&isochrone_crosshost::Request| {
-            it.number == number
-                && shown.since(it.begin.into()) < window.end
-                && shown.since(it.end.into()) >= window.begin
-        };
-        if !shown.all_requests()?.iter().any(|it| overlaps(&it)) {
+        // What is no request, or elsewhere, has no states.
+        let Some(request) = shown.request(number)? else { continue };
+        let (begin, end) = (shown.since(request.begin.into()), shown.since(request.end.into()));
+        if begin >= window.end || end < window.begin {
             continue;
         }
         if rows.len() == MOST_PATHS {
             return Err(ApiError::wrong(format!("at most {MOST_PATHS} requests at once")));
         }
-        let path = shown.path_of_request(number)?;
+        let steps = shown.steps_of(request)?;
         let mut states = Vec::new();
         let mut drawn = i64::MIN;
-        for step in path.steps.iter().filter(|step| step.end > window.begin && step.begin < window.end) {
+        for step in steps.iter().filter(|step| step.end > window.begin && step.begin < window.end) {
             // Of the steps within one pixel the first one stands for all.
             if step.end < drawn {
                 continue;
@@ -418,11 +416,10 @@ fn of_state(shown: &Shown<'_>, item: Option<i64>, at: i64) -> Result<Fields, Api
 }
 
 fn of_step(shown: &Shown<'_>, item: Option<i64>, at: i64) -> Result<Fields, ApiError> {
-    let number = item.and_then(|item| usize::try_from(item).ok());
-    let request = shown.all_requests()?.iter().find(|it| Some(it.number) == number);
-    let Some(request) = request else { return Ok(Fields::new()) };
-    let path = shown.path_of_request(request.number)?;
-    let Some(step) = path.steps.iter().find(|step| step.begin <= at && at < step.end) else {
+    let Some(number) = item.and_then(|item| usize::try_from(item).ok()) else { return Ok(Fields::new()) };
+    let Some(request) = shown.request(number)? else { return Ok(Fields::new()) };
+    let steps = shown.steps_of(request)?;
+    let Some(step) = steps.iter().find(|step| step.begin <= at && at < step.end) else {
         return Ok(Fields::new());
     };
     let mut fields = vec![

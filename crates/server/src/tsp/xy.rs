@@ -58,10 +58,11 @@ pub(super) async fn tree(of: OfOutput, Parameters(_): Parameters<MaybeRange>) ->
     .await
 }
 
+/// Series in a range: of charts over time and over other things.
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
-    requested_timerange: Object<TimeRange>,
-    requested_items: Vec<Whole32>,
+    pub(super) requested_timerange: Object<TimeRange>,
+    pub(super) requested_items: Vec<Whole32>,
     #[serde(default, deserialize_with = "there", rename = "filter_query_parameters")]
     _filter: Option<Object<super::time_graph::AskedFilter>>,
 }
