@@ -80,7 +80,11 @@ impl NearestEnds {
     fn absorb(&mut self, other: Self) {
         self.before = self.before.take().max(other.before);
         self.after = match (self.after.take(), other.after) {
-            (Some(left), Some(right)) => Some(left.min(right)),
+            // Of one instant, the exit comes first: a call begins there after another one has ended.
+            (Some(left), Some(right)) => {
+                let (ranks_left, ranks_right) = ((left.0, !left.1), (right.0, !right.1));
+                Some(if (ranks_left, &left.2) <= (ranks_right, &right.2) { left } else { right })
+            }
             (left, right) => left.or(right),
         };
     }

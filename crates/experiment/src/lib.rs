@@ -31,6 +31,7 @@ mod conversion;
 mod events;
 mod experiment;
 mod index;
+mod instants;
 mod model;
 mod periods;
 mod phases;
@@ -49,6 +50,7 @@ pub use experiment::{
     Experiment, Opened, Selection, Survey, TimedHost, UnknownHost, check_names, is_on_one_clock, total_bytes,
 };
 pub use index::{IndexError, Indexed, fresh_store, index, sources, stored_clocks};
+pub use instants::{StoredHost, at_instant, instant_reports};
 pub use isochrone_sync::{Inputs, Progress};
 pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, Wanted, model};
 pub use periods::{PeriodLog, periods, unfinished};

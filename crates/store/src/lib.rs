@@ -4,16 +4,17 @@
 //! the trace. When all pieces of a host are merged, [`HostWriter::finish`] gives threads their final numbers, sweeps once
 //! over all spans in the order of time and writes zoom levels of the states of each thread ([`State`]). [`Store`] reads it:
 //! states of a window in full detail are derived from the spans that overlap it, as is what a host did at an instant
-//! ([`HostSnapshot`]).
+//! ([`HostStore::emit_at`]).
 //!
 //! A store is a directory: `store.json` ([`Manifest`]) and one directory for each host. It is written under a temporary name
 //! and renamed when it is complete, so that it exists as a whole or not at all. It can be deleted at any time.
 
 mod batches;
 mod cell;
+mod covering;
 mod error;
-mod host_snapshot;
 mod host_writer;
+mod instant;
 mod losses;
 mod manifest;
 mod merge;
@@ -37,7 +38,6 @@ mod writer;
 mod zoom;
 
 pub use error::StoreError;
-pub use host_snapshot::{Activity, CallAt, CpuAt, HostSnapshot, Interrupt, ThreadAt};
 pub use host_writer::HostWriter;
 pub use losses::{Loss, Missing};
 pub use manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};

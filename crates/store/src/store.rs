@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use isochrone_kernel::Cause;
+use isochrone_kernel::{Cause, Spans, ThreadId};
 
 use crate::batches::{Batches, sum_of};
 use crate::error::StoreError;
-use crate::host_snapshot::{self, HostSnapshot};
 use crate::host_writer::HostWriter;
+use crate::instant;
 use crate::losses::{Loss, read_losses};
 use crate::manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
 use crate::messages::{self, Message, MessagesWriter};
@@ -20,8 +20,7 @@ use crate::spans::SpanTables;
 use crate::state::StateRow;
 use crate::states;
 use crate::sweep::Life;
-use crate::table::Row;
-use crate::tables::{HalfSyscallRow, SyscallRow, ZoomRow};
+use crate::tables::ZoomRow;
 use crate::threads::{self, ThreadRow};
 use crate::whole_state;
 
@@ -288,14 +287,19 @@ impl HostStore {
         self.whole_state(state.thread, state.begin.saturating_sub(1))
     }
 
-    /// What all threads and CPUs did at an instant of raw time. Reads the spans around the instant only.
+    /// Emits the spans that contain an instant of raw time to a consumer, with the ids of [`Self::thread_id`]: what the pass over
+    /// the trace would emit of it. Descriptors that were open before they were first seen are among them. Reads the spans
+    /// around the instant only, however long the trace is.
     ///
     /// # Errors
     /// A table cannot be read.
-    pub fn snapshot(&self, raw: i64) -> Result<HostSnapshot, StoreError> {
-        let rows = |name: &str| self.entry.tables.iter().any(|table| table.name == name && table.rows > 0);
-        let has_calls = rows(SyscallRow::TABLE) || rows(HalfSyscallRow::TABLE);
-        host_snapshot::snapshot(&self.spans, &self.entry.cpus, has_calls, raw)
+    pub fn emit_at(&self, raw: i64, to: &mut impl Spans) -> Result<(), StoreError> {
+        instant::emit(self, raw, to)
+    }
+
+    /// The id of a thread by its number. `None`: there is no such thread.
+    pub fn thread_id(&self, number: u32) -> Option<ThreadId> {
+        instant::thread_id(self, number)
     }
 
     /// The file descriptors that are open at an instant of raw time, by process, number and begin. `process`: those of one process only.

@@ -9,8 +9,13 @@
 //! * Off it: `wait-cpu` after a wake-up or when it was preempted, else `blocked`, with the call that it is in.
 //! * After its fork: `wait-fork`; after its end: `dead`, until its tid is reused.
 //! * What no span covers is `unknown`.
+//!
+//! A thread is on one CPU and in one call at a time. Where an event is missing that the tracer did not report, spans say otherwise:
+//! then the one that began last counts, and when it has ended the other again ([`crate::covering`]). So a state is a function of the
+//! spans that cover its time, and a window of them gives the same states as all of them.
 
 use crate::cell::NameId;
+use crate::covering::{Covering, Covers, NEVER, OPEN};
 use crate::merge::Input;
 use crate::state::State;
 use crate::writer::number_of;
@@ -18,7 +23,7 @@ use isochrone_kernel::OffCpuReason;
 use rustc_hash::FxHashMap;
 
 /// A call that a thread is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Call {
     /// Exits of old tracers record no name.
     pub(crate) name: Option<NameId>,
@@ -70,12 +75,6 @@ mod until {
     pub(super) const COUNT: usize = 6;
 }
 
-/// The end of what is not there.
-const NEVER: i64 = i64::MAX;
-
-/// An unknown end.
-const OPEN: i64 = i64::MAX - 1;
-
 /// The stage of a thread's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -86,7 +85,7 @@ enum Stage {
 }
 
 /// A thread in the sweep.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Thread {
     /// The first of `ends`.
     next: i64,
@@ -95,9 +94,11 @@ struct Thread {
     now: Doing,
     /// By [`until`]: when it ends, or [`NEVER`].
     ends: [i64; until::COUNT],
-    cpu: u32,
+    /// The CPUs that it is on.
+    slices: Covering<u32>,
+    /// The calls that it is in.
+    calls: Covering<Call>,
     waker: Option<u32>,
-    call: Call,
     is_preempted: bool,
     stage: Stage,
     is_kernel: bool,
@@ -130,9 +131,9 @@ impl Thread {
             since: life.begin,
             now: NOTHING,
             ends: [NEVER; until::COUNT],
-            cpu: 0,
+            slices: Covering::default(),
+            calls: Covering::default(),
             waker: None,
-            call: Call { name: None, fd: None },
             is_preempted: false,
             stage: if life.is_new { Stage::New } else { Stage::Alive },
             is_kernel: life.is_kernel,
@@ -162,20 +163,52 @@ impl Thread {
         self.next = self.ends.iter().copied().fold(NEVER, i64::min);
     }
 
+    /// Its CPU, if it is on one.
+    #[inline]
+    fn cpu(&self) -> Option<u32> {
+        self.slices.top()
+    }
+
+    /// It is on a CPU.
+    #[inline]
+    fn run(&mut self, slice: Covers<u32>, cpus: &FxHashMap<u32, Cpu>) {
+        self.slices.add(slice);
+        self.ends[until::INTERRUPT] = self.interrupted_until(slice.begin, cpus);
+        self.set(until::SLICE, self.slices.end());
+    }
+
+    /// When the interrupts of its CPU end, if there are any.
+    #[inline]
+    fn interrupted_until(&self, at: i64, cpus: &FxHashMap<u32, Cpu>) -> i64 {
+        let until = self.cpu().and_then(|cpu| cpus.get(&cpu)).map(|cpu| cpu.interrupted);
+        until.filter(|&until| until > at).unwrap_or(NEVER)
+    }
+
+    /// It is in a call.
+    #[inline]
+    fn enter(&mut self, call: Covers<Call>) {
+        if self.calls.top().is_some() {
+            // Of a call whose end is not known it is known now.
+            self.calls.end_open();
+        }
+        self.calls.add(call);
+        self.set(until::CALL, self.calls.end());
+    }
+
     /// Its state, from its spans.
     #[inline]
     fn doing(&self) -> Doing {
         if self.stage == Stage::Dead {
             return Doing { state: State::Dead, ..NOTHING };
         }
-        let call = self.is(until::CALL).then_some(self.call);
-        if self.is(until::SLICE) {
+        let call = self.calls.top();
+        if let Some(cpu) = self.cpu() {
             let state = match () {
                 () if self.is(until::INTERRUPT) => State::Interrupted,
                 () if call.is_some() || self.is_kernel => State::Syscall,
                 () => State::UserMode,
             };
-            return Doing { state, cpu: Some(self.cpu), call, waker: None };
+            return Doing { state, cpu: Some(cpu), call, waker: None };
         }
         match () {
             () if self.is(until::LATENCY) => {
@@ -213,14 +246,20 @@ impl Thread {
 
     /// Ends what ends by an instant.
     #[inline]
-    fn end_until(&mut self, number: u32, at: i64, rows: &mut impl FnMut(Row)) {
+    fn end_until(&mut self, number: u32, at: i64, cpus: &FxHashMap<u32, Cpu>, rows: &mut impl FnMut(Row)) {
         while self.next <= at {
             let ended = self.next;
             if self.ends[until::DEATH] <= ended {
                 self.stage = Stage::Dead;
             }
             if self.ends[until::SLICE] <= ended {
-                self.ends[until::INTERRUPT] = NEVER;
+                self.slices.end_until(ended);
+                self.ends[until::SLICE] = self.slices.end();
+                self.ends[until::INTERRUPT] = self.interrupted_until(ended, cpus);
+            }
+            if self.ends[until::CALL] <= ended {
+                self.calls.end_until(ended);
+                self.ends[until::CALL] = self.calls.end();
             }
             for end in &mut self.ends {
                 if *end <= ended {
@@ -249,8 +288,7 @@ impl Sweep {
     /// Takes a call that a thread is in from the begin on.
     pub(crate) fn in_call(&mut self, thread: u32, call: Call, end: i64) {
         let Some(it) = self.threads.get_mut(thread as usize) else { return };
-        it.call = call;
-        it.set(until::CALL, end);
+        it.enter(Covers { begin: it.since, end, what: call });
         it.now = it.doing();
     }
 
@@ -266,26 +304,30 @@ impl Sweep {
         rows: &mut impl FnMut(Row),
     ) {
         let Self { threads, cpus } = self;
+        match input {
+            Input::Slice { thread, cpu, .. } => {
+                let there = cpus.entry(cpu).or_default();
+                (there.thread, there.has_run) = (thread_of(thread), true);
+            }
+            Input::Interrupt { cpu, end } => {
+                let there = cpus.entry(cpu).or_default();
+                there.interrupted = there.interrupted.max(end);
+            }
+            _ => {}
+        }
+        let cpus = &*cpus;
         let mut change = |thread: Option<u32>, change: &mut dyn FnMut(&mut Thread)| {
             let Some(number) = thread else { return };
             let Some(it) = threads.get_mut(number as usize) else { return };
-            it.end_until(number, at, rows);
+            it.end_until(number, at, cpus, rows);
             change(it);
             it.change(number, at, rows);
         };
         match input {
-            Input::Slice { thread, cpu, end } => {
-                let thread = thread_of(thread);
-                let there = cpus.entry(cpu).or_default();
-                (there.thread, there.has_run) = (thread, true);
-                let interrupted = if there.interrupted > at { there.interrupted } else { NEVER };
-                change(thread, &mut |it| {
-                    it.cpu = cpu;
-                    it.wake();
-                    it.ends[until::INTERRUPT] = interrupted;
-                    it.set(until::SLICE, end);
-                });
-            }
+            Input::Slice { thread, cpu, end } => change(thread_of(thread), &mut |it| {
+                it.wake();
+                it.run(Covers { begin: at, end, what: cpu }, cpus);
+            }),
             Input::OffCpu { thread, why, end } => change(thread_of(thread), &mut |it| {
                 it.is_preempted = why == number_of(OffCpuReason::Preempted);
                 it.set(until::OFF, end);
@@ -296,20 +338,21 @@ impl Sweep {
                 it.set(until::LATENCY, end);
             }),
             Input::Call { thread, name, fd, end } => change(thread_of(thread), &mut |it| {
-                it.call = Call { name, fd };
-                it.set(until::CALL, end);
+                it.enter(Covers { begin: at, end, what: Call { name, fd } });
             }),
             Input::HalfCall { thread, is_begin, name, fd } => change(thread_of(thread), &mut |it| {
-                it.call = Call { name, fd };
-                it.set(until::CALL, if is_begin { OPEN } else { NEVER });
+                if is_begin {
+                    it.enter(Covers { begin: at, end: OPEN, what: Call { name, fd } });
+                } else {
+                    it.calls.end_open();
+                    it.set(until::CALL, it.calls.end());
+                }
             }),
-            Input::Interrupt { cpu, end } => {
-                let there = cpus.entry(cpu).or_default();
-                there.interrupted = there.interrupted.max(end);
-                let until = there.interrupted;
-                change(there.thread, &mut |it| {
-                    if it.is(until::SLICE) && it.cpu == cpu {
-                        it.set(until::INTERRUPT, until);
+            Input::Interrupt { cpu, .. } => {
+                let thread = cpus.get(&cpu).and_then(|there| there.thread);
+                change(thread, &mut |it| {
+                    if it.cpu() == Some(cpu) {
+                        it.set(until::INTERRUPT, it.interrupted_until(at, cpus));
                     }
                 });
             }
@@ -319,7 +362,7 @@ impl Sweep {
     /// Ends the sweep at an instant.
     pub(crate) fn finish(mut self, at: i64, rows: &mut impl FnMut(Row)) {
         for (number, thread) in (0..).zip(&mut self.threads) {
-            thread.end_until(number, at, rows);
+            thread.end_until(number, at, &self.cpus, rows);
             thread.settle(number, at, rows);
         }
     }
@@ -413,6 +456,22 @@ mod tests {
         let expect = "0 unknown, 10 usermode on 1, 15 syscall on 1 in read, 20 interrupted on 1 in read, \
                       26 syscall on 1 in read, 40 blocked in read, 50 wait-cpu in read, 55 interrupted on 0 in read, \
                       57 syscall on 0 in read, 60 usermode on 0, 70 wait-cpu, 90 unknown";
+        check(LIVES, &spans, [expect, NOTHING[1], NOTHING[2]]);
+    }
+
+    #[test]
+    fn spans_that_exclude_each_other_count_by_their_begins() {
+        let spans = [
+            (10, Input::Slice { thread: 0, cpu: 0, end: 90 }),
+            (20, Input::Call { thread: 0, name: call("poll"), fd: None, end: 80 }),
+            (30, Input::Slice { thread: 0, cpu: 1, end: 50 }),
+            (35, Input::Call { thread: 0, name: call("read"), fd: None, end: 45 }),
+            // Of the CPU that it goes on with at 50.
+            (40, Input::Interrupt { cpu: 0, end: 55 }),
+        ];
+        let expect = "0 unknown, 10 usermode on 0, 20 syscall on 0 in poll, 30 syscall on 1 in poll, \
+                      35 syscall on 1 in read, 45 syscall on 1 in poll, 50 interrupted on 0 in poll, \
+                      55 syscall on 0 in poll, 80 usermode on 0, 90 unknown";
         check(LIVES, &spans, [expect, NOTHING[1], NOTHING[2]]);
     }
 

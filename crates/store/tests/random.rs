@@ -1,5 +1,6 @@
 //! The store of a whole trace has the contents of the store of its pieces, over random hosts: all generations of the tracer,
-//! words of both sizes and byte orders, losses, CPUs that are missing. `ISOCHRONE_RANDOM_HOSTS` is the number of hosts.
+//! words of both sizes and byte orders, losses, CPUs that are missing. `ISOCHRONE_RANDOM_HOSTS` is the number of hosts,
+//! `ISOCHRONE_FIRST_HOST` the seed of the first one.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
@@ -161,10 +162,11 @@ fn check_windows(host: &HostStore, all: &[StateRow], random: &mut Random) -> Opt
 
 #[test]
 fn stores_of_pieces_are_the_store_of_the_whole() {
-    let count =
-        std::env::var("ISOCHRONE_RANDOM_HOSTS").ok().and_then(|count| count.parse().ok()).unwrap_or(100);
+    let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
+    let count = number("ISOCHRONE_RANDOM_HOSTS").unwrap_or(100);
+    let first = number("ISOCHRONE_FIRST_HOST").unwrap_or(0);
     let mut failures = Vec::new();
-    for seed in 0..count {
+    for seed in first..first + count {
         let (kernel, mut random) = kernel(seed);
         let root = tempfile::tempdir().unwrap();
         kernel.write(&root.path().join("trace")).unwrap();

@@ -153,7 +153,7 @@ pub(crate) struct Analyze {
     /// Show about N rows of each thread at most: states within the same Nth of the window become one (states)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pixels: Option<u32>,
-    /// The store to use, built by `isochrone index -o` (states, phases) [default: in the cache, built if it is missing or stale]
+    /// The store to use, built by `isochrone index -o` (states, phases, --at) [default: in the cache, built if it is missing or stale]
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
     /// What to print: tables for people, comma-separated values, or JSON; text leaves out columns that have no room

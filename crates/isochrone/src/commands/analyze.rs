@@ -5,18 +5,16 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use isochrone_analysis::{
-    AnalysisKind, Asks, Calls, Filter, HostContext as _, Interrupts, Note, Options, Report, ThreadIdentity,
+    AnalysisKind, Asks, Calls, Filter, HostContext, Interrupts, Note, Options, Report, ThreadIdentity,
 };
-use isochrone_experiment::{
-    Experiment, ModelError, ModelledHost, Opened, TimedHost, Times, Timing, add_bounds, extent,
-};
+use isochrone_experiment::{Experiment, ModelError, Opened, TimedHost, Times, Timing, add_bounds, extent};
 use isochrone_hosts::Host;
 use isochrone_kernel::calls::call_of_entry;
 use wildmatch::WildMatch;
 
 use super::answers::{Asked, answers};
 use super::reports::{Shown, TEXT_ROWS};
-use super::{host_selection, lami, open, stored};
+use super::{host_selection, lami, named, open_named, stored};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
 use crate::output::tell;
@@ -85,7 +83,11 @@ pub(super) fn check_options(arguments: &Analyze, chosen: &[&str], quiet: bool) -
     let is_stored = is_states || chosen == [PHASES];
     let of_some = [
         ("--pixels", arguments.pixels.is_some() && !is_states, STATES),
-        ("--store", arguments.store.is_some() && !is_stored, "phases, states"),
+        (
+            "--store",
+            arguments.store.is_some() && !is_stored && arguments.at.is_none(),
+            "phases, states, and to processes and fds with --at",
+        ),
         ("--period", !arguments.periods.is_empty() && is_states, "all analyses but states"),
     ];
     if let Some((option, _, users)) = of_some.into_iter().find(|(_, is_wrong, _)| *is_wrong) {
@@ -123,14 +125,17 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::
         // These have other tables.
         shown(arguments).check(&isochrone_analysis::empty_reports(kinds, &options))?;
     }
-    let (opened, ending) = open(&arguments.traces, arguments.clock.time_base()?, quiet)?;
+    let named = named(&arguments.traces)?;
+    let kept = arguments.store.as_deref();
+    let (opened, ending) = open_named(&named, kept, arguments.clock.time_base()?, quiet)?;
     let experiment = opened.experiment();
     let (hosts, times, mut ending) = hosts(arguments, &opened, &experiment, ending, quiet)?;
     if arguments.test_compatibility {
         lami::check_compatible(kinds, &hosts)?;
         return Ok(ending);
     }
-    let asked = Asked { arguments, options: &options, hosts: &hosts, times, quiet };
+    let asked =
+        Asked { arguments, named: &named, opened: &opened, options: &options, hosts: &hosts, times, quiet };
     let (mut reports, here) = answers(asked, kinds)?;
     ending = ending.max(here);
     add_needs(&mut reports, &hosts);
@@ -228,11 +233,7 @@ fn add_needs(reports: &mut [Report], hosts: &[&TimedHost<'_>]) {
 const MOST_HOSTS: usize = 8;
 
 /// Says which names are of nothing in the traces.
-pub(super) fn tell_unmatched<S>(
-    arguments: &Analyze,
-    hosts: &[&TimedHost<'_>],
-    modelled: &[ModelledHost<'_, S>],
-) {
+pub(super) fn tell_unmatched(arguments: &Analyze, hosts: &[&TimedHost<'_>], known: &[&dyn HostContext]) {
     if !arguments.calls.is_empty() {
         let call = |name: &str| call_of_entry(name).map(|(call, _)| call.to_owned());
         let calls: BTreeSet<String> =
@@ -246,16 +247,16 @@ pub(super) fn tell_unmatched<S>(
         return;
     }
     let (mut tids, mut pids, mut names) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for host in modelled {
+    for host in known {
         for thread in host.threads() {
-            let who = ThreadIdentity::of(host, thread);
+            let who = ThreadIdentity::of(*host, thread);
             tids.extend(who.tid);
             pids.extend(who.pid);
             names.extend(who.comm.map(Cow::into_owned));
         }
     }
-    for (what, asked, known) in [("thread", &arguments.tids, tids), ("process", &arguments.pids, pids)] {
-        for number in asked.iter().filter(|number| !known.contains(number)) {
+    for (what, asked, there) in [("thread", &arguments.tids, tids), ("process", &arguments.pids, pids)] {
+        for number in asked.iter().filter(|number| !there.contains(number)) {
             tell!("note: no {what} {number} is in the traces");
         }
     }

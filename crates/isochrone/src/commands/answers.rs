@@ -1,15 +1,15 @@
-//! The passes over traces that answer `isochrone analyze`: one for analyses of whole traces and of periods, two for what lies within
-//! periods.
+//! What answers `isochrone analyze`: one pass over the traces for analyses of whole traces and of periods, two for what lies within
+//! periods; the store for what threads and descriptors were at an instant.
 
-use isochrone_analysis::{AnalysisKind, Asks, HostContext as _, Options, Report};
+use isochrone_analysis::{AnalysisKind, Asks, HostContext, Options, Report};
 use isochrone_experiment::{
-    ModelError, ModelledHost, Question, Spread, TimedHost, Times, ask_within, reports, reports_within,
-    unfinished,
+    ModelError, ModelledHost, Opened, Question, Spread, TimedHost, Times, ask_within, at_instant,
+    instant_reports, is_on_one_clock, reports, reports_within, unfinished,
 };
 use isochrone_hosts::Progress as Read;
 
 use super::analyze::{in_words, report_missing, tell_unmatched};
-use super::{lami, periods};
+use super::{Named, index, lami, periods};
 use crate::ExitStatus;
 use crate::arguments::Analyze;
 use crate::progress::Progress;
@@ -18,6 +18,8 @@ use crate::progress::Progress;
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a, 'o> {
     pub(super) arguments: &'a Analyze,
+    pub(super) named: &'a Named,
+    pub(super) opened: &'a Opened,
     pub(super) options: &'a Options,
     pub(super) hosts: &'a [&'a TimedHost<'o>],
     pub(super) times: Times,
@@ -34,20 +36,31 @@ pub(super) fn answers(
     if let Some(definitions) = &definitions {
         periods::check(hosts, definitions)?;
     }
+    // The text of calls is in the traces alone.
+    let is_instant =
+        |kind: &AnalysisKind| times.at.is_some() && kind.answers_instant() && *kind != AnalysisKind::Syscalls;
+    let (instant, others): (Vec<AnalysisKind>, Vec<AnalysisKind>) =
+        kinds.iter().partition(|kind| is_instant(kind));
     // Analyses of periods find them on their way; the others are asked of what lies within them.
-    let is_within = |kind: &&AnalysisKind| definitions.is_some() && !kind.uses(Asks::Periods);
-    let (within, direct): (Vec<AnalysisKind>, Vec<AnalysisKind>) = kinds.iter().partition(is_within);
+    let is_within = |kind: &AnalysisKind| definitions.is_some() && !kind.uses(Asks::Periods);
+    let (within, direct): (Vec<AnalysisKind>, Vec<AnalysisKind>) = others.into_iter().partition(is_within);
     let spread = Spread { threads: arguments.threads, pieces: arguments.chunks };
     let (mut all, mut ending) = (Vec::new(), ExitStatus::Done);
+    if !instant.is_empty() {
+        let (reports, here) = of_instant(asked, &instant, spread)?;
+        ending = ending.max(here);
+        all.extend(reports);
+    }
     if !direct.is_empty() {
         let question = Question { kinds: &direct, options, times, periods: definitions.clone() };
         let (modelled, here) = read(asked, |progress| question.ask(hosts, spread, Some(progress)))?;
         ending = ending.max(here);
-        all = reports(&modelled, options);
-        for report in all.iter_mut().filter(|_| definitions.is_some()) {
+        let mut direct = reports(&modelled, options);
+        for report in direct.iter_mut().filter(|_| definitions.is_some()) {
             let tallied = |host: &ModelledHost<'_, _>| unfinished(host.name(), &host.model.period_tallies);
             report.notes.extend(modelled.iter().flat_map(tallied));
         }
+        all.extend(direct);
     }
     if let Some(definitions) = definitions.filter(|_| !within.is_empty()) {
         let question = Question { kinds: &within, options, times, periods: None };
@@ -67,6 +80,23 @@ pub(super) fn answers(
     }
     all.sort_by_key(|report| kinds.iter().position(|kind| kind.name() == report.analysis));
     Ok((all, ending))
+}
+
+/// The reports of an instant, from the store of what was named, which is built if it is missing.
+fn of_instant(
+    asked: Asked<'_, '_>,
+    kinds: &[AnalysisKind],
+    spread: Spread,
+) -> anyhow::Result<(Vec<Report>, ExitStatus)> {
+    let Asked { arguments, named, opened, options, hosts, times, quiet } = asked;
+    let kept = arguments.store.as_deref();
+    let (store, ending) = index::store(named, kept, opened, spread, ExitStatus::Done, quiet)?;
+    let stored = at_instant(&store, hosts, kinds, options, times)?;
+    if !quiet {
+        let stored: Vec<&dyn HostContext> = stored.iter().map(|host| host as &dyn HostContext).collect();
+        tell_unmatched(arguments, hosts, &stored);
+    }
+    Ok((instant_reports(&stored, options, is_on_one_clock(hosts)), ending))
 }
 
 /// The answers of all hosts, while their reading is shown; tells what could not be read.
@@ -93,6 +123,7 @@ fn read<'o, S>(
         .map(|(host, TimedHost { traced, .. })| report_missing(traced, &host.report, quiet));
     let ending = endings.fold(ExitStatus::Done, ExitStatus::max);
     if !quiet {
+        let modelled: Vec<&dyn HostContext> = modelled.iter().map(|host| host as &dyn HostContext).collect();
         tell_unmatched(arguments, hosts, &modelled);
     }
     Ok((modelled, ending))

@@ -228,6 +228,16 @@ impl OpenedBy {
             Self::Call(call) => Some(call.name()),
         }
     }
+
+    /// The way of a label: the inverse of [`Self::label`].
+    pub fn of_label(label: Option<&str>) -> Self {
+        let Some(label) = label else { return Self::Unknown };
+        [Self::Dump, Self::Inherited]
+            .into_iter()
+            .find(|way| way.label() == Some(label))
+            .or_else(|| Opener::find(label).map(Self::Call))
+            .unwrap_or(Self::Unknown)
+    }
 }
 
 impl ClosedBy {
@@ -242,6 +252,14 @@ impl ClosedBy {
             Self::Unseen => "unseen",
             Self::TraceEnd => return None,
         })
+    }
+
+    /// The way of a label: the inverse of [`Self::label`].
+    pub fn of_label(label: Option<&str>) -> Self {
+        [Self::Close, Self::CloseRange, Self::Replaced, Self::Exec, Self::Exit, Self::Unseen]
+            .into_iter()
+            .find(|way| way.label() == label)
+            .unwrap_or(Self::TraceEnd)
     }
 }
 
@@ -268,6 +286,32 @@ impl FileKind {
             Self::Queue => "mqueue",
             Self::Other => "other",
         })
+    }
+
+    /// The kind of a label, without what the label does not say: the inverse of [`Self::label`].
+    pub fn of_label(label: Option<&str>) -> Self {
+        [
+            Self::File,
+            Self::Directory,
+            Self::Socket(Socket::default()),
+            Self::Pipe { is_read: None, other: None },
+            Self::Event,
+            Self::Epoll,
+            Self::Timer,
+            Self::Signal,
+            Self::Inotify,
+            Self::Fanotify,
+            Self::Memory,
+            Self::UserFault,
+            Self::Perf,
+            Self::Process(0),
+            Self::Ring,
+            Self::Queue,
+            Self::Other,
+        ]
+        .into_iter()
+        .find(|kind| kind.label() == label)
+        .unwrap_or_default()
     }
 
     /// The default name of a descriptor without a path: mostly that of the kernel.

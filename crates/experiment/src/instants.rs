@@ -1,0 +1,117 @@
+//! Analyses of an instant, from a store: `processes --at` and `fds --at`.
+//!
+//! The store emits the spans around the instant, and the analyses consume them as they consume those of a pass over the trace: the
+//! tables are the same, and nothing else of the trace is read.
+
+use std::collections::BTreeMap;
+
+use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Options, Report, ThreadIdentity};
+use isochrone_kernel::{Name, ThreadId, Time};
+use isochrone_store::{HostStore, Store, StoreError};
+
+use crate::experiment::TimedHost;
+use crate::stamp::Timing;
+use crate::window::Times;
+
+/// A host of a store: what tables need of it.
+#[derive(Debug)]
+pub struct StoredHost<'o> {
+    name: String,
+    timing: Timing<'o>,
+    store: HostStore,
+    /// Numbers of threads by their ids.
+    numbers: BTreeMap<ThreadId, u32>,
+    /// The first threads of processes, by pid.
+    leaders: BTreeMap<i32, ThreadId>,
+    set: AnalysisSet,
+}
+
+/// The results of analyses of an instant ([`Times::at`]) of hosts, in their order. Hosts that are not in the store, or have no correction, have
+/// none.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn at_instant<'o>(
+    store: &Store,
+    hosts: &[&TimedHost<'o>],
+    kinds: &[AnalysisKind],
+    options: &Options,
+    times: Times,
+) -> Result<Vec<StoredHost<'o>>, StoreError> {
+    let mut stored = Vec::with_capacity(hosts.len());
+    for host in hosts {
+        let entry = store.manifest().hosts.iter().find(|entry| entry.id == host.traced.id);
+        let (Some(timing), Some(entry)) = (host.timing, entry) else { continue };
+        let when = times.on(timing);
+        let mut there = StoredHost {
+            name: host.name().to_owned(),
+            timing,
+            store: store.host(entry)?,
+            numbers: BTreeMap::new(),
+            leaders: BTreeMap::new(),
+            set: AnalysisSet::new(kinds, options, when),
+        };
+        there.number_threads();
+        if let Some(at) = when.at {
+            there.store.emit_at(at, &mut there.set)?;
+        }
+        stored.push(there);
+    }
+    Ok(stored)
+}
+
+/// The tables of the analyses over all hosts. `is_synchronized`: whether the hosts' times are on one clock.
+pub fn instant_reports(hosts: &[StoredHost<'_>], options: &Options, is_synchronized: bool) -> Vec<Report> {
+    let hosts: Vec<(&dyn HostContext, &AnalysisSet)> =
+        hosts.iter().map(|host| (host as &dyn HostContext, &host.set)).collect();
+    isochrone_analysis::reports(&hosts, options, is_synchronized)
+}
+
+impl StoredHost<'_> {
+    fn number_threads(&mut self) {
+        for (number, row) in (0..).zip(self.store.threads()) {
+            let Some(thread) = self.store.thread_id(number) else { continue };
+            self.numbers.insert(thread, number);
+            if let (Some(tid), true) = (row.tid, row.tid == row.pid) {
+                self.leaders.entry(tid).or_insert(thread);
+            }
+        }
+    }
+}
+
+impl HostContext for StoredHost<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn window(&self) -> Option<(Time, Time)> {
+        self.store.entry().range
+    }
+
+    fn unix_ns(&self, raw: Time) -> i128 {
+        self.timing.unix_ns(raw)
+    }
+
+    fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>> {
+        let row = self.store.threads().get(*self.numbers.get(&thread)? as usize)?;
+        Some(ThreadIdentity {
+            tid: thread.tid(),
+            pid: row.pid,
+            leader: row.pid.and_then(|pid| self.leaders.get(&pid).copied()),
+            ppid: row.parent,
+            comm: row.comm.as_deref().map(Into::into),
+            is_kernel: row.is_kernel,
+            born: row.is_begin_seen.then_some(row.begin),
+            died: if row.is_end_seen { Some(row.end) } else { row.exited },
+        })
+    }
+
+    /// Disks do nothing at an instant.
+    fn disk(&self, _: u32) -> Option<&Name> {
+        None
+    }
+
+    fn threads(&self) -> Vec<ThreadId> {
+        self.numbers.keys().copied().filter(|thread| matches!(thread, ThreadId::Thread { .. })).collect()
+    }
+}
