@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Period, Phase, Poll,
-    Retired, SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Time, Unknown, Wakeup,
+    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PacketTaken, PageAllocation, Period, Phase,
+    Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Time, Unknown, Wakeup,
 };
 use serde::{Deserialize, Serialize};
 
@@ -164,6 +164,11 @@ impl SpanFilter {
     /// A packet, if it counts.
     pub fn packet<'s>(&self, packet: &'s NetPacket) -> Option<&'s NetPacket> {
         (self.holds(packet.at) && self.cpu(packet.cpu)).then_some(packet)
+    }
+
+    /// A packet that a device has taken, if it counts.
+    pub fn packet_taken<'s>(&self, taken: &'s PacketTaken) -> Option<&'s PacketTaken> {
+        (self.holds(taken.at) && self.cpu(taken.cpu)).then_some(taken)
     }
 
     /// Pages, if they count.

@@ -163,7 +163,17 @@ pub(crate) fn pages(thread: ThreadId, at: Time, pages: u64, is_free: bool) -> Sp
 pub(crate) fn packet(at: Time, device: &str, bytes: u32, is_sent: bool) -> Span {
     let device = device.into();
     let carried = isochrone_net::Carried::default();
-    Span::Packet(NetPacket { at, cpu: 0, thread: thread(1), device, bytes, flow: None, carried, is_sent })
+    Span::Packet(NetPacket {
+        at,
+        cpu: 0,
+        thread: thread(1),
+        device,
+        bytes,
+        buffer: None,
+        flow: None,
+        carried,
+        is_sent,
+    })
 }
 
 /// I/O of the two threads of process 2: descriptor 3 is `/x`, 9 an internet socket without an address.

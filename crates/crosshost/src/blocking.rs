@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
+use isochrone_experiment::Cause;
 use isochrone_kernel::Name;
 use isochrone_store::StoreError;
 
-use crate::cause::Cause;
 use crate::cluster::Cluster;
 use crate::request::Party;
 use crate::waits::{Wait, waits};
@@ -34,8 +34,11 @@ impl Sum {
 /// What a row of `blocking` is of: host, pid, cause, call, descriptor, file.
 type Key = (usize, Option<i32>, Cause, Option<Name>, Option<i32>, Option<String>);
 
-/// The tables `blocking` (by process, cause, call and descriptor), `causes` (by process and cause) and, if `has_log`, `waits` (each of
-/// them). `window`: those that end in it, Unix ns. Only of threads that `is_asked` says. Linear in the spans of the window.
+/// What a row of `ended` is of: host, pid, cause, host and pid of who ended the waits.
+type EndedKey = (usize, Option<i32>, Cause, Option<(usize, i32)>);
+
+/// The tables `causes` (by process and cause), `blocking` (by process, cause, call and descriptor), `ended` (by process, cause and who ended
+/// them) and, if `has_log`, `waits` (each of them). `window`: those that end in it, Unix ns. Only of threads that `is_asked` says. Linear in the spans of the window.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -49,6 +52,7 @@ pub fn blocking(
     let whole = window.or_else(|| cluster.range()).unwrap_or_default();
     let mut by_file: BTreeMap<Key, Sum> = BTreeMap::new();
     let mut by_cause: BTreeMap<(usize, Option<i32>, Cause), Sum> = BTreeMap::new();
+    let mut by_ender: BTreeMap<EndedKey, Sum> = BTreeMap::new();
     let mut log = log_table();
     waits(cluster, whole, is_asked, |wait| {
         let host = &cluster.hosts[wait.who.host];
@@ -58,12 +62,13 @@ pub fn blocking(
         let key = (wait.who.host, pid, wait.cause, wait.call.clone(), wait.fd, name.map(str::to_owned));
         by_file.entry(key).or_default().add(wait, by);
         by_cause.entry((wait.who.host, pid, wait.cause)).or_default().add(wait, by);
+        by_ender.entry((wait.who.host, pid, wait.cause, by)).or_default().add(wait, by);
         if has_log {
             log.row(log_row(cluster, wait, name));
         }
     })?;
     log.sort("begin_ns");
-    let mut tables = vec![causes(cluster, by_cause), files(cluster, by_file)];
+    let mut tables = vec![causes(cluster, by_cause), files(cluster, by_file), ended(cluster, by_ender)];
     if has_log {
         tables.push(log);
     }
@@ -159,6 +164,49 @@ fn files(cluster: &Cluster<'_>, sums: BTreeMap<Key, Sum>) -> Table {
             sum.longest.into(),
             ended_by(cluster, &sum),
             file.as_deref().map_or(Cell::None, Cell::text),
+        ]);
+    }
+    table
+}
+
+fn ended(cluster: &Cluster<'_>, sums: BTreeMap<EndedKey, Sum>) -> Table {
+    let mut table = Table::new(
+        "ended",
+        "Who waited for whom",
+        &[
+            ("host", Unit::None),
+            ("pid", Unit::None),
+            ("comm", Unit::None),
+            ("cause", Unit::None),
+            ("count", Unit::Count),
+            ("total_ns", Unit::Ns),
+            ("max_ns", Unit::Ns),
+            ("by_host", Unit::None),
+            ("by_pid", Unit::None),
+            ("by_comm", Unit::None),
+        ],
+    )
+    .top()
+    .detail();
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by(|a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(&b.0)));
+    for ((host, pid, cause, by), sum) in sums {
+        let [name, pid, comm] = process_cells(cluster, host, pid);
+        let [by_host, by_pid, by_comm] = match by {
+            Some((host, pid)) => process_cells(cluster, host, Some(pid)),
+            None => [Cell::None, Cell::None, Cell::None],
+        };
+        table.row(vec![
+            name,
+            pid,
+            comm,
+            Cell::text(cause.name()),
+            sum.count.into(),
+            sum.total.into(),
+            sum.longest.into(),
+            by_host,
+            by_pid,
+            by_comm,
         ]);
     }
     table

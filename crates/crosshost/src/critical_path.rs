@@ -6,11 +6,12 @@ use isochrone_analysis::{Cell, Note, Report, Table, Unit, VERSION, nearest_rank}
 use isochrone_kernel::Name;
 
 use crate::cluster::Cluster;
+use crate::network;
 use crate::request::{Party, Request, Served};
 use crate::spent::SpentOn;
 
-/// The tables of some requests: `services` (how long requests take), `breakdown` (sums of all of them, with how they differ), `requests`
-/// and, if `has_steps`, `causes` (sums of each request) and `path` (each step of those whose paths are there). `is_synchronized`: whether all times are on one clock. Linear in the steps.
+/// The tables of some requests: `services` (how long requests take), `breakdown` (sums of all of them, with how they differ), `network`
+/// (what their packets spent their time on), `requests` and, if `has_steps`, `causes` (sums of each request) and `path` (each step of those whose paths are there). `is_synchronized`: whether all times are on one clock. Linear in the steps.
 pub fn critical_path(
     cluster: &Cluster<'_>,
     requests: &[Request],
@@ -24,8 +25,21 @@ pub fn critical_path(
             format!("of {count} of {} requests a part is unknown: events of it are missing", requests.len());
         notes.push(Note::default().text(&what));
     }
-    let mut tables =
-        vec![services(cluster, requests), breakdown(cluster, requests), table_of_requests(cluster, requests)];
+    let count = requests.iter().filter(|request| request.may_be_several).count();
+    if count > 0 {
+        let what = format!(
+            "{count} of {} requests were sent in several writes of one size before the answer came: each may be several requests \
+             (pipelining), which cannot be told apart and count as one",
+            requests.len()
+        );
+        notes.push(Note::default().text(&what));
+    }
+    let mut tables = vec![
+        services(cluster, requests),
+        breakdown(cluster, requests),
+        network::table(cluster, requests),
+        table_of_requests(cluster, requests),
+    ];
     if has_steps {
         tables.extend([causes(cluster, requests), path(cluster, requests)]);
     }
@@ -141,6 +155,8 @@ fn path(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
             ("cause", Unit::None),
             ("detail", Unit::None),
             ("uncertainty_ns", Unit::Ns),
+            ("queue_ns", Unit::Ns),
+            ("wire_ns", Unit::Ns),
         ],
     );
     for request in requests {
@@ -161,6 +177,8 @@ fn path(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
                 Cell::text(step.cause.name()),
                 if detail.is_empty() { Cell::None } else { Cell::text(detail) },
                 step.uncertainty.map_or(Cell::None, Cell::from),
+                step.queued.map_or(Cell::None, Cell::from),
+                step.queued.map_or(Cell::None, |queued| Cell::from(step.end - step.begin - queued)),
             ]);
         }
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use isochrone_experiment::Cause;
 use isochrone_store::State;
 
-use crate::cause::Cause;
 use crate::cluster::Host;
 use crate::timeline::Window;
 use crate::wait::About;

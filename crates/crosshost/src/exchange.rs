@@ -2,8 +2,8 @@
 //!
 //! On the client's end an exchange begins with the first write after an answer, on a connection of one exchange with its `connect`. It
 //! ends with the exit of the read by which it has as many bytes as the server wrote; where the server is not traced, with the last read
-//! before the next write. On the server's end it goes from the exit of the first read to the last write before the next read. Requests
-//! that are sent before the last answer has come (pipelining) are one exchange.
+//! before the next write. On the server's end it goes from the exit of the first read to the last write before the next read. Of requests
+//! that are sent before the last answer has come (pipelining), each is an exchange where they can be told apart: see `pipelining.rs`.
 
 use std::net::SocketAddr;
 
@@ -11,6 +11,7 @@ use isochrone_store::{CallSpan, StoreError};
 use rustc_hash::FxHashMap;
 
 use crate::cluster::Cluster;
+use crate::pipelining::{ONE_BY_ONE, requests, round};
 
 /// A side of an exchange: its client, or its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,11 +39,13 @@ pub(crate) struct Exchange {
     pub(crate) server: Option<Side>,
     /// Entry of the server's first write, raw ns.
     pub(crate) answered: Option<i64>,
+    /// Whether it was sent in writes of one size before the answer came, and may be several.
+    pub(crate) may_be_several: bool,
 }
 
 /// What a call does on a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+pub(crate) enum What {
     Connect,
     Read,
     Write,
@@ -64,13 +67,15 @@ pub(crate) fn is_read(call: &str) -> bool {
 }
 
 /// A call on a socket.
-#[derive(Debug, Clone, Copy)]
-struct Use {
-    what: What,
-    thread: u32,
-    begin: i64,
-    end: i64,
-    bytes: u64,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub(crate) what: What,
+    pub(crate) thread: u32,
+    /// Entry, raw ns.
+    pub(crate) begin: i64,
+    /// Exit, raw ns.
+    pub(crate) end: i64,
+    pub(crate) bytes: u64,
 }
 
 impl Use {
@@ -229,19 +234,19 @@ fn of_socket(call: &CallSpan) -> Option<(What, u32, i32)> {
     Some((what, call.thread?, call.fd?)).filter(|_| is_good)
 }
 
-/// Calls of one end that belong to one exchange.
+/// A turn of one end: what it sends, or receives, and what follows until it begins again. One exchange, unless they are pipelined.
 #[derive(Debug, Default)]
-struct Part {
-    /// `Some` of the client's first exchange.
+pub(crate) struct Part {
+    /// `Some` of the client's first one.
     connect: Option<Use>,
     /// Those that begin it: writes of a client, reads of a server.
-    first: Vec<Use>,
+    pub(crate) first: Vec<Use>,
     /// Those that end it.
-    then: Vec<Use>,
+    pub(crate) then: Vec<Use>,
 }
 
 /// Cuts the calls of an end where it begins again after it has ended. `begins`: what begins.
-fn parts(uses: &[Use], begins: What) -> Vec<Part> {
+pub(crate) fn parts(uses: &[Use], begins: What) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut connect = None;
     for &it in uses {
@@ -272,60 +277,72 @@ fn join(
     let of_server = server.as_ref().map_or_else(Vec::new, |(_, uses)| parts(uses, What::Read));
     let client_host = client.map(|(host, _)| host);
     let server_host = server.map(|(host, _)| host);
-    let is_single = of_client.len() == 1;
-    let mut served = of_server.iter().peekable();
-    let serve = |part: &Part| -> Option<(Side, i64)> {
-        let (first, then) = (part.first.first()?, (part.then.first()?, part.then.last()?));
-        let end = Side {
-            host: server_host?,
-            first: first.thread,
-            last: then.1.thread,
-            begin: first.end,
-            end: then.1.end,
+    let mut served = of_server.as_slice();
+    let mut asked = of_client.as_slice();
+    // Turns that are taken as requests of their own, because something of one of them is missing.
+    let mut one_by_one = 0;
+    while let (Some(host), Some(first)) = (client_host, asked.first().and_then(|part| part.first.first())) {
+        // Before the next turn of the client, on clocks that can be compared; else they are counted.
+        let comparable = server_host.filter(|&at| cluster.are_comparable(host, at));
+        let received = |part: &Part| {
+            let first = part.first.first()?;
+            Some(cluster.hosts[comparable?].common(first.end))
         };
-        Some((end, then.0.begin))
-    };
-    for (number, part) in of_client.iter().enumerate() {
-        let Some(host) = client_host else { break };
-        let (Some(first), Some(last)) = (part.first.first(), part.then.last()) else { continue };
-        // Before the next request of the client, on clocks that can be compared; else they are counted.
-        let next = of_client.get(number + 1).and_then(|next| next.first.first()).map(|next| next.begin);
-        let server = server_host.and_then(|at| {
-            let is_comparable = cluster.are_comparable(host, at);
-            let received = |part: &Part| part.first.first().map(|first| cluster.hosts[at].common(first.end));
-            if is_comparable {
-                let begin = cluster.hosts[host].common(first.begin);
-                // Answers to requests that the client's trace does not have.
-                while served.next_if(|part| received(part).is_some_and(|at| at < begin - TOLERANCE)).is_some()
-                {
-                }
-                let until = next.map(|next| cluster.hosts[host].common(next));
-                served.next_if(|part| until.is_none_or(|until| received(part).is_some_and(|at| at < until)))
-            } else {
-                served.next()
+        let begin = cluster.hosts[host].common(first.begin);
+        // Answers to requests that the client's trace does not have.
+        let before = |part: &&Part| received(part).is_some_and(|at| at < begin - TOLERANCE);
+        served = &served[served.iter().take_while(before).count()..];
+        let is_before = |place: usize, turns: usize| {
+            if comparable.is_none() {
+                return place < turns;
             }
-        });
-        let written: Option<u64> = server.map(|part| part.then.iter().map(|it| it.bytes).sum());
-        let mut read = 0;
-        let whole = part.then.iter().find(|it| {
-            read += it.bytes;
-            written.is_some_and(|written| read >= written)
-        });
-        let last = whole.unwrap_or(last);
-        let begin = part.connect.filter(|_| is_single).map_or(first.begin, |connect| connect.begin);
-        let client = Side { host, first: first.thread, last: last.thread, begin, end: last.end };
-        let (server, answered) = server.and_then(&serve).unzip();
-        exchanges.push(Exchange { server_address, client: Some(client), server, answered });
+            let next = asked.get(turns).and_then(|next| next.first.first());
+            let until = next.map(|next| cluster.hosts[host].common(next.begin));
+            until.is_none_or(|until| received(&served[place]).is_some_and(|at| at < until))
+        };
+        let found = (one_by_one == 0).then(|| round(asked, served, is_before)).flatten();
+        one_by_one = match found {
+            Some(_) => 0,
+            None if one_by_one > 0 => one_by_one - 1,
+            None => ONE_BY_ONE,
+        };
+        let alone = || (1, usize::from(!served.is_empty() && is_before(0, 1)));
+        let (turns, answers) = found.unwrap_or_else(alone);
+        let found = requests(&asked[..turns], &served[..answers]);
+        let connect = asked[0].connect.filter(|_| of_client.len() == 1 && found.len() == 1);
+        exchanges.extend(found.iter().map(|one| {
+            let begin = connect.map_or(one.asks.begin, |connect| connect.begin);
+            let (first, last) = (one.asks.thread, one.has.thread);
+            let server = one.served.zip(server_host).map(|(by, host)| Side {
+                host,
+                first: by.reads.thread,
+                last: by.ends.thread,
+                begin: by.begin,
+                end: by.ends.end,
+            });
+            Exchange {
+                server_address,
+                client: Some(Side { host, first, last, begin, end: one.has.end }),
+                server,
+                answered: one.served.map(|by| by.answers.begin),
+                may_be_several: one.may_be_several,
+            }
+        }));
+        (asked, served) = (&asked[turns..], &served[answers..]);
     }
-    if client_host.is_none() {
-        for (server, answered) in of_server.iter().filter_map(serve) {
-            exchanges.push(Exchange {
+    if let (None, Some(host)) = (client_host, server_host) {
+        exchanges.extend(of_server.iter().filter_map(|part| {
+            let (first, answers, last) = (part.first.first()?, part.then.first()?, part.then.last()?);
+            let (begin, end) = (first.end, last.end);
+            let server = Side { host, first: first.thread, last: last.thread, begin, end };
+            Some(Exchange {
                 server_address,
                 client: None,
                 server: Some(server),
-                answered: Some(answered),
-            });
-        }
+                answered: Some(answers.begin),
+                may_be_several: false,
+            })
+        }));
     }
 }
 

@@ -9,13 +9,16 @@
 mod accounting;
 mod accounting_tables;
 mod blocking;
-mod cause;
 mod cluster;
 mod critical_path;
 mod detail;
+mod device_queue;
 mod exchange;
+mod graph;
 mod keyed;
 mod messages;
+mod network;
+mod pipelining;
 mod relations;
 mod request;
 mod service_time;
@@ -29,11 +32,13 @@ mod walk;
 
 pub use accounting::accounting;
 pub use blocking::blocking;
-pub use cause::Cause;
 pub use cluster::Cluster;
 pub use critical_path::critical_path;
+pub use graph::dot;
+pub use isochrone_experiment::Cause;
 pub use messages::messages;
-pub use relations::{dot, ipc};
+pub use network::Carried;
+pub use relations::ipc;
 pub use request::{
     Asked, Party, Path, Request, Requests, Served, Service, path, phase_names, requests, thread_path,
 };

@@ -1,12 +1,11 @@
 //! The report `ipc`: which processes have to do with which, through what, how often, how many bytes, and who waited for whom.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
+use isochrone_experiment::Cause;
 use isochrone_store::StoreError;
 
-use crate::cause::Cause;
 use crate::cluster::Cluster;
 use crate::exchange::{connections, is_read};
 use crate::waits::waits;
@@ -225,56 +224,4 @@ fn table(cluster: &Cluster<'_>, relations: &BTreeMap<Key, Relation>) -> Table {
         ]);
     }
     table
-}
-
-/// The relations of a report as a graph for Graphviz: hosts as boxes, processes as nodes, an edge for each relation.
-pub fn dot(report: &Report) -> String {
-    let mut text = "digraph ipc {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n".to_owned();
-    let Some(table) = report.table("relations") else { return text + "}\n" };
-    let cell = |row: &[Cell], name: &str| match table.column(name).map(|place| &row[place]) {
-        Some(Cell::Text(text)) => text.to_string(),
-        Some(Cell::Int(number)) => number.to_string(),
-        _ => "?".to_owned(),
-    };
-    let mut hosts: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    let mut edges = String::new();
-    for row in &table.rows {
-        let node = |side: &str| {
-            let [host, pid, comm] = ["host", "pid", "comm"].map(|what| cell(&row, &format!("{side}_{what}")));
-            (host.clone(), format!("{host}:{pid}"), format!("{comm} {pid}"))
-        };
-        let (from, to) = (node("from"), node("to"));
-        for (host, id, label) in [&from, &to] {
-            hosts.entry(host.clone()).or_default().insert(id.clone(), label.clone());
-        }
-        let waited = cell(&row, "waited_ns").parse().unwrap_or(0.0) / 1e6;
-        let label = format!("{} ×{}, {waited:.1} ms", cell(&row, "kind"), cell(&row, "count"));
-        let _ = writeln!(edges, "  {} -> {} [label={}];", quoted(&from.1), quoted(&to.1), quoted(&label));
-    }
-    for (number, (host, nodes)) in hosts.iter().enumerate() {
-        let _ = writeln!(text, "  subgraph cluster_{number} {{\n    label={};", quoted(host));
-        for (id, label) in nodes {
-            let _ = writeln!(text, "    {} [label={}];", quoted(id), quoted(label));
-        }
-        text.push_str("  }\n");
-    }
-    text + &edges + "}\n"
-}
-
-/// A string of the DOT language.
-fn quoted(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-    format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_traces_stay_strings() {
-        let check = |text, expect: &str| assert_eq!(quoted(text), expect);
-        check("web:1", r#""web:1""#);
-        check("a\"];x -> y\n\\", r#""a\"];x -> y?\\""#);
-    }
 }

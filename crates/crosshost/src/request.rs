@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
 
+use isochrone_experiment::Cause;
 use isochrone_kernel::Name;
 use isochrone_store::StoreError;
 use rayon::prelude::*;
 use wildmatch::WildMatch;
 
-use crate::cause::Cause;
 use crate::cluster::Cluster;
 use crate::detail::detail;
 use crate::exchange::{self, Exchange, Side, exchanges};
+use crate::network::{Carried, carried};
 use crate::spent::{SpentOn, sums};
 use crate::timeline::Window;
 use crate::wait::About;
@@ -92,6 +93,10 @@ pub struct Request {
     pub end: i64,
     /// What its time was spent on, sorted: the sums of its path, ns.
     pub spent: Box<[(SpentOn, i64)]>,
+    /// What the packets on its path spent their time on, by link.
+    pub carried: Box<[Carried]>,
+    /// Whether it was sent in writes of one size before the answer came: it may be several requests, which nothing tells apart.
+    pub may_be_several: bool,
     /// The path, from begin to end without holes; empty where only sums were asked for.
     pub path: Path,
     /// Where the walk through it begins.
@@ -177,7 +182,8 @@ pub fn thread_path(
 ) -> Result<Request, StoreError> {
     let at = cluster.hosts[party.host].raw(end);
     let place = Place { host: party.host, thread: party.thread, at };
-    let plan = Plan { service: None, client: Some(party), server: None, begin, end, place };
+    let plan =
+        Plan { service: None, client: Some(party), server: None, begin, end, may_be_several: false, place };
     let mut found = follow(cluster, std::slice::from_ref(&plan), true)?;
     Ok(found.swap_remove(0))
 }
@@ -190,6 +196,7 @@ struct Plan {
     server: Option<Party>,
     begin: i64,
     end: i64,
+    may_be_several: bool,
     place: Place,
 }
 
@@ -204,6 +211,7 @@ impl Plan {
             server: exchange.server.as_ref().map(party),
             begin,
             end,
+            may_be_several: exchange.may_be_several,
             place: Place { host: seen.host, thread: seen.last, at: seen.end },
         })
     }
@@ -240,6 +248,7 @@ fn phases(cluster: &Cluster<'_>, window: (i64, i64), names: &[WildMatch]) -> Res
                 server: None,
                 begin: host.common(phase.begin),
                 end: host.common(phase.end),
+                may_be_several: false,
                 place: Place { host: place, thread, at: phase.end },
             });
         }
@@ -277,6 +286,8 @@ fn follow(cluster: &Cluster<'_>, plans: &[Plan], has_paths: bool) -> Result<Vec<
                 begin: plan.begin,
                 end: plan.end,
                 spent: sums(cluster, steps.iter().map(|(step, _)| step)),
+                carried: carried(&steps),
+                may_be_several: plan.may_be_several,
                 path: if has_paths { with_details(&window, steps) } else { Path::new() },
                 place: plan.place,
             }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use isochrone_experiment::Cause;
 use isochrone_kernel::Name;
 
-use crate::cause::Cause;
 use crate::cluster::Cluster;
 use crate::request::Party;
 use crate::walk::Step;

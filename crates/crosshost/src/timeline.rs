@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::cluster::Cluster;
+use crate::device_queue;
 use crate::keyed::{Keyed, last_before, last_until};
 
 /// A host in a window of its raw time.
@@ -24,6 +25,8 @@ pub(crate) struct Timeline {
     packets: Vec<PacketSpan>,
     /// Places in `packets`, by flow and direction.
     flows: FxHashMap<(Flow, bool), Vec<usize>>,
+    /// When devices took the packets that were queued, by the instant and the CPU of that.
+    taken: FxHashMap<(i64, u32), i64>,
     forks: FxHashMap<u32, ForkSpan>,
     polls: FxHashMap<(u32, i64), PollSpan>,
     /// By completion.
@@ -67,6 +70,7 @@ impl Timeline {
                 flows.entry((flow, packet.is_sent)).or_default().push(place);
             }
         }
+        let taken = device_queue::taken(store, &packets, window)?;
         Ok(Self {
             states: Keyed::new(states, |row| Some(row.thread), |row| row.begin),
             calls: Keyed::new(calls, |call| call.thread, |call| call.begin),
@@ -76,6 +80,7 @@ impl Timeline {
             softirqs: Keyed::new(softirqs, |softirq| Some(softirq.cpu), |softirq| softirq.begin),
             packets,
             flows,
+            taken,
             forks,
             polls,
             blocks,
@@ -169,6 +174,11 @@ impl Timeline {
         let places = self.flows.get(&(flow, is_sent)).map_or(&[][..], Vec::as_slice);
         let last = places.partition_point(|&place| self.packets[place].at <= until);
         places[..last].iter().rev().map(|&place| &self.packets[place])
+    }
+
+    /// When a device took a packet that was sent, if that was recorded.
+    pub(crate) fn taken(&self, sent: &PacketSpan) -> Option<i64> {
+        self.taken.get(&(sent.at, sent.cpu)).copied()
     }
 
     /// All packets, by time.

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
+use isochrone_experiment::{Cause, is_on_path};
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_net::Flow;
 use isochrone_store::{PacketSpan, State, StateRow, WakeupSpan};
 
-use crate::cause::Cause;
 use crate::timeline::Window;
 use crate::walk::Place;
 
@@ -93,10 +93,20 @@ impl Window<'_, '_> {
         let Some(call) = state.syscall.as_deref().filter(|call| !call.is_empty()) else {
             return Cause::Other;
         };
-        let fd = self.fd_of(host, state);
         let there = &self.cluster.hosts[host];
-        let kind = fd.zip(there.pid(state.thread)).and_then(|(fd, pid)| there.kind_of(pid, fd, state.begin));
-        Cause::of_call(call, kind)
+        let of_file = || {
+            let (fd, pid) = self.fd_of(host, state).zip(there.pid(state.thread))?;
+            let kind = there.kind_of(pid, fd, state.begin)?;
+            Some(Cause::of_file(Some(kind), there.name_of(pid, fd, state.begin).unwrap_or_default(), false))
+        };
+        match Cause::of_call(call).or_else(of_file) {
+            // The waits that packets of other hosts ended are known by these.
+            Some(Cause::Network) => Cause::Socket,
+            Some(cause) if cause != Cause::Other => cause,
+            _ if is_on_socket(call) => Cause::Socket,
+            _ if is_on_path(call) => Cause::Disk,
+            _ => Cause::Other,
+        }
     }
 
     /// Whether a number is that of a thread and not of an idle task.
@@ -285,6 +295,12 @@ impl Window<'_, '_> {
             None => (Cause::Irq, name.map_or(About::Nothing, |name| About::Handler(name.to_string()))),
         }
     }
+}
+
+/// Whether a call is on a socket, whatever is known of its descriptor.
+fn is_on_socket(call: &str) -> bool {
+    ["connect", "accept", "recv", "send"].iter().any(|head| call.starts_with(head))
+        && !call.starts_with("sendfile")
 }
 
 /// Whether a call receives data.

@@ -1,10 +1,10 @@
 //! All waits of threads in a time: each with its cause, its call and who ended it.
 
+use isochrone_experiment::Cause;
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_kernel::Name;
 use isochrone_store::{State, StateRow, StoreError};
 
-use crate::cause::Cause;
 use crate::cluster::Cluster;
 use crate::request::Party;
 use crate::timeline::Window;

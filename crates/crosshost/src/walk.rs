@@ -19,10 +19,10 @@
 //! The method is the backward resolution of F. Giraldeau and M. Dagenais (*Wait analysis of distributed systems using kernel tracing*,
 //! IEEE Transactions on Parallel and Distributed Systems 27, 2016), with requests in the place of intervals of one thread.
 
+use isochrone_experiment::Cause;
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_store::{PacketSpan, State, StateRow, WakeupSpan};
 
-use crate::cause::Cause;
 use crate::timeline::{Timeline, Window};
 use crate::wait::{About, Arrival, of_packet, vector};
 
@@ -30,7 +30,7 @@ use crate::wait::{About, Arrival, of_packet, vector};
 const MOST_WAITS: usize = 64;
 
 /// What is done between the reception of a packet and the wake-up of who waits for it.
-const RECEIVES: &str = "receives it";
+pub(crate) const RECEIVES: &str = "receives it";
 
 /// Steps of a walk: a request of more is cut, and the rest is unknown.
 const MOST_STEPS: usize = 1 << 20;
@@ -50,6 +50,9 @@ pub struct Step {
     pub end: i64,
     /// Of a packet between hosts: how far its time can be from what the clocks say, ns.
     pub uncertainty: Option<i64>,
+    /// Of a packet: how much of the time, from its begin on, it was in the queue of the sender's device, ns. `None`: that was not
+    /// recorded, or it is no packet.
+    pub queued: Option<i64>,
 }
 
 /// Where a walk is.
@@ -131,7 +134,7 @@ impl Walk<'_, '_, '_> {
             last.begin = begin;
             return;
         }
-        self.steps.push((Step { host, thread, cause, begin, end, uncertainty: None }, about));
+        self.steps.push((Step { host, thread, cause, begin, end, uncertainty: None, queued: None }, about));
     }
 
     /// Cuts what is before an instant, Unix ns.
@@ -139,6 +142,7 @@ impl Walk<'_, '_, '_> {
         while self.now < floor {
             let Some((last, _)) = self.steps.last_mut() else { return };
             if last.end > floor {
+                last.queued = last.queued.map(|queued| (queued - (floor - last.begin)).max(0));
                 last.begin = floor;
                 self.now = floor;
             } else {
@@ -413,11 +417,15 @@ impl Walk<'_, '_, '_> {
         let left = self.common(from, sent.at);
         let about = of_packet(received, Some(to));
         self.emit(from, None, Cause::Network, left, about);
-        if from != to && self.steps.len() > count {
-            let uncertainty = self.window.cluster.uncertainty((from, sent.at), to);
-            if let Some((step, _)) = self.steps.last_mut() {
-                step.uncertainty = uncertainty;
-            }
+        if self.steps.len() == count {
+            return;
+        }
+        let uncertainty = self.window.cluster.uncertainty((from, sent.at), to).filter(|_| from != to);
+        let taken = self.timeline(from).taken(sent).map(|at| self.common(from, at));
+        if let Some((step, _)) = self.steps.last_mut() {
+            step.uncertainty = uncertainty;
+            // The driver may return when the packet has already arrived.
+            step.queued = taken.map(|at| at.clamp(step.begin, step.end) - step.begin);
         }
     }
 }

@@ -5,8 +5,8 @@
 
 mod common;
 
-use common::ask;
 use common::simulated::{Known, Simulated};
+use common::{ask, ask_unsynchronized};
 use isochrone_crosshost::{Asked, Cause, Cluster, Party, Request, Requests, Step, requests};
 
 fn clusters() -> u64 {
@@ -152,4 +152,26 @@ fn what_is_lost_is_unknown_or_left_out() {
         });
     }
     assert!(unknown > 0);
+}
+
+/// Hosts whose clocks nothing ties together: requests are found by the calls of both ends, and what went on on the other host is not invented.
+#[test]
+fn nothing_is_followed_to_other_islands() {
+    for seed in 0..clusters() {
+        let mut cluster = Simulated::new(seed);
+        cluster.requests(4);
+        let directory = tempfile::tempdir().unwrap();
+        let traces = cluster.write(directory.path());
+        ask_unsynchronized(&traces, |opened| {
+            let of = Requests::Service("8001".parse().unwrap());
+            let found = requests(opened, &Asked { of, ..Asked::default() }).unwrap();
+            assert_eq!(found.len(), cluster.paths.len(), "cluster {seed}");
+            for request in &found {
+                check_form(request);
+                let host = request.client.unwrap().host;
+                assert!(request.path.iter().all(|(step, _)| step.host == host), "cluster {seed}");
+                assert!(request.path.iter().all(|(step, _)| step.uncertainty.is_none()), "cluster {seed}");
+            }
+        });
+    }
 }

@@ -5,7 +5,7 @@
 //! what raw times mean ([`Timing`], [`Stamp`]). [`Experiment::select`] takes some of them; [`Times`] says what a window of Unix
 //! times is on the clock of each; [`model()`] reads all of them on one pool of threads, and gives [`ModelledHost`]s, of which the
 //! tables of analyses are made ([`Question`]). [`Experiment::traces`] gives traces one by one, for those who want their events in
-//! one row; [`Experiment::survey`] counts them. [`Conversion`] needs no traces, only the corrections.
+//! one row; [`mod@pieces`] are models of parts of hosts, apart from their traces; [`Experiment::survey`] counts them. [`Conversion`] needs no traces, only the corrections.
 //!
 //! Nothing is printed here: what a person should know is a value or a typed error, progress goes to a callback.
 //!
@@ -27,23 +27,28 @@
 
 mod base;
 mod bounds;
+mod cause;
 mod conversion;
 mod events;
 mod experiment;
 mod index;
 mod instants;
+mod live;
 mod model;
 mod periods;
 mod phases;
+pub mod pieces;
 mod question;
 mod stamp;
 mod states;
 mod steps;
+mod watch;
 mod window;
 mod within;
 
-pub use base::{MAX_ARTEFACT, ReadError, TimeBase, read_clocks};
-pub use bounds::add_bounds;
+pub use base::{MAX_ARTEFACT, ReadError, TimeBase, read_clocks, read_corrections};
+pub use bounds::{add_bounds, add_bounds_of};
+pub use cause::{Cause, is_on_path};
 pub use conversion::{Conversion, ConversionError, Converted, Scale};
 pub use events::{TimedTrace, TimedTraces, surely_in_order};
 pub use experiment::{
@@ -52,6 +57,7 @@ pub use experiment::{
 pub use index::{IndexError, Indexed, fresh_store, index, sources, stored_clocks};
 pub use instants::{StoredHost, at_instant, instant_reports};
 pub use isochrone_sync::{Inputs, Progress};
+pub use live::{LiveEvent, LiveEvents};
 pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, Wanted, model};
 pub use periods::{PeriodLog, periods, unfinished};
 pub use phases::{PhaseFilter, phases};
@@ -59,5 +65,6 @@ pub use question::{Question, reports};
 pub use stamp::{RawStamp, Stamp, Timing};
 pub use states::{StateFilter, states};
 pub use steps::MOST_STEPS;
+pub use watch::{Change, HostProgress, Watch, WatchError, Watched};
 pub use window::{Times, WrongTimes, extent};
 pub use within::{ByPeriod, ask_within, reports_within};

@@ -183,10 +183,17 @@ pub enum KernelEvent<'e> {
         bytes: u32,
         /// Whether it is sent.
         is_sent: bool,
+        /// The address of the buffer that holds it (`skbaddr`), if recorded.
+        buffer: Option<u64>,
         /// Source and destination, and what it carries, if the tracer records them.
         flow: Option<(Flow, Carried)>,
         /// Whether the trace has all softirqs and interrupts that might send it.
         is_accounted: bool,
+    },
+    /// `net_dev_xmit` where a trace has `net_dev_queue`: a device has taken a packet from its queue.
+    PacketTaken {
+        /// The address of the buffer that holds it.
+        buffer: u64,
     },
     /// `mm_page_alloc`, `mm_page_free` and so on.
     PageAllocation {

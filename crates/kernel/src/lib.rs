@@ -49,7 +49,7 @@ pub use requests::BlockTransfer;
 pub use retire::{Retired, WithThreads};
 pub use span::{
     BlockRequest, Cause, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason,
-    OwnedHalfSyscall, OwnedSyscall, PageAllocation, Period, Phase, Poll, Recorder, SchedLatency, Slice,
-    Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    OwnedHalfSyscall, OwnedSyscall, PacketTaken, PageAllocation, Period, Phase, Poll, Recorder, SchedLatency,
+    Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 pub use thread::Facts;

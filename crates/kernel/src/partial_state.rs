@@ -21,7 +21,7 @@ use crate::interrupts::Interrupts;
 use crate::numbered::Numbered;
 use crate::periods::Periods;
 use crate::requests::{End, Requests, Start};
-use crate::span::{Migration, NetPacket, PageAllocation, Phase, Spans, ThreadChange};
+use crate::span::{Migration, NetPacket, PacketTaken, PageAllocation, Phase, Spans, ThreadChange};
 use crate::thread::{Membership, Thread};
 use crate::tid_table::TidTable;
 use crate::timeline::Timeline;
@@ -331,11 +331,12 @@ impl<S: Spans> PartialState<S> {
                     }
                 }
             }
-            KernelEvent::Packet { device, bytes, is_sent, flow, is_accounted } => {
+            KernelEvent::Packet { device, bytes, is_sent, buffer, flow, is_accounted } => {
                 let (thread, device) = (self.current(context), Name::from_utf8_lossy(device));
                 let (flow, carried) = flow.unzip();
                 let carried = carried.unwrap_or_default();
-                self.spans.packet(&NetPacket { at, cpu, thread, device, bytes, flow, carried, is_sent });
+                let packet = NetPacket { at, cpu, thread, device, bytes, buffer, flow, carried, is_sent };
+                self.spans.packet(&packet);
                 if let Some(flow) = flow.filter(|_| is_sent && is_accounted) {
                     let is_first = self.is_first();
                     if let Some(owner) = self.cpus.or_default(cpu).contexts.sent(flow, is_first) {
@@ -343,6 +344,7 @@ impl<S: Spans> PartialState<S> {
                     }
                 }
             }
+            KernelEvent::PacketTaken { buffer } => self.spans.packet_taken(&PacketTaken { at, cpu, buffer }),
             KernelEvent::PageAllocation { pages, is_free } => {
                 let thread = self.current(context);
                 self.spans.page_allocation(&PageAllocation { at, thread, pages, is_free });

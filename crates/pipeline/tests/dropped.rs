@@ -78,6 +78,7 @@ fn line(recorded: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> O
             let BlockRequest { device, sector, sectors, is_write, .. } = it;
             (format!("request {device} {sector} {sectors} {is_write} {begin}..{end}"), begin, end)
         }
+        Span::PacketTaken(it) => (format!("{it:?}"), it.at, it.at),
         Span::Packet(it) => {
             let text = format!(
                 "packet {} {} {} {} {} {}",

@@ -13,8 +13,8 @@ use crate::cell::NameId;
 use crate::error::StoreError;
 use crate::table::Row;
 use crate::tables::{
-    BlockRequestRow, IrqRow, PacketFlowRow, PacketRow, PagesRow, PollRow, SliceRow, SoftirqRow, SyscallRow,
-    ThreadEventRow, WakeupRow,
+    BlockRequestRow, IrqRow, PacketFlowRow, PacketRow, PacketTakenRow, PagesRow, PollRow, SliceRow,
+    SoftirqRow, SyscallRow, ThreadEventRow, WakeupRow,
 };
 use crate::writer::cause_of;
 
@@ -78,6 +78,8 @@ pub struct PacketSpan {
     pub bytes: u32,
     /// Whether it was sent.
     pub is_sent: bool,
+    /// The address of the buffer that holds it, if recorded.
+    pub buffer: Option<u64>,
     /// Source and destination, and what it carries, if recorded.
     pub flow: Option<(Flow, Carried)>,
 }
@@ -255,6 +257,7 @@ impl crate::HostStore {
                 device: named(&names, row.device),
                 bytes: row.bytes,
                 is_sent: row.is_sent,
+                buffer: row.buffer,
                 flow: None,
             });
         })?;
@@ -272,6 +275,18 @@ impl crate::HostStore {
             }
         })?;
         Ok(packets)
+    }
+
+    /// Passes when devices took packets, and the addresses of their buffers, to `each`.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn packets_taken(
+        &self,
+        window: (i64, i64),
+        mut each: impl FnMut(i64, u64),
+    ) -> Result<(), StoreError> {
+        rows(&self.spans().packets_taken, instants(window), |row: PacketTakenRow| each(row.at, row.buffer))
     }
 
     /// Passes runs of interrupt handlers to `each`.

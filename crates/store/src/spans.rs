@@ -9,9 +9,9 @@ use crate::batches::Batches;
 use crate::error::StoreError;
 use crate::table::Row;
 use crate::tables::{
-    BlockRequestRow, FileRow, IrqRow, LatencyRow, OffRow, OpenCallRow, PacketFlowRow, PacketRow, PagesRow,
-    PhaseRow, PollRow, SliceRow, SoftirqRow, SyscallRow, ThreadEventRow, ThreadNameRow, ThreadTableRow,
-    UnknownRow, WakeupRow,
+    BlockRequestRow, FileRow, IrqRow, LatencyRow, OffRow, OpenCallRow, PacketFlowRow, PacketRow,
+    PacketTakenRow, PagesRow, PhaseRow, PollRow, SliceRow, SoftirqRow, SyscallRow, ThreadEventRow,
+    ThreadNameRow, ThreadTableRow, UnknownRow, WakeupRow,
 };
 use crate::threads::ThreadRow;
 
@@ -27,6 +27,7 @@ pub(crate) struct SpanTables {
     pub(crate) irqs: Batches<IrqRow>,
     pub(crate) softirqs: Batches<SoftirqRow>,
     pub(crate) packets: Batches<PacketRow>,
+    pub(crate) packets_taken: Batches<PacketTakenRow>,
     pub(crate) packet_flows: Batches<PacketFlowRow>,
     pub(crate) wakeups: Batches<WakeupRow>,
     pub(crate) thread_events: Batches<ThreadEventRow>,
@@ -59,6 +60,7 @@ impl SpanTables {
             irqs: Batches::open(directory)?,
             softirqs: Batches::open(directory)?,
             packets: Batches::open(directory)?,
+            packets_taken: Batches::open(directory)?,
             packet_flows: Batches::open(directory)?,
             wakeups: Batches::open(directory)?,
             thread_events: Batches::open(directory)?,

@@ -50,8 +50,10 @@ rows! {
     }
     /// Packets of the network.
     PacketRow PacketView "packets" by at of Devices {
-        at: i64, cpu: u32, thread: u32, device: NameId, bytes: u32, is_sent: bool,
+        at: i64, cpu: u32, thread: u32, device: NameId, bytes: u32, is_sent: bool, buffer: Option<u64>,
     }
+    /// Packets that devices have taken from their queues: `buffer` is that of the packet in `packets`.
+    PacketTakenRow PacketTakenView "packets_taken" by at { at: i64, cpu: u32, buffer: u64, }
     /// Sources and destinations of packets of `packets`, if recorded: addresses of IPv6, or IPv4-mapped ones.
     PacketFlowRow PacketFlowView "packet_flows" by at {
         at: i64, cpu: u32, is_sent: bool, protocol: u8, source: [u8; 16], source_port: u16, destination: [u8; 16], destination_port: u16,

@@ -13,8 +13,8 @@ use isochrone_kernel::calls::WaitedSet;
 use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{
     BlockRequest, CanonicalMap, Cause, Half, HalfSyscall, Irq, Migration, Name, NetPacket, OffCpu,
-    OffCpuReason, PageAllocation, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Spans, Syscall,
-    ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
+    OffCpuReason, PacketTaken, PageAllocation, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq,
+    Spans, Syscall, ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
 };
 
 use crate::batches::BatchFile;
@@ -25,8 +25,8 @@ use crate::names::{Known, Names, Vocabulary};
 use crate::table::{Row, Rows};
 use crate::tables::{
     BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MigrationRow, OffRow, PacketFlowRow,
-    PacketRow, PagesRow, PhaseRow, PollRow, SliceRow, SoftirqRow, SyscallRow, ThreadEventRow, UnknownRow,
-    WakeupRow,
+    PacketRow, PacketTakenRow, PagesRow, PhaseRow, PollRow, SliceRow, SoftirqRow, SyscallRow, ThreadEventRow,
+    UnknownRow, WakeupRow,
 };
 
 /// A file that several pieces write to.
@@ -53,6 +53,7 @@ macro_rules! tables_of_spans {
             off OffRow,
             block_requests BlockRequestRow,
             packets PacketRow,
+            packets_taken PacketTakenRow,
             packet_flows PacketFlowRow,
             pages PagesRow,
             phases PhaseRow,
@@ -413,9 +414,9 @@ impl SpanWriter {
     }
 
     fn packet(&mut self, it: &NetPacket) {
-        let NetPacket { at, cpu, thread, ref device, bytes, is_sent, flow, carried } = *it;
+        let NetPacket { at, cpu, thread, ref device, bytes, is_sent, buffer, flow, carried } = *it;
         let (thread, device) = (self.thread(thread), self.name(Vocabulary::Devices, device));
-        push!(self, packets, PacketRow { at, cpu, thread, device, bytes, is_sent });
+        push!(self, packets, PacketRow { at, cpu, thread, device, bytes, is_sent, buffer });
         if let Some(flow) = flow {
             let (source, destination) = (flow.source, flow.destination);
             let row = PacketFlowRow {
@@ -433,6 +434,11 @@ impl SpanWriter {
             };
             push!(self, packet_flows, row);
         }
+    }
+
+    fn packet_taken(&mut self, it: &PacketTaken) {
+        let PacketTaken { at, cpu, buffer } = *it;
+        push!(self, packets_taken, PacketTakenRow { at, cpu, buffer });
     }
 
     fn page_allocation(&mut self, it: &PageAllocation) {

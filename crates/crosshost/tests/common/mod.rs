@@ -22,11 +22,20 @@ pub fn json(path: &Path) -> serde_json::Value {
 
 /// Opens traces on one clock, and asks something.
 pub fn ask<R>(paths: &[PathBuf], ask: impl FnOnce(&Cluster<'_>) -> R) -> R {
+    ask_on(paths, TimeBase::Usual, ask)
+}
+
+/// As [`ask`], each host on its own clock.
+pub fn ask_unsynchronized<R>(paths: &[PathBuf], ask: impl FnOnce(&Cluster<'_>) -> R) -> R {
+    ask_on(paths, TimeBase::Own, ask)
+}
+
+fn ask_on<R>(paths: &[PathBuf], base: TimeBase, ask: impl FnOnce(&Cluster<'_>) -> R) -> R {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let own = Opened::unsynchronized(Inputs::open(paths));
     index(&own.experiment(), &path, Spread::default(), None).unwrap();
-    let opened = Opened::new(Inputs::open(paths), TimeBase::Usual, &|_| ()).unwrap();
+    let opened = Opened::new(Inputs::open(paths), base, &|_| ()).unwrap();
     let store = Store::open(&path).unwrap();
     let experiment = opened.experiment();
     let hosts: Vec<_> = experiment.hosts().iter().collect();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use isochrone_kernel::Name;
 use isochrone_store::{CallSpan, HostStore, OpenFile, State, StateRow, StoreError};
 
-use super::cause::{self, Cause};
+use crate::cause::{Cause, is_on_path, is_poll};
 
 /// How much of a trace is read at once, ns.
 const WINDOW: i64 = 1 << 30;
@@ -218,7 +218,7 @@ impl<'s> Window<'s> {
         Ok(match row.state {
             State::UserMode => (Cause::Cpu, text("user")),
             State::Syscall => (Cause::Cpu, text("system")),
-            State::Interrupted => (Cause::Interrupt, Name::default()),
+            State::Interrupted => (Cause::Irq, Name::default()),
             State::WaitCpu => (Cause::WaitCpu, Name::default()),
             State::Blocked => self.blocked(row)?,
             State::Unknown | State::WaitFork | State::Dead => (Cause::Unknown, Name::default()),
@@ -227,18 +227,18 @@ impl<'s> Window<'s> {
 
     fn blocked(&self, row: &StateRow) -> Result<(Cause, Name), StoreError> {
         let call = row.syscall.as_deref().unwrap_or_default();
-        if cause::is_poll(call) {
+        if is_poll(call) {
             return self.polled(row, call);
         }
         let file = row.fd.and_then(|fd| self.file(row.thread, fd, row.begin));
         let detail = file.and_then(shown).unwrap_or_else(|| Name::from(call));
-        if let Some(cause) = cause::of_call(call).or_else(|| file.map(cause::of_file)) {
+        if let Some(cause) = Cause::of_call(call).or_else(|| file.map(of_file)) {
             return Ok((cause, detail));
         }
-        if cause::is_on_path(call) {
+        if is_on_path(call) {
             return Ok((Cause::Disk, Name::from(call)));
         }
-        Ok((cause::of_waker(self.waker(row)?), Name::from(call)))
+        Ok((Cause::of_waker(self.waker(row)?), Name::from(call)))
     }
 
     /// Who ended a wait. Its end may lie in a later window.
@@ -259,8 +259,7 @@ impl<'s> Window<'s> {
         let ready = self.store.ready_at(row.thread, here.end)?;
         let files =
             ready.iter().flatten().filter_map(|&fd| self.file(row.thread, fd, here.end.min(self.to - 1)));
-        let mut causes: Vec<(Cause, Option<Name>)> =
-            files.map(|file| (cause::of_file(file), shown(file))).collect();
+        let mut causes: Vec<(Cause, Option<Name>)> = files.map(|file| (of_file(file), shown(file))).collect();
         causes.sort();
         causes.dedup_by_key(|(cause, _)| *cause);
         Ok(match causes.as_slice() {
@@ -282,6 +281,11 @@ impl Breakdown {
 
 /// The first port that Linux gives to sockets that connect, unless told otherwise.
 const EPHEMERAL: u16 = 32_768;
+
+/// What somebody who waits for a file waits for.
+fn of_file(file: &OpenFile) -> Cause {
+    Cause::of_file(file.kind.as_deref(), &file.name, file.peer.is_some())
+}
 
 /// What people call a file: a socket by its peer. The port of a client says nothing: it has another each time.
 fn shown(file: &OpenFile) -> Option<Name> {

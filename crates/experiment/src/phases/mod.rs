@@ -5,7 +5,6 @@
 //! periods that were found in a pass of their own ([`crate::periods()`]).
 
 mod breakdown;
-mod cause;
 
 use std::collections::BTreeMap;
 

@@ -42,8 +42,14 @@ pub(super) enum Class {
         device: FieldRef,
         bytes: FieldRef,
         is_sent: bool,
+        buffer: Option<FieldRef>,
         flow: Flows,
         is_accounted: bool,
+    },
+    /// A packet that a device has taken, for traces that have the event of its queue, too.
+    Taken {
+        buffer: FieldRef,
+        result: Option<FieldRef>,
     },
     PageAllocation {
         order: Option<FieldRef>,
@@ -140,6 +146,7 @@ impl Class {
                 device: get("name")?,
                 bytes: get("len")?,
                 is_sent,
+                buffer: get("skbaddr"),
                 flow: Flows(tracer::extractor(fields.stream, fields.class)),
                 is_accounted: facts.records.has_interrupts(),
             })
@@ -163,6 +170,7 @@ impl Class {
             "net_dev_xmit" if !has("net_dev_queue") => {
                 Self::Transmission { device: get("name")?, bytes: get("len")?, result: get("rc") }
             }
+            "net_dev_xmit" => Self::Taken { buffer: get("skbaddr")?, result: get("rc") },
             "lttng_statedump_block_device" => Self::Disk { device: get("dev")?, name: get("diskname")? },
             "netif_receive_skb" | "net_if_receive_skb" => packet(false)?,
             "mm_page_alloc" | "kmem_mm_page_alloc" => {
@@ -202,21 +210,29 @@ impl Class {
                 if *begins { KernelEvent::Enter(context) } else { KernelEvent::Leave(context) }
             }
             Self::Block(block) => block.read(event)?,
-            Self::Packet { device, bytes, is_sent, flow, is_accounted } => KernelEvent::Packet {
+            Self::Packet { device, bytes, is_sent, buffer, flow, is_accounted } => KernelEvent::Packet {
                 device: text(event, device),
                 bytes: event.unsigned(bytes)? as u32,
                 is_sent: *is_sent,
+                buffer: buffer.as_ref().and_then(|field| event.unsigned(field)),
                 flow: flow.0.as_ref().and_then(|extractor| extractor.flow(event)),
                 is_accounted: *is_accounted,
             },
+            Self::Taken { buffer, result } => {
+                if is_refused(event, result.as_ref()) {
+                    return None;
+                }
+                KernelEvent::PacketTaken { buffer: event.unsigned(buffer)? }
+            }
             Self::Transmission { device, bytes, result } => {
-                if result.as_ref().and_then(|field| event.signed(field)) == Some(BUSY) {
+                if is_refused(event, result.as_ref()) {
                     return None;
                 }
                 KernelEvent::Packet {
                     device: text(event, device),
                     bytes: event.unsigned(bytes)? as u32,
                     is_sent: true,
+                    buffer: None,
                     flow: None,
                     is_accounted: false,
                 }
@@ -230,6 +246,11 @@ impl Class {
             }
         })
     }
+}
+
+/// Whether a driver has refused a packet.
+fn is_refused(event: &Event<'_>, result: Option<&FieldRef>) -> bool {
+    result.and_then(|field| event.signed(field)) == Some(BUSY)
 }
 
 impl Block {

@@ -13,8 +13,8 @@ use super::{OwnedHalfSyscall, OwnedSyscall};
 use crate::files::FileSpan;
 use crate::id::ThreadAliases;
 use crate::{
-    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PageAllocation, Period, Phase, Poll,
-    Retired, SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PacketTaken, PageAllocation, Period, Phase,
+    Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 
 /// Calls a macro with the list of all kinds of spans. An entry: its doc, the method of [`Spans`] that consumes it, the
@@ -70,6 +70,8 @@ macro_rules! span_kinds {
             block_request BlockRequest $crate::BlockRequest => $crate::BlockRequest;
             /// A packet of the network.
             packet Packet $crate::NetPacket => $crate::NetPacket;
+            /// A network device has taken a packet from its queue.
+            packet_taken PacketTaken $crate::PacketTaken => $crate::PacketTaken;
             /// Memory was allocated or freed.
             page_allocation PageAllocation $crate::PageAllocation => $crate::PageAllocation;
             /// A phase of a program.
@@ -237,6 +239,7 @@ alike! {
     };
     BlockRequest: it, aliases => aliases.change_some(&mut it.thread);
     NetPacket: it, aliases => aliases.change(&mut it.thread);
+    PacketTaken: _it, _renames => {};
     PageAllocation: it, aliases => aliases.change(&mut it.thread);
     Phase: it, aliases => aliases.change(&mut it.thread);
 }

@@ -386,12 +386,25 @@ pub struct NetPacket {
     pub device: Name,
     /// Its length in bytes, with the headers that it had there.
     pub bytes: u32,
+    /// The address of the buffer that holds it, if recorded: by it, [`PacketTaken`] is of the packet that was queued last.
+    pub buffer: Option<u64>,
     /// Source and destination, if recorded.
     pub flow: Option<Flow>,
     /// What it carries, as far as recorded.
     pub carried: Carried,
     /// Whether it was sent.
     pub is_sent: bool,
+}
+
+/// A network device has taken a packet from its queue: its driver has returned. The packet may be on its way before that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PacketTaken {
+    /// When.
+    pub at: Time,
+    /// On which CPU.
+    pub cpu: u32,
+    /// The address of the buffer that holds it.
+    pub buffer: u64,
 }
 
 /// Pages of memory that were allocated or freed.
