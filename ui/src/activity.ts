@@ -13,8 +13,11 @@ export class Activity {
   private readonly watchers = new Set<() => void>();
   /** Of which time the activity is; null where rows are in the order of the tree. */
   sortedBy: Range | null = null;
+  private asked = 0;
   constructor(private readonly view: View, private readonly rows: Rows, private readonly layout: Layout, private readonly status: Status) {}
   watch(watcher: () => void): void { this.watchers.add(watcher); }
+  /** Nothing is asked for. */
+  get isResting(): boolean { return this.asked === 0; }
 
   async toggle(): Promise<void> {
     if (this.rows.isSorted) this.off();
@@ -30,7 +33,9 @@ export class Activity {
     const { window, clock, experiment } = this.view.now;
     // The figures are by the common clock; where each host has its own, the whole time is taken.
     const range = asked ?? (clock === "common" ? window : { begin: experiment?.begin ?? 0, end: experiment?.end ?? 1 });
+    this.asked += 1;
     const statistics = await api.statistics(range.begin, range.end, null).catch(() => null);
+    this.asked -= 1;
     if (statistics === null) { if (asked === undefined) this.status.say("The rows could not be sorted: the server gives no statistics.", true); return; }
     const activity = new Map<number, number>();
     for (const { row, by_state } of statistics.threads) {

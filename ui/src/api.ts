@@ -41,8 +41,10 @@ export interface Request {
 export interface Step {
   row: number | null; host: number; comm: string; tid: number | null; begin: Time; end: Time; cause: string; detail: string; uncertainty_ns: number | null;
 }
+/** What a path is of: a request, or a thread over some time. */
+export type PathOf = { request: number } | { row: number; begin: Time; end: Time };
 export interface Path {
-  request: number | null; begin: Time; end: Time; steps: Step[];
+  of: PathOf; request: number | null; begin: Time; end: Time; steps: Step[];
   causes: { host: string; comm: string; cause: string; total_ns: number; median_ns: number | null }[]; command: string;
 }
 export type Unit = "ns" | "time" | "bytes" | "count" | "percent" | "none";
@@ -125,26 +127,26 @@ export const api = {
   experiment: (signal?: AbortSignal) => get<Experiment>("experiment", {}, signal),
   overview: (bins: number, signal?: AbortSignal) => get<Overview>("overview", { bins }, signal),
   rows: async () => (await get<{ rows: Row[] }>("rows")).rows,
-  async states(asked: { rows: number[]; begin: Time; end: Time; pixels: number; clock: Clock }, signal?: AbortSignal): Promise<States> {
+  async states(asked: { rows: number[]; begin: Time; end: Time; pixels: number; clock: Clock; filter?: string }, signal?: AbortSignal): Promise<States> {
     return decodeStates(await (await answer("states", posted(asked), signal)).arrayBuffer());
   },
   messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal) =>
-    get<{ total: number; messages: Message[] }>("messages", { begin, end, clock, limit }, signal),
+    get<{ total: number; messages: Message[]; command: string }>("messages", { begin, end, clock, limit }, signal),
+  matching: (text: string, begin: Time, end: Time, clock: Clock) => get<{ rows: number[]; states: number; is_whole: boolean }>("matching", { text, begin, end, clock }),
   wakeups: (begin: Time, end: Time, clock: Clock, rows: number[], limit: number, signal?: AbortSignal) =>
     get<{ total: number; wakeups: Wakeup[] }>("wakeups", { begin, end, clock, rows: rows.join(","), limit }, signal),
   state: (row: number, at: Time, clock: Clock, signal?: AbortSignal) => get<StateAt>("state", { row, at, clock }, signal),
   step: (row: number, at: Time, to: "next" | "previous", clock: Clock) => get<StateAt>("step", { row, at, to, clock }),
   follow: (row: number, at: Time, what: "message" | "wakeup" | "waker", clock: Clock) =>
     get<{ row: number; at: Time; text: string }>("follow", { row, at, what, clock }),
-  requests: () => get<{ requests: Request[]; note: string }>("requests"),
-  pathOfRequest: (request: number) => get<Path>("path", { request }),
-  pathOfThread: (row: number, begin: Time, end: Time) => get<Path>("path", { row, begin, end }),
+  requests: () => get<{ requests: Request[]; note: string; command: string }>("requests"),
+  path: async (of: PathOf): Promise<Path> => ({ ...(await get<Omit<Path, "of">>("path", { ...of })), of }),
   analyses: async () => (await get<{ analyses: { name: string; about: string }[] }>("analyses")).analyses,
   table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
   statistics: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal) => post<Statistics>("statistics", { begin, end, rows }, signal),
-  usage: async (begin: Time, end: Time, points: number, signal?: AbortSignal) => (await get<{ series: Series[] }>("usage", { begin, end, points }, signal)).series,
-  events: (asked: { begin: Time; end: Time; limit: number; search?: string; hosts?: string; after?: number }, signal?: AbortSignal) =>
-    get<{ events: TraceEvent[]; next: number | null }>("events", asked, signal),
+  usage: (begin: Time, end: Time, points: number, signal?: AbortSignal) => get<{ series: Series[]; command: string }>("usage", { begin, end, points }, signal),
+  events: (asked: { begin: Time; end: Time; limit: number; search?: string; hosts?: string; after?: string }, signal?: AbortSignal) =>
+    get<{ events: TraceEvent[]; next: string | null; command: string }>("events", asked, signal),
   sync: () => get<Sync>("sync"),
   link: (a: string, b: string, points: number) => get<LinkPicture>("link", { a, b, points }),
 };

@@ -3,6 +3,8 @@
 import { isDark } from "./theme";
 
 export type Rgb = readonly [number, number, number];
+/** How much of its colour is left of what is pale. */
+const PALENESS = 0.18;
 /** How a state looks: its colour, and its height as a share of the row's. */
 export interface Look { readonly name: string; readonly light: Rgb; readonly dark: Rgb; readonly height: number; readonly ink: "black" | "white" }
 
@@ -27,21 +29,40 @@ export const LOOKS: readonly Look[] = [
 export const STYLE_UNKNOWN = 0, STYLE_DEAD = 7, STYLE_PHASE = 13;
 
 /** Phases have their own hues, by label, after the fixed styles. */
-export const FIRST_PHASE = 16, PHASES = 24, PAINT_STYLES = FIRST_PHASE + PHASES;
+export const FIRST_PHASE = 16, PHASES = 24;
+/** Then the causes of a critical path; and all of them again, pale: what a filter does not mean. */
+const FIRST_CAUSE = FIRST_PHASE + PHASES, PALE = 64;
+export const PAINT_STYLES = 2 * PALE;
+/** The server's mark of a state that a filter does not mean. */
+const DIMMED = 0x80;
 const phaseLooks: Look[] = Array.from({ length: PHASES }, (_, place) => {
   // Hues far from each other for neighbouring places.
   const hue = (place * 137.508) % 360;
   return { name: "phase", light: hsl(hue, 0.5, 0.62), dark: hsl(hue, 0.4, 0.42), height: 1, ink: "black" };
 });
-export function phaseStyle(label: string): number {
+function phaseStyle(label: string): number {
   let hash = 0;
   for (let at = 0; at < label.length; at += 1) hash = (hash * 31 + label.charCodeAt(at)) >>> 0;
   return FIRST_PHASE + (hash % PHASES);
 }
 export function look(style: number): Look {
-  return (style >= FIRST_PHASE ? phaseLooks[style - FIRST_PHASE] : LOOKS[style]) ?? LOOKS[0]!;
+  const full = style % PALE;
+  return (full >= FIRST_CAUSE ? causeLooks[full - FIRST_CAUSE] : full >= FIRST_PHASE ? phaseLooks[full - FIRST_PHASE] : LOOKS[full]) ?? LOOKS[0]!;
 }
-export function rgbOf(style: number): Rgb { const it = look(style); return isDark() ? it.dark : it.light; }
+export function rgbOf(style: number): Rgb {
+  const it = look(style), rgb = isDark() ? it.dark : it.light;
+  return style < PALE ? rgb : pale(rgb);
+}
+function pale(rgb: Rgb): Rgb {
+  const { background } = ink(), mix = (place: 0 | 1 | 2) => Math.round(background[place] + (rgb[place] - background[place]) * PALENESS);
+  return [mix(0), mix(1), mix(2)];
+}
+/** The style in which a state is painted: phases have one by label, and what a filter does not mean a pale one. */
+export function paintStyle(style: number, label: string): number {
+  const full = style & ~DIMMED, paint = full === STYLE_PHASE ? phaseStyle(label) : full;
+  return (style & DIMMED) === 0 ? paint : paint + PALE;
+}
+export function isPale(style: number): boolean { return style >= PALE; }
 /** The colour of a style of states, for CSS. */
 export function stateColour(style: number): string { return css(rgbOf(style)); }
 export function css(rgb: Rgb, alpha = 1): string {
@@ -54,6 +75,10 @@ const CAUSES: Readonly<Record<string, Rgb>> = {
 };
 /** The colour of a cause of a critical path, for CSS: the same in both themes. */
 export function causeColour(cause: string): string { return css(CAUSES[cause] ?? CAUSES.other!); }
+const causeNames = Object.keys(CAUSES);
+const causeLooks: Look[] = causeNames.map((name) => ({ name, light: CAUSES[name]!, dark: CAUSES[name]!, height: name === "cpu" ? 1 : name === "unknown" ? 0.33 : 0.75, ink: "white" }));
+/** The style in which a cause is painted. */
+export function causeStyle(cause: string): number { return FIRST_CAUSE + Math.max(0, causeNames.indexOf(CAUSES[cause] === undefined ? "other" : cause)); }
 
 /** Colours of the canvas that are no states. */
 export interface Ink {

@@ -17,15 +17,16 @@ export class Drawer {
 
   constructor(private readonly panels: readonly Panel[]) {
     const bar = h("div", { class: "tab-bar" }, this.tabs, button("×", "Close the drawer (v)", () => this.open(null), { class: "close" }));
-    this.element = h("section", { class: "drawer", "aria-label": "Details" }, splitter("horizontal", "Height of the drawer", (by) => this.resize(this.height - by), () => localStorage.setItem(KEPT, String(this.height))), bar, this.body);
+    this.element = h("section", { class: "drawer", "aria-label": "Details" }, splitter("horizontal", "Height of the drawer", (by) => { this.height = this.fitting(this.fitting(this.height) - by); this.fit(); }, () => localStorage.setItem(KEPT, String(this.height))), bar, this.body);
     for (const panel of panels) {
       this.tabs.append(h("button", { type: "button", role: "tab", id: `tab-${panel.id}`, "data-id": panel.id, onclick: () => this.open(this.shown === panel ? null : panel.id) }, panel.title));
     }
     this.tabs.addEventListener("keydown", (event) => this.key(event));
-    addEventListener("resize", () => this.resize(this.height));
+    addEventListener("resize", () => this.fit());
     this.mark();
   }
   watch(watcher: () => void): void { this.watchers.add(watcher); }
+  get isResting(): boolean { return this.shown?.isResting ?? true; }
   /** Which panel is seen. */
   get id(): string | null { return this.shown?.id ?? null; }
   get first(): string | null { return this.panels[0]?.id ?? null; }
@@ -41,13 +42,12 @@ export class Drawer {
     for (const watcher of this.watchers) watcher();
   }
   toggle(): void { this.open(this.shown === null ? this.last ?? this.first : null); }
-  private resize(height: number): void {
-    this.height = Math.max(LEAST, Math.min(height, innerHeight - LEFT_FOR_GRAPH));
-    this.element.style.height = this.shown === null ? "" : `${this.height}px`;
-  }
+  /** What of a height the page has room for: on a larger page, it has its own height again. */
+  private fitting(height: number): number { return Math.max(LEAST, Math.min(height, innerHeight - LEFT_FOR_GRAPH)); }
+  private fit(): void { this.element.style.height = this.shown === null ? "" : `${this.fitting(this.height)}px`; }
   private mark(): void {
     this.element.classList.toggle("closed", this.shown === null);
-    this.resize(this.height);
+    this.fit();
     for (const tab of this.tabs.children) {
       const isShown = (tab as HTMLElement).dataset.id === this.shown?.id;
       tab.setAttribute("aria-selected", String(isShown));

@@ -9,7 +9,8 @@ const GESTURES: readonly [string, string][] = [
 ];
 const SEARCH: readonly [string, string][] = [
   ["wget h1", "rows with all these words in their names"], ["host:h1 pid:199 tid:216", "by host, process, thread"], ["kind:cpu", "host, cpu, disk, phase, process, thread"],
-  ["state:blocked", "rows in that state within the window"], ["/kworker\\/[01]/", "a regular expression"],
+  ["state:blocked", "rows in that state within the window"], ["duration > 10ms && state == blocked", "rows with such states, the others pale: state, label, duration, host, process, comm, kind, pid, tid, cpu; == != < > contains matches && || ! ( )"],
+  ["/kworker\\/[01]/", "a regular expression"],
 ];
 
 export class Help {

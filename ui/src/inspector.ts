@@ -14,11 +14,14 @@ import type { View } from "./view";
 const ZOOMED_SHARE = 0.6;
 
 export class Inspector {
+  private asked = 0;
   constructor(
     private readonly view: View, private readonly rows: Rows, private readonly graph: Graph, private readonly navigation: Navigation, private readonly clock: ClockSwitch,
     private readonly status: Status, private readonly openPath: () => void,
   ) {}
 
+  /** Nothing is asked for. */
+  get isResting(): boolean { return this.asked === 0; }
   /** Selects the state of a row at an instant: what is known here at once, the exact one when the server has told it. */
   async select(row: number, at: Time): Promise<StateAt | null> {
     const here = this.graph.stateAt(row, at);
@@ -60,7 +63,7 @@ export class Inspector {
     // Paths are told on the common clock.
     const moved = -this.clock.convert(it.host, "common");
     this.status.say("Looking for the critical path …");
-    const path = await this.ask(() => api.pathOfThread(it.id, begin + moved, end + moved));
+    const path = await this.ask(() => api.path({ row: it.id, begin: Math.round(begin + moved), end: Math.round(end + moved) }));
     if (path === null) return;
     this.view.set({ path });
     this.openPath();
@@ -84,11 +87,14 @@ export class Inspector {
   }
   /** null if there is none; why, in the status line. */
   private async ask<T>(request: () => Promise<T>, tells = true): Promise<T | null> {
+    this.asked += 1;
     try {
       return await request();
     } catch (error) {
       if (tells && error instanceof ApiError) this.status.say(error.message, error.status !== 404);
       return null;
+    } finally {
+      this.asked -= 1;
     }
   }
 }

@@ -1,6 +1,6 @@
 // Starts the page: makes its parts, tells them of each other, opens the traces. Talks to: all parts.
 import { Activity } from "./activity";
-import { api, type ApiError } from "./api";
+import { api, type ApiError, type PathOf } from "./api";
 import { Bookmarks, type Bookmark } from "./bookmarks";
 import { ClockSwitch } from "./clock";
 import { commandsOf } from "./commands";
@@ -25,7 +25,7 @@ import { Status } from "./status";
 import "./style.css";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree";
-import { keepAddress, readPlace, type Place } from "./url";
+import { Address, readPlace, type Place } from "./url";
 import { View } from "./view";
 
 const TREE_WIDTH = "isochrone.tree", PATH_PANEL = "critical-path";
@@ -41,7 +41,7 @@ const graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
 const search = new Search(view, rows, tree, navigation);
 const drawer = new Drawer(panels.map((make) => make(view, navigation)));
 const inspector = new Inspector(view, rows, graph, navigation, clock, status, () => drawer.open(PATH_PANEL));
-const tooltip = new Tooltip(view, rows, graph, status);
+const tooltip = new Tooltip(view, rows, graph, clock, status);
 const commands: Command[] = commandsOf({
   view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector, goToBookmark, help: () => help.toggle(),
 });
@@ -53,7 +53,7 @@ const header = new Header(view, clock, search, bookmarks, {
 new GraphPointer(graph, navigation, inspector, tooltip);
 
 let isReady = false;
-const asked = readPlace(location.hash);
+const asked = readPlace(location.hash), address = new Address(place);
 const page = document.getElementById("page")!;
 const body = layoutBody();
 page.append(header.element, stage.banner, stage.element, tooltip.element, help.element);
@@ -81,8 +81,8 @@ async function start(): Promise<void> {
   listen(commands);
   tree.focus();
   await restore(asked);
-  const changed = keepAddress(place);
-  view.watch(changed, "window", "selection", "row", "clock", "onlyRows");
+  const changed = () => address.changed();
+  view.watch(changed, "window", "selection", "row", "clock", "onlyRows", "path");
   for (const part of [rows, drawer, search, bookmarks, activity]) part.watch(changed);
   isReady = true;
 }
@@ -93,6 +93,7 @@ async function restore(asked: Place): Promise<void> {
   bookmarks.set(asked.bookmarks);
   if (asked.window !== null) view.set({ window: navigation.clamp(asked.window) });
   view.set({ selection: asked.selection, row, onlyRows: asked.only.length > 0 ? new Set(asked.only) : null });
+  if (asked.path !== null) await restorePath(asked.path);
   if (asked.search !== "") search.set(asked.search);
   drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
   graph.fit();
@@ -100,10 +101,17 @@ async function restore(asked: Place): Promise<void> {
   const place = row === null ? -1 : rows.lineOf(row);
   if (place >= 0) layout.see(place);
 }
+async function restorePath(of: PathOf): Promise<void> {
+  try {
+    view.set({ path: await api.path(of) });
+  } catch (error) {
+    status.say(`The path in the address cannot be shown: ${error instanceof Error ? error.message : ""}`, true);
+  }
+}
 function place(): Place {
-  const { window, selection, row, clock, onlyRows } = view.now;
+  const { window, selection, row, clock, onlyRows, path } = view.now;
   return {
-    window: navigation.window ?? window, selection, row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list],
+    window: navigation.window ?? window, selection, row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
   };
 }
 function goToBookmark(mark: Bookmark): void {
@@ -122,7 +130,9 @@ function noteFailure(error: ApiError | null): void {
 declare global { interface Window { isochrone: unknown } }
 window.isochrone = {
   view, rows, layout, navigation, graph, clock, drawer,
-  frames: () => graph.frames(), isReady: () => isReady, isLoading: () => graph.tiles.size.requests > 0, svg: () => svgOf(graph),
+  frames: () => graph.frames(), isReady: () => isReady, svg: () => svgOf(graph),
+  /** Nothing moves, nothing is asked for, all that was asked for is drawn, the address says so. */
+  isResting: () => isReady && !navigation.isMoving && !clock.isSliding && graph.isResting && search.isResting && inspector.isResting && activity.isResting && drawer.isResting && address.isResting,
   /** Colour of a pixel of the time graph, bars and all, in CSS pixels. */
   pixel: (x: number, y: number) => graph.pixel(x, y),
 };

@@ -30,6 +30,7 @@ export class Navigation implements Navigator {
     const range = clock === "own" ? experiment?.own : null;
     return range ?? { begin: experiment?.begin ?? 0, end: experiment?.end ?? 1 };
   }
+  get isMoving(): boolean { return this.target !== null; }
   /** Where the window is, or is going to. */
   get window(): Range { return this.target ?? this.view.now.window; }
 

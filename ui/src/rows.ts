@@ -1,11 +1,12 @@
 // Which rows are shown, and in which order: the tree without what is collapsed, hidden or filtered out, sorted or not, pinned ones first.
 // Talks to: view (all rows, the rows of a request). Used by: tree, time graph, search, URL.
-import type { Row } from "./api";
+import type { Path, Row } from "./api";
+import { PATH_HEAD, pathRows } from "./pathRows";
 import type { View } from "./view";
 
 /** One line of the page: a row, or the fold of a host's rows with little activity. */
 export interface Line {
-  /** The row's number; −1 − host for a fold. */
+  /** The row's number; −1 − host for a fold; `PATH_HEAD` and below for those of the critical path. */
   readonly id: number;
   readonly row: Row | null;
   readonly host: number;
@@ -32,6 +33,7 @@ export class Rows {
   private byId = new Map<number, Row>();
   private children = new Map<number | null, Row[]>();
   private places = new Map<number, number>();
+  private isPathClosed = false;
   private readonly collapsed = new Set<number>();
   private readonly unfolded = new Set<number>();
   private readonly hidden = new Set<number>();
@@ -44,7 +46,7 @@ export class Rows {
 
   constructor(private readonly view: View) {
     view.watch(() => { this.index(); this.change(); }, "rows");
-    view.watch(() => this.change(), "onlyRows");
+    view.watch(() => this.change(), "onlyRows", "path");
   }
   watch(watcher: () => void): void { this.watchers.add(watcher); }
 
@@ -72,7 +74,8 @@ export class Rows {
   }
 
   toggle(id: number): void {
-    if (id < 0) flip(this.unfolded, -1 - id);
+    if (id === PATH_HEAD) this.isPathClosed = !this.isPathClosed;
+    else if (id < 0) flip(this.unfolded, -1 - id);
     else flip(this.collapsed, id);
     this.change();
   }
@@ -99,7 +102,9 @@ export class Rows {
   /** Sorts by activity; each host shows the most active of its processes and threads on about `room` lines, and folds the others. */
   setActivity(activity: ReadonlyMap<number, number> | null, room = 0): void {
     this.activity = activity;
-    const active = new Set<number>();
+    // What is selected is never folded.
+    const active = new Set<number>(), chosen = this.top(this.view.now.row);
+    if (chosen !== null) active.add(chosen);
     for (const host of activity === null ? [] : this.childrenOf(null)) {
       let left = Math.max(room, LEAST_LINES);
       for (const row of this.sorted(this.childrenOf(host.id))) {
@@ -113,6 +118,12 @@ export class Rows {
     this.change();
   }
   get isSorted(): boolean { return this.activity !== null; }
+  /** The row just below the host that a row is, or is in. */
+  private top(id: number | null): number | null {
+    let row = this.row(id);
+    while (row !== undefined && row.parent !== null && this.row(row.parent)?.parent !== null) row = this.row(row.parent);
+    return row === undefined || row.parent === null ? null : row.id;
+  }
 
   /** Opens what hides a row, so that it has a line. */
   reveal(id: number): void {
@@ -170,10 +181,24 @@ export class Rows {
       lines.push({ id, row, host: row.host, label: this.fullName(row), depth: 0, expandable: false, expanded: false, pinned: true, sources: this.sources(row, false) });
     }
     this.pinnedCount = lines.length;
+    this.addPath(lines, this.view.now.path);
     for (const host of this.childrenOf(null)) this.add(lines, host, 0, wanted);
     this.lines = lines;
     this.places = new Map(lines.map((line, place) => [line.id, place]));
     for (const watcher of this.watchers) watcher();
+  }
+  /** The critical path has rows of its own, above all hosts. */
+  private addPath(lines: Line[], path: Path | null): void {
+    const rows = pathRows(path), first = rows[0];
+    if (path === null || first === undefined) return;
+    const plain = { row: null, pinned: false }, thread = this.byId.get("row" in path.of ? path.of.row : -1);
+    const label = path.request === null ? `critical path of ${thread === undefined ? "a thread" : this.name(thread)}` : `critical path of request ${path.request}`;
+    lines.push({ ...plain, id: PATH_HEAD, host: first.host, label, depth: 0, expandable: true, expanded: !this.isPathClosed, sources: [] });
+    if (this.isPathClosed) return;
+    for (const { id, host, row } of rows) {
+      const it = this.byId.get(row);
+      lines.push({ ...plain, id, host, label: it === undefined ? "" : this.fullName(it), depth: 1, expandable: false, expanded: false, sources: [id] });
+    }
   }
   private add(lines: Line[], row: Row, depth: number, wanted: ReadonlySet<number> | null): void {
     if (this.hidden.has(row.id) || (wanted !== null && !wanted.has(row.id))) return;

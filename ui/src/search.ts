@@ -1,5 +1,6 @@
 // The search box: which rows a text means. Words must all be in a row's names (its own and those around it); `host:`, `pid:`, `tid:`, `kind:`, `state:` ask for more; /…/ is a
-// regular expression. Talks to: api (rows that are in a state), rows, tree (what to highlight). Used by: main, keys, URL.
+// regular expression. Comparisons are an expression on states: rows that have such states in the window are shown, and all other states are pale.
+// Talks to: api (rows that are in a state, or fit an expression), rows, tree (what to highlight), view (the expression). Used by: main, keys, URL.
 import { api, type Row } from "./api";
 import { h } from "./dom";
 import { formatCount } from "./format";
@@ -17,15 +18,19 @@ const STATES: readonly (readonly string[])[] = [
   ["softirq"], ["disk-read", "read"], ["disk-write", "write"], ["phase"], ["running"],
 ];
 
+/** What makes a text an expression. */
+const COMPARES = /[=<>]|&&|\|\||\s(matches|contains|present)(\s|$)/;
+
 /** What a text asks for. */
-export interface Query { words: string[]; pattern: RegExp | null; host: string[]; pid: string[]; tid: string[]; kind: string[]; states: number[]; wrong: string }
+export interface Query { expression: string | null; words: string[]; pattern: RegExp | null; host: string[]; pid: string[]; tid: string[]; kind: string[]; states: number[]; wrong: string }
 export function parseQuery(text: string): Query {
-  const query: Query = { words: [], pattern: null, host: [], pid: [], tid: [], kind: [], states: [], wrong: "" };
+  const query: Query = { expression: null, words: [], pattern: null, host: [], pid: [], tid: [], kind: [], states: [], wrong: "" };
   const regular = /(?:^|\s)\/(.+)\/(?:\s|$)/.exec(text);
   if (regular !== null) {
     try { query.pattern = new RegExp(regular[1]!, "i"); } catch { query.wrong = `/${regular[1]}/ is no regular expression`; }
     text = text.replace(regular[0], " ");
   }
+  if (COMPARES.test(text)) { query.expression = text.trim(); return query; }
   for (const word of text.toLowerCase().split(/\s+/)) {
     const [, key, value] = /^(host|pid|tid|kind|state):(.*)$/.exec(word) ?? [];
     if (key === undefined || value === undefined) { if (word !== "") query.words.push(word); continue; }
@@ -39,12 +44,13 @@ export function parseQuery(text: string): Query {
 }
 
 export class Search {
-  readonly input = h("input", { type: "search", class: "search", placeholder: "Search rows  ( / )", "aria-label": "Search rows: words, host:, pid:, tid:, kind:, state:, /regular expression/", spellcheck: "false", autocomplete: "off",
-    title: "Words, host:h1, pid:199, tid:216, kind:cpu, state:blocked, /regular expression/" });
+  readonly input = h("input", { type: "search", class: "search", placeholder: "Search rows  ( / )", "aria-label": "Search rows: words, host:, pid:, tid:, kind:, state:, /regular expression/, or an expression on states", spellcheck: "false", autocomplete: "off",
+    title: "Words, host:h1, pid:199, tid:216, kind:cpu, state:blocked, /regular expression/; or an expression on states: duration > 10ms && state == blocked" });
   private readonly count = h("span", { class: "count", "aria-live": "polite" });
   readonly element = h("div", { class: "search-box", role: "search" }, this.input, this.count);
   private timer = 0;
   private turn = 0;
+  private runs = 0;
   private found: number[] = [];
   private readonly watchers = new Set<() => void>();
 
@@ -58,20 +64,31 @@ export class Search {
     view.watch(() => { if (this.input.value !== "") void this.run(); }, "rows", "clock");
     // What is in a state changes with the window.
     view.watch(() => {
-      if (parseQuery(this.input.value).states.length === 0) return;
+      const query = parseQuery(this.input.value);
+      if (query.states.length === 0 && query.expression === null) return;
       clearTimeout(this.timer);
       this.timer = window.setTimeout(() => void this.run(), 3 * REST_MS);
     }, "window");
   }
   watch(watcher: () => void): void { this.watchers.add(watcher); }
   get text(): string { return this.input.value; }
+  /** Nothing is looked for, or about to be. */
+  get isResting(): boolean { return this.timer === 0 && this.runs === 0; }
   set(text: string): void { this.input.value = text; void this.run(); }
 
   private async run(): Promise<void> {
     clearTimeout(this.timer);
+    this.timer = 0;
+    this.runs += 1;
+    await this.look();
+    this.runs -= 1;
+  }
+  private async look(): Promise<void> {
     const turn = this.turn += 1, text = this.input.value.trim(), query = parseQuery(text);
     for (const watcher of this.watchers) watcher();
     this.input.classList.toggle("wrong", query.wrong !== "");
+    if (query.expression !== null && text !== "") { await this.byExpression(query, turn); return; }
+    this.view.set({ filter: null });
     if (text === "" || query.wrong !== "") {
       this.count.textContent = query.wrong;
       this.show([], text === "" ? null : new Set(), query);
@@ -85,6 +102,23 @@ export class Search {
     }
     this.count.textContent = found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`;
     this.show(found, new Set(found), query);
+  }
+  /** Rows by what they did: the server looks at their states. */
+  private async byExpression(query: Query, turn: number): Promise<void> {
+    const { window: { begin, end }, clock } = this.view.now, expression = query.expression!;
+    this.count.textContent = "…";
+    const answer = await api.matching(expression, begin, end, clock).catch((error: unknown) => error);
+    if (turn !== this.turn) return;
+    if (answer instanceof Error) {
+      this.input.classList.add("wrong");
+      this.count.textContent = this.count.title = answer.message;
+      return;
+    }
+    const { rows, states, is_whole } = answer as { rows: number[]; states: number; is_whole: boolean };
+    this.count.textContent = `${formatCount(states)} states on ${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`;
+    this.count.title = is_whole ? "" : "There are too many states to look at each: zoom in to find short ones";
+    this.view.set({ filter: expression });
+    this.show(rows, new Set(rows), query);
   }
   private show(found: number[], filter: ReadonlySet<number> | null, query: Query): void {
     this.found = found;

@@ -1,9 +1,11 @@
 // What is under the pointer: at once what is known here, then all the server knows of the state. Talks to: api, graph, rows. Used by: pointer.
-import { api, type Message, type StateAt, type Time } from "./api";
-import { look, stateColour } from "./colours";
+import { api, type Message, type StateAt, type Step, type Time } from "./api";
+import type { ClockSwitch } from "./clock";
+import { causeStyle, look, stateColour } from "./colours";
 import { h } from "./dom";
 import { formatDuration, formatTime } from "./format";
 import type { Graph } from "./graph/graph";
+import { causeWord } from "./panels/pathWords";
 import type { Rows } from "./rows";
 import type { Status } from "./status";
 import type { View } from "./view";
@@ -17,7 +19,7 @@ export class Tooltip {
   private stop: AbortController | null = null;
   private shown = "";
   private exact: StateAt | null = null;
-  constructor(private readonly view: View, private readonly rows: Rows, private readonly graph: Graph, private readonly status: Status) {}
+  constructor(private readonly view: View, private readonly rows: Rows, private readonly graph: Graph, private readonly clock: ClockSwitch, private readonly status: Status) {}
 
   hide(): void {
     this.element.hidden = true;
@@ -53,6 +55,17 @@ export class Tooltip {
       this.fill(name, this.exact?.style ?? here!.style, label === "" ? state : `${state}: ${label}`, [["since", formatDuration(at - begin)], ["lasts", formatDuration(end - begin)], ...(this.exact?.fields ?? [])], at);
       this.status.show(`${name}: ${label === "" ? state : `${state} ${label}`}, ${formatDuration(end - begin)} from ${formatTime(this.origin, begin)}`);
     }
+    this.place(x, y);
+  }
+  /** A step of the critical path. */
+  step({ row, host, begin, end, cause, detail, uncertainty_ns }: Step, at: Time, x: number, y: number): void {
+    const it = this.rows.row(row), moved = -this.clock.convert(host, "common"), name = it === undefined ? "" : this.rows.fullName(it), text = causeWord(cause);
+    this.hide();
+    const fields: [string, string][] = [["since", formatDuration(at + moved - begin)], ["lasts", formatDuration(end - begin)]];
+    if (detail !== "") fields.push(["detail", detail]);
+    if (uncertainty_ns !== null) fields.push(["clocks leave open", `± ${formatDuration(uncertainty_ns)}`]);
+    this.fill(name, causeStyle(cause), text, fields, at);
+    this.status.show(`${name}: ${text}, ${formatDuration(end - begin)} of the critical path`);
     this.place(x, y);
   }
   message(message: Message, x: number, y: number): void {

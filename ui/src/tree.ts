@@ -3,6 +3,7 @@
 import { button, h } from "./dom";
 import { formatCount, formatDuration } from "./format";
 import { AXIS, LINE, type Layout } from "./layout";
+import { PATH_HEAD, pathRow } from "./pathRows";
 import type { Line, Rows } from "./rows";
 import type { View } from "./view";
 
@@ -55,7 +56,9 @@ export class Tree {
   }
   choose(line: Line): void {
     this.active = line.id;
-    this.view.set({ row: line.row === null ? null : line.id, selection: line.id === this.view.now.row ? this.view.now.selection : null });
+    const row = line.row === null ? pathRow(this.view.now.path, line.id)?.row ?? null : line.id;
+    this.view.set({ row, selection: row === this.view.now.row ? this.view.now.selection : null });
+    this.active = line.id;
     this.draw();
   }
   get activeLine(): Line | null { return this.active === null ? null : this.rows.lines[this.rows.placeOf(this.active) ?? -1] ?? null; }
@@ -75,7 +78,7 @@ export class Tree {
     const id = Number(item.dataset.id), what = target.closest<HTMLElement>("[data-do]")?.dataset.do;
     if (what === "pin") this.rows.pin(id);
     else if (what === "hide") this.rows.hide(id);
-    else if (what === "toggle" || id < 0) this.rows.toggle(id);
+    else if (what === "toggle" || (id < 0 && id >= PATH_HEAD)) this.rows.toggle(id);
     else {
       const line = this.rows.lines[this.rows.placeOf(id) ?? -1];
       if (line !== undefined) this.choose(line);
@@ -97,7 +100,7 @@ export class Tree {
   private item(place: number): HTMLElement {
     const line = this.rows.lines[place]!, { row } = line;
     const item = h("div", {
-      class: `line ${row?.kind ?? "fold"}`, role: "treeitem", id: `line${line.id}`, "data-id": line.id, "aria-level": line.depth + 1,
+      class: `line ${row?.kind ?? (line.id === PATH_HEAD ? "host path" : line.id < PATH_HEAD ? "path" : "fold")}`, role: "treeitem", id: `line${line.id}`, "data-id": line.id, "aria-level": line.depth + 1,
       "aria-expanded": line.expandable ? String(line.expanded) : null, "aria-selected": String(line.id === this.active),
     });
     item.style.transform = `translateY(${this.layout.top(place)}px)`;
@@ -122,6 +125,8 @@ export class Tree {
   }
   private title(line: Line): string {
     const { row } = line, host = this.view.now.experiment?.hosts[line.host];
+    if (line.id < PATH_HEAD) return `${line.label}: its steps of the critical path, by cause`;
+    if (line.id === PATH_HEAD) return "The threads that the path goes through, in the order in which it comes to them; colours are causes";
     if (row === null) return `Processes and threads of ${host?.name ?? "this host"} that had little or no CPU time when rows were sorted`;
     if (row.kind === "host") {
       if (host?.is_reference) return `${row.label}: its clock is the common one`;

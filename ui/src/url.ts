@@ -1,6 +1,6 @@
-// The whole view in the address: window, selection, row, clock, drawer, search, rows, bookmarks; so that a reload, or who gets the link, sees the same.
+// The whole view in the address: window, selection, row, clock, path, drawer, search, rows, bookmarks; so that a reload, or who gets the link, sees the same.
 // Talks to: the browser's address. Used by: main.
-import type { Clock } from "./api";
+import type { Clock, PathOf } from "./api";
 import type { Bookmark } from "./bookmarks";
 import type { KeptRows } from "./rows";
 import type { Range } from "./view";
@@ -10,6 +10,8 @@ export interface Place {
   /** Of which time rows are sorted by activity; false: they are not; null: not said. */
   sorted: Range | false | null;
   rows: KeptRows; only: number[]; bookmarks: Bookmark[];
+  /** The request, or the thread and the time, whose critical path is shown. */
+  path: PathOf | null;
 }
 const REST_MS = 250;
 const LISTS = { collapsed: "x", unfolded: "u", pinned: "p", hidden: "h" } as const;
@@ -40,6 +42,13 @@ function unpackRange(text: string | null): Range | null {
   return begin !== undefined && end !== undefined && Number(begin) <= Number(end) ? { begin: Number(begin), end: Number(end) } : null;
 }
 
+/** `request=14`, or `path=` row, begin and end. */
+function unpackPath(values: URLSearchParams): PathOf | null {
+  const request = values.get("request"), [, row, begin, end] = /^(\d+),(-?\d+),(-?\d+)$/.exec(values.get("path") ?? "") ?? [];
+  if (request !== null && /^\d+$/.test(request)) return { request: Number(request) };
+  return row === undefined ? null : { row: Number(row), begin: Number(begin), end: Number(end) };
+}
+
 export function readPlace(hash: string): Place {
   const values = new URLSearchParams(hash.replace(/^#/, "")), row = values.get("r"), sorted = values.get("sort");
   const bookmarks: Bookmark[] = [];
@@ -51,7 +60,7 @@ export function readPlace(hash: string): Place {
     window: unpackRange(values.get("w")), selection: unpackRange(values.get("s")), row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
     clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), search: values.get("q") ?? "", sorted: sorted === "0" ? false : unpackRange(sorted),
     rows: { collapsed: unpackIds(values.get("x")), unfolded: unpackIds(values.get("u")), pinned: unpackIds(values.get("p")), hidden: unpackIds(values.get("h")) },
-    only: unpackIds(values.get("o")), bookmarks,
+    only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values),
   };
 }
 export function writePlace(place: Place): string {
@@ -60,6 +69,8 @@ export function writePlace(place: Place): string {
   if (place.selection !== null) values.set("s", packRange(place.selection));
   if (place.row !== null) values.set("r", String(place.row));
   if (place.clock === "own") values.set("c", "own");
+  if (place.path !== null && "request" in place.path) values.set("request", String(place.path.request));
+  else if (place.path !== null) values.set("path", `${place.path.row},${place.path.begin},${place.path.end}`);
   values.set("d", place.drawer ?? "");
   if (place.search !== "") values.set("q", place.search);
   if (place.sorted !== null) values.set("sort", place.sorted === false ? "0" : packRange(place.sorted));
@@ -72,11 +83,15 @@ export function writePlace(place: Place): string {
   return `#${values.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%7E/g, "~")}`;
 }
 
-/** Keeps the address up to date, not more often than needed. Gives what to call when something has changed. */
-export function keepAddress(place: () => Place): () => void {
-  let timer = 0;
-  return () => {
-    clearTimeout(timer);
-    timer = window.setTimeout(() => history.replaceState(null, "", writePlace(place())), REST_MS);
-  };
+/** Keeps the address up to date, not more often than needed. */
+export class Address {
+  private timer = 0;
+  constructor(private readonly place: () => Place) {}
+  /** It says what is shown. */
+  get isResting(): boolean { return this.timer === 0; }
+  /** Something has changed. */
+  changed(): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => { this.timer = 0; history.replaceState(null, "", writePlace(this.place())); }, REST_MS);
+  }
 }

@@ -19,6 +19,8 @@ export interface Looking {
   readonly hover: Time | null;
   /** The critical path that is drawn over the time graph. */
   readonly path: Path | null;
+  /** An expression: states for which it does not hold are pale. */
+  readonly filter: string | null;
   /** Rows that a request touches: if there are any, only these are shown. */
   readonly onlyRows: ReadonlySet<number> | null;
 }
@@ -27,7 +29,7 @@ type Watcher = (now: Looking, changed: ReadonlySet<Key>) => void;
 
 export class View {
   private looking: Looking = {
-    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, row: null, hover: null, path: null, onlyRows: null,
+    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, row: null, hover: null, path: null, filter: null, onlyRows: null,
   };
   private readonly watchers = new Map<Watcher, ReadonlySet<Key> | null>();
   get now(): Looking { return this.looking; }
@@ -57,6 +59,8 @@ export interface Panel {
   /** On its tab. */
   readonly title: string;
   readonly element: HTMLElement;
+  /** Nothing is asked for, or about to be. */
+  readonly isResting: boolean;
   /** It becomes visible: only now may it ask the server. */
   show(): void;
   /** It is no longer visible: it forgets what is large and stops asking. */

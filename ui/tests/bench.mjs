@@ -71,7 +71,7 @@ await page.goto("http://bench.invalid/#d=&sort=0");
 await page.waitForFunction(() => globalThis.isochrone?.isReady() && isochrone.frames().length > 0);
 await page.evaluate((end) => isochrone.navigation.set({ begin: end, end: 2 * end }), SHOWN);
 await rest(page);
-await page.waitForTimeout(1500);
+await rest(page);
 
 const result = await page.evaluate(async ([frames, shown]) => {
   const { graph, navigation, layout } = isochrone, median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];

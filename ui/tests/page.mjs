@@ -1,14 +1,25 @@
 // Starts the server on traces and opens its page in Debian's Chromium. Used by: the tests, the bench, the pictures.
 // ISOCHRONE_BIN: the program; CHROMIUM: the browser.
 import { execFileSync, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
+/** Loaded machines are slow: a state that has not come by then does not come. */
+const LONGEST_MS = 60_000;
+
 const ui = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const program = resolve(ui, process.env.ISOCHRONE_BIN ?? "../target/release/isochrone");
-export const chain3 = resolve(ui, "../../shared/data/vm/chain3"), ping5 = resolve(ui, "../../shared/data/vm/ping5");
-export const pictures = resolve(ui, "../docs/pictures");
+export const program = resolve(ui, process.env.ISOCHRONE_BIN ?? "../target/release/isochrone");
+const machines = resolve(ui, "../../shared/data/vm");
+export const chain3 = resolve(machines, "chain3"), ping5 = resolve(machines, "ping5"), phases3 = resolve(machines, "phases3"), mpi4 = resolve(machines, "mpi4");
+/** Writes traces with losses; it lies beside the public corpus. */
+export const generator = resolve(machines, "../../tools/gen_ctf_kernel.py");
+/** What independent programs made of these traces. */
+export const reference = (name) => JSON.parse(readFileSync(resolve(machines, "refs", `${name}.json`), "utf8"));
+/** The project's directory, where `examples/shop` is. */
+export const project = resolve(ui, "..");
+export const pictures = resolve(project, "docs/pictures");
 
 /** A table of a command's answer, as objects. Times lose some hundred ns: they are larger than numbers are exact. */
 export function tableOf(command, traces, name) {
@@ -17,9 +28,9 @@ export function tableOf(command, traces, name) {
   return table.rows.map((row) => Object.fromEntries(table.columns.map((column, at) => [column.name, row[at]])));
 }
 
-/** A server on traces; `stop` ends it. */
-export async function serve(traces) {
-  const child = spawn(program, ["view", "--no-open", "--listen", "127.0.0.1:0", traces], { stdio: ["ignore", "pipe", "inherit"] });
+/** A server on traces, started in a directory; `stop` ends it. */
+export async function serve(traces, directory = ui) {
+  const child = spawn(program, ["view", "--quiet", "--no-open", "--listen", "127.0.0.1:0", traces], { cwd: directory, stdio: ["ignore", "pipe", "inherit"] });
   const address = await new Promise((done, failed) => {
     let text = "";
     child.stdout.on("data", (data) => {
@@ -37,19 +48,18 @@ export function launch() {
 /** The page, once its first picture is complete. Errors of its script end the test. */
 export async function open(browser, address, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, colorScheme: "light", ...options });
+  page.setDefaultTimeout(LONGEST_MS);
   page.errors = [];
   page.on("pageerror", (error) => page.errors.push(error.message));
   await page.goto(address);
-  await page.waitForFunction(() => globalThis.isochrone?.isReady() && isochrone.frames().length > 0, undefined, { timeout: 120_000 });
+  await page.waitForFunction(() => globalThis.isochrone?.isReady() && isochrone.frames().length > 0);
   await rest(page);
   return page;
 }
-/** Waits until nothing is asked for and nothing moves. */
+/** Waits until nothing is asked for and nothing moves, for some frames: what was done before is drawn. */
 export async function rest(page) {
-  for (let quiet = 0; quiet < 3;) {
-    await page.waitForTimeout(90);
-    quiet = (await page.evaluate(() => isochrone.isLoading() || isochrone.clock.isSliding)) ? 0 : quiet + 1;
-  }
+  await page.evaluate(() => { globalThis.quietFrames = 0; });
+  await page.waitForFunction(() => (globalThis.quietFrames = isochrone.isResting() ? quietFrames + 1 : 0) >= 3, undefined, { polling: "raf", timeout: LONGEST_MS });
 }
 export const now = (page) => page.evaluate(() => {
   const { window, selection, row, clock } = isochrone.view.now;

@@ -2,11 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { dirname, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { chain3, count, launch, now, open, ping5, rest, serve, tableOf } from "./page.mjs";
-
-const program = resolve(dirname(fileURLToPath(import.meta.url)), "..", process.env.ISOCHRONE_BIN ?? "../target/release/isochrone");
+import { chain3, count, launch, now, open, ping5, program, rest, serve, tableOf } from "./page.mjs";
 
 const NETWORK = [20, 130, 220], CPU = [0, 170, 0];
 let browser, server, page, origin;
@@ -25,18 +21,13 @@ async function panel(id) {
   await page.evaluate((id) => isochrone.drawer.open(id), id);
   await settled();
 }
-async function settled() {
-  await page.waitForTimeout(450);
-  await page.waitForFunction(() => document.querySelector(".panel")?.getAttribute("aria-busy") === null && document.querySelector(".panel .notice.loading") === null);
-  await rest(page);
-}
+const settled = () => rest(page);
 /** A table by its label, as it is copied: exact numbers. */
 const copied = (label) => page.evaluate(async (label) => {
   const table = document.querySelector(`table[aria-label^="${label}"]`), copy = table.closest(".block")?.querySelector(".copy") ?? table.closest(".panel").querySelector(".controls .copy");
   let text = "";
   Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: async (it) => { text = it; } } });
   copy.click();
-  await new Promise((done) => setTimeout(done, 20));
   const [head, ...lines] = text.split("\n").map((line) => line.split("\t"));
   return lines.map((line) => Object.fromEntries(head.map((name, at) => [name, line[at]])));
 }, label);
@@ -171,7 +162,7 @@ describe("statistics", () => {
     await panel("statistics");
     const asked = [];
     page.on("request", (request) => { if (/api\/(statistics|usage|events|table|sync|requests)/.test(request.url())) asked.push(request.url()); });
-    for (let at = 0; at < 6; at += 1) { await page.keyboard.press("w"); await page.waitForTimeout(30); }
+    for (let at = 0; at < 6; at += 1) { await page.keyboard.press("w"); }
     await settled();
     assert.ok(asked.length <= 2 && asked.every((url) => url.endsWith("statistics")), asked.join());
     await panel("state");
@@ -225,7 +216,6 @@ describe("events", () => {
     const selection = { begin: 4_000_000_000, end: 4_300_000_000 };
     await page.evaluate((selection) => isochrone.view.set({ selection }), selection);
     await page.locator(".events input").fill("=$event == \"sched_wakeup\" && $host == \"h1\"");
-    await page.waitForTimeout(300);
     await settled();
     const shown = await command(), where = /--where '(.*)'/.exec(shown)[1], times = /--begin (\S+) --end (\S+)/.exec(shown);
     const found = execFileSync(program, ["-q", "events", "--begin", times[1], "--end", times[2], "--where", where, chain3], { encoding: "utf8", maxBuffer: 2 ** 28, stdio: ["ignore", "pipe", "ignore"] }).trim().split("\n").length;
@@ -283,8 +273,6 @@ test("messages: those of the command, with what the clocks leave open; inverted 
   await page.waitForSelector(".messages .notice.empty");
   await page.keyboard.press("Escape");
   await page.locator(".clock-switch").click();
-  await rest(page);
-  await page.waitForTimeout(600);
   await settled();
   assert.ok(await page.locator(".messages tr.bad").count() > 5);
 });
@@ -377,7 +365,7 @@ describe("analyses", () => {
       let text = "";
       Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: async (it) => { text = it; } } });
       document.querySelector(".as-text .copy").click();
-      await new Promise((done) => setTimeout(done, 20));
+      await new Promise((done) => requestAnimationFrame(done));
       return [text, document.querySelector(".as-text .copy").textContent];
     });
     assert.deepEqual(text, [`isochrone analyze cputop ${chain3}`, "copied ✓"]);

@@ -182,7 +182,7 @@ test("the address keeps the view over a reload", async () => {
   await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
-  await page.waitForTimeout(400);
+  await rest(page);
   const before = await now(page), lines = await page.evaluate(() => isochrone.rows.lines.map((line) => line.id));
   await page.reload();
   await page.waitForFunction(() => globalThis.isochrone?.isReady() && isochrone.frames().length > 0);
@@ -193,6 +193,115 @@ test("the address keeps the view over a reload", async () => {
   assert.equal(after.row, before.row);
   assert.deepEqual(await page.evaluate(() => isochrone.rows.lines.map((line) => line.id)), lines);
   assert.equal(await page.locator(".mark").count(), 1);
+});
+
+test("the address keeps the request whose path is shown, its rows, and a path of a thread", async () => {
+  await page.locator(".header button", { hasText: "requests" }).click();
+  await page.locator("button", { hasText: /^slowest$/ }).click();
+  await page.waitForFunction(() => isochrone.view.now.path !== null);
+  await rest(page);
+  const path = () => page.evaluate(() => isochrone.view.now.path), lines = () => page.evaluate(() => isochrone.rows.lines.map((line) => line.id));
+  const reload = async () => {
+    await page.reload();
+    await page.waitForFunction(() => globalThis.isochrone?.isReady());
+    await rest(page);
+  };
+  const before = await path(), shown = await lines();
+  assert.match(page.url(), new RegExp(`[#&]request=${before.request}(&|$)`));
+  await reload();
+  assert.deepEqual(await path(), before);
+  assert.deepEqual(await lines(), shown);
+  const { row, begin, end } = before.steps[0];
+  await page.evaluate(([row, selection]) => isochrone.view.set({ path: null, onlyRows: null, row, selection }), [row, { begin, end }]);
+  await page.keyboard.press("c");
+  await page.waitForFunction(() => isochrone.view.now.path !== null);
+  await rest(page);
+  const ofThread = await path();
+  assert.equal(ofThread.request, null);
+  await reload();
+  assert.deepEqual(await path(), ofThread);
+});
+
+test("the critical path has rows of its own, in the order in which it comes to the threads", async () => {
+  await page.locator(".header button", { hasText: "requests" }).click();
+  await page.locator("button", { hasText: /^slowest$/ }).click();
+  await page.waitForFunction(() => isochrone.view.now.path !== null);
+  await rest(page);
+  const { steps, head, lines } = await page.evaluate(() => {
+    const { path } = isochrone.view.now, [head, ...rest] = isochrone.rows.lines;
+    return { steps: path.steps, head, lines: rest.filter((line) => line.row === null && line.id < head.id) };
+  });
+  assert.match(head.label, /^critical path of request \d+$/);
+  const order = [...new Set(steps.map((step) => step.row).filter((row) => row !== null))];
+  assert.equal(lines.length, order.length);
+  // The longest step of computing is green there.
+  const longest = steps.filter((step) => step.cause === "cpu").sort((a, b) => b.end - b.begin - a.end + a.begin)[0], line = lines[order.indexOf(longest.row)];
+  const at = await page.evaluate(([id, time]) => { const scene = isochrone.graph.scene(), x = scene.x(time), y = scene.middle(isochrone.rows.placeOf(id)) + 5; return { x, y, colour: isochrone.pixel(x, y) }; }, [line.id, longest.begin + 0.93 * (longest.end - longest.begin)]);
+  assert.deepEqual(at.colour, [0, 170, 0]);
+  await page.mouse.move(box.x + at.x, box.y + at.y);
+  await page.waitForSelector(".tooltip:visible");
+  assert.match(await page.locator(".tooltip").textContent(), /computes/);
+  await page.mouse.click(box.x + at.x, box.y + at.y);
+  await rest(page);
+  const { row, selection } = await now(page);
+  assert.deepEqual([row, selection], [longest.row, { begin: longest.begin, end: longest.end }]);
+  // It can be closed, and goes with the path.
+  const count = await page.evaluate(() => isochrone.rows.lines.length);
+  await page.locator(`#line${head.id} .twist`).click();
+  assert.equal(await page.evaluate(() => isochrone.rows.lines.length), count - order.length);
+  await page.locator("button", { hasText: "show all rows" }).click();
+  await rest(page);
+  assert.equal(await page.evaluate(() => isochrone.rows.lines.some((line) => line.id < -1000)), false);
+});
+
+test("the duration of the selection is written above it; the dark theme has its own colours", async () => {
+  await page.evaluate(() => isochrone.view.set({ selection: { begin: 4e9, end: 4_041_320_000 } }));
+  await rest(page);
+  assert.match(await page.evaluate(() => isochrone.svg()), />41\.32 ms</);
+  const background = () => page.evaluate(() => isochrone.pixel(2, 2));
+  assert.deepEqual(await background(), [255, 255, 255]);
+  await page.locator(".header .icon").first().click();
+  await rest(page);
+  assert.deepEqual(await background(), [22, 24, 29]);
+  const dark = await page.evaluate(() => {
+    const { canvas } = isochrone.graph, data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    let found = 0;
+    for (let at = 0; at < data.length; at += 4) if (data[at] === 0 && data[at + 1] === 150 && data[at + 2] === 0) found += 1;
+    return found;
+  });
+  assert.ok(dark > 50, `${dark} pixels of user mode`);
+  await page.locator(".header .icon").first().click();
+});
+
+test("the drawer keeps its height over a page that was small for a while", async () => {
+  const height = async () => (await page.locator(".drawer").boundingBox()).height, before = await height();
+  await page.setViewportSize({ width: 1400, height: 330 });
+  await rest(page);
+  assert.ok(await height() < before);
+  await page.setViewportSize({ width: 1400, height: 900 });
+  await rest(page);
+  assert.equal(await height(), before);
+});
+
+test("? shows all keys; nothing that a key does is missing there", async () => {
+  await page.keyboard.press("?");
+  const help = page.locator("dialog.help");
+  await help.waitFor({ state: "visible" });
+  const text = await help.textContent();
+  for (const word of ["zoom in", "undo of zoom", "next state", "follow the message", "critical path of the thread", "sort by activity", "bookmark", "search", "own clocks", "duration > 10ms"]) assert.ok(text.includes(word), word);
+  assert.ok(await help.locator("kbd").count() > 30);
+  await page.keyboard.press("Escape");
+  await help.waitFor({ state: "hidden" });
+});
+
+test("what is kept in memory is bounded", async () => {
+  const { tiles, states } = await page.evaluate(async () => {
+    const { tiles } = isochrone.graph, many = 40_000, row = new Float64Array(60);
+    // As if it had been looked at far more than can be kept.
+    for (let at = 0; at < many; at += 1) tiles.keep({ rows: Uint32Array.of(1), starts: Uint32Array.of(0, 60), label: new Uint32Array(60).fill(0xffffffff), style: new Uint8Array(60), begin: row, end: row, labels: [] }, "common", 3, at);
+    return tiles.size;
+  });
+  assert.ok(tiles <= 30_000 && states <= 2_000_000, `${tiles} tiles, ${states} states`);
 });
 
 test("what is seen can be saved as PNG and as SVG", async () => {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::error::ApiError;
 use crate::http::JsonBody;
 use crate::session::Session;
+use crate::shown::filter::Filter;
 use crate::shown::follow::What;
 use crate::shown::state_at::Which;
 use crate::shown::states::Window;
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> Router<Arc<Session>> {
         .route("/overview", get(overview))
         .route("/rows", get(rows))
         .route("/states", post(states))
+        .route("/matching", get(matching))
         .route("/messages", get(messages))
         .route("/wakeups", get(wakeups))
         .route("/state", get(state))
@@ -129,16 +131,41 @@ struct AskedStates {
     pixels: u32,
     #[serde(default)]
     clock: ClockName,
+    /// An expression: states for which it does not hold are dimmed.
+    filter: Option<String>,
 }
 
 async fn states(State(session): Page, JsonBody(asked): JsonBody<AskedStates>) -> Answer {
     if asked.rows.len() > MOST_ROWS || asked.pixels > MOST_PIXELS {
         return Err(ApiError::wrong(format!("at most {MOST_ROWS} rows and {MOST_PIXELS} pixels")));
     }
-    let AskedStates { rows, begin, end, pixels, clock } = asked;
+    let AskedStates { rows, begin, end, pixels, clock, filter } = asked;
     let window = Window { begin, end, pixels, clock: clock.into() };
-    let bytes = session.ask(move |shown| Ok(encode::encode(&rows, &shown.states(&rows, window)?))).await?;
+    let filter = filter.as_deref().and_then(Filter::expression);
+    let bytes = session
+        .ask(move |shown| {
+            let shapes = match &filter {
+                Some(filter) => shown.dimmed_states(&rows, window, filter)?,
+                None => shown.states(&rows, window)?,
+            };
+            Ok(encode::encode(&rows, &shapes))
+        })
+        .await?;
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+struct AskedMatching {
+    text: String,
+    begin: i64,
+    end: i64,
+    #[serde(default)]
+    clock: ClockName,
+}
+
+async fn matching(State(session): Page, Query(asked): Query<AskedMatching>) -> Answer {
+    ask(&session, move |shown| shown.matching(&asked.text, (asked.begin, asked.end), asked.clock.into()))
+        .await
 }
 
 #[derive(Debug, Deserialize)]
@@ -156,8 +183,10 @@ struct AskedArrows {
 async fn messages(State(session): Page, Query(asked): Query<AskedArrows>) -> Answer {
     ask(&session, move |shown| {
         let limit = asked.limit.unwrap_or(5000).min(MOST_ARROWS);
-        let (total, messages) = shown.arrows((asked.begin, asked.end), asked.clock.into(), limit);
-        Ok(json!({"total": total, "messages": messages}))
+        let (window, clock) = ((asked.begin, asked.end), asked.clock.into());
+        let (total, messages) = shown.arrows(window, clock, limit);
+        let command = shown.command_on(clock, "messages", Some(window));
+        Ok(json!({"total": total, "messages": messages, "command": command}))
     })
     .await
 }
@@ -250,7 +279,8 @@ async fn requests(State(session): Page) -> Answer {
             }
             false => "",
         };
-        Ok(json!({"requests": requests, "note": note}))
+        let command = shown.command_of("critical-path", None);
+        Ok(json!({"requests": requests, "note": note, "command": command}))
     })
     .await
 }
@@ -319,8 +349,12 @@ struct AskedUsage {
 }
 
 async fn usage(State(session): Page, Query(asked): Query<AskedUsage>) -> Answer {
-    ask(&session, move |shown| Ok(json!({"series": shown.usage((asked.begin, asked.end), asked.points)?})))
-        .await
+    ask(&session, move |shown| {
+        let window = (asked.begin, asked.end);
+        let series = shown.usage(window, asked.points)?;
+        Ok(json!({"series": series, "command": shown.command_of("analyze usage", Some(window))}))
+    })
+    .await
 }
 
 #[derive(Debug, Deserialize)]
@@ -332,13 +366,14 @@ struct AskedEvents {
     search: String,
     #[serde(default)]
     hosts: String,
-    #[serde(default)]
-    after: u64,
+    /// `next` of an answer.
+    after: Option<String>,
 }
 
 async fn events(State(session): Page, Query(asked): Query<AskedEvents>) -> Answer {
     let hosts = numbers(&asked.hosts)?;
     let AskedEvents { begin, end, limit, search, after, .. } = asked;
+    let after = after.map_or(Ok(events::Place::FIRST), |after| after.parse())?;
     let asked = events::Asked { window: (begin, end), limit: limit.unwrap_or(200), search, hosts, after };
     ask(&session, move |shown| shown.events(&asked)).await
 }

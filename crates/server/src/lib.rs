@@ -11,6 +11,7 @@ mod door;
 mod error;
 mod http;
 mod library;
+mod metrics;
 mod page;
 mod session;
 mod shown;
@@ -21,5 +22,6 @@ mod tsp;
 
 pub use http::{Addresses, Settings, serve};
 pub use library::{Library, Opener};
+pub use metrics::serve_metrics;
 pub use session::{CommandLine, Session, Wanted};
 pub use stage::Stage;

@@ -61,6 +61,15 @@ impl CommandLine {
         let options = if self.options.is_empty() { String::new() } else { format!(" {}", self.options) };
         format!("isochrone {command}{options} {}", self.traces)
     }
+
+    /// A word of a command line, as a shell reads it.
+    pub fn word(word: &str) -> String {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.to_owned(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    }
 }
 
 /// An experiment that is served.

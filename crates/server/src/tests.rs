@@ -208,13 +208,82 @@ fn events_are_found_page_by_page() {
     let (_, first) = get(&format!("/api/events?begin={begin}&end={end}&limit=20&search=sched_switch"));
     let (_, rest) = get(&format!(
         "/api/events?begin={begin}&end={end}&limit=30&search=sched_switch&after={}",
-        first["next"]
+        first["next"].as_str().unwrap()
     ));
     let of = |answer: &Value| answer["events"].as_array().unwrap().clone();
     assert_eq!(of(&all), [of(&first), of(&rest)].concat());
     assert!(of(&all).iter().all(|event| event["name"] == "sched_switch" && !event["row"].is_null()));
+    // Event by event, across those of one instant.
+    let mut one_by_one = Vec::new();
+    let mut after = String::new();
+    for _ in 0..50 {
+        let (_, answer) =
+            get(&format!("/api/events?begin={begin}&end={end}&limit=1&search=sched_switch{after}"));
+        one_by_one.extend(of(&answer));
+        after = format!("&after={}", answer["next"].as_str().unwrap());
+    }
+    assert_eq!(one_by_one, of(&all));
+    assert_eq!(get(&format!("/api/events?begin={begin}&end={end}&after=soon")).0, StatusCode::BAD_REQUEST);
     let (status, wrong) = get(&format!("/api/events?begin={begin}&end={end}&search==(("));
     assert_eq!(status, StatusCode::BAD_REQUEST, "{wrong}");
+}
+
+#[test]
+fn answers_say_which_command_gives_the_same() {
+    let (begin, end) = extent();
+    let half = format!("begin={begin}&end={}", begin + (end - begin) / 2);
+    let check = |path: &str, expect: &[&str]| {
+        let (status, answer) = get(&format!("/api/{path}"));
+        assert_eq!(status, StatusCode::OK, "{path}: {answer}");
+        let command = answer["command"].as_str().unwrap();
+        assert!(expect.iter().all(|part| command.contains(part)), "{path}: {command}");
+    };
+    check("requests", &["isochrone critical-path shop"]);
+    check(&format!("usage?begin={begin}&end={end}&points=10"), &["isochrone analyze usage shop"]);
+    check(&format!("usage?{half}&points=10"), &["isochrone analyze usage --begin ", " --end "]);
+    check(&format!("messages?{half}"), &["isochrone messages --begin "]);
+    check(&format!("messages?{half}&clock=own"), &["isochrone messages --begin ", " --no-sync shop"]);
+    check(
+        &format!("events?{half}&hosts=0,2&search=%3D%24event+%3D%3D+%22sched_switch%22"),
+        &["isochrone events --host h1,h3 --where '$event == \"sched_switch\"' --begin ", " shop"],
+    );
+    check(&format!("events?{half}&search=it%27s"), &[r" shop | grep -F 'it'\''s'"]);
+}
+
+#[test]
+fn expressions_find_rows_and_dim_what_they_do_not_mean() {
+    let (begin, end) = extent();
+    let (_, rows) = get("/api/rows");
+    let rows = rows["rows"].as_array().unwrap();
+    let found = |text: &str| {
+        let text: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        get(&format!("/api/matching?text={text}&begin={begin}&end={end}"))
+    };
+    let (_, blocked) = found("state == blocked && duration > 100ms && host == h2");
+    assert_eq!(blocked["is_whole"], true);
+    let ids = blocked["rows"].as_array().unwrap();
+    assert!(!ids.is_empty() && ids.len() < rows.len());
+    for id in ids {
+        let row = &rows[id.as_u64().unwrap() as usize];
+        assert_eq!((&row["kind"], &row["host"]), (&json!("thread"), &json!(1)), "{row}");
+    }
+    let (_, none) = found("duration > 1000s");
+    assert_eq!((&none["rows"], &none["states"]), (&json!([]), &json!(0)));
+    for (text, status) in [("duration >", StatusCode::BAD_REQUEST), ("(((", StatusCode::BAD_REQUEST)] {
+        assert_eq!(found(text).0, status, "{text}");
+    }
+    let (status, bytes) = post(
+        "/api/states",
+        &json!({"rows": [ids[0]], "begin": begin, "end": end, "pixels": 500, "filter": "state == blocked && duration > 100ms"})
+            .to_string(),
+    );
+    assert_eq!(status, StatusCode::OK);
+    let count = u32::from_le_bytes(bytes[8..12].try_into().unwrap()) as usize;
+    let styles = &bytes[16 + 4 * 3 + 4 * count..][..count];
+    assert!(
+        styles.iter().any(|style| style & 0x80 != 0) && styles.iter().any(|style| *style == 5),
+        "{styles:?}"
+    );
 }
 
 #[test]
@@ -259,7 +328,7 @@ fn only_names_of_this_server_are_let_in() {
 fn any_request() -> impl Strategy<Value = (String, Option<String>)> {
     let number = prop_oneof![any::<i64>(), 0_i64..12_000_000_000, Just(-1)];
     let row = prop_oneof![0_u32..400, any::<u32>()];
-    (0_usize..14, number.clone(), number, row, any::<u32>()).prop_map(|(which, begin, end, row, count)| {
+    (0_usize..15, number.clone(), number, row, any::<u32>()).prop_map(|(which, begin, end, row, count)| {
         let window = format!("begin={begin}&end={end}");
         let own = if count % 2 == 0 { "clock=own" } else { "clock=common" };
         let path = match which {
@@ -273,15 +342,17 @@ fn any_request() -> impl Strategy<Value = (String, Option<String>)> {
             7 => format!("follow?row={row}&at={begin}&what=message&{own}"),
             8 => format!("path?row={row}&{window}"),
             9 => format!("usage?{window}&points={count}"),
-            10 => format!("events?{window}&limit={count}&after={end}"),
+            10 => format!("events?{window}&limit={count}&after={end},{row}"),
             11 => {
-                let body = json!({"rows": [row, row], "begin": begin, "end": end, "pixels": count % 20_000});
+                let body = json!({"rows": [row, row], "begin": begin, "end": end, "pixels": count % 20_000,
+                    "filter": (count % 3 == 0).then_some("duration > 1ms")});
                 return ("states".to_owned(), Some(body.to_string()));
             }
             12 => {
                 let body = json!({"rows": [row], "begin": begin, "end": end});
                 return ("statistics".to_owned(), Some(body.to_string()));
             }
+            13 => format!("matching?text=duration%3E{count}%7C%7Ctid%3D%3D{row}&{window}&{own}"),
             _ => {
                 let body = json!({"analysis": "cputop", "begin": begin, "end": end, "limit": count});
                 return ("table".to_owned(), Some(body.to_string()));

@@ -30,6 +30,8 @@ export class Arrows {
       return { value: wakeups, isThinned: total > wakeups.length };
     }, arrived);
   }
+  /** Nothing is asked for, or about to be. */
+  get isResting(): boolean { return this.messages.isResting && this.wakeups.isResting; }
   /** Asks for what the window lacks. */
   want(): void {
     const { window, clock, row } = this.view.now;

@@ -16,12 +16,15 @@ export class Fetched<T> {
   private timer = 0;
   private stop: AbortController | null = null;
   private asking: string | null = null;
+  private isBusy = false;
   private topic = "";
   constructor(
     private readonly ask: (range: Range, clock: Clock, signal: AbortSignal) => Promise<{ value: T; isThinned: boolean }>,
     private readonly arrived: () => void,
   ) {}
 
+  /** Nothing is asked for, or about to be. */
+  get isResting(): boolean { return !this.isBusy; }
   /** Forgets what is there: another topic is wanted. */
   about(topic: string): void {
     if (topic === this.topic) return;
@@ -29,6 +32,8 @@ export class Fetched<T> {
     this.value = null;
     this.range = null;
     this.asking = null;
+    this.isBusy = false;
+    clearTimeout(this.timer);
     this.stop?.abort();
   }
   want(window: Range, clock: Clock): void {
@@ -39,6 +44,7 @@ export class Fetched<T> {
     const key = `${clock} ${window.begin} ${window.end}`;
     if (key === this.asking) return;
     this.asking = key;
+    this.isBusy = true;
     clearTimeout(this.timer);
     this.timer = globalThis.setTimeout(() => void this.fetch({ begin: window.begin - span * MARGIN, end: window.end + span * MARGIN }, clock), REST_MS) as unknown as number;
   }
@@ -52,6 +58,7 @@ export class Fetched<T> {
       this.isThinned = isThinned;
       this.range = range;
       this.clock = clock;
+      this.isBusy = false;
     } catch {
       // The states' requests tell the reader what is wrong; this one is tried again.
       if (!stop.signal.aborted) setTimeout(() => { this.asking = null; this.arrived(); }, RETRY_MS);

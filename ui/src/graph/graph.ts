@@ -5,6 +5,7 @@ import type { Bookmarks } from "../bookmarks";
 import type { ClockSwitch } from "../clock";
 import { ink } from "../colours";
 import { AXIS, LINE, type Layout } from "../layout";
+import { PATH_HEAD, pathRow } from "../pathRows";
 import type { Line, Rows } from "../rows";
 import { watchTheme } from "../theme";
 import type { View } from "../view";
@@ -48,6 +49,7 @@ export class Graph {
     const again = () => this.invalidate();
     view.watch(again, "window", "selection", "row", "clock", "path", "experiment");
     view.watch(() => this.moveCursor(), "hover", "window");
+    view.watch(({ filter }) => { this.tiles.setFilter(filter); again(); }, "filter");
     rows.watch(again);
     layout.watch(again);
     clock.watch(again);
@@ -69,6 +71,8 @@ export class Graph {
     const stripe = Math.max(0, Math.min(line.sources.length - 1, Math.floor(share * line.sources.length)));
     return { line, place, row: line.sources[stripe]!, time };
   }
+  /** Nothing is asked for, or about to be drawn. */
+  get isResting(): boolean { return this.frame === 0 && this.tiles.isResting && this.arrows.isResting; }
   /** What is known here of the state of a row. */
   stateAt(row: number, time: number): ReturnType<Tiles["stateAt"]> {
     const { clock, window } = this.view.now;
@@ -88,7 +92,8 @@ export class Graph {
   }
   /** The states of a row to draw now, with the ns by which they are moved: of this clock, else of the other, moved. */
   pieces(row: number, host: number): { pieces: Piece[]; offset: number } {
-    const { clock, window } = this.view.now, moved = this.clock.offset(host);
+    const { clock, window, path } = this.view.now, moved = this.clock.offset(host), step = pathRow(path, row);
+    if (step !== undefined) return { pieces: [{ tile: step.tile, begin: step.tile.from, end: step.tile.to }], offset: moved + this.clock.convert(host, "common") };
     const shifted = { begin: window.begin - moved, end: window.end - moved };
     const pieces = this.tiles.pieces(row, clock, shifted, this.layout.width);
     if (pieces.length > 0) return { pieces, offset: moved };
@@ -142,7 +147,7 @@ export class Graph {
     for (const place of this.shownPlaces()) {
       const line = this.rows.lines[place]!, isPinned = place < this.rows.pinnedCount, y = this.layout.top(place), least = isPinned ? 0 : fixed;
       const top = Math.round(y * ratio), bottom = Math.round((y + LINE) * ratio);
-      const background = line.row?.id === this.view.now.row ? colours.chosen : line.row?.kind === "host" ? colours.band : colours.background;
+      const background = line.row !== null && line.row.id === this.view.now.row ? colours.chosen : line.row?.kind === "host" || line.id === PATH_HEAD ? colours.band : colours.background;
       raster.fill(Math.max(top, least), bottom, background);
       const inner = (LINE - BAR) / 2, count = line.sources.length;
       line.sources.forEach((row, stripe) => {
@@ -158,9 +163,9 @@ export class Graph {
   }
   private want(): void {
     const { window, clock } = this.view.now, seen = new Set<number>(), near = new Set<number>();
-    for (const place of this.shownPlaces()) for (const row of this.rows.lines[place]!.sources) seen.add(row);
+    for (const place of this.shownPlaces()) for (const row of this.rows.lines[place]!.sources) if (row >= 0) seen.add(row);
     const { first, last } = this.layout.shown(NEAR);
-    for (let place = first; place < last; place += 1) for (const row of this.rows.lines[place]!.sources) if (!seen.has(row)) near.add(row);
+    for (let place = first; place < last; place += 1) for (const row of this.rows.lines[place]!.sources) if (row >= 0 && !seen.has(row)) near.add(row);
     this.tiles.want([...seen], [...near], window, this.layout.width, clock);
     this.arrows.want();
   }

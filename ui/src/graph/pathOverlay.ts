@@ -1,6 +1,8 @@
-// The critical path over the time graph: an outline around the step on its row, lines where it goes to another row, coloured by cause.
+// The critical path over the time graph: an outline around the step on its row, lines where it goes to another row, coloured by cause; such lines between the path's own rows, too.
 // Talks to: scene. Used by: graph (screen and export).
 import { causeColour, ink } from "../colours";
+import type { Path } from "../api";
+import { pathRows } from "../pathRows";
 import { BAR, type Ctx, type Scene } from "./scene";
 
 const HALF = BAR / 2 + 1;
@@ -8,9 +10,14 @@ const HALF = BAR / 2 + 1;
 export function drawPath(ctx: Ctx, scene: Scene): void {
   const path = scene.view.now.path;
   if (path === null) return;
+  const own = new Map(pathRows(path).map(({ id, row }) => [row, scene.rows.placeOf(id)]));
+  draw(ctx, scene, path, (row) => scene.rowY(row), true);
+  draw(ctx, scene, path, (row) => { const place = own.get(row); return place === undefined ? null : scene.middle(place); }, false);
+}
+function draw(ctx: Ctx, scene: Scene, path: Path, rowY: (row: number) => number | null, isOutlined: boolean): void {
   // The path is told on the common clock.
   const placed = path.steps.map((step) => ({
-    x0: scene.hostX(step.host, step.begin, "common"), x1: scene.hostX(step.host, step.end, "common"), y: step.row === null ? null : scene.rowY(step.row), colour: causeColour(step.cause),
+    x0: scene.hostX(step.host, step.begin, "common"), x1: scene.hostX(step.host, step.end, "common"), y: step.row === null ? null : rowY(step.row), colour: causeColour(step.cause),
     isTravel: step.row === null,
   }));
   const width = scene.layout.width;
@@ -24,6 +31,7 @@ export function drawPath(ctx: Ctx, scene: Scene): void {
       return;
     }
     if (place > 0 && before !== null && before !== step.y && placed[place - 1]!.y !== null) line(ctx, step.x0, before, step.x0, step.y, step.colour, scene);
+    if (!isOutlined) return;
     const x0 = Math.max(step.x0, -4), x1 = Math.min(step.x1, width + 4);
     if (x1 < x0) return;
     ctx.strokeStyle = ink().halo;

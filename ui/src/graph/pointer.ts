@@ -1,9 +1,12 @@
 // Mouse and touch on the time graph: wheel, selection of time, pan, click, hover.
 // Talks to: graph, navigation, inspector, tooltip. Used by: main.
 import type { Inspector } from "../inspector";
+import type { Step } from "../api";
 import { AXIS, LINE } from "../layout";
 import type { Navigation } from "../navigation";
+import { pathRow, stepAt } from "../pathRows";
 import type { Tooltip } from "../tooltip";
+import type { Range } from "../view";
 import type { Graph } from "./graph";
 import type { Arrow } from "./arrows";
 
@@ -22,8 +25,9 @@ export class GraphPointer {
     element.addEventListener("pointermove", (event) => { if (event.buttons === 0) this.hover(event); });
     element.addEventListener("pointerleave", () => { this.tooltip.leave(); this.graph.view.set({ hover: null }); });
     element.addEventListener("dblclick", (event) => {
-      const { row, time } = this.graph.at(...this.place(event));
-      if (row !== null && row >= 0) void this.inspector.zoomTo(row, time);
+      const { row, time } = this.graph.at(...this.place(event)), step = this.step(row, time);
+      if (step !== undefined) this.navigation.show(this.onShown(step));
+      else if (row !== null && row >= 0) void this.inspector.zoomTo(row, time);
     });
     // The middle button pans; it must not start the browser's own scrolling, or paste.
     element.addEventListener("auxclick", (event) => event.preventDefault());
@@ -87,6 +91,8 @@ export class GraphPointer {
   private click(x: number, y: number): void {
     if (y < AXIS) { this.graph.view.set({ selection: null }); return; }
     const { row, line, time } = this.graph.at(x, y);
+    const step = this.step(row, time);
+    if (step !== undefined) { this.graph.view.set({ row: step.row, selection: this.onShown(step) }); return; }
     if (line !== null && line.row === null) { this.graph.rows.toggle(line.id); return; }
     if (row === null) { this.graph.view.set({ row: null, selection: null }); return; }
     if (line!.row!.kind === "host" || line!.row!.kind === "process") {
@@ -95,6 +101,15 @@ export class GraphPointer {
       return;
     }
     void this.inspector.select(row, time);
+  }
+  /** The step of the critical path that is drawn in one of its rows. */
+  private step(row: number | null, time: number): Step | undefined {
+    const it = row === null ? undefined : pathRow(this.graph.view.now.path, row);
+    return it === undefined ? undefined : stepAt(it, time - this.graph.clock.convert(it.host, "common"));
+  }
+  private onShown({ host, begin, end }: Step): Range {
+    const moved = this.graph.clock.convert(host, "common");
+    return { begin: begin + moved, end: end + moved };
   }
   private edgeAt(x: number): "begin" | "end" | null {
     const { selection } = this.graph.view.now, scene = this.graph.scene();
@@ -110,7 +125,9 @@ export class GraphPointer {
     this.element.style.cursor = this.edgeAt(x) !== null ? "ew-resize" : "";
     if (y < AXIS || line === null) { this.tooltip.hide(); return; }
     const arrow = this.arrowAt(x, y);
-    if (arrow !== null) this.tooltip.message(arrow.message, event.clientX, event.clientY);
+    const step = this.step(row, time);
+    if (step !== undefined) this.tooltip.step(step, time, event.clientX, event.clientY);
+    else if (arrow !== null) this.tooltip.message(arrow.message, event.clientX, event.clientY);
     else if (row !== null && row >= 0) this.tooltip.state(row, time, event.clientX, event.clientY);
     else this.tooltip.hide();
   }

@@ -1,7 +1,7 @@
 // States of rows, kept in tiles: a row, a zoom level, a stretch of time. What is wanted and not there is asked for, in few requests; what is old is forgotten.
 // Talks to: api. Used by: graph (which draws what is there, and the nearest other level until better comes).
 import { api, ApiError, labelOf, type Clock, type States, type Time } from "../api";
-import { phaseStyle, STYLE_PHASE } from "../colours";
+import { paintStyle } from "../colours";
 import type { Range } from "../view";
 
 /** A tile has this many pixels of its level: a level's pixel is 2^level ns. */
@@ -23,13 +23,13 @@ export interface Tile {
 }
 /** A tile, and the part of it that is to be drawn. */
 export interface Piece { readonly tile: Tile; readonly begin: Time; readonly end: Time }
-interface Asked { readonly clock: Clock; readonly level: number; readonly place: number; readonly rows: ReadonlySet<number>; readonly stop: AbortController }
+interface Asked { readonly clock: Clock; readonly turn: number; readonly level: number; readonly place: number; readonly rows: ReadonlySet<number>; readonly stop: AbortController }
 
 export function levelOf(window: Range, pixels: number): number {
   return Math.max(0, Math.floor(Math.log2((window.end - window.begin) / Math.max(pixels, 1))));
 }
 const spanOf = (level: number) => TILE_PIXELS * 2 ** level;
-const keyOf = (clock: Clock, row: number, level: number, place: number) => `${clock === "own" ? "o" : "c"}${row}/${level}/${place}`;
+const keyOf = (clock: Clock, turn: number, row: number, level: number, place: number) => `${clock === "own" ? "o" : "c"}${turn},${row}/${level}/${place}`;
 
 export class Tiles {
   private readonly kept = new Map<string, Tile>();
@@ -38,20 +38,42 @@ export class Tiles {
   private wish: { rows: readonly number[]; near: readonly number[]; window: Range; pixels: number; clock: Clock } | null = null;
   private timer = 0;
   private restsAt = 0;
+  /** The expression that dims states, and its number; 0: there is none. */
+  private filter: string | null = null;
+  private turn = 0;
+  private turns = 0;
   /** No requests while the picture moves by itself. */
   isPaused = false;
   constructor(private readonly arrived: () => void, private readonly failed: (error: ApiError | null) => void) {}
 
+  /** Nothing is asked for, or about to be. */
+  get isResting(): boolean { return this.asked.length === 0 && this.timer === 0; }
+  /** Dims the states for which an expression does not hold. Until those come, states are shown as they are. */
+  setFilter(filter: string | null): void {
+    if (filter === this.filter) return;
+    this.forgetTurn();
+    this.filter = filter;
+    this.turn = filter === null ? 0 : (this.turns += 1);
+    this.wish = null;
+  }
+  private forgetTurn(): void {
+    if (this.turn === 0) return;
+    for (const [key, tile] of this.kept) {
+      if (!key.slice(1).startsWith(`${this.turn},`)) continue;
+      this.kept.delete(key);
+      this.states -= tile.begin.length;
+    }
+  }
   get size(): { tiles: number; states: number; requests: number } { return { tiles: this.kept.size, states: this.states, requests: this.asked.length }; }
 
   /** The best there is of a row for a window: pieces in the order of time, holes where nothing is known yet. */
   pieces(row: number, clock: Clock, window: Range, pixels: number): Piece[] {
     const level = levelOf(window, pixels), span = spanOf(level), pieces: Piece[] = [];
     for (let place = Math.floor(window.begin / span); place * span < window.end; place += 1) {
-      const tile = this.use(keyOf(clock, row, level, place));
+      const tile = this.use(keyOf(clock, this.turn, row, level, place));
       const begin = Math.max(place * span, window.begin), end = Math.min((place + 1) * span, window.end);
       if (tile !== undefined) pieces.push({ tile, begin, end });
-      else this.substitute(pieces, row, clock, level, begin, end);
+      else if (!this.substitute(pieces, row, clock, this.turn, level, begin, end) && this.turn !== 0) this.substitute(pieces, row, clock, 0, level, begin, end);
     }
     return pieces;
   }
@@ -80,12 +102,14 @@ export class Tiles {
     this.timer = window.setTimeout(() => this.ask(), Math.max(0, this.restsAt - performance.now()));
   }
   ask(): void {
+    clearTimeout(this.timer);
+    this.timer = 0;
     const wish = this.wish;
     if (wish === null || this.isPaused) return;
     const level = levelOf(wish.window, wish.pixels), span = spanOf(level);
     const first = Math.floor(wish.window.begin / span), last = Math.ceil(wish.window.end / span) - 1;
     for (const it of this.asked) {
-      if (it.clock !== wish.clock || it.level !== level || it.place < first - 1 || it.place > last + 1) it.stop.abort();
+      if (it.clock !== wish.clock || it.turn !== this.turn || it.level !== level || it.place < first - 1 || it.place > last + 1) it.stop.abort();
     }
     this.asked = this.asked.filter((it) => !it.stop.signal.aborted);
     const places: number[] = [];
@@ -98,8 +122,8 @@ export class Tiles {
   }
   /** False if there are requests enough. */
   private askFor(rows: readonly number[], clock: Clock, level: number, place: number): boolean {
-    const missing = rows.filter((row) => !this.kept.has(keyOf(clock, row, level, place))
-      && !this.asked.some((it) => it.clock === clock && it.level === level && it.place === place && it.rows.has(row)));
+    const missing = rows.filter((row) => !this.kept.has(keyOf(clock, this.turn, row, level, place))
+      && !this.asked.some((it) => it.clock === clock && it.turn === this.turn && it.level === level && it.place === place && it.rows.has(row)));
     for (let at = 0; at < missing.length; at += MOST_ROWS) {
       if (this.asked.length >= MOST_REQUESTS) return false;
       void this.request(missing.slice(at, at + MOST_ROWS), clock, level, place);
@@ -107,12 +131,12 @@ export class Tiles {
     return true;
   }
   private async request(rows: number[], clock: Clock, level: number, place: number): Promise<void> {
-    const span = spanOf(level), it: Asked = { clock, level, place, rows: new Set(rows), stop: new AbortController() };
+    const span = spanOf(level), it: Asked = { clock, turn: this.turn, level, place, rows: new Set(rows), stop: new AbortController() };
     this.asked.push(it);
     let wait = 0, wrong: ApiError | null = null;
     try {
-      const states = await api.states({ rows, begin: place * span, end: (place + 1) * span, pixels: TILE_PIXELS, clock }, it.stop.signal);
-      if (!it.stop.signal.aborted) this.keep(states, clock, level, place);
+      const states = await api.states({ rows, begin: place * span, end: (place + 1) * span, pixels: TILE_PIXELS, clock, ...(this.filter === null ? {} : { filter: this.filter }) }, it.stop.signal);
+      if (!it.stop.signal.aborted && it.turn === this.turn) this.keep(states, clock, level, place);
     } catch (error) {
       if (it.stop.signal.aborted) return;
       wait = RETRY_MS;
@@ -135,9 +159,9 @@ export class Tiles {
         let known = used.get(text);
         if (known === undefined) used.set(text, known = used.size);
         label[place - from] = known;
-        if (style[place - from] === STYLE_PHASE) style[place - from] = phaseStyle(text);
+        style[place - from] = paintStyle(style[place - from]!, text);
       }
-      this.put(keyOf(clock, states.rows[at]!, level, place), {
+      this.put(keyOf(clock, this.turn, states.rows[at]!, level, place), {
         from: place * span, to: (place + 1) * span, level, begin: states.begin.slice(from, to), end: states.end.slice(from, to), style, label, labels: [...used.keys()],
       });
     }
@@ -158,22 +182,24 @@ export class Tiles {
     if (tile !== undefined) { this.kept.delete(key); this.kept.set(key, tile); }
     return tile;
   }
-  private substitute(pieces: Piece[], row: number, clock: Clock, level: number, begin: Time, end: Time): void {
+  /** False where nothing is there. */
+  private substitute(pieces: Piece[], row: number, clock: Clock, turn: number, level: number, begin: Time, end: Time): boolean {
     for (let up = level + 1; up <= level + COARSER; up += 1) {
-      const tile = this.use(keyOf(clock, row, up, Math.floor(begin / spanOf(up))));
-      if (tile !== undefined && tile.to >= end) { pieces.push({ tile, begin, end }); return; }
+      const tile = this.use(keyOf(clock, turn, row, up, Math.floor(begin / spanOf(up))));
+      if (tile !== undefined && tile.to >= end) { pieces.push({ tile, begin, end }); return true; }
     }
     for (let down = level - 1; down >= Math.max(0, level - FINER); down -= 1) {
       const span = spanOf(down);
       let found = false;
       for (let place = Math.floor(begin / span); place * span < end; place += 1) {
-        const tile = this.kept.get(keyOf(clock, row, down, place));
+        const tile = this.kept.get(keyOf(clock, turn, row, down, place));
         if (tile === undefined) continue;
         found = true;
         pieces.push({ tile, begin: Math.max(begin, tile.from), end: Math.min(end, tile.to) });
       }
-      if (found) return;
+      if (found) return true;
     }
+    return false;
   }
 }
 

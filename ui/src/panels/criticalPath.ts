@@ -8,7 +8,7 @@ import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { PathDetails } from "./pathDetails";
 import { RequestList } from "./requestList";
-import { aboutOf, commandLike, nameOf, rowOf, toShown } from "./times";
+import { aboutOf, nameOf, rowOf, toShown } from "./times";
 
 /** Lists of more requests than this are not kept while another panel is seen. */
 const KEPT = 50_000;
@@ -16,6 +16,7 @@ const KEPT = 50_000;
 export class CriticalPathPanel extends AskingPanel {
   private requests: readonly Request[] | null = null;
   private note = "";
+  private commandOfAll = "";
   private wanted = 0;
   private readonly list: RequestList;
   private readonly details: PathDetails;
@@ -47,6 +48,7 @@ export class CriticalPathPanel extends AskingPanel {
       if (signal.aborted) return;
       this.requests = answer.requests;
       this.note = answer.note;
+      this.commandOfAll = answer.command;
       this.list.set(answer.requests);
     }
     this.body.replaceChildren(this.requests.length > 0 ? this.list.element : notice("empty", "No requests were found", this.note), this.detail);
@@ -64,7 +66,7 @@ export class CriticalPathPanel extends AskingPanel {
     const { path, experiment } = this.view.now;
     this.drawControls();
     this.list.choose(path?.request ?? null);
-    this.command.set(path?.command ?? commandLike(this.view, "critical-path", null));
+    this.command.set(path?.command ?? this.commandOfAll);
     this.about.textContent = this.requests === null ? "" : `${formatCount(this.requests.length)} requests`;
     if (path === null) {
       this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. Or select a thread, and a time if you like, and press `c`."));
@@ -82,7 +84,7 @@ export class CriticalPathPanel extends AskingPanel {
   private async pick(request: Request): Promise<void> {
     const wanted = this.wanted += 1;
     await this.say(async () => {
-      const path = await api.pathOfRequest(request.request);
+      const path = await api.path({ request: request.request });
       if (wanted !== this.wanted || !this.isSeen) return;
       const row = request.client_row, begin = toShown(this.view, row, path.begin), end = toShown(this.view, row, path.end);
       this.view.set({ path, onlyRows: rowsOf(path) });
@@ -94,7 +96,7 @@ export class CriticalPathPanel extends AskingPanel {
     if (row === null) return;
     const wanted = this.wanted += 1;
     await this.say(async () => {
-      const path = await api.pathOfThread(row, about.begin, about.end);
+      const path = await api.path({ row, begin: about.begin, end: about.end });
       if (wanted === this.wanted && this.isSeen) this.view.set({ path });
     });
   }
@@ -102,7 +104,7 @@ export class CriticalPathPanel extends AskingPanel {
   private async say(act: () => Promise<void>): Promise<void> {
     this.busy.textContent = "looking for the path …";
     try {
-      await act();
+      await this.during(act());
     } catch (error) {
       this.detail.replaceChildren(notice("failed", "There is no path", error instanceof Error ? error.message : ""));
     } finally {

@@ -7,13 +7,13 @@ import type { Looking, Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { DataTable } from "./table";
-import { commandLike, nameOf, quoted, toCommon, toShown, type About } from "./times";
+import { nameOf, toCommon, toShown, type About } from "./times";
 
 const PAGE = 500, MOST = 20_000, REST_MS = 350;
 
 export class EventsPanel extends AskingPanel {
   private events: TraceEvent[] = [];
-  private next: number | null = null;
+  private next: string | null = null;
   private asked: { range: About; search: string; hosts: string } | null = null;
   private more: AbortController | null = null;
   private nearest: TraceEvent | null = null;
@@ -72,7 +72,7 @@ export class EventsPanel extends AskingPanel {
     this.asked = { range, search, hosts };
     this.events = answer.events;
     this.next = answer.next;
-    this.command.set(this.commandOf());
+    this.command.set(answer.command);
     if (this.events.length === 0) {
       this.table.set([]);
       this.count.textContent = "";
@@ -95,7 +95,7 @@ export class EventsPanel extends AskingPanel {
     const { asked, next } = this;
     if (asked === null || next === null || this.more !== null || this.events.length >= MOST || this.table.count === 0) return;
     const more = this.more = new AbortController();
-    const answer = await api.events({ begin: asked.range.begin, end: asked.range.end, limit: PAGE, search: asked.search, hosts: asked.hosts, after: next }, more.signal).catch(() => null);
+    const answer = await this.during(api.events({ begin: asked.range.begin, end: asked.range.end, limit: PAGE, search: asked.search, hosts: asked.hosts, after: next }, more.signal)).catch(() => null);
     if (this.more !== more) return;
     this.more = null;
     // A failure leaves what is there; the next scroll asks again.
@@ -140,11 +140,6 @@ export class EventsPanel extends AskingPanel {
   private zoom(it: TraceEvent): void {
     const row = this.rowOf(it), at = toShown(this.view, row, it.at), { begin, end } = this.view.now.window, half = Math.min((end - begin) / 20, 5e5);
     this.navigator.go(row, at, { begin: at - half, end: at + half });
-  }
-  private commandOf(): string {
-    const { range, search, hosts } = this.asked!;
-    const host = hosts === "" ? "" : ` --host ${this.hostName(Number(hosts))}`, where = search.startsWith("=") ? ` --where ${quoted(search.slice(1).trim())}` : "";
-    return commandLike(this.view, `events${host}${where}`, range) + (search === "" || where !== "" ? "" : ` | grep -F ${quoted(search)}`);
   }
 }
 /** "{ contexts }, { payload }": the payload first, the contexts paler behind it. */

@@ -7,7 +7,7 @@ import type { Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { DataTable } from "./table";
-import { aboutOf, commandLike, nameOf } from "./times";
+import { aboutOf, nameOf } from "./times";
 
 const LIMIT = 5000;
 
@@ -39,9 +39,9 @@ export class MessagesPanel extends AskingPanel {
   protected async load(signal: AbortSignal): Promise<void> {
     // Messages are told on the clock that is shown.
     const about = this.takeAbout(), { selection, window, clock } = this.view.now, range = clock === "common" ? about : about.what === "selection" && selection !== null ? selection : window;
-    this.command.set(commandLike(this.view, "messages", about));
     if (clock === "own") this.about.textContent = `${about.what}, by the hosts' own clocks`;
     const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal);
+    this.command.set(answer.command);
     this.messages = answer.messages;
     this.total = answer.total;
     this.draw();

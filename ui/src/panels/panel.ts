@@ -21,8 +21,11 @@ export abstract class AskingPanel implements Panel {
   protected readonly body: HTMLElement;
   readonly element: HTMLElement;
   protected isSeen = false;
+  /** Nothing is asked for, or about to be. */
+  get isResting(): boolean { return this.timer === 0 && this.asking === null && this.works === 0; }
   private stops: (() => void)[] = [];
   private timer = 0;
+  private works = 0;
   private asking: AbortController | null = null;
 
   constructor(readonly id: string, readonly title: string, protected readonly view: View, protected readonly navigator: Navigator, private readonly keys: (keyof Looking)[]) {
@@ -41,6 +44,7 @@ export abstract class AskingPanel implements Panel {
     for (const stop of this.stops) stop();
     this.stops = [];
     clearTimeout(this.timer);
+    this.timer = 0;
     this.asking?.abort();
     this.asking = null;
     this.busy.textContent = "";
@@ -59,11 +63,13 @@ export abstract class AskingPanel implements Panel {
   /** Asks when nothing has changed for a moment. What was asked for before is no longer wanted. */
   protected askSoon(rest = REST_MS): void {
     this.asking?.abort();
+    this.asking = null;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.ask(), rest);
   }
   protected async ask(): Promise<void> {
     clearTimeout(this.timer);
+    this.timer = 0;
     this.asking?.abort();
     const asking = this.asking = new AbortController();
     if (this.body.childElementCount === 0) this.body.replaceChildren(notice("loading", "Loading …"));
@@ -84,6 +90,11 @@ export abstract class AskingPanel implements Panel {
         this.element.removeAttribute("aria-busy");
       }
     }
+  }
+  /** Work that is not the panel's own question: what a click asks for. */
+  protected async during<T>(work: Promise<T>): Promise<T> {
+    this.works += 1;
+    try { return await work; } finally { this.works -= 1; }
   }
   protected failed(error: ApiError): void {
     this.command.set("");

@@ -95,7 +95,7 @@ export class StatePanel extends AskingPanel {
     const { state } = this.said!, { clock } = this.view.now;
     const end = await this.answer(() => api.follow(state.row, (state.begin + state.end) / 2, what, clock));
     if (end === null) return;
-    const there = await api.state(end.row, end.at, clock).catch(() => null);
+    const there = await this.during(api.state(end.row, end.at, clock)).catch(() => null);
     if (there !== null) this.go(there, end.at);
     else { this.view.set({ selection: null }); this.navigator.go(end.row, end.at); }
   }
@@ -105,7 +105,7 @@ export class StatePanel extends AskingPanel {
   }
   private async answer<T>(request: () => Promise<T>): Promise<T | null> {
     try {
-      return await request();
+      return await this.during(request());
     } catch (error) {
       const place = this.controls.querySelector(".wrong");
       if (place !== null) place.textContent = error instanceof Error ? error.message : "";

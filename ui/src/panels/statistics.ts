@@ -1,12 +1,13 @@
-// What threads did in the selected time, else in the window: added up by state, thread, process and call.
+// What threads did in the selected time, else in the window: added up by state, thread, process, call, and by what they waited for.
 // Talks to: api, view. Used by: the drawer.
 import { api, type Statistics } from "../api";
-import { LOOKS, stateColour } from "../colours";
+import { causeColour, LOOKS, stateColour } from "../colours";
 import { button, h } from "../dom";
 import { formatCount, formatDuration } from "../format";
 import type { Looking, Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
+import { causeWord } from "./pathWords";
 import { stack, swatch, type Part } from "./stack";
 import { DataTable, titled, type Column } from "./table";
 import { nameOf, rowOf, toShown, type About } from "./times";
@@ -14,6 +15,10 @@ import { nameOf, rowOf, toShown, type About } from "./times";
 interface Sums { readonly row: number; readonly label: string; readonly byState: readonly number[]; readonly threads: number }
 type OfState = Statistics["states"][number];
 type OfCall = Statistics["calls"][number];
+/** Waits for one cause. */
+interface OfCause { readonly cause: string; readonly count: number; readonly total: number; readonly longest: number; readonly endedBy: string }
+/** Rows of waits by process and cause that are added up. */
+const MOST_WAITS = 5000;
 const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, MOST_THREADS = 200;
 const onCpu = (it: Sums) => (it.byState[USER] ?? 0) + (it.byState[CALL] ?? 0) + (it.byState[INTERRUPTED] ?? 0);
 
@@ -26,9 +31,13 @@ export class StatisticsPanel extends AskingPanel {
   private readonly threads: DataTable<Sums>;
   private readonly processes: DataTable<Sums>;
   private readonly calls: DataTable<OfCall>;
+  private readonly causes: DataTable<OfCause>;
+  private isByCause = false;
   private readonly count = h("span", { class: "muted" });
   private readonly ofThreads: HTMLElement;
   private readonly ofProcesses: HTMLElement;
+  private readonly ofCalls: HTMLElement;
+  private readonly ofCauses: HTMLElement;
   private readonly parts: HTMLElement;
 
   constructor(view: View, navigator: Navigator) {
@@ -56,12 +65,23 @@ export class StatisticsPanel extends AskingPanel {
         { title: "mean", unit: "ns", value: (it) => it.total_ns / it.count }, { title: "longest", unit: "ns", value: (it) => it.max_ns },
       ],
     });
+    this.causes = new DataTable<OfCause>({
+      label: "Waits by cause", origin, sort: [2, true],
+      columns: [
+        { title: "waits for", value: (it) => causeWord(it.cause).replace(/^waits for /, ""), draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause).replace(/^waits for /, "")), width: 14 }, { title: "count", unit: "count", value: (it) => it.count }, { title: "time", unit: "ns", value: (it) => it.total },
+        { title: "longest", unit: "ns", value: (it) => it.longest }, { title: "mostly ended by", value: (it) => it.endedBy, grow: true },
+      ],
+    });
     this.controls.append(this.of, this.count);
     const turns = (isProcesses: boolean) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => this.turn(to), { "aria-pressed": String(to === isProcesses) })));
     this.ofThreads = titled("", this.threads, turns(false));
     this.ofProcesses = titled("", this.processes, turns(true));
-    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, titled("By call", this.calls));
+    const turnsOf = (isCauses: boolean) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by cause" : "by call", to ? "What threads waited for, and who ended that" : "System calls", () => { this.turnCauses(to); void this.ask(); }, { "aria-pressed": String(to === isCauses) })));
+    this.ofCalls = titled("", this.calls, turnsOf(false));
+    this.ofCauses = titled("", this.causes, turnsOf(true));
+    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses);
     this.turn(false);
+    this.turnCauses(false);
   }
   protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
     this.of.options[1]!.textContent = this.rowText();
@@ -69,8 +89,8 @@ export class StatisticsPanel extends AskingPanel {
     this.askSoon();
   }
   protected override shown(): void { this.of.options[1]!.textContent = this.rowText(); }
-  protected override themed(): void { for (const table of [this.states, this.threads, this.processes]) table.redraw(); }
-  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls]) table.set([]); }
+  protected override themed(): void { for (const table of [this.states, this.threads, this.processes, this.causes]) table.redraw(); }
+  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls, this.causes]) table.set([]); }
 
   protected async load(signal: AbortSignal): Promise<void> {
     const about = this.takeAbout(), { row } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
@@ -92,6 +112,25 @@ export class StatisticsPanel extends AskingPanel {
     this.threads.set(threads);
     this.processes.set(this.byProcess(threads));
     this.calls.set(answer.calls);
+    if (this.isByCause) await this.loadCauses(about, isOfRow ? row : null, signal);
+  }
+  /** Waits are those of the report `blocking`, of all processes or of the row's. */
+  private async loadCauses(about: About, row: number | null, signal: AbortSignal): Promise<void> {
+    const answer = await api.table({ analysis: "blocking", begin: about.begin, end: about.end, limit: MOST_WAITS }, signal);
+    const table = answer.tables.find((it) => it.name === "causes"), it = rowOf(this.view, row), host = it === undefined ? null : this.view.now.experiment?.hosts[it.host]?.name ?? null;
+    const at = (name: string) => table?.columns.findIndex((column) => column.name === name) ?? -1;
+    const sums = new Map<string, { count: number; total: number; longest: number; most: number; endedBy: string }>();
+    for (const line of table?.rows ?? []) {
+      if (host !== null && (line[at("host")] !== host || (it?.pid !== undefined && line[at("pid")] !== it.pid))) continue;
+      const cause = String(line[at("cause")]), total = Number(line[at("total_ns")]), sum = sums.get(cause) ?? { count: 0, total: 0, longest: 0, most: -1, endedBy: "" };
+      sum.count += Number(line[at("count")]);
+      sum.total += total;
+      sum.longest = Math.max(sum.longest, Number(line[at("max_ns")]));
+      if (total > sum.most) { sum.most = total; sum.endedBy = String(line[at("ended_by")] ?? ""); }
+      sums.set(cause, sum);
+    }
+    this.causes.set([...sums].map(([cause, sum]) => ({ cause, ...sum })));
+    this.command.set(answer.command);
   }
   private byProcess(threads: readonly Sums[]): Sums[] {
     const groups = new Map<number, { byState: number[]; threads: number }>();
@@ -110,6 +149,11 @@ export class StatisticsPanel extends AskingPanel {
   private turn(toProcesses: boolean): void {
     this.ofThreads.hidden = toProcesses;
     this.ofProcesses.hidden = !toProcesses;
+  }
+  private turnCauses(toCauses: boolean): void {
+    this.isByCause = toCauses;
+    this.ofCalls.hidden = toCauses;
+    this.ofCauses.hidden = !toCauses;
   }
   private metered(it: OfState): HTMLElement {
     const bar = h("span", { class: "meter solid", "aria-hidden": "true" });

@@ -70,7 +70,7 @@ export class SynchronizationPanel extends AskingPanel {
     this.tables.choose(link);
     this.drawGraph();
     try {
-      const picture = await api.link(link.a, link.b, POINTS);
+      const picture = await this.during(api.link(link.a, link.b, POINTS));
       if (this.picked !== link || !this.isSeen) return;
       if (this.right.firstChild !== this.picture.element) this.right.replaceChildren(this.picture.element);
       this.picture.set(picture);

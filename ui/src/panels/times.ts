@@ -50,17 +50,3 @@ export function aboutOf(view: View, scope: "range" | "window" = "range"): About 
   const inside = { begin: Math.max(begin, least), end: Math.min(end, most) };
   return inside.begin < inside.end ? { begin: Math.round(inside.begin), end: Math.round(inside.end), what: isSelected ? "selection" : "window" } : { begin: least, end: most, what: "window" };
 }
-/** The command that the server was started with, as another one: where its answer has none. */
-export function commandLike(view: View, command: string, range: Range | null): string {
-  const { experiment } = view.now;
-  if (experiment === null) return "";
-  const seconds = (at: Time) => {
-    const unix = BigInt(experiment.origin_unix_ns ?? "0") + BigInt(Math.round(at)), part = unix % 1_000_000_000n;
-    return `${unix / 1_000_000_000n}.${String(part).padStart(9, "0")}`;
-  };
-  const isAll = range === null || (range.begin <= (experiment.begin ?? 0) && range.end >= (experiment.end ?? 0));
-  const times = isAll ? "" : ` --begin ${seconds(range.begin)} --end ${seconds(range.end)}`;
-  return experiment.command.replace(/^isochrone view/, () => `isochrone ${command}${times}`);
-}
-/** A text as one word of a shell. */
-export function quoted(text: string): string { return `'${text.replace(/'/g, `'\\''`)}'`; }

@@ -8,7 +8,7 @@ import { hostColour } from "./hostColours";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { DataTable, titled } from "./table";
-import { commandLike, toShown } from "./times";
+import { toShown } from "./times";
 
 /** A chart: the kinds of series that it has, and what is missing in the trace where there are none. */
 interface Kind { readonly title: string; readonly kinds: readonly string[]; readonly words: readonly string[]; readonly needs: string }
@@ -58,8 +58,9 @@ export class UsagePanel extends AskingPanel {
   }
   protected async load(signal: AbortSignal): Promise<void> {
     const about = this.takeAbout("window"), points = Math.max(60, Math.min(1000, Math.round(this.body.clientWidth / 4)));
-    this.series = await api.usage(about.begin, about.end, points, signal);
-    this.command.set(commandLike(this.view, "analyze cputop", about));
+    const answer = await api.usage(about.begin, about.end, points, signal);
+    this.series = answer.series;
+    this.command.set(answer.command);
     if (this.series.length === 0) {
       this.body.replaceChildren(notice("empty", "Nothing is known of this time", "No host was recorded then: `f` shows all there is."));
       return;

@@ -104,7 +104,7 @@ fn library(paths: &[PathBuf], served: &Served) -> anyhow::Result<(Arc<Library>, 
 fn command_line(paths: &[PathBuf], served: &Served) -> CommandLine {
     let mut options = Vec::new();
     if let Some(sync) = &served.clock.sync {
-        options.push(format!("--sync {}", quoted(&sync.to_string_lossy())));
+        options.push(format!("--sync {}", CommandLine::word(&sync.to_string_lossy())));
     }
     if served.clock.no_sync {
         options.push("--no-sync".to_owned());
@@ -114,7 +114,7 @@ fn command_line(paths: &[PathBuf], served: &Served) -> CommandLine {
 
 /// Paths as words of a command line.
 fn words(paths: &[PathBuf]) -> String {
-    let words: Vec<String> = paths.iter().map(|path| quoted(&path.to_string_lossy())).collect();
+    let words: Vec<String> = paths.iter().map(|path| CommandLine::word(&path.to_string_lossy())).collect();
     words.join(" ")
 }
 
@@ -141,15 +141,6 @@ fn name_of(traces: &[PathBuf]) -> String {
         [one] => one.clone(),
         [first, .., last] if names.len() > 3 => format!("{first} … {last}"),
         several => several.join(", "),
-    }
-}
-
-/// A word of a command line, as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

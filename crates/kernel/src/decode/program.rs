@@ -58,10 +58,10 @@ fn stem<'n>(name: &'n str, word: &str) -> Option<&'n str> {
 }
 
 /// The text field of a tracepoint that says which of several phases it is of, if its partner has it too: it is called as the
-/// phase is (`phase` of `thumb:phase_begin`), or `name`.
+/// phase is (`phase` of `thumb:phase_begin`), `name`, or, where it is a call of a library as those of MPI, `func`.
 fn label(class: &EventPlan, partner: &EventPlan, stream: &StreamPlan, phase: &str) -> Option<FieldRef> {
     let last = phase.rsplit(['_', ':']).next().unwrap_or(phase);
-    [last, "name"].into_iter().find_map(|name| {
+    [last, "name", "func"].into_iter().find_map(|name| {
         let field = |class: &EventPlan| {
             let (_, node) = class.payload.as_ref()?.member(name)?;
             let is_text = matches!(node.kind, NodeKind::String(_) | NodeKind::Text(..));

@@ -1,5 +1,7 @@
 //! The events of a window, in the order of time: text of their fields, and the rows of the threads that ran.
 
+use std::str::FromStr;
+
 use isochrone_ctf::Event;
 use isochrone_ctf::room;
 use isochrone_ctf::schema::Scope;
@@ -9,10 +11,11 @@ use isochrone_kernel::cpu_of;
 use isochrone_periods::{Binding, Condition, PacketFields, Reading};
 use memchr::memmem::Finder;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::Shown;
 use crate::error::ApiError;
+use crate::session::CommandLine;
 
 /// Events of one answer.
 const MOST_EVENTS: usize = 5000;
@@ -38,8 +41,38 @@ pub(crate) struct EventShown {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct EventsShown {
     events: Vec<EventShown>,
-    /// How many events that fit come before the next one; `None` at the end.
-    next: Option<u64>,
+    /// Where the following ones begin; `None` at the end.
+    next: Option<Place>,
+    command: String,
+}
+
+/// A place in the events of a window: an instant since the origin, and how many of those of that instant that fit come before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    at: i64,
+    skip: u64,
+}
+
+impl Place {
+    /// The begin of any window.
+    pub(crate) const FIRST: Self = Self { at: i64::MIN, skip: 0 };
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{},{}", self.at, self.skip))
+    }
+}
+
+impl FromStr for Place {
+    type Err = ApiError;
+
+    fn from_str(text: &str) -> Result<Self, ApiError> {
+        let parsed = text.split_once(',').and_then(|(at, skip)| Some((at.parse().ok()?, skip.parse().ok()?)));
+        let (at, skip) =
+            parsed.ok_or_else(|| ApiError::wrong(format!("`{text}` is no place that an answer gave")))?;
+        Ok(Self { at, skip })
+    }
 }
 
 /// Which events.
@@ -51,8 +84,8 @@ pub(crate) struct Asked {
     pub(crate) search: String,
     /// Places of hosts; all, where there are none.
     pub(crate) hosts: Vec<usize>,
-    /// How many of those that fit are left out.
-    pub(crate) after: u64,
+    /// From where on.
+    pub(crate) after: Place,
 }
 
 /// What events are searched for.
@@ -128,7 +161,7 @@ impl<'o> Shown<'o> {
         }
     }
 
-    /// Events of a window since the origin. Linear in the events of the window, as far as they are looked at.
+    /// Events of a window since the origin. Linear in the events from the place asked for on, as far as they are looked at.
     ///
     /// # Errors
     /// The expression is none.
@@ -137,15 +170,22 @@ impl<'o> Shown<'o> {
         let limit = asked.limit.clamp(1, MOST_EVENTS);
         let window = (i128::from(asked.window.0) + self.origin, i128::from(asked.window.1) + self.origin);
         let mut bindings: FxHashMap<(usize, usize, usize), Binding> = FxHashMap::default();
-        let (mut events, mut fitting, mut looked_at, mut next) = (Vec::new(), 0_u64, 0_u64, None);
+        let (mut events, mut looked_at, mut next) = (Vec::new(), 0_u64, None);
+        // Where it is: the instant, and how many events of it have fitted.
+        let mut here = Place { at: i64::MIN, skip: 0 };
         let mut text: Vec<u8> = Vec::new();
-        self.each_event(&asked.hosts, window.0, |it| {
+        let since = window.0.max(i128::from(asked.after.at) + self.origin);
+        self.each_event(&asked.hosts, since, |it| {
             if it.unix >= window.1 {
                 return false;
             }
+            let at = self.since(it.unix);
+            if at != here.at {
+                here = Place { at, skip: 0 };
+            }
             looked_at += 1;
             if looked_at > MOST_LOOKED_AT {
-                next = Some(fitting);
+                next = Some(here);
                 return false;
             }
             text.clear();
@@ -171,16 +211,16 @@ impl<'o> Shown<'o> {
             if !fits {
                 return true;
             }
-            if fitting >= asked.after {
+            if at > asked.after.at || here.skip >= asked.after.skip {
                 if events.len() == limit {
-                    next = Some(fitting);
+                    next = Some(here);
                     return false;
                 }
                 if text.is_empty() {
                     write_fields(it.event, &mut text);
                 }
                 events.push(EventShown {
-                    at: self.since(it.unix),
+                    at,
                     host: it.host,
                     cpu: it.cpu,
                     name: it.event.name().unwrap_or_default().to_owned(),
@@ -188,11 +228,35 @@ impl<'o> Shown<'o> {
                     row: None,
                 });
             }
-            fitting += 1;
+            here.skip += 1;
             true
         });
         self.find_rows(&mut events)?;
-        Ok(EventsShown { events, next })
+        Ok(EventsShown { events, next, command: self.command_of_events(asked) })
+    }
+
+    /// The command that shows the same events. What a text is looked for in is its output.
+    fn command_of_events(&self, asked: &Asked) -> String {
+        let mut command = "events".to_owned();
+        let hosts: Vec<String> = asked
+            .hosts
+            .iter()
+            .filter_map(|&host| self.hosts.get(host))
+            .map(|host| CommandLine::word(&host.name))
+            .collect();
+        if !hosts.is_empty() {
+            command += &format!(" --host {}", hosts.join(","));
+        }
+        let text = asked.search.trim();
+        let expression = text.strip_prefix('=').map(str::trim);
+        if let Some(expression) = expression {
+            command += &format!(" --where {}", CommandLine::word(expression));
+        }
+        let command = self.command_of(&command, Some(asked.window));
+        match text.is_empty() || expression.is_some() {
+            true => command,
+            false => format!("{command} | grep -F {}", CommandLine::word(text)),
+        }
     }
 
     /// Finds the threads that ran when events were recorded.

@@ -7,7 +7,9 @@ pub(crate) mod cpus;
 pub(crate) mod encode;
 pub(crate) mod event_lines;
 pub(crate) mod events;
+pub(crate) mod filter;
 pub(crate) mod follow;
+pub(crate) mod matching;
 pub(crate) mod messages;
 pub(crate) mod overview;
 pub(crate) mod requests;
@@ -201,13 +203,28 @@ impl<'o> Shown<'o> {
     /// The command that answers the same as text, for a window of time.
     pub(crate) fn command_of(&self, command: &str, window: Option<(i64, i64)>) -> String {
         let window = window.filter(|&(begin, end)| (begin, end) != self.extent && begin < end);
-        let times = window.map_or_else(String::new, |(begin, end)| {
-            let seconds = |at: i64| {
-                let unix = i128::from(at) + self.origin;
-                format!("{}.{:09}", unix.div_euclid(NS_PER_S), unix.rem_euclid(NS_PER_S))
-            };
-            format!(" --begin {} --end {}", seconds(begin), seconds(end))
-        });
-        self.command.of(&format!("{command}{times}"))
+        self.command.of(&format!("{command}{}", self.times_of(window)))
+    }
+
+    /// The same for a window on a clock.
+    pub(crate) fn command_on(&self, clock: Clock, command: &str, window: Option<(i64, i64)>) -> String {
+        match clock {
+            Clock::Common => self.command_of(command, window),
+            Clock::Own => {
+                let own = CommandLine { options: "--no-sync".to_owned(), ..self.command.clone() };
+                own.of(&format!("{command}{}", self.times_of(window.filter(|(begin, end)| begin < end))))
+            }
+        }
+    }
+
+    /// A window of time as options.
+    fn times_of(&self, window: Option<(i64, i64)>) -> String {
+        let seconds = |at: i64| {
+            let unix = i128::from(at) + self.origin;
+            format!("{}.{:09}", unix.div_euclid(NS_PER_S), unix.rem_euclid(NS_PER_S))
+        };
+        let options =
+            |(begin, end): (i64, i64)| format!(" --begin {} --end {}", seconds(begin), seconds(end));
+        window.map_or_else(String::new, options)
     }
 }

@@ -22,6 +22,25 @@ pub(crate) enum Kind {
     Phase,
 }
 
+impl Kind {
+    /// Its name in answers.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Cpu => "cpu",
+            Self::Disk => "disk",
+            Self::Process => "process",
+            Self::Thread => "thread",
+            Self::Phase => "phase",
+        }
+    }
+
+    /// Whether rows of this kind have states of their own.
+    pub(crate) fn has_states(self) -> bool {
+        !matches!(self, Self::Host | Self::Process)
+    }
+}
+
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Row {

@@ -8,7 +8,6 @@ mod answer;
 mod bookmarks;
 mod data_tree;
 mod experiments;
-mod filter;
 mod histogram;
 mod json;
 mod markers;

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Anything, OfOutput, Parameters};
-use super::filter::pattern;
 use super::json::{Whole, Whole32, there};
 use super::outputs::OutputKind;
 use crate::shown::event_lines::Line;
+use crate::shown::filter::pattern;
 use crate::shown::state_at::instant;
 
 /// Lines of one answer.

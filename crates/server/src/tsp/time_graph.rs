@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, MaybeRange, OfOutput, Parameters, TimeRange, completed};
-use super::filter::{Facts, Filter};
 use super::json::{Object, Whole, Whole32, there};
 use super::outputs::{OutputKind, Shows};
 use super::styles;
 use crate::error::ApiError;
+use crate::shown::filter::{Facts, Filter};
 use crate::shown::rows::{Kind, Row};
 use crate::shown::state_at::{Which, duration};
 use crate::shown::states::{Shape, Window, style_name};
@@ -30,9 +30,6 @@ const MOST_ARROWS: usize = 5000;
 
 /// Samples, unless it is said.
 const SAMPLES: u32 = 1000;
-
-/// How much closer a deep search looks where a window has too many states to look at each.
-const DEEPER: u32 = 16;
 
 /// The kinds of rows of an output.
 fn kinds(shows: Shows) -> &'static [Kind] {
@@ -189,64 +186,16 @@ fn row_states(
 ) -> Result<Vec<Value>, ApiError> {
     let is_shown = |id: &u32| shown.rows.get(*id).is_some_and(|row| kinds(shows).contains(&row.kind));
     let ids: Vec<u32> = items.iter().filter_map(|&id| u32::try_from(id).ok()).filter(is_shown).collect();
-    // All states of the window where that is possible, else closer than can be drawn.
-    let deep = match is_deep && !filter.is_empty() {
-        true if shown.is_large((window.begin, window.end)) => window.pixels.saturating_mul(DEEPER),
-        true => u32::MAX,
-        false => window.pixels,
-    };
-    let all = shown.states(&ids, Window { pixels: deep, ..window })?;
-    let of_row = |(id, shapes): (&u32, Vec<Shape>)| {
-        let Some(row) = shown.rows.get(*id) else { return Value::Null };
-        let tid = row.tid.map(|tid| tid.to_string()).unwrap_or_default();
-        let pid = row.pid.map(|pid| pid.to_string()).unwrap_or_default();
-        let tags = |shape: &Shape| {
-            if filter.is_empty() {
-                return 0;
-            }
-            let state = style_name(shape.style);
-            let label = shape.label.as_deref().unwrap_or_default();
-            let texts = [
-                ("state", state),
-                ("label", label),
-                ("name", label),
-                ("host", &shown.hosts[row.host].name),
-                ("process", &row.label),
-                ("thread", &tid),
-                ("tid", &tid),
-                ("pid", &pid),
-            ];
-            filter.tags(Facts { texts: &texts, duration: shape.end.saturating_sub(shape.begin) })
+    let all = shown.tagged_states(&ids, window, filter, is_deep)?;
+    let of_row = |(id, shapes): (&u32, Vec<(i32, Shape)>)| {
+        let of_shape = |(tags, shape): (i32, Shape)| {
+            let key = style_name(shape.style);
+            state(shown, (shape.begin, shape.end), shape.label.as_deref(), key, tags)
         };
-        let tagged = shapes.into_iter().map(|shape| (tags(&shape), shape)).collect();
-        let kept = if deep == window.pixels { tagged } else { sampled(tagged, window.pixel()) };
-        let states: Vec<Value> = kept
-            .into_iter()
-            .map(|(tags, shape)| {
-                let key = style_name(shape.style);
-                state(shown, (shape.begin, shape.end), shape.label.as_deref(), key, tags)
-            })
-            .collect();
+        let states: Vec<Value> = shapes.into_iter().map(of_shape).collect();
         json!({"entryId": id, "states": states})
     };
     Ok(ids.iter().zip(all).map(of_row).collect())
-}
-
-/// One state for each sample: those that are looked for before the others.
-fn sampled(states: Vec<(i32, Shape)>, pixel: i64) -> Vec<(i32, Shape)> {
-    let mut kept: Vec<(i32, Shape)> = Vec::new();
-    for (tags, shape) in states {
-        match kept.last_mut() {
-            Some((last_tags, last)) if shape.end < last.begin.saturating_add(pixel) => {
-                last.end = shape.end;
-                if tags < *last_tags {
-                    (*last_tags, last.style, last.label) = (tags, shape.style, shape.label);
-                }
-            }
-            _ => kept.push((tags, shape)),
-        }
-    }
-    kept
 }
 
 fn state(shown: &Shown<'_>, (begin, end): (i64, i64), label: Option<&str>, key: &str, tags: i32) -> Value {

@@ -1,15 +1,15 @@
-//! Expressions of viewers on states: `openat`, `duration > 10ms`, `thread == 12 && state matches wait.*`.
+//! Expressions on states: `openat`, `duration > 10ms`, `thread == 12 && state matches wait.*`.
 //!
-//! The grammar is that of the viewers' filter box: comparisons joined by `&&` and `||`, `!` and parentheses. A text alone is looked for in all that is known of a state. What is no
-//! expression is such a text.
+//! The grammar is that of the filter box of viewers: comparisons joined by `&&` and `||`, `!` and parentheses. A text alone is looked for in all that is known of a state. For viewers,
+//! what is no expression is such a text; the page is told that it is none. Used by: `matching.rs`, and the time graphs of `tsp/`.
 
 use std::collections::BTreeMap;
 
 use regex::{Regex, RegexBuilder};
 
 /// The bits of states that do not fulfil what is asked of them, by the key of the request.
-pub(super) const DIMMED: i32 = 1;
-pub(super) const EXCLUDED: i32 = 4;
+pub(crate) const DIMMED: i32 = 1;
+pub(crate) const EXCLUDED: i32 = 4;
 
 /// Bytes that a pattern may take when it is compiled.
 const MOST_PATTERN: usize = 1 << 20;
@@ -23,10 +23,10 @@ const LONGEST: usize = 4096;
 
 /// What is known of a state.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Facts<'a> {
+pub(crate) struct Facts<'a> {
     /// Names and what they are: `state`, `label`, `host`, `process`, `thread` …
-    pub(super) texts: &'a [(&'a str, &'a str)],
-    pub(super) duration: i64,
+    pub(crate) texts: &'a [(&'a str, &'a str)],
+    pub(crate) duration: i64,
 }
 
 #[derive(Debug, Clone)]
@@ -53,13 +53,13 @@ enum Test {
 
 /// All that a request asks of states.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Filter {
+pub(crate) struct Filter {
     asked: Vec<(i32, Expression)>,
 }
 
 impl Filter {
     /// By the keys of a request: `1` dims what does not fit, `4` leaves it out.
-    pub(super) fn of(map: &BTreeMap<String, Vec<String>>) -> Self {
+    pub(crate) fn of(map: &BTreeMap<String, Vec<String>>) -> Self {
         let mut asked = Vec::new();
         for (key, texts) in map {
             let Ok(tag @ (DIMMED | EXCLUDED)) = key.parse() else { continue };
@@ -71,12 +71,18 @@ impl Filter {
         Self { asked }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// One expression; `None` if the text is none.
+    pub(crate) fn expression(text: &str) -> Option<Self> {
+        let parsed = if text.len() <= LONGEST { parsed(text) } else { None };
+        Some(Self { asked: vec![(EXCLUDED, parsed?)] })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
         self.asked.is_empty()
     }
 
     /// The tags of a state: none if it is what is asked for.
-    pub(super) fn tags(&self, facts: Facts<'_>) -> i32 {
+    pub(crate) fn tags(&self, facts: Facts<'_>) -> i32 {
         self.asked.iter().filter(|(_, it)| !it.holds(facts)).fold(0, |tags, (tag, _)| tags | tag)
     }
 }
@@ -134,19 +140,20 @@ fn amount(text: &str) -> Option<i64> {
 }
 
 /// A pattern that finds text anywhere, whatever the case; what is none is looked for as it is.
-pub(super) fn pattern(text: &str) -> Option<Regex> {
+pub(crate) fn pattern(text: &str) -> Option<Regex> {
     let build =
         |text: &str| RegexBuilder::new(text).case_insensitive(true).size_limit(MOST_PATTERN).build().ok();
     build(text).or_else(|| build(&regex::escape(text)))
 }
 
 fn parse(text: &str) -> Expression {
+    parsed(text).unwrap_or_else(|| Expression::Text(text.trim().to_owned()))
+}
+
+/// The expression that a text is, if it is one.
+fn parsed(text: &str) -> Option<Expression> {
     let mut words = Words { rest: text };
-    let plain = || Expression::Text(text.trim().to_owned());
-    match any(&mut words, 0) {
-        Some(expression) if words.rest.trim().is_empty() => expression,
-        _ => plain(),
-    }
+    any(&mut words, 0).filter(|_| words.rest.trim().is_empty())
 }
 
 fn any(words: &mut Words<'_>, depth: usize) -> Option<Expression> {
