@@ -7,7 +7,7 @@ use wildmatch::WildMatch;
 use crate::host::{HostContext, ThreadIdentity};
 
 /// All options. The defaults leave nothing out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Which things count.
     pub filter: Filter,
@@ -53,6 +53,25 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The part of them that decides what is kept while a trace is read: all that is not in it decides how tables are made of that,
+    /// so that pieces which were mapped with this part alone answer with any options that have the same part.
+    #[must_use]
+    pub fn of_mapping(&self) -> Self {
+        let Self { filter, interrupts, calls, every_ns, linear, periods, .. } = self.clone();
+        let Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, .. } = filter;
+        let filter = Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, ..Filter::default() };
+        Self { filter, interrupts, calls, every_ns, linear, periods, ..Self::default() }
+    }
+
+    /// Options that keep what these do, and make tables as `other` does.
+    #[must_use]
+    pub fn with_tables_of(&self, other: &Self) -> Self {
+        let Self { filter, interrupts, calls, every_ns, linear, periods, .. } = self.clone();
+        let Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, .. } = filter;
+        let filter = Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, ..other.filter.clone() };
+        Self { filter, interrupts, calls, every_ns, linear, periods, ..other.clone() }
+    }
+
     /// At most so many rows of a table that is sorted by a figure are needed; `None`: all.
     pub(crate) fn rows_of_top(&self) -> Option<usize> {
         self.limit.or(self.top).filter(|_| self.sort.is_none())
@@ -95,7 +114,7 @@ pub enum Asks {
 /// Which things count. An empty list: all.
 ///
 /// CPUs and durations are looked at when spans come; hosts and threads when tables are made.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
     /// Names of hosts.
     pub hosts: Vec<String>,
@@ -147,7 +166,7 @@ impl Filter {
 }
 
 /// Which interrupts: all where neither list is given; else those that are in one.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interrupts {
     /// Hardware interrupts; empty: all of them.
     pub hard: Option<Vec<Interrupt<i32>>>,
@@ -166,7 +185,7 @@ pub enum Interrupt<N> {
 }
 
 /// Which calls the log has. An empty list: all.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calls {
     /// Names of calls, `openat`, in which `*` stands for anything and `?` for one character.
     pub names: Vec<WildMatch>,

@@ -5,7 +5,8 @@
 //! [`Trace::open`] reads the metadata, lowers them to a [`schema::Schema`],
 //! compiles that to a [`plan::Plan`] and finds the packets; packets decode to [`Event`] views; fields are pulled out of
 //! events by [`FieldRef`]s, gathered into [`Columns`] or pushed to a [`Visitor`]. [`merge`] puts events of many streams in time order, [`dump`],
-//! [`text`] and [`json`] show them in bounded memory ([`room`]), [`mod@write`] writes packets.
+//! [`text`] and [`json`] show them in bounded memory ([`room`]), [`mod@write`] writes packets. [`live`] follows
+//! sessions of a relay daemon while they are recorded.
 
 mod bits;
 mod columns;
@@ -16,6 +17,7 @@ mod error;
 mod floats;
 pub mod json;
 mod json_metadata;
+pub mod live;
 pub mod loser_tree;
 mod lower;
 mod mapping;

@@ -77,6 +77,14 @@ pub enum ReadError {
 /// # Errors
 /// It cannot be read, has more than [`MAX_ARTEFACT`] bytes, or is not what a synchronization writes.
 pub fn read_clocks(path: &Path) -> Result<Clocks, ReadError> {
+    read_corrections(path).map(|(clocks, _)| clocks)
+}
+
+/// As [`read_clocks`], with the text of the file.
+///
+/// # Errors
+/// The same.
+pub fn read_corrections(path: &Path) -> Result<(Clocks, String), ReadError> {
     let io = |source| ReadError::Io { path: path.to_owned(), source };
     // To open a pipe would wait for somebody who writes.
     if !fs::metadata(path).map_err(io)?.is_file() {
@@ -89,7 +97,7 @@ pub fn read_clocks(path: &Path) -> Result<Clocks, ReadError> {
     }
     let wrong = |source| ReadError::Artefact { path: path.to_owned(), source };
     let artefact = Artefact::from_json(&text).map_err(wrong)?;
-    Clocks::new(&artefact).map_err(wrong)
+    Ok((Clocks::new(&artefact).map_err(wrong)?, text))
 }
 
 #[cfg(test)]

@@ -10,8 +10,12 @@ use crate::stamp::Timing;
 /// Puts its bounds beside each time of a report's tables: see [`isochrone_analysis::Table::add_bounds`]. The hosts are those that
 /// the report is of.
 pub fn add_bounds(report: &mut Report, hosts: &[&TimedHost<'_>]) {
-    let timings: HashMap<&str, Timing<'_>> =
-        hosts.iter().filter_map(|host| Some((host.name(), host.timing?))).collect();
+    add_bounds_of(report, hosts.iter().filter_map(|host| Some((host.name(), host.timing?))));
+}
+
+/// The same, of hosts by their names.
+pub fn add_bounds_of<'n>(report: &mut Report, hosts: impl IntoIterator<Item = (&'n str, Timing<'n>)>) {
+    let timings: HashMap<&str, Timing<'_>> = hosts.into_iter().collect();
     for table in &mut report.tables {
         let Some(host) = table.column("host") else { continue };
         table.add_bounds(|row, unix_ns| match &row[host] {

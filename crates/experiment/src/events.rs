@@ -42,7 +42,12 @@ pub struct TimedTraces<'o> {
 
 impl<'o> TimedTrace<'o> {
     /// `None` where corrections are asked for and there is none for this trace, unless such traces are kept.
-    fn new(input: &'o InputTrace, place: usize, clocks: Option<&'o Clocks>, keeps_all: bool) -> Option<Self> {
+    pub(crate) fn new(
+        input: &'o InputTrace,
+        place: usize,
+        clocks: Option<&'o Clocks>,
+        keeps_all: bool,
+    ) -> Option<Self> {
         let named = clocks::hostname(&input.trace).unwrap_or_default().to_owned();
         let clock = clocks.and_then(|clocks| clocks.of_trace(&input.trace));
         let Some(clock) = clock else {

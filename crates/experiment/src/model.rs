@@ -110,32 +110,65 @@ pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     progress: Option<Progress<'_>>,
 ) -> Vec<Result<ModelledHost<'o, S>, ModelError>> {
     let timed: Vec<&TimedHost<'o>> = hosts.iter().filter(|host| host.timing.is_some()).copied().collect();
-    let timings = timed.iter().filter_map(|host| host.timing);
-    let mut jobs = Vec::with_capacity(timed.len());
-    for ((plan, host), timing) in spread.plans(&timed).into_iter().zip(&timed).zip(timings) {
+    let plans = spread.plans(&timed);
+    // A finished model is much smaller: it is made as soon as its host is whole.
+    let finish =
+        |PieceModel { model, report, .. }: PieceModel<Model<S>>| (model.finish().with_threads(), report);
+    let parts = read(&timed, plans, spread.threads(), wanted, make, finish, progress);
+    let mut parts = timed.iter().zip(parts);
+    let model = |host: &&TimedHost<'o>| {
+        let uncorrected = || ModelError::Uncorrected(host.name().to_owned());
+        let timing = host.timing.ok_or_else(uncorrected)?;
+        // There is one for each host that has a timing, in the order of the hosts.
+        let (_, part) = parts.next().ok_or_else(uncorrected)?;
+        let (model, report) = part?;
+        Ok(ModelledHost { name: host.name().to_owned(), timing, model, report })
+    };
+    hosts.iter().map(model).collect()
+}
+
+/// What a piece of a host is mapped to: the consumer, and the threads that have ended.
+pub(crate) type Model<S> = PartialState<WithThreads<S>>;
+
+/// Reads what plans say of hosts, all of which have a timing: what `finish` makes of the model of each, in their order.
+pub(crate) fn read<'o, S: Spans + Send, F: Fn() -> S + Sync, R: Send>(
+    hosts: &[&TimedHost<'o>],
+    plans: Vec<Plan>,
+    threads: usize,
+    wanted: &Wanted,
+    make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
+    finish: impl Fn(PieceModel<Model<S>>) -> R + Sync,
+    progress: Option<Progress<'_>>,
+) -> Vec<Result<R, ModelError>> {
+    let mut jobs = Vec::with_capacity(hosts.len());
+    for (plan, host) in plans.into_iter().zip(hosts) {
+        let Some(timing) = host.timing else { continue };
         let consumer = make(host, timing);
         let mapper = SpanMapper::new(move || WithThreads::new(consumer()));
         let mapper = mapper.lines(wanted.lines).periods(wanted.periods.clone());
         jobs.push(Job { host: &host.traced, plan, mapper });
     }
-    // A finished model is much smaller: it is made as soon as its host is whole.
-    let finish = |_, PieceModel { model, report, .. }: PieceModel<PartialState<WithThreads<S>>>| {
-        (model.finish().with_threads(), report)
+    let parts = map_merge_all(&jobs, threads, |_, part| finish(part), progress);
+    let named = |(part, host): (Result<R, MergeError>, &&TimedHost<'o>)| {
+        part.map_err(|source| ModelError::Merge { host: host.name().to_owned(), source })
     };
-    let mut parts = map_merge_all(&jobs, spread.threads(), finish, progress).into_iter();
-    let model = |host: &&TimedHost<'o>| {
-        let host_name = || host.name().to_owned();
-        let timing = host.timing.ok_or_else(|| ModelError::Uncorrected(host_name()))?;
-        // There is one for each host that has a timing, in the order of the hosts.
-        let part = parts.next().ok_or_else(|| ModelError::Uncorrected(host_name()))?;
-        let merge = |source| ModelError::Merge { host: host_name(), source };
-        let (model, report) = part.map_err(merge)?;
-        Ok(ModelledHost { name: host_name(), timing, model, report })
-    };
-    hosts.iter().map(model).collect()
+    parts.into_iter().zip(hosts).map(named).collect()
+}
+
+impl<'o, S: Spans> ModelledHost<'o, S> {
+    /// Of a model that was put together from pieces.
+    pub(crate) fn of_pieces(name: String, timing: Timing<'o>, part: PieceModel<Model<S>>) -> Self {
+        let PieceModel { model, report, .. } = part;
+        Self { name, timing, model: model.finish().with_threads(), report }
+    }
 }
 
 impl<'o, S> ModelledHost<'o, S> {
+    /// What people call it.
+    pub(crate) fn name_of_host(&self) -> &str {
+        &self.name
+    }
+
     /// What its raw times mean.
     pub fn timing(&self) -> Timing<'o> {
         self.timing

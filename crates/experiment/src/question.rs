@@ -28,31 +28,48 @@ pub struct Question<'q> {
 impl Question<'_> {
     /// Reads hosts once, and gives what the analyses heard of each: see [`model`].
     pub fn ask<'o>(
-        self,
+        &self,
         hosts: &[&TimedHost<'o>],
         spread: Spread,
         progress: Option<Progress<'_>>,
     ) -> Vec<Result<ModelledHost<'o, AnalysisSet>, ModelError>> {
+        match self.sets(hosts) {
+            Ok(make) => model(hosts, spread, &self.wanted(), make, progress),
+            Err(count) => hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect(),
+        }
+    }
+
+    /// What makes the sets of analyses of each host. `Err`: into how many steps the time of a host would be cut, which are too many.
+    pub(crate) fn sets<'q, 'o>(
+        &'q self,
+        hosts: &[&TimedHost<'o>],
+    ) -> Result<impl Fn(&TimedHost<'o>, Timing<'o>) -> SetMaker<'q> + 'q, u64> {
         let every = steps::every(self.options.every_ns, self.times, hosts.iter().copied());
-        let of_host = |host: &TimedHost<'o>, timing| steps::steps(every, self.times, host, timing);
+        let of_host = move |host: &TimedHost<'o>, timing| steps::steps(every, self.times, host, timing);
         if self.kinds.contains(&AnalysisKind::Usage) {
             let counts = hosts.iter().filter_map(|host| of_host(host, host.timing?).err());
             if let Some(count) = counts.max() {
-                return hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect();
+                return Err(count);
             }
         }
-        let make = |host: &TimedHost<'o>, timing: Timing<'o>| {
+        Ok(move |host: &TimedHost<'o>, timing: Timing<'o>| -> SetMaker<'q> {
             let (when, steps) = (self.times.on(timing), of_host(host, timing).unwrap_or_default());
-            move || {
+            Box::new(move || {
                 let mut set = AnalysisSet::new(self.kinds, self.options, when);
                 set.divide(&steps);
                 set
-            }
-        };
-        let lines = self.kinds.contains(&AnalysisKind::Syscalls);
-        model(hosts, spread, &Wanted { lines, periods: self.periods.clone() }, make, progress)
+            })
+        })
+    }
+
+    /// What is wanted of hosts for it.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted { lines: self.kinds.contains(&AnalysisKind::Syscalls), periods: self.periods.clone() }
     }
 }
+
+/// Makes a set of analyses for each piece of a host.
+pub(crate) type SetMaker<'q> = Box<dyn Fn() -> AnalysisSet + Sync + 'q>;
 
 /// The tables of all analyses that were asked for, over all hosts.
 pub fn reports(hosts: &[ModelledHost<'_, AnalysisSet>], options: &Options) -> Vec<Report> {

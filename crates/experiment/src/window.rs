@@ -1,12 +1,13 @@
 //! Windows of time, on the clock of each host. What a window does to spans is known to `isochrone-analysis`.
 
 use isochrone_analysis::{When, Window};
+use serde::{Deserialize, Serialize};
 
 use crate::experiment::TimedHost;
 use crate::stamp::Timing;
 
 /// The times that are asked for, Unix ns on the clock that is asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// The first instant that counts.
     pub begin: Option<i128>,

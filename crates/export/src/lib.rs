@@ -4,3 +4,4 @@
 //! clocks. Nothing here reads files or prints: a format is something that serializes.
 
 pub mod lami;
+pub mod openmetrics;

@@ -17,6 +17,9 @@ use isochrone_pipeline::store::{self, Header};
 use isochrone_pipeline::{Border, Cuts, Piece, Plan, run};
 use serde::{Deserialize, Serialize};
 
+/// Files of another form are refused. An example that reads its own files needs only one.
+const FORM: u64 = 1;
+
 /// A consumer that counts.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Tally {
@@ -73,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         ["merge", left, right, out] => merge(Path::new(left), Path::new(right), Path::new(out)),
         ["digest", file] => {
-            let (header, chunk) = store::read::<PartialState<Tally>>(Path::new(file))?;
+            let (header, chunk) = store::read::<Header, PartialState<Tally>>(Path::new(file), FORM)?;
             let (events, bytes) = (header.report.events, postcard::to_stdvec(&(header, chunk))?);
             println!("{:016x} {events} events", store::checksum(&[&bytes]));
             Ok(())
@@ -92,14 +95,14 @@ fn map(directory: &Path, piece: Piece, out: &Path) -> Result<(), Box<dyn Error>>
     let plan = Plan::new(host, &Cuts::At(cuts.map(Border::time).collect())).within(piece);
     let plan = plan.ok_or("the piece is within a gap")?;
     let part = run(host, &plan, 1, Tally::default, None)?;
-    store::write(out, &Header::new(host, &part), &part.model)?;
+    store::write(out, FORM, &Header::new(host, &part), &part.model)?;
     Ok(())
 }
 
 fn merge(left: &Path, right: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
-    let (left, first) = store::read::<PartialState<Tally>>(left)?;
-    let (right, second) = store::read::<PartialState<Tally>>(right)?;
+    let (left, first) = store::read::<Header, PartialState<Tally>>(left, FORM)?;
+    let (right, second) = store::read::<Header, PartialState<Tally>>(right, FORM)?;
     let header = left.merged(right).ok_or("the pieces are no neighbours")?;
-    store::write(out, &header, &first.merge(second)?)?;
+    store::write(out, FORM, &header, &first.merge(second)?)?;
     Ok(())
 }

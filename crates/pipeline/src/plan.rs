@@ -6,11 +6,10 @@
 use isochrone_kernel::Time;
 
 use crate::border::{Border, Piece};
-use isochrone_hosts::EventSource;
-use isochrone_hosts::Host;
+use isochrone_hosts::{EventSource, Host};
 
 /// Pieces that a number asks for are never more than this.
-const MOST_PIECES: usize = 1 << 16;
+pub const MOST_PIECES: usize = 1 << 16;
 
 /// Pieces for each thread: so that they are done at about the same time, though not all pieces take equally long.
 const PIECES_PER_THREAD: usize = 4;
@@ -86,6 +85,28 @@ impl Plan {
         Self::new(host, &if pieces > 1 { Cuts::Bytes(pieces) } else { Cuts::Whole })
     }
 
+    /// A piece alone, cut for so many threads. `None` where the piece is empty.
+    pub fn of_piece(host: &Host<'_>, piece: Piece, threads: usize) -> Option<Self> {
+        let piece = outside_gaps(host, piece);
+        if piece.is_empty() {
+            return None;
+        }
+        let before = |border: Border| match border {
+            Border::Begin => 0,
+            Border::At(time) => bytes_before(host, time),
+            Border::End => host.bytes(),
+        };
+        let (from, to) = (before(piece.from), before(piece.to));
+        let bytes = to.saturating_sub(from);
+        let parts = if threads > 1 { pieces(bytes, threads) } else { 1 };
+        let inner = (1..parts)
+            .filter_map(|n| byte_cut(host, from + (u128::from(bytes) * n as u128 / parts as u128) as u64));
+        let borders = [piece.from, piece.to].into_iter().filter(|border| matches!(border, Border::At(_)));
+        let is_inside = |time: &Time| piece.from < Border::At(*time) && Border::At(*time) < piece.to;
+        let cuts = inner.filter(is_inside).chain(borders.map(Border::time)).collect();
+        Self::new(host, &Cuts::At(cuts)).within(piece)
+    }
+
     /// The pieces that lie within a piece; `None` where there are none. What the piece cuts through is left out.
     pub fn within(&self, piece: Piece) -> Option<Self> {
         let is_inside = |step: &&Step| piece.from <= step.piece.from && step.piece.to <= piece.to;
@@ -97,6 +118,29 @@ impl Plan {
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
+}
+
+/// The piece of a number, counted from 1, of so many of nearly equal size in bytes that are the whole together. Some are empty where
+/// there are too many; and no cut is in a gap.
+pub fn nth_piece(host: &Host<'_>, number: usize, of: usize) -> Piece {
+    let border = |number: usize| match number {
+        0 => Border::Begin,
+        number if number >= of => Border::End,
+        number => {
+            let bytes = u128::from(host.bytes()) * number as u128 / of as u128;
+            byte_cut(host, bytes as u64).map_or(Border::End, Border::At)
+        }
+    };
+    outside_gaps(host, Piece { from: border(number.saturating_sub(1)), to: border(number) })
+}
+
+/// The same piece, but that borders within a gap are at its end.
+fn outside_gaps(host: &Host<'_>, piece: Piece) -> Piece {
+    let moved = |border: Border| {
+        let gap = host.gaps().iter().find(|gap| Border::At(gap.from) < border && border < Border::At(gap.to));
+        gap.map_or(border, |gap| Border::At(gap.to))
+    };
+    Piece { from: moved(piece.from), to: moved(piece.to) }
 }
 
 /// How many pieces keep so many threads busy.
@@ -137,8 +181,7 @@ fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
         }
         Cuts::Bytes(pieces) => {
             let all = u128::from(host.bytes());
-            let cut =
-                |n| time_of_byte(host.sources(), (all * n as u128 / *pieces as u128) as u64, begin, end);
+            let cut = |n| time_of_byte(host, (all * n as u128 / *pieces as u128) as u64, begin, end);
             inner(*pieces).map(cut).collect()
         }
         Cuts::Packets(pieces) => {
@@ -152,15 +195,24 @@ fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
     }
 }
 
-/// The first time before which so many bytes lie.
-fn time_of_byte(sources: &[EventSource<'_>], bytes: u64, begin: Time, end: Time) -> Time {
+/// The first time before which so many bytes lie; `None` where there are no packets.
+fn byte_cut(host: &Host<'_>, bytes: u64) -> Option<Time> {
+    let (begin, end) = host.extent()?;
+    Some(time_of_byte(host, bytes, begin, end))
+}
+
+/// The first time before which so many bytes lie, between two.
+fn time_of_byte(host: &Host<'_>, bytes: u64, begin: Time, end: Time) -> Time {
     let (mut low, mut high) = (begin, end);
     while low < high {
         let middle = low.midpoint(high);
-        let before: u64 = sources.iter().map(|source| source.bytes_before(middle)).sum();
-        if before < bytes { low = middle + 1 } else { high = middle }
+        if bytes_before(host, middle) < bytes { low = middle + 1 } else { high = middle }
     }
     low
+}
+
+fn bytes_before(host: &Host<'_>, time: Time) -> u64 {
+    host.sources().iter().map(|source| source.bytes_before(time)).sum()
 }
 
 #[cfg(test)]

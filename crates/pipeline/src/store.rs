@@ -1,10 +1,14 @@
 //! A mapped piece on disk, so that pieces can be mapped in separate processes.
 //!
-//! All numbers are little-endian: the eight bytes `ISOPIECE`, the version (u32), the sizes of head and body in bytes (u64
-//! each), a checksum of both (u64), the head ([`Header`]) and the body (the model), both as postcard writes them.
+//! All numbers are little-endian: the eight bytes `ISOPIECE`, the version (u32), the form of head and body (u64), their sizes in bytes
+//! (u64 each), a checksum of both (u64), the head and the body (the model), both as postcard writes them. What is in them is the
+//! caller's: [`Header`] for one piece of one host, `isochrone-experiment` for several of many.
+//!
+//! Postcard writes values without their names and types. So the *form* stands for the types: a number of the caller's that is another
+//! one whenever they have changed. A file of another form is refused, and not decoded.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -18,9 +22,9 @@ use isochrone_hosts::ReadReport;
 /// First bytes of a file.
 const MAGIC: &[u8; 8] = b"ISOPIECE";
 /// Files of other versions are refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes before the head.
-const PREFIX: usize = 8 + 4 + 8 + 8 + 8;
+const PREFIX: usize = 8 + 4 + 8 + 8 + 8 + 8;
 
 /// What a file says of its piece.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +63,9 @@ pub enum StoreError {
         /// Its version.
         found: u32,
     },
+    /// A program with other models wrote it.
+    #[error("{}: written by another version of this program, whose models have another form; map the pieces again with this one", .0.display())]
+    Form(PathBuf),
     /// Its bytes are not those that were written.
     #[error("{}: the file is damaged: {what}", path.display())]
     Damaged {
@@ -102,35 +109,64 @@ impl Header {
     }
 }
 
-/// Writes a mapped piece. A file of that name is replaced when all is written.
+/// Writes a mapped piece, whose head and model are of a form. A file of that name is replaced when all is written; until then its name
+/// is hidden.
 ///
 /// # Errors
-/// The file cannot be written, or the model cannot be serialized.
-pub fn write<M: Serialize>(path: &Path, header: &Header, model: &M) -> Result<(), StoreError> {
+/// The file cannot be written, or head or model cannot be serialized.
+pub fn write<H: Serialize, M: Serialize>(
+    path: &Path,
+    form: u64,
+    head: &H,
+    model: &M,
+) -> Result<(), StoreError> {
     let encode = |source| StoreError::Encode { path: path.to_owned(), source };
-    let head = postcard::to_stdvec(header).map_err(encode)?;
+    let head = postcard::to_stdvec(head).map_err(encode)?;
     let body = postcard::to_stdvec(model).map_err(encode)?;
     let io = |source| StoreError::Io { path: path.to_owned(), source };
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".unfinished");
-    let mut file = fs::File::create(&unfinished).map_err(io)?;
-    let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(io);
-    put(MAGIC)?;
-    put(&VERSION.to_le_bytes())?;
-    put(&(head.len() as u64).to_le_bytes())?;
-    put(&(body.len() as u64).to_le_bytes())?;
-    put(&checksum(&[&head, &body]).to_le_bytes())?;
-    put(&head)?;
-    put(&body)?;
-    drop(file);
-    fs::rename(&unfinished, path).map_err(io)
+    let unfinished = unfinished(path);
+    let written = (|| {
+        let mut file = fs::File::create(&unfinished)?;
+        file.write_all(MAGIC)?;
+        file.write_all(&VERSION.to_le_bytes())?;
+        for word in [form, head.len() as u64, body.len() as u64, checksum(&[&head, &body])] {
+            file.write_all(&word.to_le_bytes())?;
+        }
+        file.write_all(&head)?;
+        file.write_all(&body)?;
+        drop(file);
+        fs::rename(&unfinished, path)
+    })();
+    if written.is_err() {
+        // What failed is said; that nothing is left of it is only neat.
+        let _ = fs::remove_file(&unfinished);
+    }
+    written.map_err(io)
 }
 
-/// Reads a mapped piece. Memory is a small multiple of the file.
+/// Where a file is written before it is whole: beside it, hidden, under a name that no other process uses.
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.unfinished", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Whether a path is a file that begins as mapped pieces do.
+pub fn is_piece(path: &Path) -> bool {
+    let mut begin = [0; MAGIC.len()];
+    // To open a pipe would wait for somebody who writes.
+    let is_file = fs::metadata(path).is_ok_and(|it| it.is_file());
+    is_file
+        && fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok()
+        && begin == *MAGIC
+}
+
+/// Reads a mapped piece of a form: its head and its model. Memory is a small multiple of the file.
 ///
 /// # Errors
-/// The file cannot be read, or it is none that [`fn@write`] has written with a model of this kind.
-pub fn read<M: DeserializeOwned>(path: &Path) -> Result<(Header, M), StoreError> {
+/// The file cannot be read, it is none that [`fn@write`] has written, or one of another version or form.
+pub fn read<H: DeserializeOwned, M: DeserializeOwned>(path: &Path, form: u64) -> Result<(H, M), StoreError> {
     let bytes = fs::read(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
     let damaged = |what| StoreError::Damaged { path: path.to_owned(), what };
     if !bytes.starts_with(MAGIC) {
@@ -143,8 +179,11 @@ pub fn read<M: DeserializeOwned>(path: &Path) -> Result<(Header, M), StoreError>
     if found != VERSION {
         return Err(StoreError::Version { path: path.to_owned(), found });
     }
-    let (head, body) = word(12).zip(word(20)).ok_or_else(short)?;
-    let sum = word(28).ok_or_else(short)?;
+    if word(12).ok_or_else(short)? != form {
+        return Err(StoreError::Form(path.to_owned()));
+    }
+    let (head, body) = word(20).zip(word(28)).ok_or_else(short)?;
+    let sum = word(36).ok_or_else(short)?;
     let rest = bytes.get(PREFIX..).ok_or_else(short)?;
     let size = head.checked_add(body).filter(|&size| size == rest.len() as u64);
     size.ok_or_else(|| damaged("it is not as long as it should be"))?;
@@ -152,9 +191,18 @@ pub fn read<M: DeserializeOwned>(path: &Path) -> Result<(Header, M), StoreError>
     if checksum(&[head, body]) != sum {
         return Err(damaged("the checksum is wrong"));
     }
-    let header = decode(head).ok_or_else(|| damaged("the head cannot be decoded"))?;
+    let head = decode(head).ok_or_else(|| damaged("the head cannot be decoded"))?;
     let model = decode(body).ok_or_else(|| damaged("the body is of another kind"))?;
-    Ok((header, model))
+    Ok((head, model))
+}
+
+/// Another one of something, by the way that leads to a file and back.
+///
+/// # Errors
+/// It cannot be written or read.
+pub fn copy<T: Serialize + DeserializeOwned>(original: &T) -> Result<T, StoreError> {
+    let failed = |source| StoreError::Encode { path: PathBuf::from("memory"), source };
+    postcard::from_bytes(&postcard::to_stdvec(original).map_err(failed)?).map_err(failed)
 }
 
 /// What bytes mean, all of them.

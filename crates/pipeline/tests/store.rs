@@ -6,6 +6,9 @@ use isochrone_pipeline::store::{self, Header, StoreError};
 use isochrone_pipeline::{Border, Piece};
 use proptest::prelude::*;
 
+/// The form of the files here.
+const FORM: u64 = 7;
+
 type Model = (Vec<Vec<String>>, std::collections::BTreeMap<u64, i64>, u64);
 
 fn header(from: Border, to: Border) -> Header {
@@ -23,8 +26,8 @@ fn what_was_written_comes_back() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.piece");
     let header = header(Border::Begin, Border::At(5));
-    store::write(&path, &header, &model()).unwrap();
-    assert_eq!(store::read::<Model>(&path).unwrap(), (header, model()));
+    store::write(&path, FORM, &header, &model()).unwrap();
+    assert_eq!(store::read::<Header, Model>(&path, FORM).unwrap(), (header, model()));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
@@ -32,27 +35,28 @@ fn what_was_written_comes_back() {
 fn errors_say_what_is_wrong() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.piece");
-    store::write(&path, &header(Border::Begin, Border::End), &model()).unwrap();
+    store::write(&path, FORM, &header(Border::Begin, Border::End), &model()).unwrap();
     let good = std::fs::read(&path).unwrap();
     let check = |change: &dyn Fn(&mut Vec<u8>), expect: &str| {
         let mut bytes = good.clone();
         change(&mut bytes);
         std::fs::write(&path, bytes).unwrap();
-        let error = store::read::<Model>(&path).unwrap_err().to_string();
+        let error = store::read::<Header, Model>(&path, FORM).unwrap_err().to_string();
         assert!(error.ends_with(expect), "{error}");
     };
     check(&|bytes| bytes.clear(), "no mapped piece: the file begins otherwise");
     check(&|bytes| bytes[3] = b'x', "no mapped piece: the file begins otherwise");
-    check(&|bytes| bytes[8] = 9, "version 9 of the format is not understood, only 1");
+    check(&|bytes| bytes[8] = 9, "version 9 of the format is not understood, only 2");
     check(&|bytes| bytes.truncate(20), "it ends in its first lines");
     check(&|bytes| bytes.truncate(60), "it is not as long as it should be");
     check(&|bytes| bytes.push(0), "it is not as long as it should be");
-    check(&|bytes| bytes[19] = 0xff, "it is not as long as it should be");
+    check(&|bytes| bytes[12] = 8, "map the pieces again with this one");
+    check(&|bytes| bytes[27] = 0xff, "it is not as long as it should be");
     check(&|bytes| *bytes.last_mut().unwrap() ^= 1, "the checksum is wrong");
     std::fs::write(&path, &good).unwrap();
-    let error = store::read::<Vec<String>>(&path).unwrap_err();
+    let error = store::read::<Header, Vec<String>>(&path, FORM).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { what: "the body is of another kind", .. }), "{error}");
-    let absent = store::read::<Model>(&directory.path().join("absent")).unwrap_err();
+    let absent = store::read::<Header, Model>(&directory.path().join("absent"), FORM).unwrap_err();
     assert!(matches!(absent, StoreError::Io { .. }));
 }
 
@@ -70,11 +74,11 @@ fn headers_of_neighbours_become_one() {
 fn forged(bytes: &[u8]) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.piece");
-    store::write(&path, &header(Border::Begin, Border::End), &()).unwrap();
+    store::write(&path, FORM, &header(Border::Begin, Border::End), &()).unwrap();
     let mut file = std::fs::read(&path).unwrap();
-    file[20..28].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-    let sum = store::checksum(&[&file[36..], bytes]);
-    file[28..36].copy_from_slice(&sum.to_le_bytes());
+    file[28..36].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+    let sum = store::checksum(&[&file[44..], bytes]);
+    file[36..44].copy_from_slice(&sum.to_le_bytes());
     file.extend(bytes);
     file
 }
@@ -86,7 +90,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.piece");
         std::fs::write(&path, forged(&bytes)).unwrap();
-        match store::read::<Model>(&path) {
+        match store::read::<Header, Model>(&path, FORM) {
             Ok(_) | Err(StoreError::Damaged { what: "the body is of another kind", .. }) => {}
             Err(error) => prop_assert!(false, "{error}"),
         }

@@ -250,7 +250,7 @@ pub(super) fn names(text: &str) -> Result<Names, String> {
 }
 
 /// A duration in ns.
-fn duration(text: &str) -> Result<u64, String> {
+pub(super) fn duration(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let digits_after = match unit.trim() {

@@ -3,9 +3,12 @@
 mod analyze;
 mod clock;
 mod crosshost;
+mod live;
+mod pieces;
 mod short;
 pub(crate) mod time;
 mod view;
+mod watch;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -23,9 +26,12 @@ pub(crate) use clock::Clock;
 pub(crate) use crosshost::{
     AcrossHosts, Blocking, CriticalPath, CrossHost, Ipc, Messages, ThreadName, spelled_short,
 };
+pub(crate) use live::{Live, Place};
+pub(crate) use pieces::{Map, Merge};
 pub(crate) use short::Short;
 use time::{Given, Zone, given};
 pub(crate) use view::{Serve, Served, View};
+pub(crate) use watch::Watch;
 
 /// A clock that is farther off stands still.
 const MAX_RATE_PRIOR_PPM: u32 = 999_999;
@@ -58,7 +64,8 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// The command line, with helps that name only what applies.
     pub(crate) fn command_line() -> clap::Command {
-        Short::with_own_helps(<Self as clap::CommandFactory>::command())
+        let command = Short::with_own_helps(<Self as clap::CommandFactory>::command());
+        watch::with_own_help(pieces::with_own_help(command))
     }
 }
 
@@ -124,6 +131,47 @@ pub(crate) enum Command {
         A store is a directory of Arrow files, one for each table and host, that pyarrow, polars, DuckDB and others open. \
         It can be deleted at any time. Commands that need one build it, and build it again when a trace has changed.")]
     Index(Index),
+    /// Map a piece of traces to a file, for any scheduler: what analyses need of it
+    #[command(
+        arg_required_else_help = true,
+        after_help = "Examples:\n  \
+        isochrone map cputop,syscallstats --piece 3/8 web/ db/ -o 3.piece     the third eighth of each host\n  \
+        isochrone map cputop --from 12:00 --to 12:05 web/ -o 12-00.piece      five minutes\n  \
+        isochrone merge *.piece -o all.piece                                  pieces in any order\n  \
+        isochrone analyze cputop all.piece                                    as of the traces\n\n\
+        Each process opens all traces of its hosts and reads its piece alone. What the analyses say of all pieces together is what they \
+        say of the traces, to the byte, wherever they were cut. Filters that decide what is kept (--cpu, --min, --begin, …) belong here; \
+        those on threads and the form of tables belong to `isochrone analyze`. Periods (--period) need the traces."
+    )]
+    Map(Box<Map>),
+    /// Merge mapped pieces: files to one, in any order
+    #[command(after_help = "Examples:\n  \
+        isochrone merge 1.piece 2.piece -o 1-2.piece                          neighbours become one\n  \
+        isochrone merge night/*.piece -o night.piece                          and say what is missing\n\n\
+        Pieces may be merged in any order and in any number of steps; the file at the end is the same. Two that have the same piece, or that \
+        were mapped for other questions or of other traces, are refused.")]
+    Merge(Merge),
+    /// Show events while they are recorded: those that an LTTng relay daemon receives
+    #[command(after_help = "Examples:\n  \
+        isochrone live net://relay                                      the sessions of a relay daemon\n  \
+        isochrone live net://relay/host/web1/shop                       one of them, as `isochrone events` shows it\n  \
+        isochrone live net://relay/host/web1/shop net://relay/host/db/shop --sync sync.json\n\n\
+        A session is recorded so with: lttng create shop --live --set-url=net://relay. It is shown from its begin on and, when it ends, \
+        has been shown whole. An event comes when no host can send an earlier one any more, about two periods of the live timer \
+        after it happened. Meanwhile the traces are kept on the disk.")]
+    Live(Live),
+    /// Answer questions about sessions that are being rotated, chunk by chunk as they are finished
+    #[command(
+        arg_required_else_help = true,
+        after_help = "Examples:\n  \
+        isochrone watch cputop,syscallstats --state watched/ ~/lttng-traces       until Ctrl-C; goes on where it was\n  \
+        isochrone watch syscallstats --state watched/ --listen 127.0.0.1:9100 /relay   figures for Prometheus\n  \
+        isochrone watch cputop --once ~/lttng-traces                              what is there, and end\n\n\
+        Sessions are rotated so: lttng enable-rotation --timer 30s. A chunk is mapped when the next one is there, because CPUs turn to a new \
+        chunk one after the other. With --state, a process that is killed loses nothing, and reads nothing twice. What the \
+        tables say at the end is what `isochrone analyze` says of all chunks."
+    )]
+    Watch(Box<Watch>),
     /// Show traces in the browser: all hosts on one clock, with messages, critical paths and tables
     #[command(after_help = "Examples:\n  \
         isochrone view web/ app/ db/                   opens the browser\n  \
@@ -362,7 +410,11 @@ impl Command {
             Self::CrossHost(asked) => Some(&asked.common().zone),
             Self::Analyze(named) => Some(&named.analyze.zone),
             Self::Short(short) => Some(&short.asked().zone),
+            Self::Map(map) => Some(&map.analyze.zone),
+            Self::Live(live) => Some(&live.zone),
+            Self::Watch(watch) => Some(&watch.analyze.zone),
             Self::Index(_)
+            | Self::Merge(_)
             | Self::View(_)
             | Self::Serve(_)
             | Self::Dump(_)

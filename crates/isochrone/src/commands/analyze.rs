@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use isochrone_analysis::{
     AnalysisKind, Asks, Calls, Filter, HostContext, Interrupts, Note, Options, Report, ThreadIdentity,
 };
-use isochrone_experiment::{Experiment, ModelError, Opened, TimedHost, Times, Timing, add_bounds, extent};
-use isochrone_hosts::Host;
+use isochrone_experiment::{Experiment, ModelError, Opened, TimedHost, Times, Timing, add_bounds_of, extent};
+use isochrone_hosts::{Host, ReadReport};
 use isochrone_kernel::calls::call_of_entry;
 use wildmatch::WildMatch;
 
 use super::answers::{Asked, answers};
 use super::reports::{Shown, TEXT_ROWS};
-use super::{host_selection, lami, named, open_named, stored};
+use super::{host_selection, lami, named, open_named, pieces, stored};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
 use crate::output::tell;
@@ -120,6 +120,9 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::
     if lami::answer(arguments, &names)? {
         return Ok(ExitStatus::Done);
     }
+    if pieces::are_pieces(&arguments.traces)? {
+        return pieces::analyse(arguments, kinds, quiet);
+    }
     let options = options(arguments);
     if arguments.at.is_none() && !arguments.around && arguments.periods.is_empty() {
         // These have other tables.
@@ -131,17 +134,31 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::
     let experiment = opened.experiment();
     let (hosts, times, mut ending) = hosts(arguments, &opened, &experiment, ending, quiet)?;
     if arguments.test_compatibility {
-        lami::check_compatible(kinds, &hosts)?;
+        lami::check_compatible(kinds, &recorded(&hosts))?;
         return Ok(ending);
     }
     let asked =
         Asked { arguments, named: &named, opened: &opened, options: &options, hosts: &hosts, times, quiet };
     let (mut reports, here) = answers(asked, kinds)?;
     ending = ending.max(here);
-    add_needs(&mut reports, &hosts);
+    let timings: Vec<(&str, Timing<'_>)> =
+        hosts.iter().filter_map(|host| Some((host.name(), host.timing?))).collect();
+    with_notes(arguments, &mut reports, &recorded(&hosts), &timings);
+    shown(arguments).print(&reports, times.at, hosts.len(), quiet)?;
+    Ok(ending)
+}
+
+/// Adds to reports what was not recorded for them, and bounds of times where they are asked for.
+pub(super) fn with_notes(
+    arguments: &Analyze,
+    reports: &mut [Report],
+    recorded: &[Recorded<'_>],
+    timings: &[(&str, Timing<'_>)],
+) {
+    add_needs(reports, recorded);
     if arguments.bounds {
-        for report in &mut reports {
-            add_bounds(report, &hosts);
+        for report in reports.iter_mut() {
+            add_bounds_of(report, timings.iter().copied());
         }
     }
     if arguments.limit.is_some() {
@@ -150,8 +167,6 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::
             table.is_detail = false;
         }
     }
-    shown(arguments).print(&reports, times.at, hosts.len(), quiet)?;
-    Ok(ending)
 }
 
 /// Names of hosts come from traces.
@@ -206,19 +221,28 @@ pub(super) fn options(arguments: &Analyze) -> Options {
     }
 }
 
-/// Names of the events that the traces of a host can have.
-pub(super) fn event_names<'t>(host: &'t TimedHost<'_>) -> impl Iterator<Item = &'t str> {
-    let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
-    streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref())
+/// A host, and the names of the events that its traces can have.
+pub(super) struct Recorded<'h> {
+    pub(super) name: &'h str,
+    pub(super) events: Vec<&'h str>,
+}
+
+/// What hosts recorded.
+pub(super) fn recorded<'h>(hosts: &[&'h TimedHost<'_>]) -> Vec<Recorded<'h>> {
+    let of_host = |host: &&'h TimedHost<'_>| {
+        let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
+        let events = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
+        Recorded { name: host.name(), events: events.collect() }
+    };
+    hosts.iter().map(of_host).collect()
 }
 
 /// Says of each analysis what was not recorded for it, and how to record it.
-fn add_needs(reports: &mut [Report], hosts: &[&TimedHost<'_>]) {
+fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>]) {
     for report in reports {
         for need in AnalysisKind::of(report.analysis).map_or(&[][..], AnalysisKind::needs) {
-            let lacks = |host: &&&TimedHost<'_>| !event_names(host).any(|name| need.is_met_by(name));
-            let lacking: Vec<String> =
-                hosts.iter().filter(lacks).map(|host| host.name().to_owned()).collect();
+            let lacks = |host: &&Recorded<'_>| !host.events.iter().any(|name| need.is_met_by(name));
+            let lacking: Vec<String> = hosts.iter().filter(lacks).map(|host| host.name.to_owned()).collect();
             if !lacking.is_empty() {
                 let names = figures::listed(&lacking, MOST_HOSTS);
                 let text =
@@ -233,11 +257,11 @@ fn add_needs(reports: &mut [Report], hosts: &[&TimedHost<'_>]) {
 const MOST_HOSTS: usize = 8;
 
 /// Says which names are of nothing in the traces.
-pub(super) fn tell_unmatched(arguments: &Analyze, hosts: &[&TimedHost<'_>], known: &[&dyn HostContext]) {
+pub(super) fn tell_unmatched(arguments: &Analyze, hosts: &[Recorded<'_>], known: &[&dyn HostContext]) {
     if !arguments.calls.is_empty() {
         let call = |name: &str| call_of_entry(name).map(|(call, _)| call.to_owned());
         let calls: BTreeSet<String> =
-            hosts.iter().flat_map(|host| event_names(host)).filter_map(call).collect();
+            hosts.iter().flat_map(|host| &host.events).filter_map(|name| call(name)).collect();
         // Where no calls were recorded that has been said.
         if !calls.is_empty() {
             host_selection::tell_unmatched("system call", &arguments.calls, &calls);
@@ -265,18 +289,20 @@ pub(super) fn tell_unmatched(arguments: &Analyze, hosts: &[&TimedHost<'_>], know
 
 /// Tells what could not be read of a host. Losses that the tracer recorded are notes; what this program could not read makes the
 /// work partial.
-pub(super) fn report_missing(
-    host: &Host<'_>,
-    report: &isochrone_hosts::ReadReport,
-    quiet: bool,
-) -> ExitStatus {
+pub(super) fn report_missing(host: &Host<'_>, report: &ReadReport, quiet: bool) -> ExitStatus {
+    let ending = tell_missing(&host.name, report);
+    complaints::of_host(host, quiet);
+    ending
+}
+
+/// Tells what could not be decoded of a host.
+pub(super) fn tell_missing(name: &str, report: &ReadReport) -> ExitStatus {
     const MOST: usize = 10;
     for diagnostic in report.diagnostics.iter().take(MOST) {
         tell!("warning: {}", Plain(diagnostic));
     }
     if report.diagnostics.len() > MOST {
-        tell!("… and {} more of {}", report.diagnostics.len() - MOST, plain(&host.name));
+        tell!("… and {} more of {}", report.diagnostics.len() - MOST, plain(name));
     }
-    complaints::of_host(host, quiet);
     ExitStatus::partly_if(report.broken_packets > 0)
 }

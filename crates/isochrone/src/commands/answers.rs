@@ -8,7 +8,7 @@ use isochrone_experiment::{
 };
 use isochrone_hosts::Progress as Read;
 
-use super::analyze::{in_words, report_missing, tell_unmatched};
+use super::analyze::{in_words, recorded, report_missing, tell_unmatched};
 use super::{Named, index, lami, periods};
 use crate::ExitStatus;
 use crate::arguments::Analyze;
@@ -94,7 +94,7 @@ fn of_instant(
     let stored = at_instant(&store, hosts, kinds, options, times)?;
     if !quiet {
         let stored: Vec<&dyn HostContext> = stored.iter().map(|host| host as &dyn HostContext).collect();
-        tell_unmatched(arguments, hosts, &stored);
+        tell_unmatched(arguments, &recorded(hosts), &stored);
     }
     Ok((instant_reports(&stored, options, is_on_one_clock(hosts)), ending))
 }
@@ -124,7 +124,7 @@ fn read<'o, S>(
     let ending = endings.fold(ExitStatus::Done, ExitStatus::max);
     if !quiet {
         let modelled: Vec<&dyn HostContext> = modelled.iter().map(|host| host as &dyn HostContext).collect();
-        tell_unmatched(arguments, hosts, &modelled);
+        tell_unmatched(arguments, &recorded(hosts), &modelled);
     }
     Ok((modelled, ending))
 }

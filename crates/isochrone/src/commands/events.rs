@@ -11,7 +11,7 @@ use crate::ExitStatus;
 use crate::arguments::{EventFormat, Events};
 use crate::output::{self, tell};
 use crate::progress::Progress;
-use crate::render::events::Printer;
+use crate::render::events::{Printer, Style};
 use crate::render::plain::plain;
 use crate::render::{complaints, figures};
 
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
     let since_first = |time: i128| u64::try_from(time - first).unwrap_or(0);
     let bar = Progress::over_time(since_first(last), "writing events", quiet);
     output::print(|stdout| {
-        let mut printer = Printer::new(arguments, &sources, opened.clocks(), stdout);
+        let mut printer = Printer::new(Style::of(arguments), &sources, opened.clocks(), stdout);
         for ((source, unix_ns, event), number) in merge.by_ref().zip(0_u64..) {
             if number.is_multiple_of(TELL_EVERY)
                 && let Some(time) = unix_ns

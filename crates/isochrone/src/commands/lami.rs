@@ -4,10 +4,9 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use isochrone_analysis::AnalysisKind;
-use isochrone_experiment::TimedHost;
 use isochrone_export::lami;
 
-use super::analyze::event_names;
+use super::analyze::Recorded;
 use crate::arguments::{Analyze, TableFormat};
 use crate::output;
 
@@ -46,9 +45,9 @@ pub(super) fn answer(arguments: &Analyze, names: &[&str]) -> anyhow::Result<bool
 }
 
 /// Checks that a host has the events that an analysis lives on.
-pub(super) fn check_compatible(kinds: &[AnalysisKind], hosts: &[&TimedHost<'_>]) -> anyhow::Result<()> {
+pub(super) fn check_compatible(kinds: &[AnalysisKind], hosts: &[Recorded<'_>]) -> anyhow::Result<()> {
     for need in kinds.iter().filter_map(|kind| kind.needs().first()) {
-        let is_met = hosts.iter().any(|host| event_names(host).any(|name| need.is_met_by(name)));
+        let is_met = hosts.iter().any(|host| host.events.iter().any(|name| need.is_met_by(name)));
         anyhow::ensure!(is_met, "{}", need.what());
     }
     Ok(())

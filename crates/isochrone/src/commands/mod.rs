@@ -25,12 +25,16 @@ mod host_selection;
 pub(crate) mod index;
 pub(crate) mod info;
 mod lami;
+pub(crate) mod live;
 mod periods;
+pub(crate) mod pieces;
 mod reports;
 pub(crate) mod shell;
+mod signals;
 mod stored;
 pub(crate) mod sync;
 pub(crate) mod view;
+pub(crate) mod watch;
 
 /// Captures have packets, and no events to show.
 fn refuse_capture(path: &Path) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@
 use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, is_on_one_clock, phases};
 
 use super::analyze::{check_options, hosts, options, shown};
-use super::{index, lami, named, open_named, periods};
+use super::{index, lami, named, open_named, periods, pieces};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, Names, PHASES, STATES};
 
@@ -12,6 +12,10 @@ pub(super) fn run(arguments: &Analyze, names: &Names, quiet: bool) -> anyhow::Re
     let name = if matches!(names, Names::Phases) { PHASES } else { STATES };
     check_options(arguments, &[name], quiet)?;
     lami::answer(arguments, &[name])?;
+    anyhow::ensure!(
+        !pieces::are_pieces(&arguments.traces)?,
+        "{name} does not apply to mapped pieces: it is read from a store of the traces"
+    );
     let definitions = periods::definitions(arguments)?;
     let named = named(&arguments.traces)?;
     let kept = arguments.store.as_deref();

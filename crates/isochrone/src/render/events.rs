@@ -40,6 +40,22 @@ enum Context {
     Long,
 }
 
+/// How events are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Style {
+    pub(crate) format: EventFormat,
+    /// Whether times have bounds beside them.
+    pub(crate) bounds: bool,
+    /// Whether dates are shown.
+    pub(crate) date: bool,
+}
+
+impl Style {
+    pub(crate) fn of(arguments: &Events) -> Self {
+        Self { format: arguments.format, bounds: arguments.bounds, date: arguments.date }
+    }
+}
+
 /// Writes events.
 pub(crate) struct Printer<'i, W> {
     writer: W,
@@ -64,26 +80,38 @@ pub(crate) struct Printer<'i, W> {
 
 impl<'i, W: Write> Printer<'i, W> {
     pub(crate) fn new(
-        arguments: &Events,
+        style: Style,
+        sources: &'i [TimedTrace<'i>],
+        clocks: Option<&'i Clocks>,
+        writer: W,
+    ) -> Self {
+        let mut printer = Self::going_on(style, None, sources, clocks, writer);
+        if style.format == EventFormat::Csv {
+            csv::header(printer.bounds.is_some(), &mut printer.out);
+        }
+        printer
+    }
+
+    /// Goes on where another printer has ended, whose last event was of that time.
+    pub(crate) fn going_on(
+        style: Style,
+        last_time: Option<i128>,
         sources: &'i [TimedTrace<'i>],
         clocks: Option<&'i Clocks>,
         writer: W,
     ) -> Self {
         let contexts =
             sources.iter().map(|s| s.input.trace.streams().iter().map(|_| None).collect()).collect();
-        let bounds = clocks.filter(|_| arguments.bounds);
-        let mut out = Vec::with_capacity(FLUSH_AT * 2);
-        if arguments.format == EventFormat::Csv {
-            csv::header(bounds.is_some(), &mut out);
-        }
+        let bounds = clocks.filter(|_| style.bounds);
+        let out = Vec::with_capacity(FLUSH_AT * 2);
         Self {
             writer,
             out,
-            format: arguments.format,
-            times: time::TimeWriter::new(arguments.date),
+            format: style.format,
+            times: time::TimeWriter::new(style.date),
             sources,
             bounds,
-            last_time: None,
+            last_time,
             last: None,
             contexts,
             heads: heads(sources),
@@ -111,10 +139,11 @@ impl<'i, W: Write> Printer<'i, W> {
         Ok(())
     }
 
-    /// Hands all that is left to the writer.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    /// Hands all that is left to the writer. Gives the time of the last event.
+    pub(crate) fn finish(mut self) -> io::Result<Option<i128>> {
         self.writer.write_all(&self.out)?;
-        self.writer.flush()
+        self.writer.flush()?;
+        Ok(self.last_time)
     }
 
     fn refresh_context(&mut self, source: usize, event: &Event<'i>) {

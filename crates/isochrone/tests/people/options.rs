@@ -10,7 +10,7 @@ use isochrone_testkit::LttngTrace;
 use super::{hosts, run, run_with, shop};
 
 /// Options whose value says how the work is done and not what comes of it, or that say what is so anyway.
-const NEUTRAL: [&str; 8] = [
+const NEUTRAL: [&str; 13] = [
     "--help",
     "--version",
     "--quiet",
@@ -20,6 +20,12 @@ const NEUTRAL: [&str; 8] = [
     "--write",
     // It counts where messages do not tell the rates.
     "--rate-prior",
+    // Tried in `tests/watch.rs`.
+    "--state",
+    "--listen",
+    "--metrics-file",
+    "--poll",
+    "--wait-missing",
 ];
 
 /// Values that make a difference where an option makes one.
@@ -252,6 +258,24 @@ fn of_info() {
 #[test]
 fn of_index() {
     check_on(&["index"], &["client", "app"]);
+}
+
+#[test]
+fn of_watch() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut trace = LttngTrace::kernel("web1");
+    for at in 0..90_u64 {
+        let next = 9 + at % 3;
+        let fields =
+            [("prev_tid", (9 + (at + 2) % 3).into()), ("next_tid", next.into()), ("next_comm", "a".into())];
+        trace.event(at as u32 % 2, 1_000_000_000 + at * 100_000_000, "sched_switch", &fields);
+    }
+    trace.write_rotated(directory.path(), &[3_000_000_000, 6_000_000_000]).unwrap();
+    let archives = directory.path().join("archives");
+    for chunk in 0..3 {
+        std::fs::rename(archives.join(chunk.to_string()), archives.join(format!("T-T-{chunk}"))).unwrap();
+    }
+    check(&["watch", "cputop", "--once"], &[directory.path().to_str().unwrap()]);
 }
 
 #[test]

@@ -1,0 +1,219 @@
+//! Traces that are still being written, read in the order of time: events come out as soon as nothing earlier can come any more.
+//!
+//! Who gets the bytes (`isochrone_ctf::live`) says how far each trace is known. What is read is remembered as a packet and a number of
+//! events in it, so that nothing of a trace is borrowed while it grows.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use isochrone_ctf::live::LiveTrace;
+use isochrone_ctf::merge::Merge;
+use isochrone_ctf::{Diagnostic, Error, Event, StreamEvents, Trace};
+use isochrone_sync::apply::Clocks;
+use isochrone_sync::{InputTrace, Inputs};
+
+use crate::events::TimedTrace;
+
+/// Growing traces, and how far they have been read.
+#[derive(Debug)]
+pub struct LiveEvents {
+    inputs: Inputs,
+    clocks: Option<Clocks>,
+    /// By trace and stream.
+    places: HashMap<(usize, usize), Place>,
+    /// Metadata that could not be understood: they may be whole later.
+    waiting: HashSet<PathBuf>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// How far a stream has been read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    packet: usize,
+    /// Events of that packet that have come out.
+    events: usize,
+}
+
+/// What is known of the time of traces that grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Through {
+    /// Nothing: whatever comes may be earlier than all.
+    Unknown,
+    /// What is still to come is not earlier than this, Unix ns.
+    Until(i128),
+    /// All is there.
+    All,
+}
+
+impl LiveEvents {
+    /// Without traces so far; `clocks`: whose times are wanted, if not those of each host.
+    pub fn new(clocks: Option<Clocks>) -> Self {
+        let (places, waiting, diagnostics) = Default::default();
+        Self { inputs: Inputs::default(), clocks, places, waiting, diagnostics }
+    }
+
+    /// The traces so far, in the order of their paths, each with what its times mean; those without a correction for their clock
+    /// are left out where corrections are asked for.
+    fn timed(&self) -> Vec<TimedTrace<'_>> {
+        let traces = self.inputs.traces.iter().enumerate();
+        let timed = |(place, input)| TimedTrace::new(input, place, self.clocks.as_ref(), false);
+        let mut timed: Vec<TimedTrace<'_>> = traces.filter_map(timed).collect();
+        timed.sort_by(|a, b| a.input.path().cmp(b.input.path()));
+        timed
+    }
+
+    /// The paths of traces for whose clocks there is no correction although corrections are asked for.
+    pub fn uncorrected(&self) -> Vec<PathBuf> {
+        let timed: HashSet<usize> = self.timed().iter().map(|timed| timed.place).collect();
+        let traces = self.inputs.traces.iter().enumerate().filter(|(place, _)| !timed.contains(place));
+        traces.map(|(_, input)| input.path().to_owned()).collect()
+    }
+
+    /// The corrections that times are put on.
+    pub fn clocks(&self) -> Option<&Clocks> {
+        self.clocks.as_ref()
+    }
+
+    /// What could not be decoded so far.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Looks at traces again, and gives all events that nothing of these can come before any more, each once: `show` gets the traces as they are
+    /// and the events. `is_known`: whether these are all traces that there can be now. Linear in what is new, and in the events of the
+    /// packets that each stream is in.
+    ///
+    /// # Errors
+    /// A directory cannot be listed, or what `show` says.
+    pub fn read<E: From<Error>>(
+        &mut self,
+        growing: &[LiveTrace],
+        is_known: bool,
+        show: impl for<'t> FnOnce(&[TimedTrace<'t>], &mut dyn Iterator<Item = LiveEvent<'t>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.look(growing)?;
+        let known = is_known && self.waiting.is_empty();
+        let timed = self.timed();
+        let until = match known {
+            true => timed.iter().map(|timed| through(timed, growing)).fold(Through::All, Through::earlier),
+            false => Through::Unknown,
+        };
+        let mut places = self.places.clone();
+        let is_over = until == Through::All;
+        let streams = timed.iter().enumerate().flat_map(|(number, timed)| {
+            let (trace, place, places) = (timed.trace(), timed.place, &places);
+            ordered(trace).into_iter().map(move |stream| {
+                let at = places.get(&(place, stream)).copied().unwrap_or_default();
+                (number, resumed(trace, stream, at, is_over))
+            })
+        });
+        let mut merge = Merge::new(streams.collect::<Vec<_>>(), |number: usize, event: &Event<'_>| {
+            timed[number].unix_ns(event)
+        });
+        let mut ready = std::iter::from_fn(|| {
+            let (number, unix_ns, event) = merge.next()?;
+            let is_ready = match until {
+                Through::Unknown => false,
+                Through::Until(until) => unix_ns.is_some_and(|unix_ns| unix_ns < until),
+                Through::All => true,
+            };
+            if !is_ready {
+                return None;
+            }
+            let place = places.entry((timed[number].place, event.stream())).or_default();
+            place.pass(timed[number].trace(), &event);
+            Some((number, unix_ns, event))
+        });
+        // What the reader does not take comes again.
+        show(&timed, &mut ready)?;
+        let found: Vec<Diagnostic> = merge.diagnostics().filter(|_| is_over).cloned().collect();
+        self.diagnostics.extend(found);
+        self.places = places;
+        Ok(())
+    }
+
+    /// Opens traces that are new, and looks at the others again.
+    fn look(&mut self, growing: &[LiveTrace]) -> Result<(), Error> {
+        for LiveTrace { directory, is_over, .. } in growing {
+            match self.inputs.traces.iter_mut().find(|input| input.path() == *directory) {
+                Some(input) => {
+                    input.trace.refresh()?;
+                }
+                None => match Trace::open(directory) {
+                    Ok(trace) => {
+                        self.waiting.remove(directory);
+                        let argument = directory.clone();
+                        self.inputs.traces.push(InputTrace { argument, inner: PathBuf::new(), trace });
+                    }
+                    // They arrive in parts.
+                    Err(_) if !is_over => {
+                        self.waiting.insert(directory.clone());
+                    }
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The place of a trace among those that are read, the Unix time of an event, and the event.
+pub type LiveEvent<'t> = (usize, Option<i128>, Event<'t>);
+
+/// The streams of a trace in the order that they have where all are there when it is opened.
+fn ordered(trace: &Trace) -> Vec<usize> {
+    let mut streams: Vec<usize> = (0..trace.streams().len()).collect();
+    streams.sort_by_key(|&stream| {
+        let info = &trace.streams()[stream];
+        (trace.stream_class(stream).id, info.id, info.file.clone())
+    });
+    streams
+}
+
+/// The events of a stream from a place on.
+fn resumed(trace: &Trace, stream: usize, at: Place, is_over: bool) -> StreamEvents<'_> {
+    let events = trace.events_from(stream, at.packet);
+    let mut events = if is_over { events } else { events.while_growing() };
+    events.by_ref().take(at.events).for_each(drop);
+    events
+}
+
+impl Place {
+    /// An event has come out.
+    fn pass(&mut self, trace: &Trace, event: &Event<'_>) {
+        let packets = &trace.streams()[event.stream()].packets;
+        let is_here = |packet: usize| packets.get(packet).is_some_and(|it| std::ptr::eq(it, event.packet()));
+        if is_here(self.packet) {
+            self.events += 1;
+            return;
+        }
+        // Packets without events are passed over.
+        let next = (self.packet + 1..packets.len()).find(|&packet| is_here(packet));
+        (self.packet, self.events) = (next.unwrap_or(packets.len()), 1);
+    }
+}
+
+/// How far a trace is known.
+fn through(timed: &TimedTrace<'_>, growing: &[LiveTrace]) -> Through {
+    let state = growing.iter().find(|growing| growing.directory == timed.input.path());
+    let Some(LiveTrace { through, is_over, .. }) = state else { return Through::Unknown };
+    if *is_over {
+        return Through::All;
+    }
+    let class = timed.trace().schema().single_clock();
+    let unix_ns = through.zip(class).and_then(|(cycles, class)| match timed.clock() {
+        Some(clock) => i64::try_from(class.raw_ns(cycles)).ok().map(|raw| clock.unix_ns(raw)),
+        None => Some(class.ns_from_origin(cycles)),
+    });
+    unix_ns.map_or(Through::Unknown, Through::Until)
+}
+
+impl Through {
+    fn earlier(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::All, other) | (other, Self::All) => other,
+            (Self::Until(one), Self::Until(other)) => Self::Until(one.min(other)),
+        }
+    }
+}

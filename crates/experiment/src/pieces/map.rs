@@ -1,0 +1,98 @@
+//! Mapping pieces of hosts for analyses.
+
+use isochrone_analysis::{AnalysisKind, Options};
+use isochrone_hosts::Progress;
+use isochrone_pipeline::{Border, Piece, PieceModel, Plan, nth_piece};
+
+use super::{Asked, HostFacts, Mapped, MappedPiece};
+use crate::experiment::TimedHost;
+use crate::model::{ModelError, Spread, read};
+use crate::question::Question;
+use crate::steps;
+
+/// Which part of each host is mapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// The piece of a number, counted from 1, of so many of nearly equal size in bytes.
+    Share {
+        /// Which.
+        number: usize,
+        /// Of how many, at most [`super::MOST_PARTS`].
+        of: usize,
+    },
+    /// A piece of a host's own clock.
+    Raw(Piece),
+    /// What lies between two instants, Unix ns on the clock that is asked for. The first belongs to it, the last does not.
+    Between {
+        /// `None`: from the begin.
+        from: Option<i128>,
+        /// `None`: to the end.
+        to: Option<i128>,
+    },
+}
+
+impl Part {
+    /// The piece of a host; empty where the host has nothing in that part.
+    pub fn of(self, host: &TimedHost<'_>) -> Piece {
+        match self {
+            Self::Whole => Piece::WHOLE,
+            Self::Raw(piece) => piece,
+            Self::Share { number, of } => nth_piece(&host.traced, number, of),
+            Self::Between { from, to } => {
+                // The first raw time that is not before an instant.
+                let first =
+                    |unix_ns: i128| host.raw(unix_ns.saturating_sub(1)).map(|raw| raw.saturating_add(1));
+                let border = |given: Option<i128>, open| given.and_then(first).map_or(open, Border::At);
+                Piece { from: border(from, Border::Begin), to: border(to, Border::End) }
+            }
+        }
+    }
+}
+
+impl Question<'_> {
+    /// Maps a part of each host: `None` where it is empty. Hosts whose clocks have no correction are errors. The pieces of any parts
+    /// that are the whole together give what [`Question::ask`] gives.
+    pub fn map(
+        &self,
+        hosts: &[&TimedHost<'_>],
+        part: Part,
+        spread: Spread,
+        progress: Option<Progress<'_>>,
+    ) -> Vec<Result<Option<MappedPiece>, ModelError>> {
+        let threads = spread.threads();
+        let plan = |host: &&TimedHost<'_>| Plan::of_piece(&host.traced, part.of(host), threads);
+        let plans: Vec<Option<Plan>> =
+            hosts.iter().map(|host| host.timing.and_then(|_| plan(host))).collect();
+        let chosen = hosts.iter().zip(&plans).filter(|(_, plan)| plan.is_some());
+        let chosen: Vec<&TimedHost<'_>> = chosen.map(|(host, _)| *host).collect();
+        let present: Vec<bool> = plans.iter().map(Option::is_some).collect();
+        // Steps of time are those of all hosts, whatever is read of them here.
+        let make = match self.sets(hosts) {
+            Ok(make) => make,
+            Err(count) => return hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect(),
+        };
+        let keep = |part: Mapped| part;
+        let plans = plans.into_iter().flatten().collect();
+        let mut parts = read(&chosen, plans, threads, &self.wanted(), make, keep, progress).into_iter();
+        let one = |(host, is_present): (&&TimedHost<'_>, bool)| {
+            host.timing.ok_or_else(|| ModelError::Uncorrected(host.name().to_owned()))?;
+            let Some(part) = is_present.then(|| parts.next()).flatten() else { return Ok(None) };
+            let part: PieceModel<_> = part?;
+            Ok(Some(MappedPiece { facts: HostFacts::of(host), part }))
+        };
+        hosts.iter().zip(present).map(one).collect()
+    }
+
+    /// What pieces say that they were mapped for.
+    pub fn asked(&self, hosts: &[&TimedHost<'_>], corrections: Option<String>) -> Asked {
+        let mut options: Options = self.options.of_mapping();
+        // Where nobody says how long steps are, it follows from the hosts that are looked at together.
+        options.every_ns = self
+            .kinds
+            .contains(&AnalysisKind::Usage)
+            .then(|| steps::every(self.options.every_ns, self.times, hosts.iter().copied()));
+        Asked { kinds: self.kinds.to_vec(), options, times: self.times, corrections }
+    }
+}

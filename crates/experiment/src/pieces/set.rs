@@ -1,0 +1,219 @@
+//! A set of mapped pieces: pieces of hosts come in any order, from files or from who has mapped them, and neighbours become one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use isochrone_analysis::AnalysisSet;
+use isochrone_kernel::MergeError;
+use isochrone_pipeline::{Piece, PieceError, PieceMerger, store};
+use isochrone_sync::apply::Clocks;
+use isochrone_sync::artefact::Artefact;
+use serde::{Deserialize, Serialize};
+
+use super::{Asked, FORM, HostFacts, Mapped, MappedPiece, PiecesError};
+use crate::model::ModelledHost;
+use crate::stamp::Timing;
+
+/// What a file says of itself: what was asked, and whose its pieces are, in their order.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    asked: Asked,
+    hosts: Vec<HostFacts>,
+}
+
+/// Pieces of hosts that were mapped for one question. No two of one host are neighbours: those have become one.
+#[derive(Debug)]
+pub struct PieceSet {
+    asked: Asked,
+    /// By their ids.
+    hosts: BTreeMap<String, Pieces>,
+}
+
+/// The pieces of a host.
+#[derive(Debug)]
+struct Pieces {
+    facts: HostFacts,
+    merger: PieceMerger<crate::model::Model<AnalysisSet>>,
+    /// Where they come from.
+    files: Vec<(Piece, PathBuf)>,
+}
+
+/// A piece that a set has not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingPiece {
+    /// The host's name.
+    pub host: String,
+    /// From where to where, on the host's own clock.
+    pub piece: Piece,
+    /// Unix time of the zero of the host's clock, ns.
+    pub offset_ns: i64,
+}
+
+impl PieceSet {
+    /// A set without pieces.
+    pub fn new(asked: Asked) -> Self {
+        Self { asked, hosts: BTreeMap::new() }
+    }
+
+    /// The pieces of some files, in any order, one file after the other: besides what they become, one is in memory at a time.
+    ///
+    /// # Errors
+    /// A file cannot be read; two were not mapped for the same question or of the same traces; two have the same piece. No file: none.
+    pub fn read(paths: &[PathBuf]) -> Result<Option<Self>, PiecesError> {
+        let mut all: Option<(Self, &Path)> = None;
+        for path in paths {
+            let (head, parts): (Head, Vec<Mapped>) = store::read(path, FORM)?;
+            let (set, first) = all.get_or_insert_with(|| (Self::new(head.asked.clone()), path));
+            if let Some(what) = set.difference(&head.asked) {
+                return Err(PiecesError::Differ { one: first.to_owned(), other: path.clone(), what });
+            }
+            if head.hosts.len() != parts.len() {
+                return Err(PiecesError::Contradiction(path.clone()));
+            }
+            for (facts, part) in head.hosts.into_iter().zip(parts) {
+                set.add(MappedPiece { facts, part }, path)?;
+            }
+        }
+        Ok(all.map(|(set, _)| set))
+    }
+
+    /// In which way another question is not that of the set.
+    fn difference(&self, other: &Asked) -> Option<&'static str> {
+        let Asked { kinds, options, times, corrections } = &self.asked;
+        let differences = [
+            (*kinds != other.kinds, "for different analyses"),
+            (*corrections != other.corrections, "with different corrections of clocks (--sync)"),
+            (*times != other.times, "for different times (--begin, --end, --at)"),
+            (
+                options.every_ns != other.options.every_ns,
+                "with different steps of time: give --every to both",
+            ),
+            (*options != other.options, "with different options"),
+        ];
+        differences.into_iter().find(|(is_so, _)| *is_so).map(|(_, what)| what)
+    }
+
+    /// Adds a piece that comes from a file, and merges it with its neighbours.
+    ///
+    /// # Errors
+    /// It is there already, or a part of it; it is of other traces than those that are there of its host.
+    pub fn add(&mut self, mapped: MappedPiece, from: &Path) -> Result<(), PiecesError> {
+        let MappedPiece { facts, part } = mapped;
+        let (piece, host, offset_ns) = (part.piece, facts.name.clone(), facts.offset_ns);
+        let pieces = self.hosts.entry(facts.id.clone()).or_insert_with(|| Pieces {
+            facts: facts.clone(),
+            merger: PieceMerger::default(),
+            files: Vec::new(),
+        });
+        let overlaps = |known: &&(Piece, PathBuf)| known.0.from < piece.to && piece.from < known.0.to;
+        let other = pieces.files.iter().find(overlaps).or(pieces.files.first()).cloned();
+        let (known, other) = other.unwrap_or_else(|| (piece, from.to_owned()));
+        if pieces.facts != facts {
+            return Err(PiecesError::Foreign { one: other, other: from.to_owned(), host });
+        }
+        // What a file holds may be anything.
+        let is_like = pieces.merger.parts().next().is_none_or(|known| is_like(known, &part));
+        if part.model.begin() != piece.from || part.model.end() != piece.to || !is_like {
+            return Err(PiecesError::Contradiction(from.to_owned()));
+        }
+        match pieces.merger.add(part, |left, right| left.merge(right)) {
+            Ok(()) => pieces.files.push((piece, from.to_owned())),
+            Err(PieceError::Overlap(_)) => {
+                let piece = Piece { from: piece.from.max(known.from), to: piece.to.min(known.to) };
+                return Err(PiecesError::Twice {
+                    one: other,
+                    other: from.to_owned(),
+                    host,
+                    piece,
+                    offset_ns,
+                });
+            }
+            Err(PieceError::Empty(_)) => return Err(PiecesError::Contradiction(from.to_owned())),
+            Err(PieceError::Merge(source)) => return Err(merge_error(host, source)),
+        }
+        Ok(())
+    }
+
+    /// What the pieces were mapped for.
+    pub fn asked(&self) -> &Asked {
+        &self.asked
+    }
+
+    /// The hosts that there are pieces of, in the order of their names.
+    pub fn hosts(&self) -> Vec<&HostFacts> {
+        let mut hosts: Vec<&HostFacts> = self.hosts.values().map(|pieces| &pieces.facts).collect();
+        hosts.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
+        hosts
+    }
+
+    /// The pieces that are missing of the hosts that there are pieces of, in the order of the hosts and of time.
+    pub fn missing(&self) -> Vec<MissingPiece> {
+        let mut missing: Vec<MissingPiece> = Vec::new();
+        for Pieces { facts, merger, .. } in self.hosts.values() {
+            let one = |piece| MissingPiece { host: facts.name.clone(), piece, offset_ns: facts.offset_ns };
+            missing.extend(merger.missing().into_iter().map(one));
+        }
+        missing.sort_by(|a, b| (&a.host, a.piece).cmp(&(&b.host, b.piece)));
+        missing
+    }
+
+    /// Writes all pieces to a file. The bytes depend on the pieces alone, not on the order in which they came.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), PiecesError> {
+        let (mut hosts, mut parts) = (Vec::new(), Vec::new());
+        for pieces in self.hosts.values() {
+            for part in pieces.merger.parts() {
+                hosts.push(pieces.facts.clone());
+                parts.push(part);
+            }
+        }
+        let head = Head { asked: self.asked.clone(), hosts };
+        Ok(store::write(path, FORM, &head, &parts)?)
+    }
+
+    /// The clocks of the corrections that the pieces were mapped with.
+    ///
+    /// # Errors
+    /// The file holds something else.
+    pub fn clocks(&self) -> Result<Option<Clocks>, PiecesError> {
+        let Some(text) = &self.asked.corrections else { return Ok(None) };
+        Ok(Some(Clocks::new(&Artefact::from_json(text)?)?))
+    }
+
+    /// The models of the hosts, in the order of their names, with their times on some clocks: those that the pieces were mapped with, or
+    /// others where the question does not depend on them. Hosts of which pieces are missing, and those for whose clocks there is no
+    /// correction, are left out: see [`Self::missing`].
+    pub fn finish(self, clocks: Option<&Clocks>) -> Vec<ModelledHost<'_, AnalysisSet>> {
+        let mut all: Vec<ModelledHost<'_, AnalysisSet>> = Vec::new();
+        for Pieces { facts, merger, .. } in self.hosts.into_values() {
+            let Some(timing) = facts.timing(clocks) else { continue };
+            let Ok(part) = merger.finish() else { continue };
+            if part.piece == Piece::WHOLE {
+                let name = timing.clock().map_or(facts.name, |clock| clock.entry.host.clone());
+                all.push(ModelledHost::of_pieces(name, timing, part));
+            }
+        }
+        all.sort_by(|a, b| a.name_of_host().cmp(b.name_of_host()));
+        all
+    }
+}
+
+impl HostFacts {
+    /// What its raw times mean on some clocks. `None`: there is no correction for its clock.
+    pub fn timing<'c>(&self, clocks: Option<&'c Clocks>) -> Option<Timing<'c>> {
+        let Some(clocks) = clocks else { return Some(Timing::Own { offset_ns: self.offset_ns }) };
+        let id = self.clock.as_ref().unwrap_or(&self.id);
+        clocks.iter().find(|clock| clock.entry.id == *id).map(Timing::Common)
+    }
+}
+
+/// Whether two pieces answer the same question.
+fn is_like(one: &Mapped, other: &Mapped) -> bool {
+    one.model.spans().inner.is_like(&other.model.spans().inner)
+}
+
+fn merge_error(host: String, source: MergeError) -> PiecesError {
+    PiecesError::Merge { host, source }
+}

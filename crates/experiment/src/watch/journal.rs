@@ -1,0 +1,92 @@
+//! The journal of a watch: one file for each host, with its model and with the chunks that are in it. A file is replaced as a whole, so
+//! that whoever reads it finds both before a chunk or both after it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use isochrone_pipeline::store::{self, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::pieces::{Asked, FORM, HostFacts, Mapped};
+
+/// So many chunks that were given up are remembered, of which it is told when they come late.
+const MOST_MISSING: usize = 10_000;
+
+/// What a file says of itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Head {
+    pub(super) asked: Asked,
+    pub(super) facts: HostFacts,
+    pub(super) done: Done,
+}
+
+/// Which chunks of a host are in its model.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Done {
+    /// How many.
+    pub(super) chunks: u64,
+    /// By session: the number of the next chunk.
+    next: BTreeMap<PathBuf, u64>,
+    /// The last one, which is opened once more with the next.
+    pub(super) before: Option<PathBuf>,
+    /// Those that did not come.
+    pub(super) missing: BTreeSet<(PathBuf, u64)>,
+}
+
+impl Done {
+    /// The number of the next chunk of a session that may still come.
+    pub(super) fn next(&self, session: &Path) -> u64 {
+        let mut number = self.next.get(session).copied().unwrap_or(0);
+        while self.missing.contains(&(session.to_owned(), number)) {
+            number += 1;
+        }
+        number
+    }
+
+    /// A chunk is in the model.
+    pub(super) fn pass(&mut self, session: PathBuf, number: u64, path: PathBuf) {
+        self.chunks += 1;
+        self.next.insert(session, number + 1);
+        self.before = Some(path);
+    }
+
+    /// Chunks of a session did not come: from a number to another, which is there.
+    pub(super) fn skip(&mut self, session: &Path, (from, to): (u64, u64)) {
+        let left = MOST_MISSING.saturating_sub(self.missing.len());
+        self.missing.extend((from..to).take(left).map(|number| (session.to_owned(), number)));
+    }
+}
+
+/// The journal in a directory.
+pub(super) fn read(state: &Path) -> Result<Vec<(Head, Mapped)>, StoreError> {
+    let io = |source| StoreError::Io { path: state.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(state).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if path.extension().is_some_and(|extension| extension == EXTENSION) {
+            found.push(path);
+        }
+    }
+    found.sort_unstable();
+    found.iter().map(|path| store::read(path, FORM)).collect()
+}
+
+/// Writes what is known of a host.
+pub(super) fn write(state: &Path, head: &Head, mapped: &Mapped) -> Result<(), StoreError> {
+    // Ids may have any characters.
+    let name = head.facts.id.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
+        other => format!("_{other:02x}"),
+    });
+    let path = state.join(name.collect::<String>()).with_extension(EXTENSION);
+    store::write(&path, FORM, head, mapped)
+}
+
+/// Another one of a model, which can be ended while the first goes on.
+pub(super) fn copy(mapped: &Mapped) -> Result<Mapped, StoreError> {
+    store::copy(mapped)
+}
+
+/// Of the files of a journal.
+const EXTENSION: &str = "host";

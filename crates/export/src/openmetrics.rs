@@ -1,0 +1,205 @@
+//! OpenMetrics: figures as Prometheus and its relatives scrape them, or read them from a file.
+//!
+//! Each figure of a table is a family of its own, `isochrone_cputop_processes_cpu_seconds`, whose labels are the names in the row: the
+//! host, the process, the call. Durations are in seconds, as is the custom there, written exactly to the ns. Tables of instants (logs) have no
+//! figures that are worth a series. Format: OpenMetrics 1.0.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use isochrone_analysis::{Cell, Report, Table, Unit};
+
+/// What a server says that this is.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A family of samples.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Family {
+    /// Its name, as it is without the suffix of its kind.
+    pub name: String,
+    /// What it is, for people.
+    pub help: String,
+    /// Whether it only ever grows.
+    pub is_counter: bool,
+    /// Labels and values.
+    pub samples: Vec<Sample>,
+}
+
+/// A sample: its labels, and its value as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// Names and values.
+    pub labels: Vec<(String, String)>,
+    /// A number.
+    pub value: String,
+}
+
+impl Sample {
+    /// Of a whole number.
+    pub fn count(labels: &[(&str, &str)], count: u64) -> Self {
+        Self { labels: owned(labels), value: count.to_string() }
+    }
+
+    /// Of ns, as seconds.
+    pub fn seconds(labels: &[(&str, &str)], ns: i128) -> Self {
+        Self { labels: owned(labels), value: seconds(ns) }
+    }
+}
+
+fn owned(labels: &[(&str, &str)]) -> Vec<(String, String)> {
+    labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// The families of reports: one for each figure of a table that is no log.
+pub fn families(reports: &[Report]) -> Vec<Family> {
+    let tables = reports.iter().flat_map(|report| report.tables.iter().map(|table| (report.analysis, table)));
+    tables
+        .filter(|(_, table)| !table.columns.iter().any(|it| it.unit == Unit::Time))
+        .flat_map(of_table)
+        .collect()
+}
+
+/// The families of a table.
+fn of_table((analysis, table): (&str, &Table)) -> Vec<Family> {
+    let figures = table.columns.iter().enumerate().filter(|(_, column)| column.unit != Unit::None);
+    let mut families: Vec<(usize, Family)> = figures
+        .map(|(place, column)| {
+            let (name, unit) = match column.unit {
+                Unit::Ns => (column.name.trim_end_matches("_ns"), "_seconds"),
+                _ => (&*column.name, ""),
+            };
+            let name = format!("isochrone_{}_{}_{}{unit}", word(analysis), word(table.name), word(name));
+            let help = format!("{}: {}", table.title, column.name);
+            (place, Family { name, help, is_counter: false, samples: Vec::new() })
+        })
+        .collect();
+    let mut known: BTreeMap<Vec<(String, String)>, u64> = BTreeMap::new();
+    for row in &table.rows {
+        let mut labels: Vec<(String, String)> = Vec::new();
+        for (column, cell) in
+            table.columns.iter().zip(row.iter()).filter(|(column, _)| column.unit == Unit::None)
+        {
+            let value = match cell {
+                Cell::Text(text) => text.to_string(),
+                Cell::Int(number) => number.to_string(),
+                Cell::Float(number) => number.to_string(),
+                Cell::Null | Cell::None => continue,
+            };
+            labels.push((word(&column.name), value));
+        }
+        // A number of a thread is used again: two rows may have one name.
+        let times = known.entry(labels.clone()).and_modify(|times| *times += 1).or_insert(1);
+        if *times > 1 {
+            labels.push(("again".to_owned(), times.to_string()));
+        }
+        for (place, family) in &mut families {
+            let value = match (&row[*place], table.columns[*place].unit) {
+                (Cell::Int(ns), Unit::Ns) => seconds(*ns),
+                (Cell::Int(number), _) => number.to_string(),
+                (Cell::Float(ns), Unit::Ns) => (ns / 1e9).to_string(),
+                (Cell::Float(number), _) => number.to_string(),
+                // What is unknown has no sample.
+                _ => continue,
+            };
+            family.samples.push(Sample { labels: labels.clone(), value });
+        }
+    }
+    families.into_iter().map(|(_, family)| family).filter(|family| !family.samples.is_empty()).collect()
+}
+
+/// The text of families, to its end.
+pub fn text(families: &[Family]) -> String {
+    let mut out = String::new();
+    for Family { name, help, is_counter, samples } in families {
+        let (kind, suffix) = if *is_counter { ("counter", "_total") } else { ("gauge", "") };
+        // Writing to a text does not fail.
+        let _ = writeln!(out, "# TYPE {name} {kind}\n# HELP {name} {}", escaped(help));
+        for Sample { labels, value } in samples {
+            let labels: Vec<String> =
+                labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+            let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+            let _ = writeln!(out, "{name}{suffix}{labels} {value}");
+        }
+    }
+    out.push_str("# EOF\n");
+    out
+}
+
+/// Exactly so many ns, in seconds.
+fn seconds(ns: i128) -> String {
+    let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+    format!("{sign}{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
+/// A name as the format has names.
+fn word(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(rows: &[Vec<Cell>]) -> Report {
+        let columns = [
+            ("host", Unit::None),
+            ("tid", Unit::None),
+            ("comm", Unit::None),
+            ("cpu_ns", Unit::Ns),
+            ("count", Unit::Count),
+        ];
+        let mut table = Table::new("processes", "CPU by thread", &columns);
+        rows.iter().cloned().for_each(|row| table.row(row));
+        let log = Table::new("log", "Every wait", &[("begin_ns", Unit::Time), ("wait_ns", Unit::Ns)]);
+        Report {
+            analysis: "cputop",
+            version: 1,
+            sync: false,
+            range: None,
+            tables: vec![table, log],
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn figures_have_names_and_labels() {
+        let row = |tid: i32, comm: &str, ns: i128| {
+            vec![Cell::text("web1"), Cell::Int(tid.into()), Cell::text(comm), Cell::Int(ns), Cell::Null]
+        };
+        let shown = text(&families(&[report(&[
+            row(7, "a\"b\\c", 1_500_000_000),
+            row(7, "a\"b\\c", -1),
+            row(8, "d", 0),
+        ])]));
+        let expect = "# TYPE isochrone_cputop_processes_cpu_seconds gauge\n\
+            # HELP isochrone_cputop_processes_cpu_seconds CPU by thread: cpu_ns\n\
+            isochrone_cputop_processes_cpu_seconds{host=\"web1\",tid=\"7\",comm=\"a\\\"b\\\\c\"} 1.500000000\n\
+            isochrone_cputop_processes_cpu_seconds{host=\"web1\",tid=\"7\",comm=\"a\\\"b\\\\c\",again=\"2\"} -0.000000001\n\
+            isochrone_cputop_processes_cpu_seconds{host=\"web1\",tid=\"8\",comm=\"d\"} 0.000000000\n\
+            # EOF\n";
+        assert_eq!(shown, expect);
+        assert_eq!(text(&families(&[report(&[])])), "# EOF\n");
+    }
+
+    #[test]
+    fn counters_say_so() {
+        let family = Family {
+            name: "isochrone_watch_chunks".to_owned(),
+            help: "Chunks".to_owned(),
+            is_counter: true,
+            samples: vec![Sample::count(&[("host", "a")], 3), Sample::seconds(&[], 1_000_000_001)],
+        };
+        let shown = text(&[family]);
+        assert!(shown.contains("# TYPE isochrone_watch_chunks counter\n"), "{shown}");
+        assert!(
+            shown.contains(
+                "\nisochrone_watch_chunks_total{host=\"a\"} 3\nisochrone_watch_chunks_total 1.000000001\n"
+            ),
+            "{shown}"
+        );
+    }
+}

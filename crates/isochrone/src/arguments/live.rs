@@ -1,0 +1,102 @@
+//! What `isochrone live` can be asked.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use isochrone_ctf::live::PORT;
+
+use super::EventFormat;
+use super::analyze::duration;
+use super::time::Zone;
+
+/// `isochrone live`: which sessions, and how their events are printed.
+#[derive(Debug, Args)]
+pub(crate) struct Live {
+    /// Sessions of relay daemons, of one host or many; without a session, the daemon's sessions are listed
+    #[arg(required = true, value_name = "net://HOST[:PORT][/host/HOSTNAME/SESSION]", value_parser = place)]
+    pub(crate) sessions: Vec<Place>,
+    /// Put times on the common clock of this file, which `isochrone sync -o` wrote [default: each host stays on its own clock]
+    #[arg(long, value_name = "FILE", help_heading = "Times")]
+    pub(crate) sync: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
+    /// How to print events
+    #[arg(long, value_enum, default_value_t = EventFormat::Text)]
+    pub(crate) format: EventFormat,
+    /// Print dates as well as times of day
+    #[arg(long)]
+    pub(crate) date: bool,
+    /// End after the first N events
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<NonZeroU64>,
+    /// Keep the traces below this directory, which must be empty or new [default: they are kept while this runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    /// How long to try to connect again when a connection is lost: 30s, 500ms
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = patience)]
+    pub(crate) reconnect: Duration,
+}
+
+/// A relay daemon, and one of its sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// `host:port`.
+    pub(crate) address: String,
+    /// The traced host's name, and the session's.
+    pub(crate) session: Option<(String, String)>,
+}
+
+/// `net://relay:5344/host/web1/my-session`.
+fn place(text: &str) -> Result<Place, String> {
+    let wrong = || "not of the form net://HOST[:PORT]/host/HOSTNAME/SESSION".to_owned();
+    let rest = ["net://", "net4://", "net6://", "tcp://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    let (daemon, path) = rest.map(|rest| rest.split_once('/').unwrap_or((rest, ""))).ok_or_else(wrong)?;
+    // An IPv6 address has colons of its own, and brackets around it.
+    let has_port = daemon.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']') && !port.is_empty());
+    let is_port = |daemon: &str| daemon.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    if daemon.is_empty() || daemon.starts_with(':') || has_port && !is_port(daemon) {
+        return Err(wrong());
+    }
+    let address =
+        if has_port { daemon.to_owned() } else { format!("{}:{PORT}", daemon.trim_end_matches(':')) };
+    if path.is_empty() {
+        return Ok(Place { address, session: None });
+    }
+    let names = path.strip_prefix("host/").and_then(|names| names.split_once('/'));
+    let (host, session) =
+        names.filter(|(host, session)| !host.is_empty() && !session.is_empty()).ok_or_else(wrong)?;
+    Ok(Place { address, session: Some((host.to_owned(), session.trim_end_matches('/').to_owned())) })
+}
+
+fn patience(text: &str) -> Result<Duration, String> {
+    duration(text).map(Duration::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        let check = |text, expect: Option<(&str, Option<(&str, &str)>)>| {
+            let found = place(text).ok();
+            let expect = expect.map(|(address, session)| Place {
+                address: address.to_owned(),
+                session: session.map(|(host, name)| (host.to_owned(), name.to_owned())),
+            });
+            assert_eq!(found, expect, "{text}");
+        };
+        check("net://localhost", Some(("localhost:5344", None)));
+        check("net://localhost/", Some(("localhost:5344", None)));
+        check("net://10.0.0.1:77/host/web1/a", Some(("10.0.0.1:77", Some(("web1", "a")))));
+        check("net://[::1]/host/web1/a/b", Some(("[::1]:5344", Some(("web1", "a/b")))));
+        check("net://[::1]:77", Some(("[::1]:77", None)));
+        check("net://x/host/web1", None);
+        check("net://x/web1/a", None);
+        check("net://x:y", None);
+        check("net://", None);
+        check("web1", None);
+    }
+}

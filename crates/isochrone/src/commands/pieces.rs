@@ -1,0 +1,319 @@
+//! `isochrone map` and `isochrone merge`, and `isochrone analyze` of mapped pieces: what is read of traces in one process, and made tables
+//! of in another. What a file holds is in `isochrone_experiment::pieces`.
+
+use std::path::{Path, PathBuf};
+
+use isochrone_analysis::{AnalysisKind, HostContext};
+use isochrone_experiment::pieces::{HostFacts, MissingPiece, Part, PieceSet, PiecesError};
+use isochrone_experiment::{
+    ModelledHost, Question, Spread, TimeBase, Times, Timing, check_names, extent, read_clocks,
+    read_corrections, reports,
+};
+use isochrone_pipeline::store::is_piece;
+use isochrone_pipeline::{Border, Piece};
+
+use super::analyze::{
+    Recorded, check_options, hosts, in_words, options, shown, tell_missing, tell_unmatched, with_notes,
+};
+use super::{host_selection, lami, open, refuse_missing, writable};
+use crate::ExitStatus;
+use crate::arguments::time::Given;
+use crate::arguments::{Analyze, Map, Merge, Names};
+use crate::output::tell;
+use crate::progress::Progress;
+use crate::render::plain::{Plain, plain};
+use crate::render::time;
+
+/// Maps a part of each host to a file.
+pub(crate) fn map(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let Map { names, analyze, output, .. } = arguments;
+    let Names::Kinds(kinds) = names else {
+        anyhow::bail!(
+            "states and phases are read from a store, which has no pieces; build it with `isochrone index`"
+        );
+    };
+    let chosen: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+    check_options(analyze, &chosen, quiet)?;
+    refuse("map", &of_tables(analyze), "it decides how tables look: give it to `isochrone analyze`")?;
+    writable(output.parent().unwrap_or(Path::new("")))?;
+    let (base, corrections) = match &analyze.clock.sync {
+        Some(path) => {
+            let (clocks, text) = read_corrections(path)?;
+            (TimeBase::Kept(clocks), Some(text))
+        }
+        None => (TimeBase::Own, None),
+    };
+    let (opened, ending) = open(&analyze.traces, base, quiet)?;
+    let experiment = opened.experiment();
+    let (hosts, times, mut ending) = hosts(analyze, &opened, &experiment, ending, quiet)?;
+    let part = part(arguments, extent(hosts.iter().copied()))?;
+    let options = options(analyze).of_mapping();
+    let question = Question { kinds, options: &options, times, periods: None };
+    let spread = Spread { threads: analyze.threads, pieces: None };
+    let whole: u64 = hosts.iter().map(|host| host.traced.bytes()).sum();
+    let bar = Progress::over(whole / arguments.piece.map_or(1, |(_, of)| of as u64), "mapping", quiet);
+    let mapped = question.map(&hosts, part, spread, Some(&|bytes| bar.add(bytes)));
+    bar.finish();
+    let mut set = PieceSet::new(question.asked(&hosts, corrections));
+    for (mapped, host) in mapped.into_iter().zip(&hosts) {
+        let Some(piece) = mapped.map_err(in_words)? else {
+            if !quiet {
+                tell!("note: {}: nothing of it is in this piece", plain(host.name()));
+            }
+            continue;
+        };
+        // What the host lacks as a whole is said with the tables.
+        ending = ending.max(tell_missing(&host.traced.name, piece.report()));
+        set.add(piece, output).map_err(|error| error_in_words(&error))?;
+    }
+    set.write(output).map_err(|error| error_in_words(&error))?;
+    Ok(ending)
+}
+
+/// Merges files to one.
+pub(crate) fn merge(Merge { files, output }: &Merge, quiet: bool) -> anyhow::Result<ExitStatus> {
+    refuse_missing(files)?;
+    let is_input = |file: &&PathBuf| {
+        file.canonicalize().ok().is_some_and(|file| output.canonicalize().is_ok_and(|it| it == file))
+    };
+    if let Some(input) = files.iter().find(is_input) {
+        anyhow::bail!("{}: is one of the files to merge, and would be replaced", Plain(input.display()));
+    }
+    writable(output.parent().unwrap_or(Path::new("")))?;
+    let set = read(files)?;
+    set.write(output).map_err(|error| error_in_words(&error))?;
+    if !quiet {
+        for missing in set.missing() {
+            tell!("note: missing so far: {}", shown_piece(&missing));
+        }
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// Whether mapped pieces were named instead of traces.
+///
+/// # Errors
+/// Both were named.
+pub(super) fn are_pieces(paths: &[PathBuf]) -> anyhow::Result<bool> {
+    let pieces = paths.iter().filter(|path| is_piece(path)).count();
+    if let Some(piece) = paths.iter().find(|path| is_piece(path)).filter(|_| pieces < paths.len()) {
+        anyhow::bail!(
+            "{}: a mapped piece, which cannot be combined with traces: map those as well (`isochrone map`)",
+            Plain(piece.display())
+        );
+    }
+    Ok(pieces > 0)
+}
+
+/// Answers `isochrone analyze` from mapped pieces.
+pub(super) fn analyse(
+    arguments: &Analyze,
+    kinds: &[AnalysisKind],
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    refuse(
+        "mapped pieces",
+        &of_mapping(arguments),
+        "it decides what is kept of traces: give it to `isochrone map`",
+    )?;
+    let set = read(&arguments.traces)?;
+    let asked = set.asked().clone();
+    if let Some(lacks) = kinds.iter().find(|kind| !asked.kinds.contains(kind)) {
+        let known: Vec<&str> = asked.kinds.iter().map(|kind| kind.name()).collect();
+        anyhow::bail!(
+            "{} was not asked for when the pieces were mapped; there are {}",
+            lacks.name(),
+            known.join(", ")
+        );
+    }
+    let missing = set.missing();
+    if !missing.is_empty() {
+        let missing: Vec<String> = missing.iter().map(shown_piece).collect();
+        anyhow::bail!("pieces are missing: {}", missing.join("; "));
+    }
+    let facts: Vec<HostFacts> = set.hosts().into_iter().cloned().collect();
+    // Who looks at one thing with the clocks of another must map again.
+    let is_fixed = asked.times != Times::default() || asked.kinds.contains(&AnalysisKind::Usage);
+    let of_pieces = set.clocks().map_err(|error| error_in_words(&error))?;
+    let clocks = match (&arguments.clock.sync, of_pieces) {
+        (Some(_), _) if is_fixed => anyhow::bail!(
+            "--sync: the pieces were mapped for times on other clocks: give it to `isochrone map`"
+        ),
+        (None, Some(_)) if arguments.clock.no_sync && is_fixed => {
+            anyhow::bail!(
+                "--no-sync: the pieces were mapped for times on common clocks: map them without --sync"
+            )
+        }
+        (Some(path), _) => Some(read_clocks(path)?),
+        (None, of_pieces) => of_pieces.filter(|_| !arguments.clock.no_sync),
+    };
+    let mut ending = ExitStatus::Done;
+    for host in facts.iter().filter(|host| host.timing(clocks.as_ref()).is_none()) {
+        ending = ending.max(host_selection::leave_out_unsynchronized(&host.name));
+    }
+    let modelled = set.finish(clocks.as_ref());
+    anyhow::ensure!(!modelled.is_empty(), host_selection::OTHER_CLOCKS);
+    let names = modelled.iter().map(HostContext::name);
+    check_names(&arguments.hosts, names).map_err(|error| host_selection::unknown_host(&error))?;
+    let is_asked = |host: &ModelledHost<'_, _>| {
+        arguments.hosts.is_empty() || arguments.hosts.iter().any(|name| name == HostContext::name(host))
+    };
+    let modelled: Vec<_> = modelled.into_iter().filter(is_asked).collect();
+    let is_corrected = modelled.iter().any(|host| host.timing().clock().is_some());
+    anyhow::ensure!(!arguments.bounds || is_corrected, host_selection::NO_BOUNDS);
+    if !quiet && facts.len() > 1 && clocks.is_none() && !arguments.clock.no_sync {
+        tell!("note: each host is on its own clock: --sync FILE takes what `isochrone sync -o` wrote");
+    }
+    // By the names that the corrections give.
+    let named = |host: &ModelledHost<'_, _>| {
+        let name = HostContext::name(host).to_owned();
+        let facts = facts.iter().find(|facts| name_of(facts, host.timing(), &name));
+        facts.map(|facts| (name, facts))
+    };
+    let known: Vec<(String, &HostFacts)> = modelled.iter().filter_map(named).collect();
+    let recorded: Vec<Recorded<'_>> = known
+        .iter()
+        .map(|(name, facts)| Recorded { name, events: facts.events.iter().map(String::as_str).collect() })
+        .collect();
+    if arguments.test_compatibility {
+        lami::check_compatible(kinds, &recorded)?;
+        return Ok(ending);
+    }
+    for ((name, facts), host) in known.iter().zip(&modelled) {
+        ending = ending.max(tell_missing(name, &host.report));
+        facts.warnings.iter().for_each(|warning| tell!("warning: {}: {}", plain(name), Plain(warning)));
+        for note in facts.notes.iter().filter(|_| !quiet) {
+            tell!("note: {}: {}", plain(name), Plain(note));
+        }
+    }
+    if !quiet {
+        let known: Vec<&dyn HostContext> = modelled.iter().map(|host| host as &dyn HostContext).collect();
+        tell_unmatched(arguments, &recorded, &known);
+    }
+    let options = asked.options.with_tables_of(&options(arguments));
+    let mut all = reports(&modelled, &options);
+    all.retain(|report| kinds.iter().any(|kind| kind.name() == report.analysis));
+    all.sort_by_key(|report| kinds.iter().position(|kind| kind.name() == report.analysis));
+    let timings: Vec<(&str, Timing<'_>)> =
+        modelled.iter().map(|host| (HostContext::name(host), host.timing())).collect();
+    with_notes(arguments, &mut all, &recorded, &timings);
+    shown(arguments).print(&all, asked.times.at, modelled.len(), quiet)?;
+    Ok(ending)
+}
+
+/// Whether a host that has a name on some clocks is the one that pieces know.
+fn name_of(facts: &HostFacts, timing: Timing<'_>, name: &str) -> bool {
+    match timing.clock() {
+        Some(clock) => clock.entry.id == *facts.clock.as_ref().unwrap_or(&facts.id),
+        None => facts.name == name,
+    }
+}
+
+/// The pieces in files.
+fn read(files: &[PathBuf]) -> anyhow::Result<PieceSet> {
+    let set = PieceSet::read(files).map_err(|error| error_in_words(&error))?;
+    set.ok_or_else(|| anyhow::anyhow!("no file of mapped pieces was named"))
+}
+
+/// Which part of each host is asked for; `extent`: what the traces hold.
+fn part(arguments: &Map, extent: Option<(i128, i128)>) -> anyhow::Result<Part> {
+    if let Some((number, of)) = arguments.piece {
+        return Ok(Part::Share { number, of });
+    }
+    let begin = extent.map(|(first, _)| first);
+    let unix = |given: Option<Given>| {
+        given.map(|given| given.unix_ns(begin)).transpose().map_err(anyhow::Error::msg)
+    };
+    let (from, to) = (unix(arguments.from)?, unix(arguments.to)?);
+    anyhow::ensure!(from.zip(to).is_none_or(|(from, to)| from < to), "--to is not after --from");
+    Ok(match (from, to) {
+        (None, None) => Part::Whole,
+        (from, to) => Part::Between { from, to },
+    })
+}
+
+/// Refuses options that are given and do not apply.
+fn refuse(to: &str, options: &[(&str, bool)], why: &str) -> anyhow::Result<()> {
+    let given = options.iter().find(|(_, is_given)| *is_given);
+    given.map_or(Ok(()), |(option, _)| Err(anyhow::anyhow!("{option} does not apply to {to}: {why}")))
+}
+
+/// The options that decide how tables are made of what was kept, and whether each is given.
+fn of_tables(arguments: &Analyze) -> [(&'static str, bool); 17] {
+    [
+        ("--tid", !arguments.tids.is_empty()),
+        ("--pid", !arguments.pids.is_empty()),
+        ("--procname", !arguments.procnames.is_empty()),
+        ("--fd", !arguments.fds.is_empty()),
+        ("--by-process", arguments.by_process),
+        ("--sort", arguments.sort.is_some()),
+        ("--limit", arguments.limit.is_some()),
+        ("--bars", arguments.bars.is_some()),
+        ("--bounds", arguments.bounds),
+        ("--table", arguments.table.is_some()),
+        ("--format", arguments.format != crate::arguments::TableFormat::Text),
+        ("--metadata", arguments.metadata),
+        ("--mi-version", arguments.mi_version),
+        ("--test-compatibility", arguments.test_compatibility),
+        ("--output-progress", arguments.output_progress),
+        ("--chunks", arguments.chunks.is_some()),
+        ("--period", !arguments.periods.is_empty()),
+    ]
+}
+
+/// The options that decide what of traces is kept, and whether each is given.
+fn of_mapping(arguments: &Analyze) -> [(&'static str, bool); 16] {
+    [
+        ("--begin", arguments.begin.is_some()),
+        ("--end", arguments.end.is_some()),
+        ("--at", arguments.at.is_some()),
+        ("--cpu", !arguments.cpus.is_empty()),
+        ("--min", arguments.min.is_some()),
+        ("--max", arguments.max.is_some()),
+        ("--minsize", arguments.min_size.is_some()),
+        ("--maxsize", arguments.max_size.is_some()),
+        ("--irq", arguments.irq.is_some()),
+        ("--softirq", arguments.softirq.is_some()),
+        ("--call", !arguments.calls.is_empty()),
+        ("--errno", !arguments.errors.is_empty()),
+        ("--around", arguments.around),
+        ("--linear", arguments.linear),
+        ("--every", arguments.every.is_some()),
+        ("--period", !arguments.periods.is_empty()),
+    ]
+}
+
+/// `web1 from 2026-11-20 06:10:24.1 to the end`
+fn shown_piece(missing: &MissingPiece) -> String {
+    format!("{} {}", plain(&missing.host), between(missing.piece, missing.offset_ns))
+}
+
+/// From when to when a piece is, by the host's own clock.
+fn between(piece: Piece, offset_ns: i64) -> String {
+    let border = |border: Border, open: &str| match border {
+        Border::At(raw) => time::full(i128::from(raw) + i128::from(offset_ns)),
+        Border::Begin | Border::End => open.to_owned(),
+    };
+    format!("from {} to {}", border(piece.from, "the begin"), border(piece.to, "the end"))
+}
+
+/// Names of hosts come from traces, and times are better read as such.
+fn error_in_words(error: &PiecesError) -> anyhow::Error {
+    match error {
+        PiecesError::Twice { one, other, host, piece, offset_ns } if one == other => anyhow::anyhow!(
+            "{}: is named twice, or has a piece of {} twice, {}",
+            Plain(one.display()),
+            plain(host),
+            between(*piece, *offset_ns)
+        ),
+        PiecesError::Twice { one, other, host, piece, offset_ns } => anyhow::anyhow!(
+            "{} and {}: both have a piece of {}, {}",
+            Plain(one.display()),
+            Plain(other.display()),
+            plain(host),
+            between(*piece, *offset_ns)
+        ),
+        PiecesError::Corrections(source) => anyhow::anyhow!("{error}: {source}"),
+        other => anyhow::anyhow!("{}", Plain(other)),
+    }
+}

@@ -1,0 +1,300 @@
+//! `isochrone live` against LTTng's own relay daemon: what it shows of sessions while they are recorded is what `isochrone events` shows
+//! of them afterwards, to the byte.
+//!
+//! It needs Debian's lttng-tools and liblttng-ust-dev, and traces programs alone. Where these are not installed it says so, and fails where
+//! `ISOCHRONE_REQUIRE_LTTNG` is set, as in `.ci/run`.
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // A test may panic; a skipped one says so.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A program that records lines, from two threads, until it is told to end.
+const PROGRAM: &str = r#"
+#include <lttng/tracef.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int rounds;
+static void *work(void *name) {
+    for (int round = 0; round < rounds; round++) {
+        lttng_ust_tracef("%s %d", (const char *) name, round);
+        usleep(1000);
+    }
+    return NULL;
+}
+int main(int argc, char **argv) {
+    pthread_t other;
+    rounds = argc > 1 ? atoi(argv[1]) : 100;
+    pthread_create(&other, NULL, work, "other");
+    work("main");
+    pthread_join(other, NULL);
+    return 0;
+}
+"#;
+
+/// What must not take longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Daemons put their things away when they are asked to end.
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        for _ in 0..50 {
+            if self.0.try_wait().is_ok_and(|status| status.is_some()) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    fn status(&mut self) -> Option<i32> {
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status.code();
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it does not end");
+    }
+}
+
+/// LTTng's daemons, and a program to trace.
+struct Lttng {
+    directory: tempfile::TempDir,
+    port: u16,
+    _daemons: [Running; 2],
+}
+
+fn is_installed(program: &str) -> bool {
+    Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .stdout(Stdio::null())
+        .status()
+        .unwrap()
+        .success()
+}
+
+/// Waits until something is so.
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+impl Lttng {
+    /// `None`: not installed.
+    fn start() -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("program.c");
+        fs::write(&source, PROGRAM).unwrap();
+        let tools = ["lttng", "lttng-relayd", "lttng-sessiond", "cc"].iter().all(|tool| is_installed(tool));
+        let compiled = tools
+            && Command::new("cc")
+                .arg("-o")
+                .arg(directory.path().join("program"))
+                .arg(&source)
+                .args(["-llttng-ust", "-ldl", "-lpthread"])
+                .stderr(Stdio::null())
+                .status()
+                .unwrap()
+                .success();
+        if !compiled {
+            let what = "lttng-tools, liblttng-ust-dev or a C compiler is not installed";
+            assert!(std::env::var_os("ISOCHRONE_REQUIRE_LTTNG").is_none(), "{what}");
+            eprintln!("SKIPPED: {what}: nothing was tested of `isochrone live`");
+            return None;
+        }
+        let port = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let (control, data, live) = (port(), port(), port());
+        let url = |port: u16| format!("tcp://127.0.0.1:{port}");
+        let start = |program: &str, arguments: &[String]| {
+            let log = File::create(directory.path().join(format!("{program}.log"))).unwrap();
+            let command = Command::new(program)
+                .args(arguments)
+                .env("LTTNG_HOME", directory.path())
+                .stdout(Stdio::null())
+                .stderr(log)
+                .spawn();
+            Running(command.unwrap())
+        };
+        let relay = [
+            format!("--control-port={}", url(control)),
+            format!("--data-port={}", url(data)),
+            format!("--live-port={}", url(live)),
+            format!("--output={}", directory.path().join("relay").display()),
+        ];
+        let daemons = [start("lttng-relayd", &relay), start("lttng-sessiond", &["--no-kernel".to_owned()])];
+        let lttng = Self { directory, port: live, _daemons: daemons };
+        wait_for("the session daemon", || lttng.lttng(&["list"]).status.success());
+        wait_for("the relay daemon", || TcpStream::connect(("127.0.0.1", live)).is_ok());
+        fs::write(lttng.path("ports"), format!("{control}:{data}")).unwrap();
+        Some(lttng)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn lttng(&self, arguments: &[&str]) -> Output {
+        Command::new("lttng").args(arguments).env("LTTNG_HOME", self.directory.path()).output().unwrap()
+    }
+
+    fn ok(&self, arguments: &[&str]) {
+        let output = self.lttng(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Creates a live session and starts it.
+    fn create(&self, name: &str, buffers: &str) {
+        let ports = fs::read_to_string(self.path("ports")).unwrap();
+        let (control, data) = ports.split_once(':').unwrap();
+        let (control, data) =
+            (format!("--ctrl-url=tcp://127.0.0.1:{control}"), format!("--data-url=tcp://127.0.0.1:{data}"));
+        self.ok(&["create", name, "--live=200000", &control, &data]);
+        self.ok(&["enable-channel", "-u", "-s", name, buffers, "--subbuf-size=4k", "--num-subbuf=16", "ch0"]);
+        self.ok(&["enable-event", "-u", "-s", name, "-c", "ch0", "lttng_ust_tracef:*"]);
+        self.ok(&[
+            "add-context",
+            "-u",
+            "-s",
+            name,
+            "-c",
+            "ch0",
+            "-t",
+            "vpid",
+            "-t",
+            "vtid",
+            "-t",
+            "procname",
+        ]);
+        self.ok(&["start", name]);
+    }
+
+    fn program(&self, rounds: u32) -> Running {
+        let command = Command::new(self.path("program"))
+            .arg(rounds.to_string())
+            .env("LTTNG_HOME", self.directory.path())
+            .spawn();
+        Running(command.unwrap())
+    }
+
+    fn session(&self, port: u16, name: &str) -> String {
+        let host = String::from_utf8(Command::new("hostname").output().unwrap().stdout).unwrap();
+        assert!(self.port > 0);
+        format!("net://127.0.0.1:{port}/host/{}/{name}", host.trim_end())
+    }
+}
+
+/// `isochrone live`, into a file.
+fn live(sessions: &[String], options: &[&str], into: &Path) -> Running {
+    let command = Command::new(env!("CARGO_BIN_EXE_isochrone"))
+        .arg("live")
+        .args(options)
+        .args(sessions)
+        .stdout(File::create(into).unwrap())
+        .stderr(File::create(into.with_extension("err")).unwrap())
+        .spawn();
+    Running(command.unwrap())
+}
+
+fn events(directory: &Path, options: &[&str]) -> Vec<u8> {
+    let command = Command::new(env!("CARGO_BIN_EXE_isochrone"))
+        .args(["events", "-q", "--no-sync"])
+        .args(options)
+        .arg(directory)
+        .output();
+    command.unwrap().stdout
+}
+
+/// Passes bytes on to a port; connections are cut after so many bytes from there, each later than the one before.
+fn bad_network(to: u16, mut cut_after: u64) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for near in listener.incoming() {
+            let (Ok(mut near), Ok(mut far)) = (near, TcpStream::connect(("127.0.0.1", to))) else { continue };
+            let (mut near_too, mut far_too) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+            thread::spawn(move || std::io::copy(&mut near_too, &mut far_too));
+            let _ = std::io::copy(&mut (&mut far).take(cut_after), &mut near);
+            let _ = near.flush();
+            let _ = (near.shutdown(Shutdown::Both), far.shutdown(Shutdown::Both));
+            cut_after *= 4;
+        }
+    });
+    port
+}
+
+fn lines(path: &Path) -> usize {
+    fs::read(path).unwrap().iter().filter(|&&byte| byte == b'\n').count()
+}
+
+#[test]
+fn live_is_what_was_recorded() {
+    let Some(lttng) = Lttng::start() else { return };
+    lttng.create("first", "--buffers-uid");
+    lttng.create("second", "--buffers-pid");
+    let mut program = lttng.program(1500);
+    let names = ["first", "second"];
+    let sessions = names.map(|name| lttng.session(lttng.port, name));
+    let (both, json, cut) = (lttng.path("both"), lttng.path("json"), lttng.path("cut"));
+    let mut following = [
+        live(&sessions, &[], &both),
+        live(&sessions[..1], &["--format", "json"], &json),
+        live(&[lttng.session(bad_network(lttng.port, 30_000), "first")], &[], &cut),
+    ];
+    // Events come while they are recorded.
+    wait_for("no event comes while the session is recorded", || lines(&both) > 100 && lines(&json) > 100);
+    assert!(following[0].0.try_wait().unwrap().is_none());
+    // A program that comes later has streams of its own.
+    let mut later = lttng.program(300);
+    assert_eq!((program.status(), later.status()), (Some(0), Some(0)));
+    let listed = Command::new(env!("CARGO_BIN_EXE_isochrone"))
+        .args(["live", &format!("net://127.0.0.1:{}", lttng.port)])
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(sessions.iter().all(|session| listed.contains(&format!("{session}  ("))), "{listed}");
+    let unknown = Command::new(env!("CARGO_BIN_EXE_isochrone"))
+        .args(["live", &lttng.session(lttng.port, "third")])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(unknown.stderr).unwrap();
+    assert!(
+        unknown.status.code() == Some(2) && said.contains("/third; there are ") && said.contains("/first"),
+        "{said}"
+    );
+    for name in names {
+        lttng.ok(&["destroy", name]);
+    }
+    let ended = following.each_mut().map(Running::status);
+    let said = fs::read_to_string(cut.with_extension("err")).unwrap();
+    assert_eq!(ended, [Some(0); 3], "{said}");
+    assert!(said.contains("connecting again"), "the connection was never lost: {said}");
+    let relay = lttng.path("relay");
+    let recorded = |name: &str| {
+        let host = fs::read_dir(&relay).unwrap().next().unwrap().unwrap().path();
+        let sessions = fs::read_dir(host).unwrap().map(|entry| entry.unwrap().path());
+        let mut found = sessions.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(name));
+        found.next().unwrap()
+    };
+    let expect = events(&relay, &[]);
+    assert_eq!(lines(&both), 2 * 2 * (1500 + 300));
+    assert!(fs::read(&both).unwrap() == expect, "both sessions");
+    assert!(fs::read(&json).unwrap() == events(&recorded("first"), &["--format", "json"]), "as JSON");
+    assert!(fs::read(&cut).unwrap() == events(&recorded("first"), &[]), "over a bad network");
+}
