@@ -31,6 +31,7 @@
 //! | `island`, `joint` | one island; many clocks with judged links |
 //! | `stream`, `network` | messages of many clocks as they come; a whole network at once |
 //! | `assumption` | who may steer a clock, and when: what a guarantee is conditional on |
+//! | [`published`] | estimates as others have published them, to compare with |
 //! | `model`, `span` | what is believed of clocks and links; when a clock was seen |
 //! | `correction`, `rate`, `interval` | applying and inverting a piecewise-affine map in integers; uncertainty over time, rounded outward |
 //! | `error`, `exact` | what is not accepted; division with a chosen rounding |
@@ -80,6 +81,7 @@ mod network;
 mod pieces;
 mod point;
 mod posterior;
+pub mod published;
 mod rate;
 mod relation;
 mod slope;

@@ -12,6 +12,7 @@
 
 use crate::corridor::Corridor;
 use crate::exact::{Fraction, floor_div, saturate};
+use crate::hull::HalfHull;
 use crate::point::Point;
 use crate::slope::{Slope, SlopeBand};
 
@@ -39,7 +40,11 @@ impl MarginLine {
     ///
     /// Deterministic: of several best slopes the least, of several touched vertices the leftmost. O(h log h).
     pub fn of(corridor: &Corridor, band: SlopeBand) -> Option<Self> {
-        let (upper, lower) = (corridor.upper(), corridor.lower());
+        Self::between(&corridor.upper(), &corridor.lower(), band)
+    }
+
+    /// The same between two half hulls.
+    pub(crate) fn between(upper: &HalfHull, lower: &HalfHull, band: SlopeBand) -> Option<Self> {
         let mut corners: Vec<Slope> =
             upper.edges().chain(lower.edges()).filter(|&s| band.clamp(s) == s).collect();
         corners.extend([band.min(), band.max()]);

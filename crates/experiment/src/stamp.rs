@@ -164,6 +164,7 @@ mod tests {
             interval: Vec::new(),
             breaks: Vec::new(),
             assumptions: Vec::new(),
+            stated: None,
         };
         let interval = Interval::new(vec![row(0, -5, 5, 2), row(1000, 490, 513, 3)]).unwrap();
         Clock {

@@ -26,7 +26,7 @@
 //! Nothing here is kept, read from a disk or matched: this crate knows no hosts, no clocks and no messages.
 
 pub mod captured;
-mod key;
+pub mod key;
 mod packet;
 mod seen;
 mod sighting;

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use isochrone_clock::SuspectReason;
+use isochrone_clock::published::{Found, Judged, Line, Method, Published, Reduced};
 use isochrone_clock::{BreakKind, ClockBreak, Interval, LinkQuality, LinkReport, Side, Solution, Suspect};
 
 use crate::artefact::{
-    self, Artefact, AssumptionEntry, BreakEntry, ClockEntry, IslandEntry, LinkEntry, MessageCounts, Method,
-    Model, Quality, Row, SuspectEntry, TraceEntry, VERSION,
+    self, Artefact, AssumptionEntry, BreakEntry, ClockEntry, FactorsEntry, Formula, IslandEntry, LinkEntry,
+    MessageCounts, MethodEntry, Model, Quality, Row, SuspectEntry, TraceEntry, VERSION,
 };
 use crate::input::Inputs;
 use crate::links::Links;
@@ -22,6 +23,7 @@ pub(crate) fn assemble(
     (links, assumptions): (&Links, Vec<Vec<AssumptionEntry>>),
     reference: Option<usize>,
     options: &Options,
+    published: Option<&Published>,
 ) -> Artefact {
     let name = |clock: usize| clocks[clock].host.clone();
     let island_of = |clock: usize| solution.islands.iter().position(|i| i.clocks.contains(&clock));
@@ -33,7 +35,8 @@ pub(crate) fn assemble(
     let assumed = clocks.iter().zip(assumptions).enumerate();
     let entries = assumed.filter_map(|(index, (clock, assumptions))| {
         let entry = clock_entry(inputs, clock, index, island_of(index)?, solution);
-        Some(ClockEntry { assumptions, ..entry })
+        let stated = published.map(|published| stated(published, clocks, index, options));
+        Some(ClockEntry { assumptions, stated, ..entry })
     });
     // The reference asked for, else that of the largest island.
     let largest = solution.islands.iter().max_by_key(|i| (i.clocks.len(), std::cmp::Reverse(i.reference)));
@@ -46,9 +49,14 @@ pub(crate) fn assemble(
             rate_prior_ppm: options.model.prior_ppm,
             asymmetry: options.model.asymmetry,
         },
+        method: options.published.map(|(method, _)| MethodEntry {
+            name: method.into(),
+            title: method.title().to_owned(),
+            left_out: method.left_out().iter().map(ToString::to_string).collect(),
+        }),
         islands: islands.collect(),
         clocks: entries.collect(),
-        links: link_entries(clocks, solution, links),
+        links: link_entries(clocks, solution, links, published.zip(options.published)),
         suspects: suspects(clocks, solution),
         refused: Vec::new(),
         contradictions: solution
@@ -89,12 +97,45 @@ fn clock_entry(
         interval: rows(&solution.intervals[index]),
         breaks: solution.breaks[index].iter().map(break_entry).collect(),
         assumptions: Vec::new(),
+        stated: None,
+    }
+}
+
+/// The formula of a clock as a method of others states it: on Unix times.
+fn stated(published: &Published, clocks: &[HostClock], index: usize, options: &Options) -> Formula {
+    let Reduced { reference, line, .. } = &published.clocks[index];
+    let line = line.with_offsets(clocks[index].offset_ns, clocks[*reference].offset_ns);
+    Formula::of_line(&line, options.published.map_or(1, |(_, digits)| digits))
+}
+
+/// What a method of others says of a pair of clocks.
+fn factors(clocks: &[HostClock], judged: &Judged, digits: u32) -> FactorsEntry {
+    let [x, y] = [judged.x, judged.y].map(|clock| &clocks[clock]);
+    let formula = |line: &Line| Formula::of_line(&line.with_offsets(x.offset_ns, y.offset_ns), digits);
+    let Found { outcome, line, min, max, accuracy } = &judged.found;
+    FactorsEntry {
+        x: x.host.clone(),
+        y: y.host.clone(),
+        outcome: (*outcome).into(),
+        line: line.as_ref().map(formula),
+        min: min.as_ref().map(formula),
+        max: max.as_ref().map(formula),
+        accuracy: *accuracy,
+        hull_points: judged.vertices,
+        exchanges: judged.exchanges,
     }
 }
 
 /// The pairs of clocks of which anything is known, by their numbers. Of a thousand hosts nearly all pairs have no messages: they are not
 /// listed.
-fn link_entries(clocks: &[HostClock], solution: &Solution, links: &Links) -> Vec<LinkEntry> {
+fn link_entries(
+    clocks: &[HostClock],
+    solution: &Solution,
+    links: &Links,
+    published: Option<(&Published, (Method, u32))>,
+) -> Vec<LinkEntry> {
+    let judged = published.iter().flat_map(|(published, _)| &published.pairs);
+    let judged: HashMap<_, _> = judged.map(|pair| ((pair.x.min(pair.y), pair.x.max(pair.y)), pair)).collect();
     let reports: HashMap<_, _> = solution.links.iter().map(|report| ((report.a, report.b), report)).collect();
     let mut entries = Vec::new();
     for a in 0..clocks.len() {
@@ -106,9 +147,13 @@ fn link_entries(clocks: &[HostClock], solution: &Solution, links: &Links) -> Vec
             }
             let mut entry = link_entry(&clocks[a], &clocks[b], report, counts);
             if let Some(found) = trusted {
-                (entry.method, entry.quality) = (Method::Trusted, Quality::Accurate);
+                (entry.method, entry.quality) = (artefact::Method::Trusted, Quality::Accurate);
                 entry.inversions = found.messages;
                 entry.interval = links.trust().shifts(a, b, &solution.intervals[a]);
+            }
+            if let Some((_, (method, digits))) = published {
+                entry.method = method.into();
+                entry.factors = judged.get(&(a, b)).map(|pair| factors(clocks, pair, digits));
             }
             entry.quality = held_against(entry.inversions, entry.quality);
             entries.push(entry);
@@ -127,7 +172,7 @@ fn link_entry(
         a: a.host.clone(),
         b: b.host.clone(),
         quality: Quality::Absent,
-        method: Method::Default,
+        method: artefact::Method::Default,
         messages,
         inversions: 0,
         rate_ppm: (None, None),
@@ -135,6 +180,7 @@ fn link_entry(
         min_rtt_ns: None,
         wander_ppm: 0.0,
         interval: Vec::new(),
+        factors: None,
     };
     let Some(report) = report else { return entry };
     entry.inversions = report.inversions.unwrap_or(0) as u64;

@@ -35,6 +35,9 @@ pub enum SyncError {
     /// Something is said of a capture that is not there.
     #[error("no capture is called `{0}`: its name is that of the file without the extension")]
     UnknownCapture(String),
+    /// A method of others knows no clocks that are trusted to be one.
+    #[error("a method of others cannot be used where clocks are trusted to be one")]
+    MethodWithTrust,
     /// A list of messages that cannot be read.
     #[error(transparent)]
     Messages(#[from] TextError),

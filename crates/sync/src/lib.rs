@@ -16,6 +16,8 @@ mod assemble;
 pub mod capture;
 pub mod copies;
 mod error;
+pub mod evaluation;
+pub mod exchanges;
 mod extract;
 mod facts;
 mod input;
@@ -25,8 +27,10 @@ mod network_look;
 mod notes;
 mod options;
 pub mod output;
+pub mod picture;
 mod refused;
 pub mod rounds;
+pub mod sample;
 mod shifted;
 mod steering;
 mod synchronize;
@@ -44,7 +48,10 @@ pub use options::Options;
 pub use refused::{Refused, RefusedKind};
 pub use rounds::{PacketSource, match_sources};
 pub use steering::{ClockChoice, MissingEvidence, Untraced};
-pub use synchronize::{Outcome, synchronize, synchronize_messages, synchronize_with};
+pub use synchronize::{
+    Matching, Outcome, clocks_of, match_only, synchronize, synchronize_messages, synchronize_messages_with,
+    synchronize_with,
+};
 
 /// Called with the number of bytes of the traces that were read since the last call, from several threads.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);

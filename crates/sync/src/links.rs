@@ -4,13 +4,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use isochrone_clock::{
-    Corridor, Infeasible, LinkData, LinkQuality, LinkReport, Point, Refusal, Side, Solution, Span,
+    Corridor, Infeasible, LinkData, LinkQuality, LinkReport, Point, Refusal, Side, Solution, Span, published,
 };
 
 use isochrone_clock::{MAX_WINDOWS, windows_per_link};
 
 use crate::artefact::MessageCounts;
-use crate::matching::{Message, Summary};
+use crate::exchanges::{Exchange, Exchanges};
+use crate::matching::{Matched, Message, Summary};
 use crate::refused::{Refused, RefusedKind};
 use crate::trusted::{HostLink, Trust};
 use isochrone_hosts::clocks::HostClock;
@@ -22,6 +23,16 @@ pub(crate) struct Links {
     trust: Trust,
     /// By clock: whether it is known before reading that no daemon steers it.
     free: Vec<bool>,
+    /// Where exchanges are wanted.
+    exchanges: Option<Found>,
+}
+
+/// Exchanges on their way to sums.
+#[derive(Debug, Default)]
+struct Found {
+    among: Exchanges,
+    /// By the clock that began and the one that answered.
+    sums: BTreeMap<(usize, usize), published::Exchanges>,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +57,26 @@ impl Links {
             declared_free.iter().enumerate().all(|(other, free)| *free || trust.group(other) != group)
         };
         let free = (0..declared_free.len()).map(is_free).collect();
-        Self { pairs: BTreeMap::new(), trust, free }
+        Self { pairs: BTreeMap::new(), trust, free, exchanges: None }
+    }
+
+    /// The same, which looks for exchanges among the messages if they are wanted.
+    pub(crate) fn with_exchanges(self, wanted: bool) -> Self {
+        Self { exchanges: wanted.then(Found::default), ..self }
+    }
+
+    /// Takes a message for the exchanges.
+    pub(crate) fn exchange(&mut self, matched: &Matched) {
+        if let Some(Found { among, sums }) = &mut self.exchanges {
+            among.add(matched, &mut |found| add(sums, &found));
+        }
+    }
+
+    /// The same for a message of a list.
+    pub(crate) fn exchange_listed(&mut self, message: Message, numbers: Option<(u32, u32)>) {
+        if let Some(Found { among, sums }) = &mut self.exchanges {
+            among.add_listed(message, numbers, &mut |found| add(sums, &found));
+        }
     }
 
     /// Adds a message; `O(log n)` almost always.
@@ -81,7 +111,7 @@ impl Links {
     /// Adds what the matching counted beside the messages, and gives the clocks their final numbers: a clock without one
     /// has no events. Numbers keep the order of the clocks.
     pub(crate) fn finish(self, summary: &Summary, numbers: &[Option<usize>]) -> Self {
-        let Self { mut pairs, trust, free } = self;
+        let Self { mut pairs, trust, free, exchanges } = self;
         for (&(sender, receiver), found) in &summary.pairs {
             let counts = &mut pairs.entry(pair_of(sender, receiver)).or_default().counts;
             counts.ambiguous += found.ambiguous;
@@ -94,7 +124,22 @@ impl Links {
             pairs: pairs.into_iter().filter_map(number).collect(),
             trust: trust.kept(numbers),
             free: kept.map(|(free, _)| free).collect(),
+            exchanges: exchanges.map(|found| found.finish(numbers)),
         }
+    }
+
+    /// What methods of others are told of the pairs.
+    pub(crate) fn pairs(&self, links: &[LinkData]) -> Vec<published::Pair> {
+        let sums = self.exchanges.as_ref().map(|found| &found.sums);
+        let of = |from, to| sums.and_then(|sums| sums.get(&(from, to))).cloned().unwrap_or_default();
+        let pair = |&LinkData { a, b, ref corridor }: &LinkData| published::Pair {
+            a,
+            b,
+            upper: corridor.upper(),
+            lower: corridor.lower(),
+            exchanges: [of(a, b), of(b, a)],
+        };
+        links.iter().map(pair).collect()
     }
 
     /// Which clocks are one.
@@ -146,6 +191,21 @@ impl Links {
         let found = self.pairs.iter().map(|(&(a, b), pair)| (a, b, pair.counts.translated));
         found.filter(|&(_, _, translated)| translated > 0)
     }
+}
+
+impl Found {
+    /// All exchanges, under the final numbers of the clocks.
+    fn finish(self, numbers: &[Option<usize>]) -> Self {
+        let Self { mut among, mut sums } = self;
+        among.finish(&mut |found| add(&mut sums, &found));
+        let number = |((a, b), sum)| Some(((numbers[a]?, numbers[b]?), sum));
+        Self { among, sums: sums.into_iter().filter_map(number).collect() }
+    }
+}
+
+fn add(sums: &mut BTreeMap<(usize, usize), published::Exchanges>, found: &Exchange) {
+    let sum = sums.entry((found.first, found.second)).or_default();
+    sum.add(found.sent, found.received, found.answered, found.returned);
 }
 
 /// The links that a solution, by the groups of the clocks, does not use because their messages contradict each other, with

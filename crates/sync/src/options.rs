@@ -1,6 +1,6 @@
 //! What a user can choose about a synchronization.
 
-use isochrone_clock::Model;
+use isochrone_clock::{Model, published::Method};
 
 use crate::capture::DeclaredVantage;
 use crate::steering::ClockChoice;
@@ -18,4 +18,13 @@ pub struct Options {
     pub clocks: Vec<(Option<String>, ClockChoice)>,
     /// Where captures were taken, by the names of their hosts, instead of what the captures show.
     pub vantage: Vec<(String, DeclaredVantage)>,
+    /// A method of others to choose the estimate by, and with how many digits its formulas are written, instead of the usual one.
+    pub published: Option<(Method, u32)>,
+}
+
+impl Options {
+    /// Whether exchanges are of use.
+    pub(crate) fn wants_exchanges(&self) -> bool {
+        matches!(self.published, Some((Method::Linreg, _)))
+    }
 }

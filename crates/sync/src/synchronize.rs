@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::Path;
 
+use isochrone_clock::published::{self, Question, Unplaced};
 use isochrone_clock::{Network, Span, solve};
 use isochrone_ctf::{Diagnostic, Trace};
 use isochrone_hosts::Host;
@@ -42,8 +43,8 @@ pub struct Outcome {
     pub artefact: Artefact,
     /// Its clocks and links, ready to be applied.
     pub clocks: Clocks,
-    /// By the number of a clock in messages ([`crate::matching::End::clock`]): its number in `clocks` and in the artefact;
-    /// nothing for clocks without events. Empty where a list of messages was read.
+    /// By the number of a clock in messages ([`crate::matching::End::clock`]), or of a host in a list of messages: its number in
+    /// `clocks` and in the artefact; nothing for clocks without events.
     pub numbers: Vec<Option<usize>>,
     /// What each trace gave, by input trace; traces without a clock gave nothing.
     pub facts: Vec<TraceFacts>,
@@ -82,19 +83,14 @@ pub fn synchronize_with(
     progress: Progress<'_>,
     sink: MessageSink<'_>,
 ) -> Result<Outcome, SyncError> {
-    if let Some((name, _)) =
-        options.vantage.iter().find(|(name, _)| inputs.captures.iter().all(|capture| capture.host() != *name))
-    {
-        return Err(SyncError::UnknownCapture(name.clone()));
-    }
-    let traces: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
-    let mut stamped = clocks::group(&traces);
-    capture::add_clocks(&mut stamped, &inputs.captures);
+    check_captures(inputs, options)?;
+    let stamped = clocks_of(inputs);
     let mut refused = unclocked(inputs, &stamped);
     let trust = Trust::new(&stamped, &options.trusted)?;
     let choices = Choices::new(&stamped, &options.clocks)?;
+    let links = Links::new(trust, &choices.declared_free()).with_exchanges(options.wants_exchanges());
     let Reading { facts, traffic, mut steering, captures, messages, packets, lacking } =
-        read(inputs, &stamped, Links::new(trust, &choices.declared_free()), options, (progress, sink));
+        read(inputs, &stamped, links, options, (progress, sink));
     refused.extend(capture::refused(&inputs.captures, &captures));
 
     let (mut clocks, mut spans, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
@@ -122,13 +118,89 @@ pub fn synchronize_with(
     let noted = capture::notes(&inputs.captures, &clocks, &captures);
     let notes = noted.into_iter().chain(notes).collect();
     artefact.refused = inputs.refused.iter().chain(&refused).map(Into::into).collect();
+    let partial = is_damaged(inputs, &facts, &captures) || is_partial(&artefact);
+    let clocks = Clocks::new(&artefact)?;
+    Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, advice, refused, notes, partial })
+}
+
+/// What a pass over traces and captures shows of their packets, before anything is computed.
+#[derive(Debug)]
+pub struct Matching {
+    /// The clocks, by their numbers in messages.
+    pub clocks: Vec<HostClock>,
+    /// By clock: what its traces show of packets.
+    pub traffic: Vec<Traffic>,
+    /// What became of the packets.
+    pub packets: Summary,
+    /// What each trace gave, by input trace.
+    pub facts: Vec<TraceFacts>,
+    /// What each capture gave, by input capture.
+    pub captures: Vec<CaptureFacts>,
+    /// What was found useless beyond [`Inputs::refused`].
+    pub refused: Vec<Refused>,
+    /// Things worth knowing that cost nothing.
+    pub notes: Vec<String>,
+    /// Whether something was refused or damaged.
+    pub partial: bool,
+}
+
+/// Reads all traces and captures and matches their packets, and no more: each message is given to `sink` as in
+/// [`synchronize_with`].
+///
+/// # Errors
+/// There is nothing to work on, or what is said of captures is of none.
+pub fn match_only(
+    inputs: &Inputs,
+    options: &Options,
+    progress: Progress<'_>,
+    sink: MessageSink<'_>,
+) -> Result<Matching, SyncError> {
+    check_captures(inputs, options)?;
+    let clocks = clocks_of(inputs);
+    let mut refused = unclocked(inputs, &clocks);
+    let links = Links::new(Trust::new(&clocks, &[])?, &[]);
+    let Reading { facts, traffic: by_trace, captures, packets, lacking, .. } =
+        read(inputs, &clocks, links, options, (progress, sink));
+    refused.extend(capture::refused(&inputs.captures, &captures));
+    for clock in &clocks {
+        if span(inputs, clock, &facts, &captures).is_none() {
+            refused.extend(eventless(inputs, clock, &facts));
+        }
+    }
+    if clocks.is_empty() {
+        return Err(SyncError::NothingToDo { refused });
+    }
+    let mut traffic = vec![Traffic::default(); clocks.len()];
+    for (shown, clock) in traffic.iter_mut().zip(&clocks) {
+        clock.traces.iter().for_each(|&trace| shown.join(by_trace[trace]));
+    }
+    let notes = capture::notes(&inputs.captures, &clocks, &captures).into_iter().chain(lacking).collect();
+    let partial = is_damaged(inputs, &facts, &captures) || !refused.is_empty() || !inputs.refused.is_empty();
+    Ok(Matching { clocks, traffic, packets, facts, captures, refused, notes, partial })
+}
+
+/// The clocks that stamp the traces and captures, in the order of their numbers in messages.
+pub fn clocks_of(inputs: &Inputs) -> Vec<HostClock> {
+    let traces: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
+    let mut stamped = clocks::group(&traces);
+    capture::add_clocks(&mut stamped, &inputs.captures);
+    stamped
+}
+
+fn check_captures(inputs: &Inputs, options: &Options) -> Result<(), SyncError> {
+    let is_unknown = |name: &String| inputs.captures.iter().all(|capture| capture.host() != *name);
+    match options.vantage.iter().find(|(name, _)| is_unknown(name)) {
+        Some((name, _)) => Err(SyncError::UnknownCapture(name.clone())),
+        None => Ok(()),
+    }
+}
+
+/// Whether something could not be read.
+fn is_damaged(inputs: &Inputs, facts: &[TraceFacts], captures: &[CaptureFacts]) -> bool {
     let opened = inputs.traces.iter().flat_map(|input| input.trace.diagnostics());
     let of_captures = captures.iter().flat_map(|facts| &facts.diagnostics);
     let read = facts.iter().flat_map(TraceFacts::diagnostics).chain(of_captures);
-    let damaged = opened.chain(read).any(Diagnostic::is_loss);
-    let partial = damaged || is_partial(&artefact);
-    let clocks = Clocks::new(&artefact)?;
-    Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, advice, refused, notes, partial })
+    opened.chain(read).any(Diagnostic::is_loss)
 }
 
 /// Reads a list of messages and puts the clocks of its hosts on one. Each host `N` is a clock that is called `N`, counts
@@ -141,6 +213,20 @@ pub fn synchronize_messages(
     options: &Options,
     progress: Progress<'_>,
 ) -> Result<Outcome, SyncError> {
+    synchronize_messages_with(path, options, progress, &mut |_| {})
+}
+
+/// As [`synchronize_messages`], with every message given to `sink`, under the numbers that hosts have in the list, which
+/// [`Outcome::numbers`] translates.
+///
+/// # Errors
+/// As there.
+pub fn synchronize_messages_with(
+    path: &Path,
+    options: &Options,
+    progress: Progress<'_>,
+    sink: &mut dyn FnMut(&Message),
+) -> Result<Outcome, SyncError> {
     let mut list = TextMessages::open(path)?;
     // Pairs of clocks are ordered as their names are.
     let mut names: Vec<(String, usize)> = (0..list.hosts()).map(|host| (host.to_string(), host)).collect();
@@ -150,19 +236,22 @@ pub fn synchronize_messages(
     let named: Vec<HostClock> =
         names.into_iter().map(|(name, _)| HostClock::named(name, Vec::new())).collect();
     let choices = Choices::new(&named, &options.clocks)?;
-    let mut links = Links::new(Trust::new(&named, &options.trusted)?, &choices.declared_free());
+    let mut links = Links::new(Trust::new(&named, &options.trusted)?, &choices.declared_free())
+        .with_exchanges(options.wants_exchanges());
     let mut spans = vec![None; named.len()];
     let mut told = 0;
     let (mut beyond, mut first_beyond) = (0_u64, None);
     while let Some(line) = list.next() {
         match line? {
             Line::Message(message) => {
+                sink(&message);
                 let message = renumbered(message, &places);
                 for (place, time) in [(message.sender, message.sent), (message.receiver, message.received)] {
                     let span = spans[place].get_or_insert(Span { begin: time, end: time });
                     *span = Span { begin: span.begin.min(time), end: span.end.max(time) };
                 }
                 links.add(message);
+                links.exchange_listed(message, list.numbers());
             }
             Line::Beyond { sender, receiver, error } => {
                 links.drop(places[sender], places[receiver]);
@@ -208,7 +297,8 @@ pub fn synchronize_messages(
     artefact.refused = refused.iter().map(Into::into).collect();
     let partial = is_partial(&artefact);
     let (facts, captures, advice) = (Vec::new(), Vec::new(), Vec::new());
-    let (clocks, numbers) = (Clocks::new(&artefact)?, Vec::new());
+    let numbers = places.iter().map(|&place| numbers[place]).collect();
+    let clocks = Clocks::new(&artefact)?;
     Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, advice, refused, notes, partial })
 }
 
@@ -266,15 +356,37 @@ fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Sett
         assumptions: shared.iter().map(Verdict::assumptions).collect::<Result<_, _>>()?,
         reference: reference.map(|clock| trust.group(clock)),
     };
-    let solution = solve(network)?;
+    let (solution, published) = match options.published {
+        None => (solve(network)?, None),
+        Some(_) if !trust.is_trivial() => return Err(SyncError::MethodWithTrust),
+        Some((method, digits)) => {
+            let mut order: Vec<usize> = (0..clocks.len()).collect();
+            order.sort_by(|&a, &b| clocks[a].id.cmp(&clocks[b].id));
+            let question = Question { method, digits, order: &order, reference };
+            let published = published::solve(&question, &links.pairs(&network.links));
+            let (solution, unplaced) = published::placed(&network, &published)?;
+            refused.extend(unplaced.iter().map(|found| unplaced_host(&clocks, found)));
+            (solution, Some(published))
+        }
+    };
     refused.extend(links::refused(&clocks, trust, &solution));
     let solution = links.expanded(solution, &spans, reference);
     let entries = links.trust().of_clocks(shared).zip(&solution.assumed);
     let assumptions: Vec<_> = entries.map(|(verdict, used)| verdict.entries(used)).collect();
     let mut notes = notes::about(inputs, &clocks, &lacking, (&links, &packets), &solution, options);
     notes.extend(notes::contradicted(&clocks, &assumptions));
-    let artefact = assemble(inputs, &clocks, &solution, (&links, assumptions), reference, options);
+    let artefact =
+        assemble(inputs, &clocks, &solution, (&links, assumptions), reference, options, published.as_ref());
     Ok(Settled { artefact, clocks, packets, refused, notes })
+}
+
+/// A host whose line, by a method of others, is of no use.
+fn unplaced_host(clocks: &[HostClock], found: &Unplaced) -> Refused {
+    let why = match found.backwards {
+        true => "by the method its clock would run backwards: it is left on its own time",
+        false => "by the method its times would be out of range: it is left on its own time",
+    };
+    Refused { what: RefusedKind::Host, name: clocks[found.clock].host.clone(), why: why.to_owned() }
 }
 
 /// What one pass over all traces gives.
@@ -327,6 +439,7 @@ fn read(
         streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn PacketSource)).collect();
     let packets = match_sources(&mut sources, &offsets, losses, &mut |matched| {
         messages.add(matched.message());
+        messages.exchange(matched);
         sink(matched);
     });
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];

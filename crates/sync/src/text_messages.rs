@@ -2,8 +2,8 @@
 //! message was sent and received.
 //!
 //! The first line is the number of hosts, each further one `sender receiver send_time recv_time`. Hosts are numbered from
-//! 0. A time with a decimal point is in seconds, one without in ns. Further columns, `#` comments and blank lines are
-//! passed over, and so is the mark of UTF-8 with which some editors begin a text.
+//! 0. A time with a decimal point is in seconds, one without in ns. Two further columns are sequence and acknowledgement number, for those who
+//! look for exchanges. All other columns, `#` comments and blank lines are passed over, and so is the mark of UTF-8 with which some editors begin a text.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -99,6 +99,7 @@ pub struct TextMessages<R> {
     bytes: u64,
     hosts: usize,
     ended: bool,
+    numbers: Option<(u32, u32)>,
 }
 
 impl TextMessages<BufReader<File>> {
@@ -120,7 +121,8 @@ impl<R: BufRead> TextMessages<R> {
     /// It cannot be read, or does not begin with a number of hosts.
     pub fn new(reader: R, path: &Path) -> Result<Self, TextError> {
         let (path, line) = (path.to_owned(), Vec::new());
-        let mut list = Self { reader, path, line, number: 0, bytes: 0, hosts: 0, ended: false };
+        let mut list =
+            Self { reader, path, line, number: 0, bytes: 0, hosts: 0, ended: false, numbers: None };
         match list.first_line() {
             Ok(hosts) => Ok(Self { hosts, ..list }),
             Err(why) => Err(list.error(why)),
@@ -130,6 +132,12 @@ impl<R: BufRead> TextMessages<R> {
     /// How many hosts there are.
     pub fn hosts(&self) -> usize {
         self.hosts
+    }
+
+    /// The fifth and sixth column of the message that was read last, if they are whole numbers: its sequence number and its
+    /// acknowledgement number, as of TCP.
+    pub fn numbers(&self) -> Option<(u32, u32)> {
+        self.numbers
     }
 
     /// Bytes that have been read.
@@ -182,6 +190,8 @@ impl<R: BufRead> TextMessages<R> {
         for (index, column) in four.iter_mut().enumerate() {
             *column = columns.next().ok_or(Fault::Columns(index))?;
         }
+        let mut further = || u32::try_from(number(columns.next()?)?).ok();
+        self.numbers = further().and_then(|seq| Some((seq, further()?)));
         let host = |text: &[u8]| {
             let found = number(text).filter(|&host| host < self.hosts);
             found.ok_or_else(|| Fault::Host(shown(text), self.hosts))

@@ -2,13 +2,21 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// CPU time of a child, and the most anonymous memory it was seen to hold (KiB).
-pub fn watch(mut child: Child) -> (Duration, u64) {
+/// CPU time of a child that succeeds, and the most anonymous memory it was seen to hold (KiB).
+#[allow(dead_code)] // Not every bench asks for success.
+pub fn watch(child: Child) -> (Duration, u64) {
+    let (cpu, memory, status) = watch_any(child);
+    assert!(status.success());
+    (cpu, memory)
+}
+
+/// CPU time of a child, the most anonymous memory it was seen to hold (KiB), and how it ended.
+pub fn watch_any(mut child: Child) -> (Duration, u64, ExitStatus) {
     let process = PathBuf::from(format!("/proc/{}", child.id()));
     let before = children_cpu();
     let mut memory = 0;
@@ -19,8 +27,8 @@ pub fn watch(mut child: Child) -> (Duration, u64) {
         memory = memory.max(kib.unwrap_or(0));
         // Until it is waited for, a child that has ended is a zombie.
         if field("State:").is_none_or(|state| state.starts_with('Z')) {
-            assert!(child.wait().unwrap().success());
-            return (children_cpu().saturating_sub(before), memory);
+            let status = child.wait().unwrap();
+            return (children_cpu().saturating_sub(before), memory, status);
         }
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -6,6 +6,7 @@ mod crosshost;
 mod live;
 mod pieces;
 mod short;
+mod sync_eval;
 pub(crate) mod time;
 mod view;
 mod watch;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use isochrone_clock::ASYMMETRY;
 use isochrone_clock::MAX_WANDER_PPM;
+use isochrone_clock::published::MAX_DIGITS;
 use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
 use isochrone_periods::Condition;
 use isochrone_sync::ClockChoice;
@@ -29,6 +31,7 @@ pub(crate) use crosshost::{
 pub(crate) use live::{Live, Place};
 pub(crate) use pieces::{Map, Merge};
 pub(crate) use short::Short;
+pub(crate) use sync_eval::{Eval, Method, SyncCommand};
 use time::{Given, Zone, given};
 pub(crate) use view::{Serve, Served, View};
 pub(crate) use watch::Watch;
@@ -73,7 +76,10 @@ impl Arguments {
 pub(crate) enum Command {
     /// Put the clocks of all hosts on one: match packets, solve, report
     #[command(
-        override_usage = "isochrone sync [OPTIONS] <TRACE>...\n       isochrone sync [OPTIONS] --messages <FILE>",
+        override_usage = "isochrone sync [OPTIONS] <TRACE>...\n       isochrone sync [OPTIONS] --messages <FILE>\n       isochrone sync eval [OPTIONS] <TRACE>...",
+        args_conflicts_with_subcommands = true,
+        subcommand_negates_reqs = true,
+        disable_help_subcommand = true,
         after_help = "Examples:\n  \
         isochrone sync web/ app/ db/                     report on the terminal\n  \
         isochrone sync web/ app/ db/ -o sync.json        and keep the corrections for other commands\n  \
@@ -82,7 +88,9 @@ pub(crate) enum Command {
         isochrone sync web1.pcap web2.pcapng             from captures alone\n  \
         isochrone sync --messages list.txt               from a list of messages\n  \
         isochrone sync --trust-clock app,db web/ app/ db/  app and db share a clock by PTP\n  \
-        isochrone sync --clock free web/ app/ db/        nothing steered the clocks while they were traced\n\n\
+        isochrone sync --clock free web/ app/ db/        nothing steered the clocks while they were traced\n  \
+        isochrone sync --method hull web/ app/ db/       the estimate as LTTV chooses it, to compare\n  \
+        isochrone sync eval --no-sync web/ app/ db/      how far the hosts' clocks are from one\n\n\
         Hosts are tied together by packets that both of them traced: TCP, UDP, ICMP echo. Record on every host:\n  \
         lttng enable-event --kernel net_dev_queue,net_if_receive_skb\n\n\
         Each message bounds the clocks of two hosts at its own instant; how far that reaches depends on who changes their \
@@ -235,6 +243,8 @@ pub(crate) struct Index {
 
 #[derive(Debug, Args)]
 pub(crate) struct Sync {
+    #[command(subcommand)]
+    pub(crate) command: Option<SyncCommand>,
     /// Traces or captures of two or more hosts
     #[arg(required_unless_present = "messages", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
@@ -249,6 +259,9 @@ pub(crate) struct Sync {
     /// Write synchronized copies of the traces below this directory: each argument's last path component followed by `_`
     #[arg(long, value_name = "DIR")]
     pub(crate) write: Option<PathBuf>,
+    /// Write a report with pictures to this file: one HTML page that needs nothing but itself
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Where the capture NAME was taken, if the note on it is wrong: `way` (at a switch or a mirror port), or an Ethernet or
     /// IP address of the end host; may be repeated
     #[arg(long, value_name = "NAME=PLACE", value_parser = taken, conflicts_with = "messages")]
@@ -280,6 +293,18 @@ pub(crate) struct Sync {
     /// repeated for several groups; a note says how many messages contradict it
     #[arg(long, value_name = "HOST,…", value_parser = group)]
     pub(crate) trust_clock: Vec<Group>,
+    /// How the estimate is chosen: as usual, or as others have published it. Bounds stay those of the messages, so that such an estimate may lie outside
+    /// of them; the report says where, and what of the originals' known faults was left out
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = Method::Default, conflicts_with = "trust_clock")]
+    pub(crate) method: Method,
+    /// Significant digits of the formulas of --method [default: 34]
+    #[arg(long, value_name = "N", value_parser = digits)]
+    pub(crate) digits: Option<u32>,
+    /// Only read and match packets, and say what came of it: nothing is computed and nothing is written
+    #[arg(long, conflicts_with_all = [
+        "messages", "output", "write", "html", "method", "digits", "reference", "clock", "wander", "rate_prior", "asymmetry", "trust_clock",
+    ])]
+    pub(crate) dry_run: bool,
     /// What to print: a report for people, or the corrections themselves
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
@@ -460,6 +485,12 @@ fn number(text: &str, most: f64) -> Option<f64> {
 fn rate_prior(text: &str) -> Result<u32, String> {
     let known = text.parse().ok().filter(|ppm| (1..=MAX_RATE_PRIOR_PPM).contains(ppm));
     known.ok_or_else(|| format!("not a whole number of ppm from 1 to {MAX_RATE_PRIOR_PPM}"))
+}
+
+/// How many digits a formula has.
+fn digits(text: &str) -> Result<u32, String> {
+    let known = text.parse().ok().filter(|digits| (1..=MAX_DIGITS).contains(digits));
+    known.ok_or_else(|| format!("not a number of digits from 1 to {MAX_DIGITS}"))
 }
 
 /// Names with commas between them.

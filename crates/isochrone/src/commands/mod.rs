@@ -33,6 +33,7 @@ pub(crate) mod shell;
 mod signals;
 mod stored;
 pub(crate) mod sync;
+mod sync_eval;
 pub(crate) mod view;
 pub(crate) mod watch;
 

@@ -4,19 +4,37 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 
+use anyhow::Context;
 use isochrone_clock::Model;
 use isochrone_ctf::Diagnostic;
-use isochrone_sync::{Inputs, Options, Outcome, TraceFacts, copies, synchronize, synchronize_messages};
+use isochrone_sync::sample::MessageSample;
+use isochrone_sync::{
+    Inputs, Options, Outcome, TraceFacts, copies, synchronize_messages_with, synchronize_with,
+};
 
-use super::{named, writable};
+use super::{named, sync_eval, writable};
 use crate::ExitStatus;
-use crate::arguments::{ReportFormat, Sync};
+use crate::arguments::{ReportFormat, Sync, SyncCommand};
 use crate::output::{self, tell};
 use crate::progress::Progress;
 use crate::render::plain::Plain;
-use crate::render::{complaints, figures, report};
+use crate::render::{complaints, figures, report, sync_page};
+
+/// Digits of formulas where none are asked for: those of IEEE 754's decimal128, with which Trace Compass computes.
+const DIGITS: u32 = 34;
 
 pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
+    if let Some(SyncCommand::Eval(asked)) = &arguments.command {
+        return sync_eval::run(asked, quiet);
+    }
+    if arguments.dry_run {
+        return sync_eval::dry_run(arguments, quiet);
+    }
+    let method = arguments.method.published();
+    anyhow::ensure!(
+        method.is_some() || arguments.digits.is_none(),
+        "--digits: the usual estimate has exact formulas of its own; it is for those of --method"
+    );
     // What cannot be written is better said before hours of reading than after.
     if let Some(path) = &arguments.output {
         anyhow::ensure!(path.as_os_str() != "-", "-o -: use --format json to print the corrections");
@@ -24,6 +42,13 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         let read: Vec<_> = arguments.traces.iter().chain(&arguments.messages).cloned().collect();
         isochrone_sync::output::check(path, &read)?;
     }
+    if let Some(path) = &arguments.html {
+        anyhow::ensure!(path.as_os_str() != "-", "--html -: name a file");
+        writable(path.parent().unwrap_or(Path::new(""))).context("--html")?;
+        let read: Vec<_> = arguments.traces.iter().chain(&arguments.messages).cloned().collect();
+        isochrone_sync::output::check(path, &read).context("--html")?;
+    }
+    let mut sample = arguments.html.is_some().then(MessageSample::default);
     let options = Options {
         reference: arguments.reference.clone(),
         model: Model {
@@ -34,13 +59,16 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         trusted: arguments.trust_clock.iter().map(|group| group.0.clone()).collect(),
         clocks: arguments.clock.clone(),
         vantage: arguments.captured.clone(),
+        published: method.map(|method| (method, arguments.digits.unwrap_or(DIGITS))),
     };
     if let Some(path) = &arguments.messages {
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let bar = Progress::over(bytes, "reading messages", quiet);
-        let outcome = synchronize_messages(path, &options, &|bytes| bar.add(bytes))?;
+        let outcome = synchronize_messages_with(path, &options, &|bytes| bar.add(bytes), &mut |message| {
+            sample.iter_mut().for_each(|sample| sample.add(message));
+        })?;
         bar.finish();
-        return finish(arguments, &Inputs::default(), &outcome, quiet);
+        return finish(arguments, &Inputs::default(), &outcome, sample.as_ref(), quiet);
     }
     let inputs = Inputs::open(&named(&arguments.traces)?.traces);
     let opened = complaints::of_inputs(&inputs, quiet)?;
@@ -51,17 +79,25 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         writable(there.unwrap_or(directory))?;
     }
     let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
-    let outcome = synchronize(&inputs, &options, &|bytes| bar.add(bytes))?;
+    let outcome = synchronize_with(&inputs, &options, &|bytes| bar.add(bytes), &mut |matched| {
+        sample.iter_mut().for_each(|sample| sample.add(&matched.message()));
+    })?;
     bar.finish();
-    Ok(opened.max(finish(arguments, &inputs, &outcome, quiet)?))
+    Ok(opened.max(finish(arguments, &inputs, &outcome, sample.as_ref(), quiet)?))
 }
 
 /// Writes the result down and shows it. What is written does not depend on whether somebody reads the report, nor is the report
 /// lost because something cannot be written.
-fn finish(arguments: &Sync, inputs: &Inputs, outcome: &Outcome, quiet: bool) -> anyhow::Result<ExitStatus> {
+fn finish(
+    arguments: &Sync,
+    inputs: &Inputs,
+    outcome: &Outcome,
+    sample: Option<&MessageSample>,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
     show_complaints(outcome, quiet);
     let json = outcome.artefact.to_json()?;
-    let saved = save(arguments, inputs, outcome, &json, quiet);
+    let saved = save(arguments, inputs, (outcome, sample), &json, quiet);
     let shown = output::print(|stdout| {
         match arguments.format {
             ReportFormat::Json => stdout.write_all(json.as_bytes())?,
@@ -78,12 +114,16 @@ fn finish(arguments: &Sync, inputs: &Inputs, outcome: &Outcome, quiet: bool) -> 
 fn save(
     arguments: &Sync,
     inputs: &Inputs,
-    outcome: &Outcome,
+    (outcome, sample): (&Outcome, Option<&MessageSample>),
     json: &str,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     if let Some(path) = &arguments.output {
         isochrone_sync::output::write(path, json.as_bytes())?;
+    }
+    if let Some((path, sample)) = arguments.html.as_ref().zip(sample) {
+        let page = sync_page::of(outcome, sample)?.to_html();
+        isochrone_sync::output::write(path, page.as_bytes())?;
     }
     match &arguments.write {
         Some(directory) => write_copies(inputs, outcome, directory, quiet),

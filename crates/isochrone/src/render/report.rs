@@ -11,7 +11,7 @@ use isochrone_sync::artefact::{Artefact, ClockEntry, Formula, IslandEntry, LinkE
 use super::error_summary::Errors;
 use super::plain::plain;
 use super::table::Table;
-use super::{assumptions, breaks, figures};
+use super::{assumptions, breaks, figures, methods};
 
 /// Pairs of hosts without messages are listed up to this many, then counted.
 const MAX_ABSENT: usize = 3;
@@ -21,19 +21,8 @@ const MAX_RAISED: usize = 3;
 
 /// Prints the report.
 pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
-    if artefact.islands.len() > 1 {
-        writeln!(
-            out,
-            "The hosts fall into {} islands that no usable chain of messages ties together; times of different islands \
-             cannot be compared.",
-            artefact.islands.len()
-        )?;
-    }
-    for island in &artefact.islands {
-        writeln!(out, "{}", verdict(artefact, clocks, island))?;
-    }
-    if artefact.islands.iter().any(|island| island.hosts.len() > 1) {
-        writeln!(out, "{}", condition(artefact))?;
+    for paragraph in verdicts(artefact, clocks) {
+        writeln!(out, "{paragraph}")?;
     }
     // A host alone has nothing to compare.
     if artefact.clocks.len() > 1 {
@@ -46,8 +35,26 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
         links_table(&present).print(out)?;
     }
     print_absent(artefact, &present, out)?;
+    methods::print(artefact, clocks, out)?;
     assumptions::print(artefact, clocks, out)?;
     breaks::print(artefact, clocks, out)
+}
+
+/// How good it is, in plain words, and what that is conditional on; a paragraph each.
+pub(super) fn verdicts(artefact: &Artefact, clocks: &Clocks) -> Vec<String> {
+    let mut paragraphs = Vec::new();
+    if artefact.islands.len() > 1 {
+        paragraphs.push(format!(
+            "The hosts fall into {} islands that no usable chain of messages ties together; times of different islands \
+             cannot be compared.",
+            artefact.islands.len()
+        ));
+    }
+    paragraphs.extend(artefact.islands.iter().map(|island| verdict(artefact, clocks, island)));
+    if artefact.islands.iter().any(|island| island.hosts.len() > 1) {
+        paragraphs.push(condition(artefact));
+    }
+    paragraphs
 }
 
 /// Pairs of hosts without messages, whether they are listed or not.
@@ -175,16 +182,30 @@ fn alone(artefact: &Artefact, host: &str) -> String {
     }
 }
 
-fn clocks_table(clocks: &Clocks) -> Table<'static> {
-    let header = &[
-        "host",
-        "reference time from own time t, ns since boot",
-        "guaranteed (worst)",
-        "(best)",
-        "likely (e95)",
-        "its wall clock is",
-        "traced in",
-    ];
+/// What is said of each host.
+const CLOCK_COLUMNS: [&str; 7] = [
+    "host",
+    "reference time from own time t, ns since boot",
+    "guaranteed (worst)",
+    "(best)",
+    "likely (e95)",
+    "its wall clock is",
+    "traced in",
+];
+
+/// The same where formulas are on Unix times.
+const CLOCK_COLUMNS_OF_UNIX: [&str; 7] = {
+    let mut columns = CLOCK_COLUMNS;
+    columns[1] = "reference time from own time t, Unix ns";
+    columns
+};
+
+pub(super) fn clocks_table(clocks: &Clocks) -> Table<'static> {
+    // A method of others states its formulas on Unix times.
+    let header = match clocks.iter().any(|clock| clock.entry.stated.is_some()) {
+        true => &CLOCK_COLUMNS_OF_UNIX,
+        false => &CLOCK_COLUMNS,
+    };
     let mut table = Table::new(header).right_from(2).left(&[6]).spare(&[1, 6, 3]);
     for clock in clocks.iter() {
         let host = clock.entry.host.clone();
@@ -243,7 +264,7 @@ fn wall_clock(clock: &Clock, reference: &Clock) -> String {
     format!("{} {way}", figures::long(difference.saturating_abs()))
 }
 
-fn links_table(links: &[&LinkEntry]) -> Table<'static> {
+pub(super) fn links_table(links: &[&LinkEntry]) -> Table<'static> {
     let header = &[
         "link",
         "quality",
@@ -302,7 +323,7 @@ fn besides(link: &LinkEntry) -> String {
     told.map(|(count, what)| format!("{} {what}", figures::count(*count))).collect::<Vec<_>>().join(", ")
 }
 
-fn quality(link: &LinkEntry) -> &'static str {
+pub(super) fn quality(link: &LinkEntry) -> &'static str {
     match link.quality {
         Quality::Accurate if link.method == Method::Trusted => "trusted",
         Quality::Accurate => "accurate",

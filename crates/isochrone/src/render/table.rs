@@ -48,6 +48,16 @@ impl<'h> Table<'h> {
         self.rows.push(cells.into_iter().collect());
     }
 
+    /// The same for a page.
+    pub(crate) fn into_page(self) -> isochrone_export::html::Table {
+        let is_right = |column: usize| column >= self.right_from && !self.left.contains(&column);
+        isochrone_export::html::Table {
+            header: self.header.iter().map(ToString::to_string).collect(),
+            is_number: (0..self.header.len()).map(is_right).collect(),
+            rows: self.rows,
+        }
+    }
+
     /// Prints the table.
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         self.print_after("", out)

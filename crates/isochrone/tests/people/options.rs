@@ -91,6 +91,9 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--trust-clock" => one("h1,h2"),
         "--captured" => one("h1=way"),
         "--messages" => one("/no/such/file"),
+        "--method" => one("hull"),
+        "--rtt" => one("/no/such/file"),
+        "--html" => one("/proc/none/file"),
         "--output" => one("/proc/none/file"),
         "--traces" => one("/no/such/traces"),
         _ => vec![vec![option.to_owned()]],
@@ -111,8 +114,8 @@ fn kept() -> &'static str {
 }
 
 /// The options of a command, as its help lists them.
-fn options(command: &str) -> BTreeSet<String> {
-    let help = run(&[command, "--help"]).out;
+fn options(command: &[&str]) -> BTreeSet<String> {
+    let help = run(&[command, &["--help"]].concat()).out;
     let listed = help.lines().filter_map(|line| {
         let line = line.trim_start();
         let long = line
@@ -134,7 +137,12 @@ fn check(command: &[&str], behind: &[&str]) {
     let plain = run(&[]);
     assert_eq!(plain.status, Some(0), "{command:?}: {}", plain.err);
     let is_across = command.get(1).is_some_and(|name| *name == "critical-path");
-    let options = options(if is_across { command[1] } else { command[0] });
+    let named = match command.get(1) {
+        Some(_) if is_across => &command[1..2],
+        Some(&"eval") => &command[..2],
+        _ => &command[..1],
+    };
+    let options = options(named);
     assert!(options.len() > 3, "{command:?}: {options:?}");
     options.par_iter().filter(|option| !NEUTRAL.contains(&option.as_str())).for_each(|option| {
         let mut said = Vec::new();
@@ -209,7 +217,7 @@ fn of_states() {
 fn helps_name_what_applies() {
     let traces = [shop("client"), shop("app")];
     for command in ["states", "phases"] {
-        let listed = options(command);
+        let listed = options(&[command]);
         assert!(listed.contains("--tid") && !listed.contains("--around"), "{listed:?}");
         listed.par_iter().filter(|option| *option != "--help").for_each(|option| {
             for value in values(option) {
@@ -241,6 +249,11 @@ fn of_events() {
 fn of_sync() {
     // With a message whose time is shown.
     check_on(&["sync"], &["client", "app", "db"]);
+}
+
+#[test]
+fn of_sync_eval() {
+    check_on(&["sync", "eval"], &["client", "app"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The synchronization panel: hosts, links, formulas, and the picture of a link.
 
 use isochrone_sync::artefact::{Artefact, LinkEntry, Quality};
+use isochrone_sync::picture::{self, BoundsAt, Dot, LinkPicture};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -14,12 +15,6 @@ const MOST_POINTS: usize = 20_000;
 
 /// Rows of bounds of a picture.
 const BOUNDS: i64 = 400;
-
-/// A message in the picture of a link: when, and how much later by the common clock it was received than sent.
-type Dot = (i64, i64);
-
-/// When; surely not before, surely not after the estimate; likely error.
-type BoundsAt = (i64, Option<i64>, Option<i64>, Option<i64>);
 
 /// The picture of a link: offset against time, with the estimate taken out.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -160,10 +155,23 @@ impl Shown<'_> {
 
     /// How far the clock of b can be from what is shown at an instant of a: surely before, surely after, likely.
     fn between(&self, a: usize, b: usize, raw: i64) -> Option<(i64, i64, i64)> {
-        let clocks = self.opened.clocks()?;
         let clock = |host: usize| self.hosts[host].timing.clock();
-        let related = clocks.related(clock(a)?, clock(b)?, raw).filter(|related| related.proven)?;
-        Some((related.bounds.0? - related.time, related.bounds.1? - related.time, related.e95?))
+        picture::between(self.opened.clocks()?, clock(a)?, clock(b)?, raw)
+    }
+
+    /// The bounds between the clocks of two hosts, over the trace of the first; times are those that are shown.
+    fn bounds_between(&self, first: usize, second: usize) -> Vec<BoundsAt> {
+        let clock = |host: usize| self.hosts[host].timing.clock();
+        let range = self.hosts[first].range;
+        let clocks = self.opened.clocks().zip(clock(first)).zip(clock(second));
+        let bounds = match clocks {
+            Some(((clocks, a), b)) => picture::bounds(clocks, a, b, range, BOUNDS),
+            None => Vec::new(),
+        };
+        bounds
+            .into_iter()
+            .map(|(raw, lo, hi, e95)| (self.at(first, raw, Clock::Common), lo, hi, e95))
+            .collect()
     }
 
     /// The picture of the link between two hosts.
@@ -181,18 +189,7 @@ impl Shown<'_> {
         };
         let forth: Vec<Dot> = way(first, second).map(|m| (m.common[0], m.common[1] - m.common[0])).collect();
         let back: Vec<Dot> = way(second, first).map(|m| (m.common[1], m.common[0] - m.common[1])).collect();
-        let mut bounds = Vec::new();
-        let (begin, end) = self.hosts[first].range;
-        for row in 0..=BOUNDS {
-            let raw = begin + (i128::from(end - begin) * i128::from(row) / i128::from(BOUNDS)) as i64;
-            let between = self.between(first, second, raw);
-            bounds.push((
-                self.at(first, raw, Clock::Common),
-                between.map(|(lo, ..)| lo),
-                between.map(|(_, hi, _)| hi),
-                between.map(|(.., likely)| likely),
-            ));
-        }
+        let bounds = self.bounds_between(first, second);
         let mut suspects = Vec::new();
         for suspect in self.artefact()?.iter().flat_map(|it| &it.suspects) {
             let ends = [&suspect.link.0, &suspect.link.1].map(|name| self.host_place(name));
@@ -207,63 +204,7 @@ impl Shown<'_> {
         }
         let breaks = self.breaks().into_iter().filter(|it| it.host == first || it.host == second).collect();
         let points = points.clamp(2, MOST_POINTS);
-        Ok(Picture {
-            a: a.to_owned(),
-            b: b.to_owned(),
-            upper: hull(&forth, 1),
-            lower: hull(&back, -1),
-            forth: thinned(forth, points),
-            back: thinned(back, points),
-            bounds,
-            suspects,
-            breaks,
-        })
-    }
-}
-
-/// The half hull of some points that nothing lies below (`side` 1) or above (−1), by time.
-fn hull(points: &[Dot], side: i64) -> Vec<Dot> {
-    let mut sorted: Vec<Dot> = points.iter().map(|&(at, delay)| (at, side * delay)).collect();
-    sorted.sort_unstable();
-    let mut out: Vec<Dot> = Vec::new();
-    for point in sorted {
-        while let &[.., before, last] = out.as_slice() {
-            let (dx, dy) = (i128::from(last.0 - before.0), i128::from(last.1 - before.1));
-            let (px, py) = (i128::from(point.0 - before.0), i128::from(point.1 - before.1));
-            // The last one stays where the way turns upward at it.
-            if dx * py - dy * px > 0 {
-                break;
-            }
-            out.pop();
-        }
-        if out.last().is_none_or(|last| last.0 != point.0) {
-            out.push(point);
-        }
-    }
-    out.into_iter().map(|(at, delay)| (at, side * delay)).collect()
-}
-
-/// At most so many of some points: of each group of neighbours the one with the least delay, which says most.
-fn thinned(points: Vec<Dot>, most: usize) -> Vec<Dot> {
-    if points.len() <= most {
-        return points;
-    }
-    let group = points.len().div_ceil(most);
-    points.chunks(group).filter_map(|group| group.iter().copied().min_by_key(|dot| dot.1.abs())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_lies_on_the_wrong_side_of_a_half_hull() {
-        let check =
-            |points: &[Dot], side, expect: &[Dot]| assert_eq!(hull(points, side), expect, "{points:?}");
-        check(&[], 1, &[]);
-        check(&[(0, 5), (10, 1), (20, 5)], 1, &[(0, 5), (10, 1), (20, 5)]);
-        check(&[(0, 1), (10, 5), (20, 1)], 1, &[(0, 1), (20, 1)]);
-        check(&[(0, -1), (10, -5), (20, -1)], -1, &[(0, -1), (20, -1)]);
-        check(&[(0, 3), (0, 1), (5, 9)], 1, &[(0, 1), (5, 9)]);
+        let LinkPicture { forth, back, upper, lower } = LinkPicture::new(forth, back, points);
+        Ok(Picture { a: a.to_owned(), b: b.to_owned(), forth, back, upper, lower, bounds, suspects, breaks })
     }
 }

@@ -1,5 +1,6 @@
 //! The text of a `sync.json`: where values become decimals and decimals values, and nowhere else.
 
+use isochrone_clock::published::{Line, decimal};
 use isochrone_clock::{Correction, Interval, IntervalRow, Rate};
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,12 +8,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Artefact, ClockEntry, LinkEntry, OLDEST_VERSION, Row, VERSION};
 
 /// reference raw = slope · raw + offset: a correction as one line (of its first segment), for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Formula {
     /// A decimal.
     pub slope: String,
     /// A decimal, ns.
     pub offset_ns: String,
+    /// What times it is about, if these are not raw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<TimesOf>,
+}
+
+/// Which times a [`Formula`] of a method of others is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimesOf {
+    /// Unix times, of both clocks by themselves: raw times with their clock offsets.
+    Unix,
 }
 
 /// Why a `sync.json` cannot be used.
@@ -82,11 +94,15 @@ impl Artefact {
             })
         }
         Ok(format!(
-            "{{\n  \"version\": {},\n  \"reference\": {},\n  \"model\": {},\n  \"islands\": {},\n  \"clocks\": {},\n  \
+            "{{\n  \"version\": {},\n  \"reference\": {},\n  \"model\": {},{}\n  \"islands\": {},\n  \"clocks\": {},\n  \
              \"links\": {},\n  \"suspects\": {},\n  \"refused\": {},\n  \"contradictions\": {}\n}}\n",
             self.version,
             serde_json::to_string(&self.reference)?,
             serde_json::to_string(&self.model)?,
+            match &self.method {
+                Some(method) => format!("\n  \"method\": {},", serde_json::to_string(method)?),
+                None => String::new(),
+            },
             lines(&self.islands)?,
             lines(&self.clocks)?,
             lines(&self.links)?,
@@ -109,8 +125,11 @@ impl ClockEntry {
         interval(&self.interval).map_err(|error| self.error(&error))
     }
 
-    /// The correction as one line.
+    /// The correction as one line: as a method of others states it, or by its knots.
     pub fn formula(&self) -> Formula {
+        if let Some(stated) = &self.stated {
+            return stated.clone();
+        }
         Formula::of(self.knots.first().copied().unwrap_or_default(), self.rate_before)
     }
 
@@ -146,6 +165,12 @@ pub(super) fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Rate, D::Error>
     String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
 }
 
+/// A formula, if it is more than the knots say.
+pub(super) fn stated<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Formula>, D::Error> {
+    let formula = Option::<Formula>::deserialize(from)?;
+    Ok(formula.filter(|formula| formula.times.is_some()))
+}
+
 /// Rates are written as decimals, and the formula for people after them.
 impl Serialize for ClockEntry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -168,6 +193,12 @@ impl Serialize for ClockEntry {
 }
 
 impl Formula {
+    /// A line of a method of others, with so many digits.
+    pub(crate) fn of_line(line: &Line, digits: u32) -> Self {
+        let shown = |value| decimal(value, digits as usize);
+        Self { slope: shown(line.slope()), offset_ns: shown(line.offset()), times: Some(TimesOf::Unix) }
+    }
+
     /// The line through a correction's first knot with its first rate.
     fn of((raw, reference): (i64, i64), slope: Rate) -> Self {
         /// Units of a rate's numerator in 1.
@@ -177,7 +208,8 @@ impl Formula {
         let sign = if offset < 0 { "-" } else { "" };
         let (whole, part) =
             (offset.unsigned_abs() / SCALE.unsigned_abs(), offset.unsigned_abs() % SCALE.unsigned_abs());
-        Self { slope: slope.to_string(), offset_ns: format!("{sign}{whole}.{part:015}") }
+        let offset_ns = format!("{sign}{whole}.{part:015}");
+        Self { slope: slope.to_string(), offset_ns, times: None }
     }
 }
 

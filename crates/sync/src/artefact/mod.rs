@@ -6,11 +6,11 @@
 
 mod file;
 
-use isochrone_clock::Rate;
+use isochrone_clock::{Rate, published};
 use serde::{Deserialize, Serialize};
 
 use crate::refused::{Refused, RefusedKind};
-pub use file::{ArtefactError, Formula};
+pub use file::{ArtefactError, Formula, TimesOf};
 
 /// The version written.
 pub const VERSION: u32 = 2;
@@ -30,6 +30,10 @@ pub struct Artefact {
     pub reference: String,
     /// What the guarantees are conditional on.
     pub model: Model,
+    /// The method of others that chose the estimates, where one was asked for. Estimates may then lie outside of their intervals, which
+    /// are those of the messages.
+    #[serde(default)]
+    pub method: Option<MethodEntry>,
     /// Groups of hosts that messages tie together.
     pub islands: Vec<IslandEntry>,
     /// Every clock, by host name.
@@ -42,6 +46,17 @@ pub struct Artefact {
     pub refused: Vec<RefusedEntry>,
     /// Loops of hosts whose links contradict each other.
     pub contradictions: Vec<Vec<String>>,
+}
+
+/// A method of others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MethodEntry {
+    /// Which.
+    pub name: Method,
+    /// What it is.
+    pub title: String,
+    /// What its original does that was not done.
+    pub left_out: Vec<String>,
 }
 
 /// The clock model.
@@ -96,6 +111,9 @@ pub struct ClockEntry {
     /// What is assumed of the clock, and why: by time, over its span. Empty in files of versions that assumed the same of all.
     #[serde(default)]
     pub assumptions: Vec<AssumptionEntry>,
+    /// The formula as a method of others states it.
+    #[serde(default, rename = "formula", deserialize_with = "file::stated")]
+    pub stated: Option<Formula>,
 }
 
 /// What is assumed of a clock in a span of its time.
@@ -161,6 +179,76 @@ pub enum Method {
     Default,
     /// There is nothing to choose: the two hosts are trusted to share a clock.
     Trusted,
+    /// The line of greatest margin.
+    Margin,
+    /// LTTV's convex hulls.
+    Hull,
+    /// Trace Compass's incremental algorithm.
+    Tracecompass,
+    /// LTTV's linear regression.
+    Linreg,
+}
+
+impl From<published::Method> for Method {
+    fn from(method: published::Method) -> Self {
+        match method {
+            published::Method::Margin => Self::Margin,
+            published::Method::Hull => Self::Hull,
+            published::Method::TraceCompass => Self::Tracecompass,
+            published::Method::Linreg => Self::Linreg,
+        }
+    }
+}
+
+/// What a method of others says of a pair of clocks: the Unix time of `y` by that of `x`, each by its own clock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FactorsEntry {
+    /// The host whose time goes in.
+    pub x: String,
+    /// The host whose time comes out.
+    pub y: String,
+    /// What the method calls it.
+    pub outcome: OutcomeEntry,
+    /// The line that it chose.
+    pub line: Option<Formula>,
+    /// The flattest line that no message contradicts.
+    pub min: Option<Formula>,
+    /// The steepest line that no message contradicts.
+    pub max: Option<Formula>,
+    /// What it compares pairs by, less is better.
+    pub accuracy: Option<f64>,
+    /// Points of the half hulls: messages from x to y, and from y to x.
+    pub hull_points: (usize, usize),
+    /// Exchanges that x began, and those that y began.
+    pub exchanges: (u64, u64),
+}
+
+/// What a method of others calls a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutcomeEntry {
+    /// Both extreme lines are there.
+    Accurate,
+    /// A line was chosen although one of them is missing, or although no line satisfies all messages.
+    Approximate,
+    /// One of them is missing, and no line was chosen.
+    Incomplete,
+    /// The messages contradict each other, and no line was chosen.
+    Failed,
+    /// Nothing is known.
+    Absent,
+}
+
+impl From<published::Outcome> for OutcomeEntry {
+    fn from(outcome: published::Outcome) -> Self {
+        match outcome {
+            published::Outcome::Accurate => Self::Accurate,
+            published::Outcome::Approximate => Self::Approximate,
+            published::Outcome::Incomplete => Self::Incomplete,
+            published::Outcome::Failed => Self::Failed,
+            published::Outcome::Absent => Self::Absent,
+        }
+    }
 }
 
 /// A pair of clocks.
@@ -192,6 +280,9 @@ pub struct LinkEntry {
     /// known. Empty where the messages do not bound it from both sides, and in files of version 1.
     #[serde(default)]
     pub interval: Vec<Row>,
+    /// What the method of others says of it, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factors: Option<FactorsEntry>,
 }
 
 /// What a link is worth.

@@ -1,0 +1,326 @@
+//! The picture of a link: its messages as points, offset against time with the rate taken out, both half hulls with the corridor between them
+//! filled, the estimate, bounds and likely error over time, breaks and suspects; and its latencies each way.
+
+use super::scale::{Scale, duration};
+use super::svg::{Anchor, Svg};
+
+const WIDTH: f64 = 920.0;
+const HEIGHT: f64 = 300.0;
+/// Room for the marks of the axes.
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 30.0;
+/// Room around the times of the messages, as a share of them.
+const AROUND: f64 = 0.03;
+
+/// A point: when, ns since the begin; and how far from the estimate, ns.
+pub type Dot = (i64, i64);
+
+/// What a picture of a link shows. Times are ns since a begin of the caller's choice.
+#[derive(Debug, Clone, Default)]
+pub struct LinkPicture {
+    /// The host whose messages are above.
+    pub a: String,
+    /// The host whose messages are below.
+    pub b: String,
+    /// From a to b: when, and how much later than sent they were received.
+    pub forth: Vec<Dot>,
+    /// From b to a: when, and minus that.
+    pub back: Vec<Dot>,
+    /// The half hull of all messages from a to b.
+    pub upper: Vec<Dot>,
+    /// The half hull of all messages from b to a.
+    pub lower: Vec<Dot>,
+    /// By time: the earliest and the latest that b's clock can be from the estimate, and the likely error; nothing where nothing is known.
+    pub bounds: Vec<(i64, Option<i64>, Option<i64>, Option<i64>)>,
+    /// From when to when a clock was set or slewed, and what it was.
+    pub breaks: Vec<(i64, i64, String)>,
+    /// Messages that were left out: when, how far from the estimate, and why.
+    pub suspects: Vec<(i64, i64, String)>,
+}
+
+/// How many messages took how long, in one direction.
+#[derive(Debug, Clone, Default)]
+pub struct Latencies {
+    /// From whom to whom.
+    pub title: String,
+    /// Latencies, ns: of all messages, or of a sample.
+    pub values: Vec<i64>,
+    /// How many messages there are.
+    pub of: u64,
+}
+
+impl LinkPicture {
+    /// The classic picture. `name` is unique on the page.
+    pub(crate) fn messages(&self, name: &str) -> String {
+        let about = format!("messages between {} and {}: offset against time", self.a, self.b);
+        let mut svg = Svg::new(WIDTH, HEIGHT, &about);
+        let (x, y) = (self.times(), self.offsets());
+        axes(&mut svg, &x, &y);
+        let place = |&(at, off): &Dot| (x.at(at as f64), y.at(off as f64));
+        let places = |dots: &[Dot]| dots.iter().map(place).collect::<Vec<_>>();
+        svg.clipped(name, (LEFT, TOP), (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM), |svg| {
+            for (begin, end, what) in &self.breaks {
+                let (from, to) = (x.at(*begin as f64), x.at(*end as f64));
+                svg.rect(
+                    "break",
+                    (from - 1.0, TOP),
+                    ((to - from).max(0.0) + 2.0, HEIGHT - TOP - BOTTOM),
+                    what,
+                );
+            }
+            svg.band("corridor", &places(&self.upper), &places(&self.lower));
+            let known = self.bounds.iter().filter_map(|&(at, lo, hi, _)| Some(((at, lo?), (at, hi?))));
+            let (lows, highs): (Vec<Dot>, Vec<Dot>) = known.unzip();
+            svg.path("bound", &places(&lows));
+            svg.path("bound", &places(&highs));
+            let likely: Vec<Dot> =
+                self.bounds.iter().filter_map(|&(at, .., likely)| Some((at, likely?))).collect();
+            let minus: Vec<Dot> = likely.iter().map(|&(at, off)| (at, -off)).collect();
+            svg.band("likely", &places(&likely), &places(&minus));
+            svg.dots("forth", &places(&self.forth));
+            svg.dots("back", &places(&self.back));
+            svg.path("hull", &places(&self.upper));
+            svg.path("hull", &places(&self.lower));
+            svg.line("estimate", (LEFT, y.at(0.0)), (WIDTH - RIGHT, y.at(0.0)));
+            for (at, off, why) in &self.suspects {
+                let off = (*off).clamp(y.from as i64, y.to as i64);
+                svg.circle("suspect", place(&(*at, off)), 4.0, why);
+            }
+        });
+        let beyond =
+            self.forth.iter().chain(&self.back).filter(|dot| !(y.from..=y.to).contains(&(dot.1 as f64)));
+        let beyond = beyond.count();
+        if beyond > 0 {
+            let text = format!("{beyond} of these points are farther off than shown");
+            svg.text("note", (WIDTH - RIGHT - 4.0, TOP + 12.0), Anchor::End, &text);
+        }
+        svg.finish()
+    }
+
+    /// How far times can be wrong, over the whole trace.
+    pub(crate) fn uncertainty(&self, name: &str) -> String {
+        const LOW: f64 = 160.0;
+        let about = format!("bounds and likely error between {} and {} over time", self.a, self.b);
+        let mut svg = Svg::new(WIDTH, LOW, &about);
+        let ends = self.bounds.first().zip(self.bounds.last());
+        let (begin, end) = ends.map_or((0, 1), |(first, last)| (first.0, last.0));
+        let x = Scale::new(begin as f64, end as f64, (LEFT, WIDTH - RIGHT));
+        let all = self.bounds.iter().flat_map(|&(_, lo, hi, likely)| [lo, hi, likely]).flatten();
+        let (least, most) = all.fold((0, 0), |(least, most), off| (least.min(off), most.max(off)));
+        let room = (most - least).max(1) as f64 * 0.06;
+        let y = Scale::new(least as f64 - room, most as f64 + room, (LOW - BOTTOM, TOP));
+        axes(&mut svg, &x, &y);
+        let place = |(at, off): Dot| (x.at(at as f64), y.at(off as f64));
+        svg.clipped(name, (LEFT, TOP), (WIDTH - LEFT - RIGHT, LOW - TOP - BOTTOM), |svg| {
+            let known =
+                self.bounds.iter().filter_map(|&(at, lo, hi, _)| Some((place((at, lo?)), place((at, hi?)))));
+            let (lows, highs): (Vec<_>, Vec<_>) = known.unzip();
+            svg.band("corridor", &highs, &lows);
+            let likely = self
+                .bounds
+                .iter()
+                .filter_map(|&(at, .., likely)| Some((place((at, likely?)), place((at, -likely?)))));
+            let (above, below): (Vec<_>, Vec<_>) = likely.unzip();
+            svg.band("likely", &above, &below);
+            svg.line("estimate", (LEFT, y.at(0.0)), (WIDTH - RIGHT, y.at(0.0)));
+            for (begin, end, what) in &self.breaks {
+                let (from, to) = (x.at(*begin as f64), x.at(*end as f64));
+                svg.rect("break", (from - 1.0, TOP), ((to - from).max(0.0) + 2.0, LOW - TOP - BOTTOM), what);
+            }
+        });
+        svg.finish()
+    }
+
+    /// The time of the messages, and some around it.
+    fn times(&self) -> Scale {
+        let hulls =
+            [&self.upper, &self.lower, &self.forth, &self.back].into_iter().flatten().map(|dot| dot.0);
+        let (first, last) =
+            hulls.fold((i64::MAX, i64::MIN), |(first, last), at| (first.min(at), last.max(at)));
+        let (first, last) = if first > last { (0, 1) } else { (first, last) };
+        let around = (last as f64 - first as f64) * AROUND;
+        Scale::new(first as f64 - around, last as f64 + around, (LEFT, WIDTH - RIGHT))
+    }
+
+    /// Offsets that show the half hulls, and most of the messages.
+    fn offsets(&self) -> Scale {
+        let most = |hull: &[Dot], dots: &[Dot]| {
+            let of_hull = hull.iter().map(|dot| dot.1.unsigned_abs()).max().unwrap_or(0);
+            let mut sizes: Vec<u64> = dots.iter().map(|dot| dot.1.unsigned_abs()).collect();
+            sizes.sort_unstable();
+            let usual = sizes.get(sizes.len() * 4 / 5).copied().unwrap_or(0);
+            // One late message at an end must not make all others a line.
+            of_hull.min(usual.saturating_mul(8).max(1)).max(usual) as f64 * 1.1
+        };
+        let (up, down) = (most(&self.upper, &self.forth), most(&self.lower, &self.back));
+        let least = up.max(down).max(1.0) * 0.1;
+        Scale::new(-down.max(least), up.max(least), (HEIGHT - BOTTOM, TOP))
+    }
+}
+
+/// The axes of a chart: time to the right, durations upward.
+fn axes(svg: &mut Svg, x: &Scale, y: &Scale) {
+    let (bottom, top) = y.pixels;
+    for mark in y.marks(6) {
+        let at = y.at(mark);
+        svg.line("grid", (LEFT, at), (WIDTH - RIGHT, at));
+        svg.text("mark", (LEFT - 6.0, at + 3.5), Anchor::End, &duration(mark));
+    }
+    for mark in x.marks(8) {
+        let at = x.at(mark);
+        svg.line("grid", (at, top), (at, bottom));
+        svg.text("mark", (at, bottom + 15.0), Anchor::Middle, &duration(mark));
+    }
+    svg.line("axis", (LEFT, bottom), (WIDTH - RIGHT, bottom));
+    svg.line("axis", (LEFT, top), (LEFT, bottom));
+}
+
+/// Latencies each way, to one scale; a line where half of the least round trip is, as messages that are as fast in one direction as in the
+/// other would have it.
+pub(crate) fn histograms(both: &[Latencies; 2], least_round_trip: Option<i64>) -> String {
+    const BARS: usize = 60;
+    const PANEL: f64 = 110.0;
+    let all: Vec<i64> = both.iter().flat_map(|way| &way.values).copied().collect();
+    let positive = || all.iter().copied().filter(|&latency| latency > 0);
+    let (Some(least), Some(most)) = (positive().min(), positive().max()) else { return String::new() };
+    let about = format!("latencies: {}, {}", both[0].title, both[1].title);
+    let mut svg = Svg::new(WIDTH, 2.0 * PANEL, &about);
+    // Latencies go over many decades: a logarithmic axis.
+    let (from, to) = ((least as f64).log10().floor(), (most as f64).log10().ceil());
+    let x = Scale::new(from, to.max(from + 1.0), (LEFT, WIDTH - RIGHT));
+    let class = |latency: i64| {
+        let share = ((latency as f64).log10() - x.from) / (x.to - x.from);
+        ((share * BARS as f64) as usize).min(BARS - 1)
+    };
+    let width = (WIDTH - LEFT - RIGHT) / BARS as f64;
+    for (index, way) in both.iter().enumerate() {
+        let (top, bottom) = (index as f64 * PANEL + 18.0, (index + 1) as f64 * PANEL - 18.0);
+        let mut counts = [0_u64; BARS];
+        way.values.iter().filter(|latency| **latency > 0).for_each(|&latency| counts[class(latency)] += 1);
+        let y = Scale::new(0.0, counts.iter().copied().max().unwrap_or(1).max(1) as f64, (bottom, top));
+        for (bar, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let at = LEFT + bar as f64 * width;
+            let high = y.at(count as f64);
+            let range = |bar: usize| 10_f64.powf(x.from + (x.to - x.from) * bar as f64 / BARS as f64);
+            let title = format!("{} to {}: {count}", duration(range(bar)), duration(range(bar + 1)));
+            svg.rect(
+                ["bar forth-bar", "bar back-bar"][index],
+                (at + 0.5, high),
+                (width - 1.0, bottom - high),
+                &title,
+            );
+        }
+        for decade in x.from as i64..=x.to as i64 {
+            let at = x.at(decade as f64);
+            svg.line("grid", (at, top), (at, bottom));
+            svg.text("mark", (at, bottom + 13.0), Anchor::Middle, &duration(10_f64.powi(decade as i32)));
+        }
+        svg.line("axis", (LEFT, bottom), (WIDTH - RIGHT, bottom));
+        if let Some(half) = least_round_trip.filter(|trip| *trip > 1).map(|trip| (trip as f64 / 2.0).log10())
+        {
+            svg.line("floor", (x.at(half), top), (x.at(half), bottom));
+        }
+        let inverted = way.values.iter().filter(|latency| **latency <= 0).count();
+        let of = match way.of == way.values.len() as u64 {
+            true => format!("{}: {} messages", way.title, way.of),
+            false => format!("{}: a sample of {} of {} messages", way.title, way.values.len(), way.of),
+        };
+        let more = if inverted > 0 {
+            format!(", {inverted} of them received before they were sent")
+        } else {
+            String::new()
+        };
+        svg.text("label", (LEFT, top - 5.0), Anchor::Start, &format!("{of}{more}"));
+    }
+    svg.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture() -> LinkPicture {
+        LinkPicture {
+            a: "web".to_owned(),
+            b: "<db>".to_owned(),
+            forth: vec![(0, 100), (500, 400), (1000, 90)],
+            back: vec![(100, -80), (900, -120)],
+            upper: vec![(0, 100), (1000, 90)],
+            lower: vec![(100, -80), (900, -120)],
+            bounds: vec![
+                (0, Some(-90), Some(95), Some(30)),
+                (500, None, None, None),
+                (1000, Some(-100), Some(90), Some(40)),
+            ],
+            breaks: vec![(400, 600, "step of 3 ms".to_owned())],
+            suspects: vec![(700, -1_000_000, "too early".to_owned())],
+        }
+    }
+
+    fn count(text: &str, part: &str) -> usize {
+        text.matches(part).count()
+    }
+
+    #[test]
+    fn all_that_is_known_is_drawn() {
+        let text = picture().messages("p1");
+        for part in [
+            "class=\"corridor\"",
+            "class=\"likely\"",
+            "class=\"forth\"",
+            "class=\"back\"",
+            "class=\"estimate\"",
+            "class=\"break\"",
+            "class=\"suspect\"",
+        ] {
+            assert_eq!(count(&text, part), 1, "{part}: {text}");
+        }
+        assert_eq!((count(&text, "class=\"hull\""), count(&text, "class=\"bound\"")), (2, 2));
+        assert!(text.contains("web and &lt;db&gt;") && !text.contains("<db>"), "{text}");
+        assert!(text.contains("<title>too early</title>") && text.contains("url(#p1)"), "{text}");
+    }
+
+    /// The first message is at the left, above the estimate; the last message back is right of it and below.
+    #[test]
+    fn dots_are_where_they_belong() {
+        let picture = picture();
+        let (x, y) = (picture.times(), picture.offsets());
+        assert!(x.at(0.0) > LEFT && x.at(1000.0) < WIDTH - RIGHT);
+        assert!(y.at(100.0) < y.at(0.0) && y.at(0.0) < y.at(-120.0));
+        let expect =
+            format!("M{} {}h0", super::super::svg::number(x.at(0.0)), super::super::svg::number(y.at(100.0)));
+        assert!(picture.messages("p").contains(&expect), "{expect}");
+        // The half hulls are inside.
+        assert!(
+            (TOP..HEIGHT - BOTTOM).contains(&y.at(100.0)) && (TOP..HEIGHT - BOTTOM).contains(&y.at(-120.0))
+        );
+    }
+
+    #[test]
+    fn an_empty_link_is_an_empty_picture() {
+        let nothing = LinkPicture::default();
+        assert_eq!(count(&nothing.messages("p"), "class=\"forth\""), 0);
+        assert_eq!(count(&nothing.uncertainty("p"), "class=\"likely\""), 0);
+        assert_eq!(histograms(&[Latencies::default(), Latencies::default()], None), "");
+    }
+
+    #[test]
+    fn latencies_have_bars() {
+        let way = |title: &str, values: &[i64], of| Latencies {
+            title: title.to_owned(),
+            values: values.to_vec(),
+            of,
+        };
+        let text = histograms(&[way("a → b", &[100, 100, 5000], 3), way("b → a", &[-3, 200], 9)], Some(300));
+        assert_eq!(
+            (count(&text, "forth-bar"), count(&text, "back-bar"), count(&text, "class=\"floor\"")),
+            (2, 1, 2)
+        );
+        assert!(
+            text.contains("a → b: 3 messages") && text.contains("a sample of 2 of 9 messages, 1 of them"),
+            "{text}"
+        );
+    }
+}
