@@ -1,5 +1,8 @@
-//! Tells the tests of this crate whether the data that they need are there.
+//! Sets `cfg(shared_data)` where the data are there that tests of this crate need. Not part of the published crate.
+
+#[path = "../shared_data.rs"]
+mod shared_data;
 
 fn main() {
-    isochrone_shared_data::tell_cargo();
+    shared_data::tell_cargo();
 }

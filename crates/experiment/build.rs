@@ -1,5 +1,8 @@
 //! Tells the tests of this crate whether the data that they need are there, and the crate the form of its models.
 
+#[path = "../shared_data.rs"]
+mod shared_data;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +10,7 @@ use std::path::{Path, PathBuf};
 const CRATES: [&str; 5] = ["../analysis", "../hosts", "../kernel", "../pipeline", "."];
 
 fn main() {
-    isochrone_shared_data::tell_cargo();
+    shared_data::tell_cargo();
     println!("cargo::rustc-env=ISOCHRONE_FORM={}", form());
 }
 

@@ -1,5 +1,8 @@
-//! Sets `cfg(shared_data)` where the data are there that tests of this crate need.
+//! Sets `cfg(shared_data)` where the data are there that tests of this crate need. Not part of the published crate.
+
+#[path = "../shared_data.rs"]
+mod shared_data;
 
 fn main() {
-    isochrone_shared_data::tell_cargo();
+    shared_data::tell_cargo();
 }

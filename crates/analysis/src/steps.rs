@@ -19,13 +19,13 @@ impl Steps {
     }
 
     /// The step that an instant is in, if it is in any. `O(log n)`.
-    pub(crate) fn at(&self, at: Time) -> Option<u32> {
+    pub fn at(&self, at: Time) -> Option<u32> {
         let next = self.edges.partition_point(|&edge| edge <= at);
         (next > 0 && next < self.edges.len()).then(|| (next - 1) as u32)
     }
 
     /// How long a span is in each of the steps that it is in, ns: they add up to the part of it that is in any.
-    pub(crate) fn parts(&self, begin: Time, end: Time) -> impl Iterator<Item = (u32, u64)> {
+    pub fn parts(&self, begin: Time, end: Time) -> impl Iterator<Item = (u32, u64)> {
         let first = self.edges.partition_point(|&edge| edge <= begin).saturating_sub(1);
         let bounds = self.edges.windows(2).enumerate().skip(first);
         bounds
@@ -36,7 +36,7 @@ impl Steps {
     }
 
     /// The instants, Unix ns, at which a step begins and ends; `unix_ns` gives them but for the last ns that a conversion costs.
-    pub(crate) fn instants(&self, step: u32, unix_ns: impl Fn(Time) -> i128) -> (i128, i128) {
+    pub fn instants(&self, step: u32, unix_ns: impl Fn(Time) -> i128) -> (i128, i128) {
         let every = i128::from(self.every_ns.max(1));
         let raw = self.edges.get(step as usize).copied().unwrap_or_default();
         let begin = (unix_ns(raw) + every / 2).div_euclid(every) * every;

@@ -8,6 +8,33 @@
 //! `sections` those of pcapng files, both with the structures of `pcap-parser`; `stamp` turns their times into exact
 //! nanoseconds; [`link`] unwraps the link layer, [`packet`] reads network and transport headers with `etherparse`.
 //!
+//! ```
+//! use isochrone_capture::{Capture, Content};
+//! use std::path::Path;
+//!
+//! // A pcap file with stamps in ns: one ICMP echo request over raw IP.
+//! let mut file = Vec::new();
+//! file.extend(0xa1b2_3c4d_u32.to_le_bytes()); // nanoseconds
+//! file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]); // version 2.4
+//! file.extend(65_535_u32.to_le_bytes());
+//! file.extend(101_u32.to_le_bytes()); // LINKTYPE_RAW
+//! let ip = [0x45, 0, 0, 28, 0, 7, 0, 0, 64, 1, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+//! let echo = [8, 0, 0, 0, 0, 1, 0, 2];
+//! for number in [1_795_154_041_u32, 823_216_897, 28, 28] {
+//!     file.extend(number.to_le_bytes());
+//! }
+//! file.extend(ip);
+//! file.extend(echo);
+//!
+//! let mut capture = Capture::new(file.as_slice(), Path::new("echo.pcap"))?;
+//! let frame = capture.next().ok_or("no frame")?;
+//! assert_eq!(frame.stamp.earliest_ns, 1_795_154_041_823_216_897);
+//! let Content::Ip(packet) = frame.content else { return Err("no packet".into()) };
+//! assert_eq!(packet.destination.to_string(), "10.0.0.2");
+//! assert!(capture.next().is_none() && capture.diagnostics().is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Nothing here knows what a packet is looked at for: there are no hosts, no clocks, no messages in this crate.
 
 mod capture;

@@ -64,7 +64,7 @@ pub use phases::{PhaseFilter, phases};
 pub use question::{Question, reports};
 pub use stamp::{RawStamp, Stamp, Timing};
 pub use states::{StateFilter, states};
-pub use steps::MOST_STEPS;
+pub use steps::{MOST_STEPS, TooManySteps, step_length, steps};
 pub use watch::{Change, HostProgress, Watch, WatchError, Watched};
 pub use window::{Times, WrongTimes, extent};
 pub use within::{ByPeriod, ask_within, reports_within};

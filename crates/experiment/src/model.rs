@@ -14,6 +14,7 @@ use isochrone_pipeline::{Cuts, Job, PieceModel, Plan, SpanMapper, map_merge_all}
 
 use crate::experiment::TimedHost;
 use crate::stamp::{Stamp, Timing};
+use crate::steps::TooManySteps;
 
 /// Each thread has pieces of its own: more than machines have cores would only make pieces that cost more to merge than to read.
 pub const MOST_THREADS: usize = 256;
@@ -69,8 +70,8 @@ pub enum ModelError {
     #[error("{0}: no correction for its clock is known")]
     Uncorrected(String),
     /// The time is to be cut into so many steps that nobody wants them.
-    #[error("{0} steps are too many: {most} is the most", most = crate::steps::MOST_STEPS)]
-    TooManySteps(u64),
+    #[error(transparent)]
+    TooManySteps(#[from] TooManySteps),
     /// The pieces of its trace do not become one model, which does not happen with the pieces of a plan.
     #[error("{host}: the pieces of its trace do not fit")]
     Merge {

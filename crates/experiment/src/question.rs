@@ -9,7 +9,7 @@ use isochrone_periods::Definitions;
 use crate::experiment::{TimedHost, share_a_clock};
 use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
 use crate::stamp::Timing;
-use crate::steps;
+use crate::steps::{self, TooManySteps};
 use crate::window::Times;
 
 /// What is asked of an experiment. All analyses take one pass together.
@@ -39,12 +39,16 @@ impl Question<'_> {
         }
     }
 
-    /// What makes the sets of analyses of each host. `Err`: into how many steps the time of a host would be cut, which are too many.
+    /// What makes the sets of analyses of each host.
+    ///
+    /// # Errors
+    /// The time of a host would be cut into too many steps.
     pub(crate) fn sets<'q, 'o>(
         &'q self,
         hosts: &[&TimedHost<'o>],
-    ) -> Result<impl Fn(&TimedHost<'o>, Timing<'o>) -> SetMaker<'q> + 'q, u64> {
-        let every = steps::every(self.options.every_ns, self.times, hosts.iter().copied());
+    ) -> Result<impl Fn(&TimedHost<'o>, Timing<'o>) -> SetMaker<'q> + 'q, TooManySteps> {
+        let every =
+            steps::step_length(self.options.every_ns, self.times, hosts.iter().copied(), steps::SOME_STEPS);
         let of_host = move |host: &TimedHost<'o>, timing| steps::steps(every, self.times, host, timing);
         if self.kinds.contains(&AnalysisKind::Usage) {
             let counts = hosts.iter().filter_map(|host| of_host(host, host.timing?).err());

@@ -8,14 +8,20 @@ use crate::window::{Times, extent};
 
 /// More steps than these are a mistake: each of them has a row for every process.
 pub const MOST_STEPS: u64 = 100_000;
-/// Without another length, there are at most so many steps.
-const SOME_STEPS: i128 = 60;
+/// Without another length, reports have at most so many steps.
+pub(crate) const SOME_STEPS: u64 = 60;
 
-/// How long each step is to be, ns: as asked for, else 1, 2 or 5 times a power of ten such that there are some dozens.
-pub(crate) fn every<'h, 'o: 'h>(
+/// How many steps there would be, where these are more than [`MOST_STEPS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[error("{0} steps are too many: {MOST_STEPS} is the most")]
+pub struct TooManySteps(pub u64);
+
+/// How long each step is to be, ns: as asked for, else 1, 2 or 5 times a power of ten such that there are `most` at most.
+pub fn step_length<'h, 'o: 'h>(
     asked: Option<u64>,
     times: Times,
     hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
+    most: u64,
 ) -> u64 {
     if let Some(asked) = asked {
         return asked.max(1);
@@ -25,18 +31,20 @@ pub(crate) fn every<'h, 'o: 'h>(
     let powers = (0..18).map(|power| 10i128.pow(power));
     let round = powers.flat_map(|power| [power, 2 * power, 5 * power]);
     // One more than fit into the whole: it begins between two edges.
-    let fits = |every: &i128| whole / every < SOME_STEPS;
+    let fits = |every: &i128| whole / every < i128::from(most);
     round.into_iter().find(fits).and_then(|every| u64::try_from(every).ok()).unwrap_or(u64::MAX)
 }
 
-/// The steps of a host: at whole multiples of their length since 1970, from the first that it has events in to the last. `Err`: how many
-/// they would be, where that is more than [`MOST_STEPS`].
-pub(crate) fn steps(
+/// The steps of a host: at whole multiples of their length since 1970, from the first that it has events in to the last.
+///
+/// # Errors
+/// They are more than [`MOST_STEPS`].
+pub fn steps(
     every: u64,
     times: Times,
     host: &TimedHost<'_>,
     timing: Timing<'_>,
-) -> Result<Steps, u64> {
+) -> Result<Steps, TooManySteps> {
     let Some((first, last)) = host.traced.extent() else {
         return Ok(Steps { every_ns: every, edges: Vec::new() });
     };
@@ -46,7 +54,7 @@ pub(crate) fn steps(
     let (from, to) = (begin.div_euclid(every_ns), end.div_euclid(every_ns));
     let count = u64::try_from(to - from + 1).unwrap_or_default();
     if count > MOST_STEPS {
-        return Err(count);
+        return Err(TooManySteps(count));
     }
     let edge = |step: u64| timing.raw((from + i128::from(step)) * every_ns);
     let edges = if count == 0 { Vec::new() } else { (0..=count).map(edge).collect() };

@@ -91,6 +91,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Dump(command) => commands::dump::run(&command, quiet),
         Command::Sync(command) => commands::sync::run(&command, quiet),
         Command::Index(command) => commands::index::run(&command, quiet),
+        Command::Export(command) => commands::export::run(&command, quiet),
         Command::Live(command) => commands::live::run(&command, quiet),
         Command::Map(command) => commands::pieces::map(&command, quiet),
         Command::Merge(command) => commands::pieces::merge(&command, quiet),

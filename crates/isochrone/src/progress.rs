@@ -45,6 +45,12 @@ impl Progress {
         Self::new(ns, what, OF_TIME, is_seen(quiet, is_open), SHOW_AFTER, ProgressDrawTarget::stderr)
     }
 
+    /// Over so many ns of traced time, of a result that goes to a file, or to stdout where that is no terminal.
+    pub(crate) fn over_file(ns: u64, what: &'static str, quiet: bool) -> Self {
+        let seen = is_seen(quiet, std::io::stderr().is_terminal());
+        Self::new(ns, what, OF_TIME, seen, SHOW_AFTER, ProgressDrawTarget::stderr)
+    }
+
     fn new(
         bytes: u64,
         what: &'static str,

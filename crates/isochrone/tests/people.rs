@@ -7,6 +7,8 @@ mod clocks;
 mod colours;
 #[path = "people/crosshost.rs"]
 mod crosshost;
+#[path = "people/export.rs"]
+mod export;
 #[path = "people/machines.rs"]
 mod machines;
 #[path = "people/mistakes.rs"]

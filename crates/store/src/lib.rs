@@ -46,7 +46,7 @@ pub use open_files::OpenFile;
 pub use packets::Runner;
 pub use span_rows::{
     BlockSpan, CallSpan, ForkSpan, HandlerSpan, PacketSpan, PagesSpan, PhaseSpan, PollSpan, SliceSpan,
-    WakeupSpan,
+    UnknownSpan, WakeupSpan,
 };
 pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};

@@ -13,8 +13,8 @@ use crate::cell::NameId;
 use crate::error::StoreError;
 use crate::table::Row;
 use crate::tables::{
-    BlockRequestRow, IrqRow, PacketFlowRow, PacketRow, PacketTakenRow, PagesRow, PollRow, SliceRow,
-    SoftirqRow, SyscallRow, ThreadEventRow, WakeupRow,
+    BlockRequestRow, IrqRow, PacketFlowRow, PacketRow, PacketTakenRow, PagesRow, PhaseRow, PollRow, SliceRow,
+    SoftirqRow, SyscallRow, ThreadEventRow, UnknownRow, WakeupRow,
 };
 use crate::writer::cause_of;
 
@@ -25,6 +25,17 @@ pub struct SliceSpan {
     pub cpu: u32,
     /// Number of the thread.
     pub thread: Option<u32>,
+    /// Begin, raw ns.
+    pub begin: i64,
+    /// End, raw ns.
+    pub end: i64,
+}
+
+/// A time of a CPU of which it is unknown what ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownSpan {
+    /// The CPU.
+    pub cpu: u32,
     /// Begin, raw ns.
     pub begin: i64,
     /// End, raw ns.
@@ -208,6 +219,30 @@ impl crate::HostStore {
         rows(&spans.slices, window, |row: SliceRow| {
             let SliceRow { cpu, thread, begin, end, .. } = row;
             each(SliceSpan { cpu, thread: spans.thread(thread), begin, end });
+        })
+    }
+
+    /// Passes times of CPUs of which it is unknown what ran to `each`.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn unknown(&self, window: (i64, i64), mut each: impl FnMut(UnknownSpan)) -> Result<(), StoreError> {
+        rows(&self.spans().unknown, window, |row: UnknownRow| {
+            let UnknownRow { cpu, begin, end, .. } = row;
+            each(UnknownSpan { cpu, begin, end });
+        })
+    }
+
+    /// Passes phases of programs to `each`.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn phases(&self, window: (i64, i64), mut each: impl FnMut(PhaseSpan)) -> Result<(), StoreError> {
+        let spans = self.spans();
+        let names = spans.phases.names()?;
+        rows(&spans.phases, window, |row: PhaseRow| {
+            let PhaseRow { thread, name, begin, end } = row;
+            each(PhaseSpan { thread: spans.thread(thread), name: named(&names, name), begin, end });
         })
     }
 

@@ -75,6 +75,18 @@ impl SpanTables {
         })
     }
 
+    /// Where the batches of the tables begin that have most rows, in no order.
+    pub(crate) fn batch_begins(&self) -> Vec<i64> {
+        let mut begins = Vec::new();
+        macro_rules! of_tables {
+            ($($table:ident)*) => {
+                $(begins.extend(self.$table.covered().iter().map(|covered| covered.begin));)*
+            };
+        }
+        of_tables!(slices off latencies syscalls irqs softirqs packets wakeups block_requests phases);
+        begins
+    }
+
     /// Threads by number.
     pub(crate) fn threads(&self) -> &[ThreadRow] {
         &self.threads

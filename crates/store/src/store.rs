@@ -20,6 +20,7 @@ use crate::spans::SpanTables;
 use crate::state::StateRow;
 use crate::states;
 use crate::sweep::Life;
+use crate::table::BATCH_ROWS;
 use crate::tables::ZoomRow;
 use crate::threads::{self, ThreadRow};
 use crate::whole_state;
@@ -350,6 +351,16 @@ impl HostStore {
     /// The table cannot be read.
     pub fn ready_at(&self, thread: u32, at: i64) -> Result<Option<Vec<i32>>, StoreError> {
         rows_between::ready(&self.spans, thread, at)
+    }
+
+    /// Instants of raw time, in order, that cut what the host did into parts of about so many rows: by where batches begin.
+    pub fn cuts(&self, rows: u64) -> Vec<i64> {
+        let mut begins = self.spans.batch_begins();
+        begins.sort_unstable();
+        let batches = usize::try_from(rows / BATCH_ROWS as u64).unwrap_or(usize::MAX).max(1);
+        let mut cuts: Vec<i64> = begins.into_iter().skip(batches).step_by(batches).collect();
+        cuts.dedup();
+        cuts
     }
 
     /// The life of a thread, as the sweep needs it.

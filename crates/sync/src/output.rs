@@ -6,7 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use isochrone_ctf::find_traces;
@@ -97,21 +97,36 @@ pub fn check(path: &Path, inputs: &[PathBuf]) -> Result<(), OutputError> {
 /// [`OutputError::Io`].
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let io = |cause| OutputError::Io { path: path.to_owned(), cause };
+    write_with(path, |to| to.write_all(bytes).map_err(io))
+}
+
+/// As [`write()`], of what `fill` writes.
+///
+/// # Errors
+/// [`OutputError::Io`], or what `fill` says.
+pub fn write_with<E: From<OutputError>>(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let io = |cause| OutputError::Io { path: path.to_owned(), cause };
     let former = fs::metadata(path).ok();
     if former.as_ref().is_some_and(|former| !former.is_file()) {
-        return fs::write(path, bytes).map_err(io);
+        let mut to = BufWriter::new(File::create(path).map_err(io)?);
+        fill(&mut to)?;
+        return Ok(to.flush().map_err(io)?);
     }
     let target = place(path).map_err(io)?;
     let prefix = prefix(target.file_name().unwrap_or_default());
-    let written = builder(&prefix, 0o666).tempfile_in(parent(&target)).and_then(|mut file| {
-        file.write_all(bytes)?;
-        if let Some(former) = former {
-            file.as_file().set_permissions(former.permissions())?;
-        }
-        file.as_file().sync_all()?;
-        file.persist(&target).map_err(|error| error.error)
-    });
-    written.map_err(io)?;
+    let mut file = builder(&prefix, 0o666).tempfile_in(parent(&target)).map_err(io)?;
+    let mut to = BufWriter::new(file.as_file_mut());
+    fill(&mut to)?;
+    to.flush().map_err(io)?;
+    drop(to);
+    if let Some(former) = former {
+        file.as_file().set_permissions(former.permissions()).map_err(io)?;
+    }
+    file.as_file().sync_all().map_err(io)?;
+    file.persist(&target).map_err(|error| io(error.error))?;
     flush_names(parent(&target));
     Ok(())
 }

@@ -89,10 +89,9 @@ impl Question<'_> {
     pub fn asked(&self, hosts: &[&TimedHost<'_>], corrections: Option<String>) -> Asked {
         let mut options: Options = self.options.of_mapping();
         // Where nobody says how long steps are, it follows from the hosts that are looked at together.
-        options.every_ns = self
-            .kinds
-            .contains(&AnalysisKind::Usage)
-            .then(|| steps::every(self.options.every_ns, self.times, hosts.iter().copied()));
+        options.every_ns = self.kinds.contains(&AnalysisKind::Usage).then(|| {
+            steps::step_length(self.options.every_ns, self.times, hosts.iter().copied(), steps::SOME_STEPS)
+        });
         Asked { kinds: self.kinds.to_vec(), options, times: self.times, corrections }
     }
 }

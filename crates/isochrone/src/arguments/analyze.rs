@@ -270,7 +270,7 @@ pub(super) fn duration(text: &str) -> Result<u64, String> {
 }
 
 /// The length of a step.
-fn step(text: &str) -> Result<u64, String> {
+pub(super) fn step(text: &str) -> Result<u64, String> {
     duration(text).and_then(|ns| if ns < 1_000 { Err("less than 1us".to_owned()) } else { Ok(ns) })
 }
 

@@ -3,6 +3,7 @@
 mod analyze;
 mod clock;
 mod crosshost;
+mod export;
 mod live;
 mod pieces;
 mod short;
@@ -28,6 +29,7 @@ pub(crate) use clock::Clock;
 pub(crate) use crosshost::{
     AcrossHosts, Blocking, CriticalPath, CrossHost, Ipc, Messages, ThreadName, spelled_short,
 };
+pub(crate) use export::{Export, ExportFormat};
 pub(crate) use live::{Live, Place};
 pub(crate) use pieces::{Map, Merge};
 pub(crate) use short::Short;
@@ -193,6 +195,16 @@ pub(crate) enum Command {
         isochrone serve --root /traces                 viewers open what they want below /traces\n\n\
         Trace Compass's extension for VS Code and Theia's trace viewer find a server at 127.0.0.1:8080. All experiments are on one clock.")]
     Serve(Serve),
+    /// Write what all hosts did as a timeline of another tool: Perfetto, Chrome's trace events
+    #[command(after_help = "Examples:\n  \
+        isochrone export --to perfetto -o shop.pftrace web/ app/ db/    for ui.perfetto.dev\n  \
+        isochrone export --to chrome -o shop.json shop.store            for what reads Chrome's JSON\n  \
+        isochrone export --to perfetto --begin 12:30:01 --end 12:30:02 -o second.pftrace web/ app/\n\n\
+        States and system calls of threads, what CPUs ran, interrupts, disks, phases of programs, and counters, all on one clock; wake-ups and messages \
+        between hosts are flows. A message says how long it took, and what the clocks leave open of that. Processes of the second host have \
+        their pid + 10,000,000, those of the third + 20,000,000, and so on: these tools have one space of pids. docs/perfetto.md has queries.\n\n\
+        Reports of analyses in LAMI are made by `isochrone analyze NAME --format lami`.")]
+    Export(Box<Export>),
     /// Turn times of one host into times of the reference or of another host, with bounds
     #[command(after_help = "Examples:\n  \
         isochrone convert --sync sync.json --from app 1795154041.823216897\n  \
@@ -432,6 +444,7 @@ impl Command {
             | Self::Info(Info { zone, .. })
             | Self::Convert(Convert { zone, .. }) => Some(zone),
             Self::Events(events) => Some(&events.zone),
+            Self::Export(export) => Some(&export.zone),
             Self::CrossHost(asked) => Some(&asked.common().zone),
             Self::Analyze(named) => Some(&named.analyze.zone),
             Self::Short(short) => Some(&short.asked().zone),

@@ -19,6 +19,7 @@ pub(crate) mod convert;
 pub(crate) mod crosshost;
 pub(crate) mod dump;
 pub(crate) mod events;
+pub(crate) mod export;
 mod filter;
 mod follow;
 mod host_selection;

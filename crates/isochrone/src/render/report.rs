@@ -245,7 +245,7 @@ fn path(clock: &Clock) -> String {
 
 /// The line, or the first of several, its offset to three places: enough for ns.
 fn formula(entry: &ClockEntry) -> String {
-    let Formula { slope, offset_ns } = entry.formula();
+    let Formula { slope, offset_ns, times: _ } = entry.formula();
     let (sign, size) = offset_ns.strip_prefix('-').map_or(('+', offset_ns.as_str()), |size| ('−', size));
     let shown = size.find('.').and_then(|point| size.get(..point + 4)).unwrap_or(size);
     let more = match entry.knots.len() {

@@ -292,6 +292,11 @@ fn of_watch() {
 }
 
 #[test]
+fn of_export() {
+    check_on(&["export", "--to", "chrome"], &["client", "app"]);
+}
+
+#[test]
 fn of_convert() {
     let [client, app, db] = hosts();
     // A number that is a Unix time and, with --raw, one of the host's own clock.
