@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod scripted {
+    mod across;
     mod calls;
     mod cputop;
     mod critical_path;

@@ -41,7 +41,8 @@ pub(crate) enum CrossHost {
     #[command(after_help = "Examples:\n  \
         isochrone blocking web/                                  what waits cost, by process and cause\n  \
         isochrone blocking --procname 'nginx*' web/ app/ db/     of one program\n  \
-        isochrone blocking --tid 842 --table waits web/          each wait of a thread\n\n\
+        isochrone blocking --tid 842 --table waits web/          each wait of a thread\n  \
+        isochrone blocking --dot web/ app/ | dot -Tsvg -o waits.svg    who waits for whom, as a picture, with Graphviz\n\n\
         A wait ends when the thread can run again. Who ended it: the thread that woke it, on another host the one that sent the packet. \
         Record on every host what `isochrone critical-path` needs.")]
     Blocking(Box<Blocking>),
@@ -165,6 +166,9 @@ pub(crate) struct Blocking {
     /// Only threads of these names; `*` stands for anything, `?` for one character
     #[arg(long = "procname", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) procnames: Vec<String>,
+    /// Print who waits for whom as a graph in the DOT language of Graphviz
+    #[arg(long, conflicts_with_all = ["format", "table", "sort", "limit"])]
+    pub(crate) dot: bool,
     #[command(flatten)]
     pub(crate) common: AcrossHosts,
 }

@@ -88,19 +88,24 @@ fn blocking_of(asked: &Blocking, quiet: bool) -> anyhow::Result<ExitStatus> {
                 && (names.is_empty()
                     || comm().is_some_and(|comm| names.iter().any(|name| name.matches(comm))))
         };
-        Ok(Some(blocking(cluster, window, is_asked, has_log(&asked.common, "waits"), is_synchronized)?))
+        let has_log = !asked.dot && has_log(&asked.common, "waits");
+        shown_as(asked.dot, blocking(cluster, window, is_asked, has_log, is_synchronized)?)
     })
 }
 
 fn ipc_of(asked: &Ipc, quiet: bool) -> anyhow::Result<ExitStatus> {
     across(&asked.common, quiet, |cluster, window, is_synchronized| {
-        let report = ipc(cluster, window, is_synchronized)?;
-        if asked.dot {
-            output::print(|stdout| Ok(stdout.write_all(dot(&report).as_bytes())?))?;
-            return Ok(None);
-        }
-        Ok(Some(report))
+        shown_as(asked.dot, ipc(cluster, window, is_synchronized)?)
     })
+}
+
+/// Prints a report as a graph, if that is asked for; else gives it back.
+fn shown_as(is_graph: bool, report: Report) -> anyhow::Result<Option<Report>> {
+    if !is_graph {
+        return Ok(Some(report));
+    }
+    output::print(|stdout| Ok(stdout.write_all(dot(&report).as_bytes())?))?;
+    Ok(None)
 }
 
 fn messages_of(asked: &Messages, quiet: bool) -> anyhow::Result<ExitStatus> {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use isochrone_analysis::AnalysisKind;
 use isochrone_testkit::LttngTrace;
 
 use super::{check, on_hosts, run, shop};
@@ -196,4 +197,23 @@ fn figures_of_the_readme_are_those_of_the_comparison() {
     let (least, most) = (ratios.iter().min().unwrap(), ratios.iter().max().unwrap());
     assert!(readme.contains(&format!("{least} to {most} times as fast")), "{ratios:?}");
     assert!(readme.contains("times are in UTC unless `--timezone` says otherwise"));
+}
+
+/// Each analysis has a page, with an example (which `readme.rs` runs), with what it needs, or which page says so.
+#[test]
+fn each_analysis_has_a_page() {
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/analyses");
+    let kinds = AnalysisKind::ALL.iter().map(|kind| kind.name());
+    let others = ["states", "phases", "critical-path", "accounting", "blocking", "ipc", "messages"];
+    let known: Vec<&str> = kinds.chain(others).collect();
+    for name in &known {
+        let page = fs::read_to_string(pages.join(format!("{name}.md"))).unwrap_or_default();
+        assert!(page.contains("```console\n$ isochrone "), "{name} has no example");
+        let is_said = ["**Needs**", "**It needs**", "## What it needs", "it needs"]
+            .iter()
+            .any(|words| page.contains(words));
+        assert!(is_said, "{name}: what does it need?");
+    }
+    let count = fs::read_dir(&pages).unwrap().count();
+    assert_eq!(count, known.len(), "a page of no analysis");
 }

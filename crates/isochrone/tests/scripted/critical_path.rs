@@ -14,7 +14,7 @@ use super::run::{analyze, rows};
 /// * 281–300 its child 40, which it forked at 270 and which ends;
 /// * 321–330 a signal, which 20 sends;
 /// * 351–360 nobody knows what, which an event wakes it from.
-fn host() -> KernelScript {
+pub(super) fn host() -> KernelScript {
     let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
     host.process(10, "sh").process(20, "web").process(30, "helper");
     host.at(50).dump_process(10).dump_file(10, 3, 0, "/data/x");
@@ -85,15 +85,15 @@ fn each_wait_by_what_ended_it() {
     assert_eq!(rows, expect, "{}", said.stderr);
 }
 
-const US: u64 = 1_000;
+pub(super) const US: u64 = 1_000;
 /// Bytes of each request and each answer.
-const BYTES: u32 = 100;
+pub(super) const BYTES: u32 = 100;
 
 /// One end of a connection: address and port.
-type End = ([u8; 4], u32);
+pub(super) type End = ([u8; 4], u32);
 
 /// A TCP segment with data, as the kernel's network events have it.
-fn segment(from: End, to: End, seq: u32, ack: u32) -> Vec<(&'static str, FieldValue)> {
+pub(super) fn segment(from: End, to: End, seq: u32, ack: u32) -> Vec<(&'static str, FieldValue)> {
     vec![
         ("skbaddr", 1.into()),
         ("len", (BYTES + 66).into()),
@@ -115,11 +115,18 @@ fn segment(from: End, to: End, seq: u32, ack: u32) -> Vec<(&'static str, FieldVa
     ]
 }
 
+/// A device has taken a segment with so many bytes.
+pub(super) fn taken(bytes: u32) -> Vec<(&'static str, FieldValue)> {
+    vec![("skbaddr", 1.into()), ("rc", 0.into()), ("len", (bytes + 66).into()), ("name", "eth0".into())]
+}
+
 /// Threads 10 and 11 of h1 ask thread 20 of h2 on a connection each, every millisecond, eight times. In µs after the begin of the millisecond:
 ///
 /// * 10 asks at 0; its request leaves at 10, arrives at 110, wakes 20 at 115, which runs from 120 on and answers: from 310 to 410;
 /// * 11 asks at 50; its request arrives at 160 while 20 is busy, which reads it at 331 and answers: from 510 to 610.
-fn hosts() -> [KernelScript; 2] {
+///
+/// The device of h1 takes a packet after 6, that of h2 after 4.
+pub(super) fn hosts() -> [KernelScript; 2] {
     let [mut h1, mut h2] = ["h1", "h2"].map(|name| {
         let mut host = KernelScript::new(name, Generation::V2_13).cpus(2).contexts(true);
         host.process(if name == "h1" { 10 } else { 20 }, if name == "h1" { "client" } else { "server" });
@@ -149,6 +156,7 @@ fn hosts() -> [KernelScript; 2] {
             let client = clients[place];
             h1.at(at(begin)).cpu(cpu).enter("write", &on(fd, "write"));
             h1.at(at(begin + 10)).cpu(cpu).event("net_dev_queue", &segment(client, server, asked, answered));
+            h1.at(at(begin + 16)).cpu(cpu).event("net_dev_xmit", &taken(BYTES));
             h1.at(at(begin + 20)).cpu(cpu).exit("write", BYTES.into());
             h1.at(at(begin + 30)).cpu(cpu).enter("read", &on(fd, "read")).after(2 * US).switch(tid, 0);
             let request = segment(client, server, asked, answered);
@@ -163,6 +171,7 @@ fn hosts() -> [KernelScript; 2] {
             h2.at(at(leaves - 10)).cpu(0).enter("write", &on(fd, "write"));
             let answer = segment(server, client, answered, asked + BYTES);
             h2.at(at(leaves)).cpu(0).event("net_dev_queue", &answer);
+            h2.at(at(leaves + 4)).cpu(0).event("net_dev_xmit", &taken(BYTES));
             h2.at(at(leaves + 10)).cpu(0).exit("write", BYTES.into());
             h1.at(at(leaves + 99)).cpu(cpu).softirq_entry(3).after(US).event("net_if_receive_skb", &answer);
             h1.at(at(leaves + 105)).cpu(cpu).wake(tid, cpu).after(US).softirq_exit(3);
