@@ -75,7 +75,7 @@ const CAUSES: Readonly<Record<string, Rgb>> = {
 };
 /** The colour of a cause of a critical path, for CSS: the same in both themes. */
 export function causeColour(cause: string): string { return css(CAUSES[cause] ?? CAUSES.other!); }
-const causeNames = Object.keys(CAUSES);
+export const causeNames: readonly string[] = Object.keys(CAUSES);
 const causeLooks: Look[] = causeNames.map((name) => ({ name, light: CAUSES[name]!, dark: CAUSES[name]!, height: name === "cpu" ? 1 : name === "unknown" ? 0.33 : 0.75, ink: "white" }));
 /** The style in which a cause is painted. */
 export function causeStyle(cause: string): number { return FIRST_CAUSE + Math.max(0, causeNames.indexOf(CAUSES[cause] === undefined ? "other" : cause)); }

@@ -1,7 +1,9 @@
 // The page of keys and gestures, on `?`. Talks to: keys. Used by: main.
 import { button, h } from "./dom";
 import type { Command } from "./keys";
-import { LOOKS, stateColour } from "./colours";
+import { causeColour, causeNames, LOOKS, stateColour } from "./colours";
+import { causeWord } from "./panels/pathWords";
+import { swatch } from "./panels/stack";
 
 const GESTURES: readonly [string, string][] = [
   ["wheel", "scroll rows"], ["Ctrl or ⌘ + wheel", "zoom at the pointer"], ["Shift + wheel, or sideways", "pan"], ["drag", "select time; its edges can be dragged"],
@@ -25,16 +27,13 @@ export class Help {
     groups.set("Mouse", [...GESTURES]);
     groups.set("Search", [...SEARCH]);
     const lists = [...groups].map(([title, pairs]) => h("section", {}, h("h3", {}, title), definitions(pairs)));
-    const colours = h("ul", { class: "legend" }, ...LOOKS.map((look, style) => {
-      const swatch = h("span", { class: "swatch" });
-      swatch.style.background = stateColour(style);
-      return h("li", {}, swatch, look.name);
-    }));
+    const colours = h("ul", { class: "legend" }, ...LOOKS.map((look, style) => h("li", {}, swatch(stateColour(style), look.name))));
     const close = button("×", "Close", () => this.element.close(), { class: "close", autofocus: true });
-    this.element.replaceChildren(h("header", {}, h("h2", {}, "Keys, mouse, colours"), close), h("div", { class: "columns" }, ...lists, h("section", {}, h("h3", {}, "Colours"), colours, messages())));
+    this.element.replaceChildren(h("header", {}, h("h2", {}, "Keys, mouse, colours"), close), h("div", { class: "columns" }, ...lists, h("section", {}, h("h3", {}, "Colours"), colours, messages()), h("section", {}, h("h3", {}, "Causes of a critical path"), causes())));
     this.element.showModal();
   }
 }
+function causes(): HTMLElement { return h("ul", { class: "legend" }, ...causeNames.map((cause) => h("li", {}, swatch(causeColour(cause), causeWord(cause))))); }
 function messages(): HTMLElement {
   return h("p", {}, "Arrows are messages between hosts. The bar at their end is what the clocks leave open: surely within the light one, likely within the dark one. Red: received before it was sent.");
 }

@@ -158,6 +158,26 @@ describe("statistics", () => {
     assert.equal(await lines("Time by thread").count(), 1);
   });
 
+  test("waits by cause are those of the command, of all and of the selected row", async () => {
+    await panel("statistics");
+    await page.locator("button:visible", { hasText: "by cause" }).click();
+    await settled();
+    const waits = tableOf(["blocking", "--limit", "0"], chain3, "causes"), sum = (of) => of.reduce((all, it) => all + it.total_ns, 0);
+    const words = { sleep: "sleeps", disk: "a disk", child: "a child", pipe: "a pipe", lock: "a lock", signal: "a signal", socket: "a socket", irq: "interrupt" };
+    const check = async (of) => {
+      const listed = await copied("Waits by cause"), causes = [...new Set(of.map((it) => it.cause))];
+      assert.deepEqual(listed.map((it) => it["waits for"]).sort(), causes.map((cause) => words[cause] ?? cause).sort());
+      for (const cause of causes) assert.equal(Number(listed.find((it) => it["waits for"] === (words[cause] ?? cause))["time (ns)"]), sum(of.filter((it) => it.cause === cause)), cause);
+    };
+    await check(waits);
+    assert.match(await command(), /^isochrone blocking /);
+    const row = await page.evaluate(() => isochrone.view.now.rows.find((it) => it.kind === "thread" && it.label.startsWith("srvhog")));
+    await page.evaluate((row) => isochrone.view.set({ row: row.id }), row);
+    await page.locator("select[aria-label='Of which threads']").selectOption("row");
+    await settled();
+    await check(waits.filter((it) => it.host === "h3" && it.pid === row.pid));
+  });
+
   test("nothing is asked for by panels that are not seen, and once when the window has come to rest", async () => {
     await panel("statistics");
     const asked = [];

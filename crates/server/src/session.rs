@@ -232,6 +232,10 @@ fn work(shown: &Shown<'_>, jobs: Receiver<Job>) {
             // With fewer workers, or with this thread alone, it is slower and no other.
             let _ = builder.spawn_scoped(scope, move || serve(shown, jobs));
         }
+        // A page that comes later finds it made; without a thread for it, the first request makes it.
+        let _ = thread::Builder::new()
+            .name("isochrone-prepare".to_owned())
+            .spawn_scoped(scope, || shown.prepare());
         serve(shown, &jobs);
     });
 }

@@ -79,7 +79,7 @@ export class UsagePanel extends AskingPanel {
       chart.set(data);
       for (const [at, it] of of.entries()) rows.push(this.rowOf(kind, it, data.lines[at]!));
     });
-    this.missing.textContent = missing.length === 0 ? "" : `Not recorded: ${missing.join(", ").replace(/`/g, "")}`;
+    this.missing.textContent = missing.length === 0 ? "" : `None in this window, or not recorded: ${missing.join(", ").replace(/`/g, "")}`;
     this.missing.title = this.missing.textContent;
     this.table.set(rows);
   }

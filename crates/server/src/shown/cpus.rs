@@ -1,4 +1,7 @@
-//! What CPUs did: their slices, interrupts and softirqs in small windows, sums of buckets in large ones.
+//! What CPUs did: their slices, interrupts and softirqs in small windows, sums of pixels in larger ones, of buckets that are kept in those with more than can be
+//! looked at in a moment.
+
+use std::thread;
 
 use isochrone_analysis::InterruptSource;
 use isochrone_kernel::Name;
@@ -9,11 +12,14 @@ use super::states::{Shape, Style, Window};
 use super::{Host, Shown};
 use crate::error::ApiError;
 
-/// Buckets of the time of a host.
-const BUCKETS: i64 = 1 << 14;
+/// Buckets of the whole time of a host for each CPU, and for all of them: 32 bytes each.
+const MOST_BUCKETS: usize = 1 << 16;
+const LEAST_BUCKETS: usize = 1 << 14;
+const ALL_BUCKETS: usize = 1 << 19;
 
-/// Slices and runs of handlers that are drawn one by one.
-const MOST_SPANS: i128 = 200_000;
+/// Slices and runs of handlers of a window that are drawn one by one, and that are added up by pixels.
+const MOST_DRAWN: i128 = 60_000;
+const MOST_ADDED: i128 = 600_000;
 
 /// A span of a CPU: begin, end, style, label.
 type Span = (i64, i64, Style, Option<Name>);
@@ -28,31 +34,57 @@ const STYLES: [Style; 4] = [Style::Idle, Style::Running, Style::Irq, Style::Soft
 pub(crate) struct CpuLoad {
     width: i64,
     first: i64,
+    buckets: usize,
     cpus: FxHashMap<u32, Vec<Bucket>>,
 }
 
 impl CpuLoad {
-    /// Adds up all slices and runs of handlers of a host. Linear in them.
-    fn new(host: &Host<'_, '_>) -> Result<Self, StoreError> {
-        let (first, last) = host.range;
-        let width = (last.saturating_sub(first) / BUCKETS + 1).max(1);
-        let mut load = Self { width, first, cpus: FxHashMap::default() };
-        let all = (i64::MIN, i64::MAX);
-        let threads = host.store.threads();
-        let is_idle = |thread: Option<u32>| {
-            thread.and_then(|it| threads.get(it as usize)).is_some_and(|row| row.idle_of_cpu.is_some())
-        };
-        host.store.slices(all, |it| {
-            load.add(it.cpu, (it.begin, it.end), usize::from(!is_idle(it.thread)));
-        })?;
+    fn empty((begin, end): (i64, i64), buckets: usize) -> Self {
+        let width = (end.saturating_sub(begin) / buckets.max(1) as i64 + 1).max(1);
+        Self { width, first: begin, buckets, cpus: FxHashMap::default() }
+    }
+
+    /// Adds up all slices and runs of handlers of a window, raw ns. Linear in them; on three threads, as the tables are.
+    fn new(host: &Host<'_, '_>, window: (i64, i64), buckets: usize) -> Result<Self, StoreError> {
+        let mut load = Self::empty(window, buckets);
         // A handler runs in the time of a slice: what is more than the bucket is taken off it when it is shown.
-        host.store.irqs(all, |it| load.add(it.cpu, (it.begin, it.end), 2))?;
-        host.store.softirqs(all, |it| load.add(it.cpu, (it.begin, it.end), 3))?;
+        let (irqs, softirqs) = thread::scope(|scope| {
+            let irqs = scope.spawn(|| {
+                let mut load = Self::empty(window, buckets);
+                host.store.irqs(window, |it| load.add(it.cpu, (it.begin, it.end), 2)).map(|()| load)
+            });
+            let softirqs = scope.spawn(|| {
+                let mut load = Self::empty(window, buckets);
+                host.store.softirqs(window, |it| load.add(it.cpu, (it.begin, it.end), 3)).map(|()| load)
+            });
+            let threads = host.store.threads();
+            let is_idle: Vec<bool> = threads.iter().map(|row| row.idle_of_cpu.is_some()).collect();
+            let slices = host.store.slices(window, |it| {
+                let is_idle = it.thread.and_then(|it| is_idle.get(it as usize)).is_some_and(|it| *it);
+                load.add(it.cpu, (it.begin, it.end), usize::from(!is_idle));
+            });
+            (irqs.join().map(|of| slices.and(of)), softirqs.join())
+        });
+        // A panic of theirs is this one's, and costs the request.
+        for of in [irqs, softirqs] {
+            load.absorb(of.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
         Ok(load)
     }
 
+    fn absorb(&mut self, other: Self) {
+        for (cpu, buckets) in other.cpus {
+            let into = self.cpus.entry(cpu).or_insert_with(|| vec![Bucket::default(); self.buckets]);
+            for (into, from) in into.iter_mut().zip(buckets) {
+                for (sum, part) in into.iter_mut().zip(from) {
+                    *sum += part;
+                }
+            }
+        }
+    }
+
     fn add(&mut self, cpu: u32, (begin, end): (i64, i64), what: usize) {
-        let buckets = self.cpus.entry(cpu).or_insert_with(|| vec![Bucket::default(); BUCKETS as usize]);
+        let buckets = self.cpus.entry(cpu).or_insert_with(|| vec![Bucket::default(); self.buckets]);
         let mut at = begin.max(self.first);
         while at < end {
             let place = (at - self.first) / self.width;
@@ -64,57 +96,96 @@ impl CpuLoad {
     }
 }
 
+impl Host<'_, '_> {
+    /// The sums of its whole time, made when they are asked for first. Whoever asks meanwhile waits for them.
+    pub(super) fn load(&self) -> Result<&CpuLoad, ApiError> {
+        let make = || {
+            let cpus = self.store.entry().cpus.len().max(1);
+            let buckets = (ALL_BUCKETS / cpus).clamp(LEAST_BUCKETS, MOST_BUCKETS);
+            CpuLoad::new(self, self.range, buckets).map_err(|error| error.to_string())
+        };
+        self.load.get_or_init(make).as_ref().map_err(|why| ApiError::internal(why.clone()))
+    }
+}
+
 impl Shown<'_> {
-    /// What a CPU did in a window: who ran, or idle, and the handlers that interrupted it.
-    pub(crate) fn cpu(&self, host: usize, cpu: u32, window: Window) -> Result<Vec<Shape>, ApiError> {
+    /// What some CPUs of a host did in a window, in their order: who ran, or idle, and the handlers that interrupted it.
+    pub(crate) fn cpus(
+        &self,
+        host: usize,
+        cpus: &[u32],
+        window: Window,
+    ) -> Result<Vec<Vec<Shape>>, ApiError> {
         let here = &self.hosts[host];
         let (begin, end) = self.raw_window(host, (window.begin, window.end), window.clock);
-        let (begin, end) = (begin.max(here.range.0), end.min(here.range.1));
-        if begin >= end {
-            return Ok(Vec::new());
+        let raw = (begin.max(here.range.0), end.min(here.range.1));
+        if raw.0 >= raw.1 || cpus.is_empty() {
+            return Ok(vec![Vec::new(); cpus.len()]);
         }
         let of_cpus = |table: &str| ["slices", "irqs", "softirqs"].contains(&table);
-        if here.rows_about((begin, end), of_cpus) > MOST_SPANS {
-            return self.cpu_by_bucket(host, cpu, (begin, end), window);
+        let spans = here.rows_about(raw, of_cpus);
+        let by_bucket = |load: &CpuLoad| {
+            cpus.iter().map(|&cpu| self.cpu_by_bucket(host, cpu, raw, window, load)).collect()
+        };
+        if spans > MOST_ADDED {
+            return Ok(by_bucket(here.load()?));
         }
+        if spans > MOST_DRAWN {
+            let pixels = ((raw.1 - raw.0) / window.pixel()).clamp(1, MOST_BUCKETS as i64);
+            return Ok(by_bucket(&CpuLoad::new(here, raw, pixels as usize)?));
+        }
+        self.cpus_one_by_one(host, cpus, raw, window)
+    }
+
+    fn cpus_one_by_one(
+        &self,
+        host: usize,
+        cpus: &[u32],
+        raw: (i64, i64),
+        window: Window,
+    ) -> Result<Vec<Vec<Shape>>, ApiError> {
+        let here = &self.hosts[host];
         // Innermost first: a hard interrupt interrupts a softirq, which interrupts a thread.
-        let mut layers: [Vec<Span>; 3] = Default::default();
-        here.store.irqs((begin, end), |it| {
-            if it.cpu == cpu {
+        let mut layers: Vec<[Vec<Span>; 3]> = vec![Default::default(); cpus.len()];
+        let place = |cpu: u32| cpus.iter().position(|&it| it == cpu);
+        here.store.irqs(raw, |it| {
+            if let Some(place) = place(it.cpu) {
                 let name = it.name.filter(|name| !name.is_empty());
                 let label = name.unwrap_or_else(|| Name::from(format!("irq {}", it.number)));
-                layers[0].push((it.begin, it.end, Style::Irq, Some(label)));
+                layers[place][0].push((it.begin, it.end, Style::Irq, Some(label)));
             }
         })?;
-        here.store.softirqs((begin, end), |it| {
-            if it.cpu == cpu {
+        here.store.softirqs(raw, |it| {
+            if let Some(place) = place(it.cpu) {
                 let label = InterruptSource::Soft(it.number as u32).to_string().into();
-                layers[1].push((it.begin, it.end, Style::Softirq, Some(label)));
+                layers[place][1].push((it.begin, it.end, Style::Softirq, Some(label)));
             }
         })?;
         let threads = here.store.threads();
-        here.store.slices((begin, end), |it| {
-            if it.cpu == cpu {
+        here.store.slices(raw, |it| {
+            if let Some(place) = place(it.cpu) {
                 let thread = it.thread.and_then(|number| threads.get(number as usize));
                 let (style, label) = match thread {
                     Some(thread) if thread.idle_of_cpu.is_some() => (Style::Idle, None),
                     Some(thread) => (Style::Running, thread.comm.as_deref().map(Name::from)),
                     None => (Style::Unknown, None),
                 };
-                layers[2].push((it.begin, it.end, style, label));
+                layers[place][2].push((it.begin, it.end, style, label));
             }
         })?;
-        for layer in &mut layers {
-            layer.sort_by_key(|(begin, ..)| *begin);
-        }
-        let flat = flatten(&layers, (begin, end));
         let shape = |(begin, end, style, label): Span| Shape {
             style: style as u8,
             begin: self.at(host, begin, window.clock),
             end: self.at(host, end, window.clock),
             label,
         };
-        Ok(to_pixels(flat.into_iter().map(shape), window.pixel()))
+        let shapes = layers.iter_mut().map(|layers| {
+            for layer in &mut *layers {
+                layer.sort_by_key(|(begin, ..)| *begin);
+            }
+            to_pixels(flatten(layers, raw).into_iter().map(shape), window.pixel())
+        });
+        Ok(shapes.collect())
     }
 
     fn cpu_by_bucket(
@@ -123,9 +194,9 @@ impl Shown<'_> {
         cpu: u32,
         (begin, end): (i64, i64),
         window: Window,
-    ) -> Result<Vec<Shape>, ApiError> {
-        let load = self.load(host)?;
-        let Some(buckets) = load.cpus.get(&cpu) else { return Ok(Vec::new()) };
+        load: &CpuLoad,
+    ) -> Vec<Shape> {
+        let Some(buckets) = load.cpus.get(&cpu) else { return Vec::new() };
         let first = ((begin - load.first) / load.width).max(0);
         let last = (end - load.first) / load.width + 1;
         let step = (window.pixel() / load.width).max(1);
@@ -161,17 +232,7 @@ impl Shown<'_> {
             }
             at = next;
         }
-        Ok(out)
-    }
-
-    /// The sums of a host, made when they are asked for first.
-    fn load(&self, host: usize) -> Result<&CpuLoad, ApiError> {
-        let host = &self.hosts[host];
-        if let Some(load) = host.load.get() {
-            return Ok(load);
-        }
-        let load = CpuLoad::new(host)?;
-        Ok(host.load.get_or_init(|| load))
+        out
     }
 
     /// The part of the time of a host's CPUs that threads ran in, by steps of a window (raw ns); `None` where little is known of a step.
@@ -181,7 +242,7 @@ impl Shown<'_> {
         (begin, end): (i64, i64),
         points: usize,
     ) -> Result<Vec<(i64, Option<f64>)>, ApiError> {
-        let load = self.load(host)?;
+        let load = self.hosts[host].load()?;
         let cpus = self.hosts[host].store.entry().cpus.len().max(1) as u64;
         let span = end.saturating_sub(begin).max(1);
         let mut out = Vec::with_capacity(points);
@@ -265,4 +326,60 @@ fn to_pixels(shapes: impl Iterator<Item = Shape>, pixel: i64) -> Vec<Shape> {
     }
     out.extend(open.map(|(_, shape, _)| shape));
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shown::Clock;
+    use crate::tests::ask_example;
+
+    /// What is drawn at an instant.
+    fn style_at(shapes: &[Shape], at: i64) -> Option<u8> {
+        let place = shapes.partition_point(|shape| shape.end <= at);
+        shapes.get(place).filter(|shape| shape.begin <= at).map(|shape| shape.style)
+    }
+
+    #[test]
+    fn cpus_look_alike_one_by_one_and_added_up() {
+        let alike = ask_example(|shown| {
+            let window =
+                Window { begin: shown.extent.0, end: shown.extent.1, pixels: 800, clock: Clock::Common };
+            let mut alike = Vec::new();
+            for (place, host) in shown.hosts.iter().enumerate() {
+                let cpus = &host.store.entry().cpus;
+                let one_by_one = shown.cpus_one_by_one(place, cpus, host.range, window)?;
+                for buckets in [800, LEAST_BUCKETS] {
+                    let load = CpuLoad::new(host, host.range, buckets)?;
+                    for (cpu, exact) in cpus.iter().zip(&one_by_one) {
+                        let added = shown.cpu_by_bucket(place, *cpu, host.range, window, &load);
+                        assert!(added.windows(2).all(|pair| pair[0].end == pair[1].begin), "no holes");
+                        let instants =
+                            (0..800).map(|at| window.begin + at * window.pixel() + window.pixel() / 2);
+                        let same = instants.filter(|&at| style_at(&added, at) == style_at(exact, at)).count();
+                        alike.push((place, *cpu, buckets, same));
+                    }
+                }
+            }
+            Ok(alike)
+        });
+        assert_eq!(alike.len(), 6);
+        // Within a pixel that several states share, either may be shown.
+        assert!(alike.iter().all(|(.., same)| *same > 720), "of 800 each: {alike:?}");
+    }
+
+    #[test]
+    fn what_is_added_up_is_all_that_was_recorded() {
+        let (slices, added) = ask_example(|shown| {
+            let host = &shown.hosts[0];
+            let mut slices = 0;
+            host.store.slices(host.range, |it| {
+                slices += it.end.min(host.range.1) - it.begin.max(host.range.0);
+            })?;
+            let load = CpuLoad::new(host, host.range, 1000)?;
+            let added: u64 = load.cpus.values().flatten().map(|bucket| bucket[0] + bucket[1]).sum();
+            Ok((slices as u64, added))
+        });
+        assert_eq!(slices, added);
+    }
 }

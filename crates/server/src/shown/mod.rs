@@ -61,7 +61,7 @@ pub(crate) struct Host<'s, 'o> {
     /// The first and the last event, raw ns.
     pub(crate) range: (i64, i64),
     /// What its CPUs did, for windows of which there are too many slices.
-    load: OnceLock<CpuLoad>,
+    load: OnceLock<Result<CpuLoad, String>>,
 }
 
 impl Host<'_, '_> {
@@ -160,6 +160,14 @@ impl<'o> Shown<'o> {
         };
         shown.messages = Messages::new(&shown)?;
         Ok(shown)
+    }
+
+    /// Makes what the first requests would have to wait for.
+    pub(crate) fn prepare(&self) {
+        for host in &self.hosts {
+            // What cannot be read is said to whoever asks for it.
+            let _ = host.load();
+        }
     }
 
     /// A raw time of a host, since the origin.

@@ -68,12 +68,20 @@ impl Shown<'_> {
                 .filter(|(_, row)| row.host == host)
                 .collect();
             self.threads(host, &here, window, &mut shapes)?;
+            let mut cpus: Vec<u32> = here.iter().filter_map(|(_, row)| row.cpu).collect();
+            cpus.sort_unstable();
+            cpus.dedup();
+            let of_cpus = self.cpus(host, &cpus, window)?;
+            for (place, row) in &here {
+                if let Some(Ok(at)) = row.cpu.map(|cpu| cpus.binary_search(&cpu)) {
+                    shapes[*place].clone_from(&of_cpus[at]);
+                }
+            }
             for &(place, row) in &here {
                 shapes[place] = match row.kind {
-                    Kind::Cpu => self.cpu(host, row.cpu.unwrap_or_default(), window)?,
                     Kind::Disk => self.disk(host, row.number, window)?,
                     Kind::Phase => self.phases(host, row.number, window)?,
-                    Kind::Thread | Kind::Host | Kind::Process => continue,
+                    Kind::Cpu | Kind::Thread | Kind::Host | Kind::Process => continue,
                 };
             }
         }
