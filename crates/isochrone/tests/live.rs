@@ -160,13 +160,22 @@ impl Lttng {
     }
 
     /// Creates a live session and starts it.
-    fn create(&self, name: &str, buffers: &str) {
+    fn create(&self, name: &str) {
         let ports = fs::read_to_string(self.path("ports")).unwrap();
         let (control, data) = ports.split_once(':').unwrap();
         let (control, data) =
             (format!("--ctrl-url=tcp://127.0.0.1:{control}"), format!("--data-url=tcp://127.0.0.1:{data}"));
         self.ok(&["create", name, "--live=200000", &control, &data]);
-        self.ok(&["enable-channel", "-u", "-s", name, buffers, "--subbuf-size=4k", "--num-subbuf=16", "ch0"]);
+        self.ok(&[
+            "enable-channel",
+            "-u",
+            "-s",
+            name,
+            "--buffers-uid",
+            "--subbuf-size=4k",
+            "--num-subbuf=16",
+            "ch0",
+        ]);
         self.ok(&["enable-event", "-u", "-s", name, "-c", "ch0", "lttng_ust_tracef:*"]);
         self.ok(&[
             "add-context",
@@ -212,11 +221,11 @@ fn live(sessions: &[String], options: &[&str], into: &Path) -> Running {
     Running(command.unwrap())
 }
 
-fn events(directory: &Path, options: &[&str]) -> Vec<u8> {
+fn events(directories: &[&Path], options: &[&str]) -> Vec<u8> {
     let command = Command::new(env!("CARGO_BIN_EXE_isochrone"))
         .args(["events", "-q", "--no-sync"])
         .args(options)
-        .arg(directory)
+        .args(directories)
         .output();
     command.unwrap().stdout
 }
@@ -246,16 +255,16 @@ fn lines(path: &Path) -> usize {
 #[test]
 fn live_is_what_was_recorded() {
     let Some(lttng) = Lttng::start() else { return };
-    lttng.create("first", "--buffers-uid");
-    lttng.create("second", "--buffers-pid");
+    // The relay daemon lets one viewer have a session at a time.
+    let names = ["first", "second", "third", "fourth"];
+    names.iter().for_each(|name| lttng.create(name));
     let mut program = lttng.program(1500);
-    let names = ["first", "second"];
     let sessions = names.map(|name| lttng.session(lttng.port, name));
     let (both, json, cut) = (lttng.path("both"), lttng.path("json"), lttng.path("cut"));
     let mut following = [
-        live(&sessions, &[], &both),
-        live(&sessions[..1], &["--format", "json"], &json),
-        live(&[lttng.session(bad_network(lttng.port, 30_000), "first")], &[], &cut),
+        live(&sessions[..2], &[], &both),
+        live(&sessions[2..3], &["--format", "json"], &json),
+        live(&[lttng.session(bad_network(lttng.port, 30_000), "fourth")], &[], &cut),
     ];
     // Events come while they are recorded.
     wait_for("no event comes while the session is recorded", || lines(&both) > 100 && lines(&json) > 100);
@@ -270,16 +279,16 @@ fn live_is_what_was_recorded() {
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(sessions.iter().all(|session| listed.contains(&format!("{session}  ("))), "{listed}");
     let unknown = Command::new(env!("CARGO_BIN_EXE_isochrone"))
-        .args(["live", &lttng.session(lttng.port, "third")])
+        .args(["live", &lttng.session(lttng.port, "fifth")])
         .output()
         .unwrap();
     let said = String::from_utf8(unknown.stderr).unwrap();
     assert!(
-        unknown.status.code() == Some(2) && said.contains("/third; there are ") && said.contains("/first"),
+        unknown.status.code() == Some(2) && said.contains("/fifth; there are ") && said.contains("/first"),
         "{said}"
     );
     for name in names {
-        lttng.ok(&["destroy", name]);
+        lttng.ok(&["destroy", "--no-wait", name]);
     }
     let ended = following.each_mut().map(Running::status);
     let said = fs::read_to_string(cut.with_extension("err")).unwrap();
@@ -292,9 +301,10 @@ fn live_is_what_was_recorded() {
         let mut found = sessions.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(name));
         found.next().unwrap()
     };
-    let expect = events(&relay, &[]);
+    let of_both = [recorded("first"), recorded("second")];
+    let expect = events(&[&of_both[0], &of_both[1]], &[]);
     assert_eq!(lines(&both), 2 * 2 * (1500 + 300));
     assert!(fs::read(&both).unwrap() == expect, "both sessions");
-    assert!(fs::read(&json).unwrap() == events(&recorded("first"), &["--format", "json"]), "as JSON");
-    assert!(fs::read(&cut).unwrap() == events(&recorded("first"), &[]), "over a bad network");
+    assert!(fs::read(&json).unwrap() == events(&[&recorded("third")], &["--format", "json"]), "as JSON");
+    assert!(fs::read(&cut).unwrap() == events(&[&recorded("fourth")], &[]), "over a bad network");
 }

@@ -84,8 +84,8 @@ fn check_order(whole: &Whole, analyses: &str, pieces: usize, choices: &[usize], 
         whole.map(analyses, &["--piece", &format!("{number}/{pieces}")], &format!("{number}.piece"))
     };
     let mut files: Vec<String> = (1..=pieces).map(map).collect();
-    let all = files.clone();
-    let unmerged: Vec<&str> = all.iter().rev().map(String::as_str).collect();
+    let kept = files.clone();
+    let unmerged: Vec<&str> = kept.iter().rev().map(String::as_str).collect();
     let analyze = ["analyze", "-q", analyses, "--format", "json"];
     assert!(ok(&[&analyze, &unmerged[..]].concat()) == expect, "{pieces} pieces, not merged");
     for (step, choice) in choices.iter().enumerate() {
@@ -248,7 +248,7 @@ fn what_is_wrong_is_named() {
     let out = whole.file("out");
     check(
         &["merge", one, two, one, "-o", &out],
-        &["1: is named twice", "h1", "from the begin to 2026-11-20 06:10"],
+        &["1: is named twice", "from the begin to 2026-11-20 06:10"],
     );
     let wide = whole.map("cputop,irqstats", &["--piece", "1/2"], "wide");
     check(&["merge", two, &wide, "-o", &out], &["2 and ", "wide: both have a piece of h1, from 2026-11-20"]);

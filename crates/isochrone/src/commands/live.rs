@@ -200,7 +200,11 @@ impl Followed {
                 self.lost = None;
                 ExitStatus::Done
             }
-            Err(LiveError::Connection { .. }) if since.elapsed() < patience => ExitStatus::Done,
+            // A session that is gone does not come back. All else may get better: the relay daemon notices only after a while that
+            // the connection that was lost is not there any more, and lets one viewer have a session at a time.
+            Err(error) if since.elapsed() < patience && !matches!(error, LiveError::NoSession { .. }) => {
+                ExitStatus::Done
+            }
             // Nobody knows whether all of it has come.
             Err(error) => self.give_up(&error),
         }

@@ -277,6 +277,7 @@ fn of_index() {
 fn of_watch() {
     let directory = tempfile::tempdir().unwrap();
     let mut trace = LttngTrace::kernel("web1");
+    trace.cpus(2);
     for at in 0..90_u64 {
         let next = 9 + at % 3;
         let fields =
