@@ -1,6 +1,8 @@
 //! What the traces of hosts lack for synchronization, and how to record it next time: packets, and what shows who steers the
 //! clock.
 
+use std::collections::HashSet;
+
 use isochrone_hosts::clocks::HostClock;
 use isochrone_net::{Direction, tracer};
 
@@ -19,9 +21,15 @@ pub struct Advice {
 }
 
 /// Advice for every host that saw no usable packet leave or arrive, or that does not show who steers its clock. Hosts that
-/// lack the same are listed together.
-pub(crate) fn for_hosts(clocks: &[HostClock], traffic: &[Traffic], verdicts: &[Verdict]) -> Vec<Advice> {
-    let packets = clocks.iter().filter_map(|clock| for_host(clock, traffic));
+/// lack the same are listed together. `tied`: hosts that messages of programs tie to others, which need no packets.
+pub(crate) fn for_hosts(
+    clocks: &[HostClock],
+    traffic: &[Traffic],
+    verdicts: &[Verdict],
+    tied: &HashSet<usize>,
+) -> Vec<Advice> {
+    let untied = clocks.iter().enumerate().filter(|(number, _)| !tied.contains(number));
+    let packets = untied.filter_map(|(_, clock)| for_host(clock, traffic));
     let of_clocks = clocks.iter().zip(verdicts);
     let steering = of_clocks.filter_map(|(clock, verdict)| Some(on_steering(clock, verdict.lack?)));
     let mut all: Vec<Advice> = Vec::new();

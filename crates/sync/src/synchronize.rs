@@ -22,6 +22,7 @@ use crate::facts::TraceFacts;
 use crate::input::Inputs;
 use crate::links::{self, Links};
 use crate::matching::{Message, MessageSink, Summary};
+use crate::mpi::{self, MpiSummary};
 use crate::notes;
 use crate::options::Options;
 use crate::refused::{Refused, RefusedKind};
@@ -52,6 +53,8 @@ pub struct Outcome {
     pub captures: Vec<CaptureFacts>,
     /// What became of the packets, by the numbers of the clocks before those without events were left out.
     pub packets: Summary,
+    /// What became of the messages of MPI programs, by the same numbers; nothing where none were traced.
+    pub mpi: Option<MpiSummary>,
     /// Hosts that lack something, and how to record it.
     pub advice: Vec<Advice>,
     /// What was found useless beyond [`Inputs::refused`]; the artefact names all of them.
@@ -89,7 +92,7 @@ pub fn synchronize_with(
     let trust = Trust::new(&stamped, &options.trusted)?;
     let choices = Choices::new(&stamped, &options.clocks)?;
     let links = Links::new(trust, &choices.declared_free()).with_exchanges(options.wants_exchanges());
-    let Reading { facts, traffic, mut steering, captures, messages, packets, lacking } =
+    let Reading { facts, traffic, mut steering, captures, messages, packets, mpi, lacking } =
         read(inputs, &stamped, links, options, (progress, sink));
     refused.extend(capture::refused(&inputs.captures, &captures));
 
@@ -111,16 +114,19 @@ pub fn synchronize_with(
         spans.push(span);
     }
     let links = messages.finish(&packets, &numbers);
-    let advice = advice::for_hosts(&clocks, &traffic, &verdicts);
+    let tied = |index: &usize| mpi.as_ref().is_some_and(|mpi| mpi.tied.contains(index));
+    let tied = (0..numbers.len()).filter(tied).filter_map(|index| numbers[index]).collect();
+    let advice = advice::for_hosts(&clocks, &traffic, &verdicts, &tied);
     let evidence = Evidence { clocks, spans, verdicts, links, packets, refused, lacking };
     let Settled { mut artefact, clocks, packets, refused, notes } = settle(inputs, evidence, options)?;
 
     let noted = capture::notes(&inputs.captures, &clocks, &captures);
-    let notes = noted.into_iter().chain(notes).collect();
+    let of_mpi = mpi.iter().flat_map(|mpi| mpi.notes.iter().cloned());
+    let notes = noted.into_iter().chain(of_mpi).chain(notes).collect();
     artefact.refused = inputs.refused.iter().chain(&refused).map(Into::into).collect();
     let partial = is_damaged(inputs, &facts, &captures) || is_partial(&artefact);
     let clocks = Clocks::new(&artefact)?;
-    Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, advice, refused, notes, partial })
+    Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, mpi, advice, refused, notes, partial })
 }
 
 /// What a pass over traces and captures shows of their packets, before anything is computed.
@@ -299,7 +305,19 @@ pub fn synchronize_messages_with(
     let (facts, captures, advice) = (Vec::new(), Vec::new(), Vec::new());
     let numbers = places.iter().map(|&place| numbers[place]).collect();
     let clocks = Clocks::new(&artefact)?;
-    Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, advice, refused, notes, partial })
+    Ok(Outcome {
+        artefact,
+        clocks,
+        numbers,
+        facts,
+        captures,
+        packets,
+        mpi: None,
+        advice,
+        refused,
+        notes,
+        partial,
+    })
 }
 
 /// Whether something was not used, or not all hosts are on one clock.
@@ -401,6 +419,7 @@ struct Reading {
     captures: Vec<CaptureFacts>,
     messages: Links,
     packets: Summary,
+    mpi: Option<MpiSummary>,
     /// What the traces of hosts lack, in words.
     lacking: Vec<String>,
 }
@@ -442,6 +461,7 @@ fn read(
         messages.exchange(matched);
         sink(matched);
     });
+    let mpi = mpi::messages(&traces, &first, &hosts, &offsets, &mut |message| messages.add(message));
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
     let mut traffic = vec![Traffic::default(); inputs.traces.len()];
     let mut steering = vec![Vec::new(); inputs.traces.len()];
@@ -453,7 +473,7 @@ fn read(
         steering[trace] = evidence;
     }
     let lacking = notes::lacking(&hosts);
-    Reading { facts, traffic, steering, captures, messages, packets, lacking }
+    Reading { facts, traffic, steering, captures, messages, packets, mpi, lacking }
 }
 
 /// How much of each trace is looked at for the addresses of its host: sightings of a stream, and raw ns.

@@ -103,7 +103,7 @@ impl Connection {
             return Err(self.protocol("a version of the protocol other than 2"));
         }
         // Sessions are attached to one of the viewer's own.
-        let status = self.ask(Request::new(Command::CreateSession), |from| short(from))?;
+        let status = self.ask(Request::new(Command::CreateSession), short)?;
         match status {
             1 => Ok(()),
             _ => Err(self.refused("it makes no session for viewers")),
@@ -120,7 +120,7 @@ impl Connection {
     /// # Errors
     /// The connection is lost, or what comes is not understood.
     pub fn sessions(&mut self) -> Result<Vec<Session>, LiveError> {
-        let count = self.ask(Request::new(Command::ListSessions), |from| short(from))?;
+        let count = self.ask(Request::new(Command::ListSessions), short)?;
         self.limit(count)?;
         let one = |connection: &mut Self| {
             let entry = connection.receive(SessionEntry::read)?;
@@ -162,7 +162,7 @@ impl Connection {
     /// What comes next of a stream.
     pub(super) fn next(&mut self, stream: u64) -> Result<(Next, Needs), LiveError> {
         let request = Request::new(Command::NextIndex).long(stream);
-        let index = self.ask(request, |from| IndexEntry::read(from))?;
+        let index = self.ask(request, IndexEntry::read)?;
         let next = match index.status {
             1 => {
                 let bytes = u32::try_from(index.packet_bits.div_ceil(8)).ok();

@@ -97,8 +97,7 @@ pub struct Shown<'a> {
 /// A format that timelines are written in. What is passed is written at once.
 ///
 /// Slices of a row nest: [`end`](Self::end) ends the one that began last. Times of a row do not go back, except those of instants and of counters.
-/// All functions fail where what is below cannot be written.
-#[allow(missing_docs)]
+/// All functions fail where what they write to cannot be written.
 pub trait Timeline {
     /// Adds a row.
     fn row(&mut self, place: &Place<'_>) -> io::Result<Row>;

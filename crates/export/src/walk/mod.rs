@@ -14,7 +14,7 @@ mod threads;
 
 use std::io;
 
-use isochrone_experiment::{TimedHost, Times, TooManySteps};
+use isochrone_experiment::{TimedHost, Times, TooManySteps, extent, step_length};
 use isochrone_store::{Store, StoreError};
 use isochrone_sync::apply::Clocks;
 
@@ -22,7 +22,7 @@ use crate::timeline::{MOST_HOSTS, Timeline};
 use host::Host;
 
 /// About how many rows of the store are in memory at a time.
-const PART_ROWS: u64 = 1 << 18;
+const PART_ROWS: u64 = 1 << 16;
 
 /// Steps that counters have at most, unless another length is asked for.
 const SOME_STEPS: u64 = 1000;
@@ -33,7 +33,7 @@ pub enum ExportError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is below cannot be written.
+    /// What the format writes to cannot be written.
     #[error(transparent)]
     Write(#[from] io::Error),
     /// Hosts have no numbers of their own.
@@ -59,11 +59,26 @@ pub struct Exported<'x, 'e> {
     pub every: Option<u64>,
 }
 
+impl Exported<'_, '_> {
+    /// How long the steps of counters are, ns.
+    fn step(&self) -> u64 {
+        step_length(self.every, self.times, self.hosts.iter().copied(), SOME_STEPS)
+    }
+
+    /// An instant that nothing in the timeline is before, Unix ns: the begin of the first step.
+    pub fn origin(&self) -> i64 {
+        let Some((first, _)) = extent(self.hosts.iter().copied()) else { return 0 };
+        let begin = self.times.begin.unwrap_or(first).max(first);
+        let begin = begin - begin.rem_euclid(i128::from(self.step()));
+        begin.clamp(0, i64::MAX.into()) as i64
+    }
+}
+
 /// Passes the timeline of hosts to a format. `progress` is called with ns of traced time that are done, of all hosts together. Linear in the spans, and a
 /// few look-ups for each message.
 ///
 /// # Errors
-/// The store cannot be read, what is below cannot be written, or there are too many hosts or steps.
+/// The store cannot be read, what is written to cannot be written, or there are too many hosts or steps.
 pub fn export<T: Timeline>(
     exported: &Exported<'_, '_>,
     to: &mut T,
@@ -72,12 +87,7 @@ pub fn export<T: Timeline>(
     if exported.hosts.len() > MOST_HOSTS {
         return Err(ExportError::TooManyHosts(exported.hosts.len()));
     }
-    let every = isochrone_experiment::step_length(
-        exported.every,
-        exported.times,
-        exported.hosts.iter().copied(),
-        SOME_STEPS,
-    );
+    let every = exported.step();
     let mut hosts = Vec::new();
     for &timed in exported.hosts {
         hosts.extend(Host::open(exported, timed, hosts.len() as u32, every, to)?);

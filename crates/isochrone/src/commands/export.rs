@@ -30,14 +30,12 @@ pub(crate) fn run(arguments: &Export, quiet: bool) -> anyhow::Result<ExitStatus>
     let consequence = ": their times cannot be compared";
     let (hosts, ending) =
         host_selection::chosen(&opened, &experiment, &arguments.hosts, consequence, ending, quiet)?;
-    let whole = extent(hosts.iter().copied());
-    let times = host_selection::times([arguments.begin, arguments.end, None], whole)?;
+    let given = [arguments.begin, arguments.end, None];
+    let times = host_selection::times(given, extent(hosts.iter().copied()))?;
     let spread = Spread { threads: arguments.threads, pieces: None };
     let (store, ending) = index::store(&named, kept, &opened, spread, ending, quiet)?;
     let clocks = opened.clocks();
     let exported = Exported { store: &store, hosts: &hosts, clocks, times, every: arguments.every };
-    let origin = whole.map_or(0, |(first, _)| times.begin.unwrap_or(first).max(first));
-    let origin = origin.clamp(0, i64::MAX.into()) as i64;
     let traced = hosts.iter().filter_map(|host| host.traced.extent());
     let bar = Progress::over_file(traced.map(|(first, last)| last.abs_diff(first)).sum(), "exporting", quiet);
     let write = |to: &mut dyn Write| -> Result<(), ExportError> {
@@ -45,7 +43,7 @@ pub(crate) fn run(arguments: &Export, quiet: bool) -> anyhow::Result<ExitStatus>
         match arguments.to {
             ExportFormat::Perfetto => export(&exported, &mut Perfetto::new(to)?, &progress),
             ExportFormat::Chrome | ExportFormat::Lami => {
-                export(&exported, &mut Chrome::new(to, origin)?, &progress)
+                export(&exported, &mut Chrome::new(to, exported.origin())?, &progress)
             }
         }
     };

@@ -5,6 +5,7 @@ mod lttng_addons;
 mod lttng_experimental;
 mod lttng_net;
 mod lttv;
+pub mod mpi;
 pub mod pending;
 mod shapes;
 
