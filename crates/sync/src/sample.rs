@@ -44,16 +44,15 @@ impl MessageSample {
     pub fn add(&mut self, message: &Message) {
         let &Message { sender, sent, receiver, received } = message;
         let pair = (sender.min(receiver), sender.max(receiver));
-        if !self.pairs.contains_key(&pair) {
-            let corridor = Corridor::new().limited_to(MAX_WINDOWS);
-            self.pairs.insert(pair, PairSample { corridor, ..PairSample::default() });
-            let most = self.most();
-            for pair in self.pairs.values_mut() {
-                pair.forth.limit(most);
-                pair.back.limit(most);
+        let known = self.pairs.len();
+        self.pairs.entry(pair).or_insert_with(PairSample::new);
+        let most = self.most();
+        if self.pairs.len() > known {
+            for kept in self.pairs.values_mut() {
+                kept.forth.limit(most);
+                kept.back.limit(most);
             }
         }
-        let most = self.most();
         let Some(kept) = self.pairs.get_mut(&pair) else { return };
         let is_forth = sender < receiver;
         // Times that are out of range bound nothing; they are counted where messages are.
@@ -75,6 +74,10 @@ impl MessageSample {
 }
 
 impl PairSample {
+    fn new() -> Self {
+        Self { corridor: Corridor::new().limited_to(MAX_WINDOWS), ..Self::default() }
+    }
+
     /// How many messages there were: from a to b, and from b to a.
     pub fn counts(&self) -> (u64, u64) {
         (self.forth.count, self.back.count)

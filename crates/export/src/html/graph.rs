@@ -8,7 +8,9 @@ use super::svg::{Anchor, Svg};
 const WIDTH: f64 = 920.0;
 /// Hosts drawn, most: of more, a picture says nothing.
 const MOST_HOSTS: usize = 60;
-/// Steps of colour, from the surest to the least sure.
+/// Links that have labels, most: more would cover each other.
+const MOST_LABELS: usize = 4;
+/// Steps of colour, from the surest to the least sure: two for a factor of two.
 const STEPS: usize = 6;
 
 /// A host in the graph.
@@ -50,7 +52,7 @@ pub(crate) fn draw(nodes: &[Node], edges: &[Edge]) -> String {
     for edge in edges.iter().filter(|edge| edge.quality != "absent") {
         let (from, to) = (place(edge.ends.0), place(edge.ends.1));
         svg.line(&format!("edge {}", edge.quality), from, to);
-        if let Some(sure) = edge.sure.filter(|_| most <= 16) {
+        if let Some(sure) = edge.sure.filter(|_| most <= MOST_LABELS) {
             let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0 - 5.0);
             svg.text("mark", middle, Anchor::Middle, &format!("± {}", duration(sure as f64)));
         }
@@ -73,8 +75,8 @@ pub(crate) fn draw(nodes: &[Node], edges: &[Edge]) -> String {
 /// The colour of a bound: by its share of the worst, on a scale of ratios.
 fn step(sure: i64, worst: i64) -> usize {
     let ratio = worst.max(1) as f64 / sure.max(1) as f64;
-    let halvings = ratio.log2().max(0.0) as usize;
-    (STEPS - 1).saturating_sub(halvings)
+    let steps = (2.0 * ratio.log2()).max(0.0) as usize;
+    (STEPS - 1).saturating_sub(steps)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ const WIDTH: f64 = 920.0;
 const HEIGHT: f64 = 300.0;
 /// Room for the marks of the axes.
 const LEFT: f64 = 74.0;
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 28.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 30.0;
 /// Room around the times of the messages, as a share of them.
@@ -144,18 +144,18 @@ impl LinkPicture {
         Scale::new(first as f64 - around, last as f64 + around, (LEFT, WIDTH - RIGHT))
     }
 
-    /// Offsets that show the half hulls, and most of the messages.
+    /// Offsets that show most of the messages, and with them where the half hulls are: their ends, where messages are few, may be far out.
     fn offsets(&self) -> Scale {
-        let most = |hull: &[Dot], dots: &[Dot]| {
-            let of_hull = hull.iter().map(|dot| dot.1.unsigned_abs()).max().unwrap_or(0);
+        /// Of ten messages, so many are surely shown.
+        const SHOWN: usize = 6;
+        let most = |dots: &[Dot]| {
             let mut sizes: Vec<u64> = dots.iter().map(|dot| dot.1.unsigned_abs()).collect();
             sizes.sort_unstable();
-            let usual = sizes.get(sizes.len() * 4 / 5).copied().unwrap_or(0);
-            // One late message at an end must not make all others a line.
-            of_hull.min(usual.saturating_mul(8).max(1)).max(usual) as f64 * 1.1
+            let usual = sizes.get(sizes.len() * SHOWN / 10).or(sizes.last()).copied().unwrap_or(0);
+            usual as f64 * 1.5
         };
-        let (up, down) = (most(&self.upper, &self.forth), most(&self.lower, &self.back));
-        let least = up.max(down).max(1.0) * 0.1;
+        let (up, down) = (most(&self.forth), most(&self.back));
+        let least = up.max(down).max(1.0) * 0.25;
         Scale::new(-down.max(least), up.max(least), (HEIGHT - BOTTOM, TOP))
     }
 }

@@ -17,7 +17,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 th, td { text-align: left; padding: 3px 10px 3px 0; border-bottom: 1px solid var(--line); vertical-align: top; } th { color: var(--muted); font-weight: 600; } .number { text-align: right; white-space: nowrap; }
 dl { display: flex; flex-wrap: wrap; gap: 2px 28px; margin: 0 0 8px; } dl div { display: flex; gap: 8px; } dt { color: var(--muted); } dd { margin: 0; font-variant-numeric: tabular-nums; }
 figure { margin: 10px 0; } svg { max-width: 100%; height: auto; display: block; }
-svg text { fill: var(--fg); font: 12px system-ui, \"DejaVu Sans\", sans-serif; } svg .mark, svg .note { fill: var(--muted); font-size: 11px; }
+svg text { fill: var(--fg); font: 12px system-ui, \"DejaVu Sans\", sans-serif; } svg .mark, svg .note { fill: var(--muted); font-size: 11px; } svg .mark, svg .note, svg .label { paint-order: stroke; stroke: var(--bg); stroke-width: 3px; stroke-linejoin: round; }
 .grid { stroke: var(--line); } .axis { stroke: var(--muted); } .corridor { fill: var(--corridor); } .likely { fill: var(--likely); } .bound { fill: none; stroke: var(--muted); stroke-dasharray: 3 2; }
 .forth, .back { fill: none; stroke-width: 2.4; stroke-linecap: round; } .forth { stroke: var(--forth); } .back { stroke: var(--back); } .hull { fill: none; stroke: var(--fg); stroke-width: 1.2; }
 .estimate { stroke: var(--estimate); stroke-width: 1.4; } .break { fill: var(--break); } .suspect { fill: none; stroke: var(--bad); stroke-width: 1.6; }

@@ -107,7 +107,7 @@ impl LinkSection {
             &format!(
                 "Each point is a message: above the line those from {a} to {b}, below it those from {b} to {a}, as far from it as they were on \
                  their way by the common clock. No clock can be outside of the corridor between the half hulls (filled); thin lines are what all links \
-                 together prove, the band around the middle is the likely error. A cross-hatched stretch is one in which a clock was set or slewed, a ring a message \
+                 together prove, the band around the middle is the likely error. A shaded stretch is one in which a clock was set or slewed, a ring a message \
                  that was left out."
             ),
         );

@@ -1,10 +1,8 @@
 //! The tables of `isochrone sync eval` and of `isochrone sync --dry-run`.
 
-use std::collections::BTreeMap;
-
 use isochrone_analysis::{Cell, Drawn, Report, Table, Unit, VERSION};
 use isochrone_net::Direction;
-use isochrone_sync::evaluation::{RoundTrips, Way, class_end};
+use isochrone_sync::evaluation::{AllRoundTrips, Way, Ways, class_end};
 use isochrone_sync::matching::Summary;
 use isochrone_sync::traffic::Traffic;
 
@@ -17,9 +15,9 @@ pub(crate) struct Evaluated {
     /// Time of the first and of the last message, Unix ns.
     pub(crate) range: Option<[i128; 2]>,
     /// By sender and receiver.
-    pub(crate) ways: BTreeMap<(usize, usize), Way>,
+    pub(crate) ways: Ways,
     /// By pair of hosts.
-    pub(crate) round_trips: BTreeMap<(usize, usize), RoundTrips>,
+    pub(crate) round_trips: AllRoundTrips,
     /// What became of packets, where there were any.
     pub(crate) packets: Option<(Summary, Vec<Traffic>)>,
 }

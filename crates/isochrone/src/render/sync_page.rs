@@ -15,11 +15,11 @@ use super::{assumptions, breaks, figures, methods, report};
 /// Links with pictures, most: a page is to be read, and below 2 MB.
 const MOST_PICTURES: usize = 40;
 /// Dots of all pictures together, about.
-const MOST_DOTS: usize = 50_000;
+const MOST_DOTS: usize = 40_000;
 /// Dots of a picture, each way.
 const DOTS: std::ops::RangeInclusive<usize> = 60..=1500;
 /// Steps of bounds of a picture.
-const STEPS: i64 = 300;
+const STEPS: i64 = 150;
 /// Messages that are drawn before and after.
 const ARROWS: usize = 24;
 

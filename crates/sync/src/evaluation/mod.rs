@@ -55,12 +55,18 @@ pub struct RoundTrips {
     pub given: Option<i64>,
 }
 
+/// The messages of all directions, by sender and receiver.
+pub type Ways = BTreeMap<(usize, usize), Way>;
+
+/// The exchanges of all pairs of hosts, the lower number first.
+pub type AllRoundTrips = BTreeMap<(usize, usize), RoundTrips>;
+
 /// What messages say of a synchronization. Clocks have the numbers of the messages.
 #[derive(Debug, Default)]
 pub struct Evaluation {
     floors: Floors,
-    ways: BTreeMap<(usize, usize), Way>,
-    round_trips: BTreeMap<(usize, usize), RoundTrips>,
+    ways: Ways,
+    round_trips: AllRoundTrips,
     exchanges: Exchanges,
 }
 
@@ -110,14 +116,14 @@ impl Evaluation {
     }
 
     /// All messages have come: the ways and the round trips, by pairs of hosts.
-    pub fn finish(mut self) -> (BTreeMap<(usize, usize), Way>, BTreeMap<(usize, usize), RoundTrips>) {
+    pub fn finish(mut self) -> (Ways, AllRoundTrips) {
         let round_trips = &mut self.round_trips;
         self.exchanges.finish(&mut |exchange| complete(round_trips, &exchange));
         (self.ways, self.round_trips)
     }
 }
 
-fn complete(round_trips: &mut BTreeMap<(usize, usize), RoundTrips>, exchange: &Exchange) {
+fn complete(round_trips: &mut AllRoundTrips, exchange: &Exchange) {
     let (a, b) = (exchange.first.min(exchange.second), exchange.first.max(exchange.second));
     let found = round_trips.entry((a, b)).or_default();
     let took = exchange.round_trip_ns();
