@@ -196,7 +196,10 @@ fn exchange(message: &Part, answer: &Part) -> Exchange {
 mod tests {
     use super::*;
 
-    fn found(messages: &[(usize, i64, i64, Option<(u32, u32)>)]) -> Vec<(usize, i64, i64)> {
+    /// Sender, sent, received; sequence number and acknowledgement.
+    type Listed = (usize, i64, i64, Option<(u32, u32)>);
+
+    fn found(messages: &[Listed]) -> Vec<(usize, i64, i64)> {
         let mut exchanges = Exchanges::default();
         let mut found = Vec::new();
         let mut sink =

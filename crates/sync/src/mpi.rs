@@ -171,7 +171,7 @@ fn in_order(sources: &[Source<'_>], offsets: &[i64], mut each: impl FnMut(&Sourc
         sources.iter().enumerate().map(|(tag, it)| (tag, it.trace.trace.events_from(it.stream, it.first)));
     let raw = |tag: usize, cycles: Option<u64>| {
         let raw = cycles.map_or(0, |cycles| sources[tag].stamps.raw_ns(cycles));
-        i128::from(offsets[sources[tag].trace.clock]) + i128::from(raw)
+        i128::from(offsets[sources[tag].trace.clock]) + raw
     };
     for (tag, _, event) in Merge::new(streams, |tag, event| raw(tag, event.cycles())) {
         let source = &sources[tag];

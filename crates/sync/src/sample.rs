@@ -45,7 +45,7 @@ impl MessageSample {
         let &Message { sender, sent, receiver, received } = message;
         let pair = (sender.min(receiver), sender.max(receiver));
         let known = self.pairs.len();
-        self.pairs.entry(pair).or_insert_with(PairSample::new);
+        self.pairs.entry(pair).or_insert_with(PairSample::limited);
         let most = self.most();
         if self.pairs.len() > known {
             for kept in self.pairs.values_mut() {
@@ -74,7 +74,7 @@ impl MessageSample {
 }
 
 impl PairSample {
-    fn new() -> Self {
+    fn limited() -> Self {
         Self { corridor: Corridor::new().limited_to(MAX_WINDOWS), ..Self::default() }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use isochrone_analysis::AnalysisSet;
-use isochrone_kernel::MergeError;
+use isochrone_kernel::{MergeError, PartialState};
 use isochrone_pipeline::{Piece, PieceError, PieceMerger, store};
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::Artefact;
@@ -116,7 +116,7 @@ impl PieceSet {
         if part.model.begin() != piece.from || part.model.end() != piece.to || !is_like {
             return Err(PiecesError::Contradiction(from.to_owned()));
         }
-        match pieces.merger.add(part, |left, right| left.merge(right)) {
+        match pieces.merger.add(part, PartialState::merge) {
             Ok(()) => pieces.files.push((piece, from.to_owned())),
             Err(PieceError::Overlap(_)) => {
                 let piece = Piece { from: piece.from.max(known.from), to: piece.to.min(known.to) };

@@ -213,7 +213,7 @@ impl<'w> Watch<'w> {
             let session = chunk.session.clone();
             let of = self.hosts.values().map(|host| &host.done).find(|done| done.next(&session) > 0);
             if let Some(done) = of.filter(|done| chunk.number < done.next(&session)) {
-                self.retire(done.clone(), &chunk, changes);
+                self.retire(&done.clone(), &chunk, changes);
                 continue;
             }
             if !self.seen.insert(chunk.path.clone()) {
@@ -227,7 +227,7 @@ impl<'w> Watch<'w> {
                     host.waiting.sort_by_key(|it| (it.switched, it.begin, it.chunk.clone()));
                 }
                 Ok(None) => {
-                    changes.push(Change::Refused { chunk: path, why: "no packet is in it".to_owned() })
+                    changes.push(Change::Refused { chunk: path, why: "no packet is in it".to_owned() });
                 }
                 Err(why) => changes.push(Change::Refused { chunk: path, why }),
             }
@@ -236,7 +236,7 @@ impl<'w> Watch<'w> {
     }
 
     /// What becomes of a chunk whose time has been mapped.
-    fn retire(&mut self, done: journal::Done, chunk: &Chunk, changes: &mut Vec<Change>) {
+    fn retire(&mut self, done: &journal::Done, chunk: &Chunk, changes: &mut Vec<Change>) {
         if done.missing.contains(&(chunk.session.clone(), chunk.number)) {
             if self.seen.insert(chunk.path.clone()) {
                 changes.push(Change::Late(chunk.path.clone()));
@@ -272,7 +272,8 @@ impl<'w> Watch<'w> {
             let is_same = next.chunk.session == *session;
             let is_next = is_same && next.chunk.number == number + 1;
             let since = *self.waits.entry(first.chunk.path.clone()).or_insert_with(Instant::now);
-            if !(number == expected && is_next) && !is_last && since.elapsed() < self.watched.patience {
+            let can_wait = !is_last && since.elapsed() < self.watched.patience;
+            if can_wait && (number != expected || !is_next) {
                 return None;
             }
             let (first, next) = (first.clone(), next.clone());

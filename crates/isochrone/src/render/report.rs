@@ -245,7 +245,10 @@ fn path(clock: &Clock) -> String {
 
 /// The line, or the first of several, its offset to three places: enough for ns.
 fn formula(entry: &ClockEntry) -> String {
-    let Formula { slope, offset_ns, times: _ } = entry.formula();
+    /// Characters of a slope: those of the exact decimals that corrections have.
+    const SLOPE: usize = 17;
+    let Formula { slope, offset_ns, .. } = entry.formula();
+    let slope = slope.get(..SLOPE).unwrap_or(&slope);
     let (sign, size) = offset_ns.strip_prefix('-').map_or(('+', offset_ns.as_str()), |size| ('−', size));
     let shown = size.find('.').and_then(|point| size.get(..point + 4)).unwrap_or(size);
     let more = match entry.knots.len() {
