@@ -98,9 +98,13 @@ fn sum(uses: &[Use]) -> u64 {
 /// The requests of a round. Linear in its calls.
 pub(crate) fn requests<'p>(client: &'p [Part], server: &'p [Part]) -> Vec<Asked<'p>> {
     let mut moved = Moved::default();
-    client.iter().for_each(|part| moved.client(part));
-    server.iter().for_each(|part| moved.server(part));
-    let several = moved.is_same().then(|| apart(client, server)).unwrap_or_default();
+    for part in client {
+        moved.client(part);
+    }
+    for part in server {
+        moved.server(part);
+    }
+    let several = if moved.is_same() { apart(client, server) } else { Vec::default() };
     if several.len() > 1 { several } else { whole(client, server).into_iter().collect() }
 }
 

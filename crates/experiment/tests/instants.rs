@@ -20,9 +20,8 @@ const KINDS: [AnalysisKind; 2] = [AnalysisKind::Processes, AnalysisKind::Fds];
 /// The rows of a table that name a thread: a store has no row of those that nobody knows.
 fn known(table: &Table) -> Vec<Vec<Cell>> {
     let tid = table.column("tid").filter(|_| table.name != "running");
-    let is_known = |row: &&[Cell]| tid.is_none_or(|tid| row[tid] != Cell::Null);
-    let rows: Vec<Vec<Cell>> = table.rows.iter().map(|row| row.to_vec()).collect();
-    rows.into_iter().filter(|row| is_known(&row.as_slice())).collect()
+    let is_known = |row: &Vec<Cell>| tid.is_none_or(|tid| row[tid] != Cell::Null);
+    table.rows.iter().filter(is_known).collect()
 }
 
 /// Checks all tables of an instant of a host.

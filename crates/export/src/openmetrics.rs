@@ -1,8 +1,8 @@
-//! OpenMetrics: figures as Prometheus and its relatives scrape them, or read them from a file.
+//! `OpenMetrics`: figures as Prometheus and its relatives scrape them, or read them from a file.
 //!
 //! Each figure of a table is a family of its own, `isochrone_cputop_processes_cpu_seconds`, whose labels are the names in the row: the
 //! host, the process, the call. Durations are in seconds, as is the custom there, written exactly to the ns. Tables of instants (logs) have no
-//! figures that are worth a series. Format: OpenMetrics 1.0.
+//! figures that are worth a series. Format: `OpenMetrics` 1.0.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

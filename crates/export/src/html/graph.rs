@@ -53,7 +53,7 @@ pub(crate) fn draw(nodes: &[Node], edges: &[Edge]) -> String {
         let (from, to) = (place(edge.ends.0), place(edge.ends.1));
         svg.line(&format!("edge {}", edge.quality), from, to);
         if let Some(sure) = edge.sure.filter(|_| most <= MOST_LABELS) {
-            let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0 - 5.0);
+            let middle = (f64::midpoint(from.0, to.0), f64::midpoint(from.1, to.1) - 5.0);
             svg.text("mark", middle, Anchor::Middle, &format!("± {}", duration(sure as f64)));
         }
     }

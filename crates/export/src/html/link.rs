@@ -17,6 +17,9 @@ const AROUND: f64 = 0.03;
 /// A point: when, ns since the begin; and how far from the estimate, ns.
 pub type Dot = (i64, i64);
 
+/// An instant, the earliest and the latest that a clock can be from its estimate there, and the likely error; ns.
+pub type BoundsAt = (i64, Option<i64>, Option<i64>, Option<i64>);
+
 /// What a picture of a link shows. Times are ns since a begin of the caller's choice.
 #[derive(Debug, Clone, Default)]
 pub struct LinkPicture {
@@ -33,7 +36,7 @@ pub struct LinkPicture {
     /// The half hull of all messages from b to a.
     pub lower: Vec<Dot>,
     /// By time: the earliest and the latest that b's clock can be from the estimate, and the likely error; nothing where nothing is known.
-    pub bounds: Vec<(i64, Option<i64>, Option<i64>, Option<i64>)>,
+    pub bounds: Vec<BoundsAt>,
     /// From when to when a clock was set or slewed, and what it was.
     pub breaks: Vec<(i64, i64, String)>,
     /// Messages that were left out: when, how far from the estimate, and why.

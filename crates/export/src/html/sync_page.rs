@@ -99,7 +99,7 @@ impl LinkSection {
         let mut figure = |picture: &str, says: &str| {
             if !picture.is_empty() {
                 let _ =
-                    write!(text, "<figure>{picture}<figcaption>{}</figcaption></figure>\n", escaped(says));
+                    writeln!(text, "<figure>{picture}<figcaption>{}</figcaption></figure>", escaped(says));
             }
         };
         figure(

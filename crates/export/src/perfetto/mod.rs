@@ -79,9 +79,9 @@ impl<W: Write> Perfetto<W> {
             categories: Names::default(),
             details: Names::default(),
         };
-        let trace_packet_defaults = Some(TracePacketDefaults { timestamp_clock_id: Some(REALTIME) });
+        let defaults = Some(TracePacketDefaults { timestamp_clock_id: Some(REALTIME) });
         let sequence_flags = Some(INCREMENTAL_STATE_CLEARED);
-        writer.packet(TracePacket { trace_packet_defaults, sequence_flags, ..TracePacket::default() })?;
+        writer.packet(TracePacket { sequence_flags, defaults, ..TracePacket::default() })?;
         Ok(writer)
     }
 

@@ -18,7 +18,7 @@ fn packets(mut bytes: &[u8]) -> Vec<String> {
 
 fn line(packet: &TracePacket) -> String {
     let mut line = packet.timestamp.map_or(String::new(), |at| format!("{at} "));
-    for interned in packet.interned_data.iter() {
+    if let Some(interned) = &packet.interned_data {
         let all = [
             ("category", &interned.event_categories),
             ("name", &interned.event_names),
@@ -38,8 +38,12 @@ fn line(packet: &TracePacket) -> String {
             line +=
                 &it.int_value.map_or(it.string_value.clone().unwrap_or_default(), |value| value.to_string());
         }
-        line += &event.flow_ids.iter().map(|flow| format!(" flow {flow} out")).collect::<String>();
-        line += &event.terminating_flow_ids.iter().map(|flow| format!(" flow {flow} in")).collect::<String>();
+        for flow in &event.flow_ids {
+            line += &format!(" flow {flow} out");
+        }
+        for flow in &event.terminating_flow_ids {
+            line += &format!(" flow {flow} in");
+        }
         line += &event.double_counter_value.map_or(String::new(), |value| format!(" {value}"));
     }
     if let Some(track) = &packet.track_descriptor {
@@ -66,7 +70,7 @@ fn line(packet: &TracePacket) -> String {
             snapshot.clocks.iter().map(|it| format!("{}: {}", it.clock_id.unwrap(), it.timestamp.unwrap()));
         line += &clocks.collect::<Vec<_>>().join(", ");
     }
-    if let Some(defaults) = &packet.trace_packet_defaults {
+    if let Some(defaults) = &packet.defaults {
         line += &format!("clock {}", defaults.timestamp_clock_id.unwrap());
     }
     line

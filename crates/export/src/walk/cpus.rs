@@ -54,8 +54,12 @@ fn running<T: Timeline>(host: &mut Host<'_>, part: (i64, i64), to: &mut T) -> Re
             all.push((it.cpu, it.begin, Reverse(it.end), Ran::Unknown));
         }
     })?;
-    busy.into_iter().for_each(|(begin, end)| host.figures.busy(begin, end));
-    unknown.into_iter().for_each(|(begin, end)| host.figures.unknown(begin, end));
+    for (begin, end) in busy {
+        host.figures.busy(begin, end);
+    }
+    for (begin, end) in unknown {
+        host.figures.unknown(begin, end);
+    }
     all.sort_unstable();
     for (cpu, begin, Reverse(end), ran) in all {
         let (begin, end) = (host.common(begin), host.common(end));

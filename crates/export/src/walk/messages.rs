@@ -46,7 +46,7 @@ fn one<T: Timeline>(
     to.instant(row, hosts[from].common(sent.at), &shown)?;
     let row = row_of(&mut hosts[at], received, false, to)?;
     let mut details =
-        vec![("from", Value::Text(&*hosts[from].name)), ("received_raw_ns", Value::Int(received.at))];
+        vec![("from", Value::Text(&hosts[from].name)), ("received_raw_ns", Value::Int(received.at))];
     details.extend(latency(exported, &hosts[from], &hosts[at], message));
     let flow = Some(Flow::Ends(*flows));
     let shown = Shown { name: "message received", category: "message", details: &details, flow };
