@@ -249,7 +249,7 @@ fn bad_network(to: u16, mut cut_after: u64) -> u16 {
 }
 
 fn lines(path: &Path) -> usize {
-    fs::read(path).unwrap().iter().filter(|&&byte| byte == b'\n').count()
+    String::from_utf8(fs::read(path).unwrap()).unwrap().lines().count()
 }
 
 #[test]
@@ -257,7 +257,9 @@ fn live_is_what_was_recorded() {
     let Some(lttng) = Lttng::start() else { return };
     // The relay daemon lets one viewer have a session at a time.
     let names = ["first", "second", "third", "fourth"];
-    names.iter().for_each(|name| lttng.create(name));
+    for name in names {
+        lttng.create(name);
+    }
     let mut program = lttng.program(1500);
     let sessions = names.map(|name| lttng.session(lttng.port, name));
     let (both, json, cut) = (lttng.path("both"), lttng.path("json"), lttng.path("cut"));

@@ -246,10 +246,7 @@ fn what_is_wrong_is_named() {
         }
     };
     let out = whole.file("out");
-    check(
-        &["merge", one, two, one, "-o", &out],
-        &["1: is named twice", "from the begin to 2026-11-20 06:10"],
-    );
+    check(&["merge", one, two, one, "-o", &out], &["1: is named twice", "from the begin to 2026-11-20"]);
     let wide = whole.map("cputop,irqstats", &["--piece", "1/2"], "wide");
     check(&["merge", two, &wide, "-o", &out], &["2 and ", "wide: both have a piece of h1, from 2026-11-20"]);
     check(

@@ -54,7 +54,7 @@ impl Sessions {
         let mut chunks = Vec::new();
         find(from, from, &mut chunks);
         chunks.sort();
-        assert!(!chunks.is_empty(), "{from:?}");
+        assert!(!chunks.is_empty(), "{}", from.display());
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("watched")).unwrap();
         Self { from: from.to_owned(), chunks, directory }
@@ -250,7 +250,9 @@ fn missing_late_and_foreign_chunks() {
     let state = sessions.path("state");
     let options = ["--state", text(&state)];
     let said = |output: &Output| String::from_utf8(output.stderr.clone()).unwrap();
-    [0, 1, 3, 4].into_iter().for_each(|chunk| sessions.bring(chunk));
+    for chunk in [0, 1, 3, 4] {
+        sessions.bring(chunk);
+    }
     let without = sessions.watch("cputop", &options);
     assert!(
         said(&without).contains("chunk 2 is missing: what happened then is unknown"),

@@ -272,8 +272,8 @@ impl<'w> Watch<'w> {
             let is_same = next.chunk.session == *session;
             let is_next = is_same && next.chunk.number == number + 1;
             let since = *self.waits.entry(first.chunk.path.clone()).or_insert_with(Instant::now);
-            let can_wait = !is_last && since.elapsed() < self.watched.patience;
-            if can_wait && (number != expected || !is_next) {
+            let is_due = is_last || number == expected && is_next;
+            if !is_due && since.elapsed() < self.watched.patience {
                 return None;
             }
             let (first, next) = (first.clone(), next.clone());

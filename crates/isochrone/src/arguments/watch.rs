@@ -25,7 +25,7 @@ pub(crate) struct Watch {
     /// Serve the figures at http://ADDRESS:PORT/metrics, for Prometheus
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Watching")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Write the figures to this file whenever they change, in `OpenMetrics`' form
+    /// Write the figures to this file whenever they change, in the form of `OpenMetrics`
     #[arg(long, value_name = "FILE", help_heading = "Watching")]
     pub(crate) metrics_file: Option<PathBuf>,
     /// How long to wait for a chunk that is missing when a later one is there: then its time is unknown

@@ -93,7 +93,7 @@ impl Watching<'_> {
     /// Maps what is there, and shows all of it.
     fn once(&mut self) -> anyhow::Result<ExitStatus> {
         let changes = self.watch.look(true).map_err(error_in_words)?;
-        let (_, ending) = self.told(&changes);
+        let (_, ending) = Self::told(&changes);
         self.show(true)?;
         Ok(ending)
     }
@@ -105,7 +105,7 @@ impl Watching<'_> {
         let (mut is_new, mut ending) = (self.watch.facts().next().is_some(), ExitStatus::Done);
         while !is_stopped.load(Ordering::Relaxed) {
             let changes = self.watch.look(false).map_err(error_in_words)?;
-            let (is_mapped, here) = self.told(&changes);
+            let (is_mapped, here) = Self::told(&changes);
             ending = ending.max(here);
             if is_mapped || is_new {
                 self.show(false)?;
@@ -140,7 +140,7 @@ impl Watching<'_> {
     }
 
     /// Says what a look brought. Whether a chunk was mapped, and whether something was lost.
-    fn told(&self, changes: &[Change]) -> (bool, ExitStatus) {
+    fn told(changes: &[Change]) -> (bool, ExitStatus) {
         let (mut is_mapped, mut ending) = (false, ExitStatus::Done);
         for change in changes {
             match change {
@@ -213,12 +213,12 @@ impl Watching<'_> {
     }
 }
 
+/// What makes a sample of a host with its labels.
+type OfHost<'f> = &'f dyn Fn(&HostProgress, &[(&str, &str)]) -> Option<Sample>;
+
 /// How far each host is, as figures.
 fn own_families(progress: &[HostProgress]) -> Vec<Family> {
-    let family = |name: &str,
-                  help: &str,
-                  is_counter,
-                  sample: &dyn Fn(&HostProgress, &[(&str, &str)]) -> Option<Sample>| {
+    let family = |name: &str, help: &str, is_counter, sample: OfHost<'_>| {
         let one = |host: &HostProgress| sample(host, &[("host", host.host.as_str())]);
         Family {
             name: format!("isochrone_watch_{name}"),
