@@ -110,7 +110,7 @@ pub(crate) enum Command {
         mirror port); a note says which, and --captured corrects it. The first 96 bytes of each packet are enough: tcpdump -s 96 -w web1.pcap. \
         Below a directory, files called *.pcap, *.pcapng and *.cap are found."
     )]
-    Sync(Sync),
+    Sync(Box<Sync>),
     /// Show events of one or more traces in the order of time
     #[command(after_help = "Examples:\n  \
         isochrone events web/                                    like babeltrace2, in UTC\n  \
@@ -440,9 +440,8 @@ impl Command {
     /// The time zone of the times that the command shows.
     pub(crate) fn zone(&self) -> Option<&Zone> {
         match self {
-            Self::Sync(Sync { zone, .. })
-            | Self::Info(Info { zone, .. })
-            | Self::Convert(Convert { zone, .. }) => Some(zone),
+            Self::Info(Info { zone, .. }) | Self::Convert(Convert { zone, .. }) => Some(zone),
+            Self::Sync(sync) => Some(&sync.zone),
             Self::Events(events) => Some(&events.zone),
             Self::Export(export) => Some(&export.zone),
             Self::CrossHost(asked) => Some(&asked.common().zone),

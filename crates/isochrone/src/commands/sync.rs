@@ -65,7 +65,9 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let bar = Progress::over(bytes, "reading messages", quiet);
         let outcome = synchronize_messages_with(path, &options, &|bytes| bar.add(bytes), &mut |message| {
-            sample.iter_mut().for_each(|sample| sample.add(message));
+            if let Some(sample) = &mut sample {
+                sample.add(message);
+            }
         })?;
         bar.finish();
         return finish(arguments, &Inputs::default(), &outcome, sample.as_ref(), quiet);
@@ -80,7 +82,9 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
     }
     let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
     let outcome = synchronize_with(&inputs, &options, &|bytes| bar.add(bytes), &mut |matched| {
-        sample.iter_mut().for_each(|sample| sample.add(&matched.message()));
+        if let Some(sample) = &mut sample {
+            sample.add(&matched.message());
+        }
     })?;
     bar.finish();
     Ok(opened.max(finish(arguments, &inputs, &outcome, sample.as_ref(), quiet)?))

@@ -206,9 +206,15 @@ fn facts(link: &LinkEntry, middle: Option<(i64, i64, i64)>) -> Vec<(String, Stri
     facts
 }
 
+/// When a message was sent and received, Unix ns.
+type SentReceived = (i128, i128);
+
+/// A message on the common clock, on the hosts' own, and the numbers of the hosts.
+type Drawn = (SentReceived, SentReceived, (usize, usize));
+
 /// Messages that are drawn before and after: those that follow each other most closely.
 fn arrows(clocks: &Clocks, pairs: &[Pair<'_>]) -> Vec<Arrow> {
-    let mut all: Vec<((i128, i128), (i128, i128), (usize, usize))> = Vec::new();
+    let mut all: Vec<Drawn> = Vec::new();
     for pair in pairs {
         let [a, b] = pair.ends.map(|clock| clocks.get(clock));
         let (Some(a), Some(b)) = (a, b) else { continue };
@@ -231,7 +237,7 @@ fn arrows(clocks: &Clocks, pairs: &[Pair<'_>]) -> Vec<Arrow> {
     }) else {
         return Vec::new();
     };
-    let first = |of: fn(&((i128, i128), (i128, i128), (usize, usize))) -> (i128, i128)| {
+    let first = |of: fn(&Drawn) -> SentReceived| {
         closest.iter().flat_map(|message| [of(message).0, of(message).1]).min().unwrap_or(0)
     };
     let (common, own) = (first(|message| message.0), first(|message| message.1));

@@ -90,11 +90,9 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--asymmetry" => one("0.9"),
         "--trust-clock" => one("h1,h2"),
         "--captured" => one("h1=way"),
-        "--messages" => one("/no/such/file"),
+        "--messages" | "--rtt" => one("/no/such/file"),
         "--method" => one("hull"),
-        "--rtt" => one("/no/such/file"),
-        "--html" => one("/proc/none/file"),
-        "--output" => one("/proc/none/file"),
+        "--html" | "--output" => one("/proc/none/file"),
         "--traces" => one("/no/such/traces"),
         _ => vec![vec![option.to_owned()]],
     }
