@@ -107,9 +107,10 @@ struct Thread {
 }
 
 /// A CPU in the sweep.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Cpu {
-    thread: Option<u32>,
+    /// The threads that are on it, and until when: mostly one.
+    threads: Vec<(u32, i64)>,
     /// It handles interrupts until then.
     interrupted: i64,
     /// Whether a thread was ever seen to run there.
@@ -118,7 +119,7 @@ struct Cpu {
 
 impl Default for Cpu {
     fn default() -> Self {
-        Self { thread: None, interrupted: i64::MIN, has_run: false }
+        Self { threads: Vec::new(), interrupted: i64::MIN, has_run: false }
     }
 }
 
@@ -305,13 +306,25 @@ impl Sweep {
     ) {
         let Self { threads, cpus } = self;
         match input {
-            Input::Slice { thread, cpu, .. } => {
+            Input::Slice { thread, cpu, end } => {
                 let there = cpus.entry(cpu).or_default();
-                (there.thread, there.has_run) = (thread_of(thread), true);
+                there.has_run = true;
+                there.threads.retain(|&(_, until)| until > at);
+                there.threads.extend(thread_of(thread).map(|thread| (thread, end)));
             }
             Input::Interrupt { cpu, end } => {
                 let there = cpus.entry(cpu).or_default();
+                // What has ended by now has ended before this interrupt.
+                let mut here = std::mem::take(&mut there.threads);
+                here.retain(|&(_, until)| until > at);
+                for &(number, _) in &here {
+                    if let Some(it) = threads.get_mut(number as usize) {
+                        it.end_until(number, at, cpus, rows);
+                    }
+                }
+                let there = cpus.entry(cpu).or_default();
                 there.interrupted = there.interrupted.max(end);
+                there.threads = here;
             }
             _ => {}
         }
@@ -349,12 +362,13 @@ impl Sweep {
                 }
             }),
             Input::Interrupt { cpu, .. } => {
-                let thread = cpus.get(&cpu).and_then(|there| there.thread);
-                change(thread, &mut |it| {
-                    if it.cpu() == Some(cpu) {
-                        it.set(until::INTERRUPT, it.interrupted_until(at, cpus));
-                    }
-                });
+                for &(thread, _) in cpus.get(&cpu).map_or(&[][..], |there| &there.threads) {
+                    change(Some(thread), &mut |it| {
+                        if it.cpu() == Some(cpu) {
+                            it.set(until::INTERRUPT, it.interrupted_until(at, cpus));
+                        }
+                    });
+                }
             }
         }
     }
@@ -473,6 +487,23 @@ mod tests {
                       35 syscall on 1 in read, 45 syscall on 1 in poll, 50 interrupted on 0 in poll, \
                       55 syscall on 0 in poll, 80 usermode on 0, 90 unknown";
         check(LIVES, &spans, [expect, NOTHING[1], NOTHING[2]]);
+    }
+
+    #[test]
+    fn an_interrupt_begins_after_what_has_ended_before_it() {
+        let spans = [
+            (10, Input::Slice { thread: 0, cpu: 0, end: 90 }),
+            (20, Input::Slice { thread: 0, cpu: 1, end: 40 }),
+            // Another thread is said to be on the same CPU.
+            (30, Input::Slice { thread: 1, cpu: 0, end: 45 }),
+            (60, Input::Interrupt { cpu: 0, end: 70 }),
+        ];
+        let expect = [
+            "0 unknown, 10 usermode on 0, 20 usermode on 1, 40 usermode on 0, 60 interrupted on 0, 70 usermode on 0, 90 unknown",
+            "20 unknown, 30 usermode on 0, 45 unknown",
+            NOTHING[2],
+        ];
+        check(LIVES, &spans, expect);
     }
 
     #[test]
