@@ -269,8 +269,10 @@ impl SnapshotBuilder {
         self.at
     }
 
-    /// The snapshot of all spans so far.
-    pub fn snapshot(&self) -> Snapshot<'_> {
+    /// The snapshot of all spans so far. `range`: the first and the last event of the host, raw ns; of an instant outside of it, nobody knows in
+    /// which calls threads were of which one end is missing.
+    pub fn snapshot(&self, range: Option<(Time, Time)>) -> Snapshot<'_> {
+        let is_traced = range.is_some_and(|(first, last)| (first..=last).contains(&self.at));
         let mut threads: BTreeMap<ThreadId, ThreadSnapshot> = BTreeMap::new();
         // The weakest evidence first: what is certain takes its place.
         for rest in self.rests.sorted() {
@@ -295,7 +297,7 @@ impl SnapshotBuilder {
             }
         }
         let (mut calls, mut unsure) = (BTreeMap::new(), BTreeSet::new());
-        for (&thread, near) in self.near.unordered() {
+        for (&thread, near) in self.near.unordered().filter(|_| is_traced) {
             match (&near.before, &near.after) {
                 // It never returned, or an entry and an exit of the same call were seen on either side of a loss.
                 (Some((begin, true, name)), None) => {

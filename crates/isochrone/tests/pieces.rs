@@ -248,7 +248,7 @@ fn what_is_wrong_is_named() {
     let out = whole.file("out");
     check(&["merge", one, two, one, "-o", &out], &["1: is named twice", "from the begin to 2026-11-20"]);
     let wide = whole.map("cputop,irqstats", &["--piece", "1/2"], "wide");
-    check(&["merge", two, &wide, "-o", &out], &["2 and ", "wide: both have a piece of h1, from 2026-11-20"]);
+    check(&["merge", two, &wide, "-o", &out], &["2 and ", "wide: both have a piece of h2, from 2026-11-20"]);
     check(
         &["analyze", "cputop", one, two, four],
         &["pieces are missing: h1 from 2026-11-20", "; h2 from", "; h3 from"],
@@ -273,10 +273,10 @@ fn what_is_wrong_is_named() {
         &["map", "cputop", "--from", "06:11", "--to", "06:10", &text(&shop()), "-o", &out],
         &["--to is not after --from"],
     );
-    let others =
-        Whole::new(&[shop()], &["--min", "1ms"]).map("cputop,irqstats", &["--piece", "2/4"], "filtered");
+    let filtered = Whole::new(&[shop()], &["--min", "1ms"]);
+    let others = filtered.map("cputop,irqstats", &["--piece", "2/4"], "filtered");
     check(&["merge", one, &others, "-o", &out], &["were mapped with different options"]);
-    let other = Whole::new(&[shop()], &[]).map("cputop", &["--piece", "2/4"], "fewer");
+    let other = whole.map("cputop", &["--piece", "2/4"], "fewer");
     check(&["merge", one, &other, "-o", &out], &["were mapped for different analyses"]);
     let trace = text(&shop().join("app/kernel/metadata"));
     check(&["merge", one, &trace, "-o", &out], &["metadata: a file of a trace"]);

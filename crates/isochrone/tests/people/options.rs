@@ -33,7 +33,10 @@ fn values(option: &str) -> Vec<Vec<String>> {
     let one = |value: &str| vec![vec![option.to_owned(), value.to_owned()]];
     match option {
         "--sync" => one(kept()),
-        "--timezone" => one("Asia/Tokyo"),
+        // What shows no times reads some.
+        "--timezone" => ["", " --begin 15:10:25"]
+            .map(|more| format!("--timezone Asia/Tokyo{more}").split(' ').map(str::to_owned).collect())
+            .to_vec(),
         "--begin" => one("06:10:24"),
         "--end" => one("06:10:26"),
         "--at" => one("06:10:25"),

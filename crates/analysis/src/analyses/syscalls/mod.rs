@@ -124,7 +124,7 @@ impl Analysis for Syscalls {
             let mut calls: Vec<CallRow> = result.of.calls.sorted().into_iter().cloned().collect();
             if let Some(instant) = result.instant {
                 is_running_told = true;
-                let snapshot = instant.snapshot();
+                let snapshot = instant.snapshot(result.host.window());
                 cpu_states::rows(result, instant.at(), &snapshot, options, &mut running);
                 calls.extend(halves(result, instant.at(), &snapshot));
                 calls.sort();
