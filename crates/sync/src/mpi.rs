@@ -126,8 +126,11 @@ pub(crate) fn messages(
         waiting -= 1;
         let (sent, received) = if message.is_send { (end, met) } else { (met, end) };
         if received.bytes > sent.bytes {
-            channel.is_closed = true;
-            summary.uncertain += 2;
+            // Nor is it known of what waits which message it is.
+            let others = channel.sent.len() + channel.received.len();
+            *channel = Waiting { is_closed: true, ..Waiting::default() };
+            waiting -= others;
+            summary.uncertain += 2 + others as u64;
             return;
         }
         summary.messages += 1;

@@ -34,7 +34,7 @@ fn synchronized(script: &str) -> Outcome {
                 host.event(0, time, "mpi:init", &fields);
             }
             "lost" => {
-                host.discard(0, 3).end_packet(0);
+                host.end_packet(0).discard(0, 3);
             }
             what => {
                 let fields = [
