@@ -86,7 +86,7 @@ fn of_all_reports() {
     for name in ["states", "phases", "critical-path", "accounting", "blocking", "ipc", "messages"] {
         check("report", &["analyze", name, "--format", "json", shop], 1);
     }
-    check("report", &["analyze", "cputop", "--bounds", "--format", "json", shop], 1);
+    check("report", &["analyze", "schedlog", "--bounds", "--format", "json", shop], 1);
     check("report", &["analyze", "processes", "--at", "06:11:25", "--format", "json", shop], 1);
 }
 

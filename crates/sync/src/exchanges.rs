@@ -1,10 +1,10 @@
 //! Exchanges: a message from one host to another, and one back that answers it. They show round trips, and LTTV's regression is made of them.
 //!
 //! Of TCP an answer acknowledges what it answers, as LTTV has it: the last segment of the connection whose sequence number lies below the answer's
-//! acknowledgement number. In a list of messages without such numbers, an answer is the next message back. Used by [`mod@crate::synchronize`]
+//! acknowledgement number. In a list of messages without such numbers, an answer is the next message back. Used by `synchronize.rs`
 //! for `linreg`, and by [`crate::evaluation`].
 //!
-//! Messages come in no order, so those of a pair of hosts wait until they can be sorted: at most [`MOST_WAITING`] of each.
+//! Messages come in no order, so those of a pair of hosts wait until they can be sorted: at most `MOST_WAITING` of each.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

@@ -2,7 +2,7 @@
 //!
 //! A published method ends in two numbers, slope and offset. They are kept as fractions of whole numbers of any size, so that they can be
 //! written with as many digits as somebody asks for. Used by the methods beside this file, by [`super::reduction`], which chains
-//! lines, and by [`super::placed`], which turns them into corrections.
+//! lines, and by [`mod@super::placed`], which turns them into corrections.
 
 use num_bigint::BigInt;
 use num_integer::Integer as _;

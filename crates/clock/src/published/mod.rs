@@ -1,7 +1,7 @@
 //! Estimates as others have published them, over the messages that the corridors hold: to compare with.
 //!
 //! [`solve`] takes the half hulls of all pairs and gives, by a [`Method`], a line for each pair and, chained along a tree, one for each
-//! clock, in exact arithmetic. [`placed`] puts these lines in the place of the estimates of a [`Solution`](crate::Solution); its bounds stay
+//! clock, in exact arithmetic. [`placed()`] puts these lines in the place of the estimates of a [`Solution`](crate::Solution); its bounds stay
 //! as they are, because no method here has any for more than one pair, and the guarantee never sees an estimate.
 //!
 //! | module | concept |

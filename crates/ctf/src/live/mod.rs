@@ -1,9 +1,9 @@
 //! A client of LTTng's live protocol: the sessions that a relay daemon (`lttng-relayd`) receives, while they are recorded.
 //!
-//! [`Connection`] speaks the protocol ([`wire`] has its messages), [`LiveSession`] follows one session: packets and metadata arrive as
+//! [`Connection`] speaks the protocol (`wire.rs` has its messages), [`LiveSession`] follows one session: packets and metadata arrive as
 //! bytes, and are appended to files as the tracer itself would write them, so that [`Trace::open`](crate::Trace::open) and
 //! [`Trace::refresh`](crate::Trace::refresh) read what is there so far. What other packets can still bring is known by
-//! [`LiveSession::through`].
+//! [`LiveTrace::through`].
 //!
 //! The protocol: version 2.x as of LTTng-tools 2.4 and later, by its published description and header
 //! (`doc/live-reading-protocol.txt`, `lttng-viewer-abi.h`).

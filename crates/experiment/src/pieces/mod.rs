@@ -1,6 +1,6 @@
 //! Mapped pieces of hosts: what was asked, of which hosts, and the models, apart from the traces that they are of.
 //!
-//! [`mod@map`] makes them of an experiment, [`set`] puts them together, in files and out of them, in any order. Reports come of a
+//! `map.rs` makes them of an experiment, `set.rs` puts them together, in files and out of them, in any order. Reports come of a
 //! whole set as they come of traces. `docs/pieces.md` describes the file.
 
 mod map;

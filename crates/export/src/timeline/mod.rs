@@ -1,4 +1,4 @@
-//! A timeline as viewers show it: rows with slices, instants, counters and flows. [`crate::walk`] emits it, a module for each format
+//! A timeline as viewers show it: rows with slices, instants, counters and flows. `walk` emits it, a module for each format
 //! ([`crate::perfetto`], [`crate::chrome`]) writes it.
 //!
 //! Nothing here knows hosts, stores or clocks: times are Unix ns on one clock.
