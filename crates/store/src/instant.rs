@@ -4,7 +4,7 @@
 //! Of calls of which an end is missing, the ends next to the instant are emitted ([`crate::open_calls`]).
 
 use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput};
-use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
+use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy};
 use isochrone_kernel::{
     Half, HalfSyscall, Irq, Name, OffCpu, PIECE_BEGIN, SchedLatency, Slice, Softirq, Spans, Syscall,
     ThreadId, Unknown,
@@ -173,6 +173,7 @@ impl ThreadIds<'_> {
         let bound = |is_seen: bool| if is_seen { Bound::Hard } else { Bound::Soft };
         for it in rows {
             let Some(thread) = self.id(it.thread) else { continue };
+            let uses = it.uses();
             to.file(&FileSpan {
                 thread,
                 process: it.process,
@@ -187,14 +188,7 @@ impl ThreadIds<'_> {
                 closed_by: ClosedBy::of_label(label(it.closed_by)),
                 close_on_exec: it.close_on_exec,
                 is_doubtful: it.is_doubtful,
-                uses: Uses {
-                    reads: it.reads,
-                    read_bytes: it.read_bytes,
-                    writes: it.writes,
-                    written_bytes: it.written_bytes,
-                    others: it.others,
-                    errors: it.errors,
-                },
+                uses,
             });
         }
         Ok(())

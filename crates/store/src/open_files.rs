@@ -64,6 +64,7 @@ pub(crate) fn open_files(
     let mut files: Vec<OpenFile> = rows
         .into_iter()
         .map(|it| OpenFile {
+            uses: it.uses(),
             thread: spans.thread(it.thread),
             process: it.process,
             fd: it.fd,
@@ -77,14 +78,6 @@ pub(crate) fn open_files(
             closed_by: label(it.closed_by),
             close_on_exec: it.close_on_exec,
             is_doubtful: it.is_doubtful,
-            uses: Uses {
-                reads: it.reads,
-                read_bytes: it.read_bytes,
-                writes: it.writes,
-                written_bytes: it.written_bytes,
-                others: it.others,
-                errors: it.errors,
-            },
             local: it.local,
             peer: it.peer,
         })

@@ -5,6 +5,7 @@
 //! of `threads`.
 
 use isochrone_kernel::Name;
+use isochrone_kernel::files::Uses;
 
 use crate::cell::NameId;
 use crate::table::rows;
@@ -101,4 +102,12 @@ rows! {
     /// Times in which events of a host are missing.
     LossRow LossView "losses" by begin, end {
         begin: i64, end: i64, cpu: Option<u32>, what: Name, count: Option<u64>, }
+}
+
+impl FileRow {
+    /// The uses of the descriptor.
+    pub(crate) fn uses(&self) -> Uses {
+        let &Self { reads, read_bytes, writes, written_bytes, others, errors, .. } = self;
+        Uses { reads, read_bytes, writes, written_bytes, others, errors }
+    }
 }
