@@ -107,14 +107,22 @@ impl<'o> TimedTrace<'o> {
         }
     }
 
+    /// Unix time of an instant of the clock of a stream, in cycles; none where it has no clock.
+    pub fn unix_ns_of(&self, stream: usize, cycles: u64) -> Option<i128> {
+        let class = self.input.trace.clock(stream)?;
+        match self.clock {
+            Some(clock) => Some(clock.unix_ns(i64::try_from(class.raw_ns(cycles)).ok()?)),
+            None => Some(class.ns_from_origin(cycles)),
+        }
+    }
+
     /// The first packet of a stream that may have events at an instant, Unix ns, or after it.
     fn first_packet_since(&self, stream: usize, since: i128) -> usize {
-        let Some(class) = self.input.trace.clock(stream).filter(|_| since > i128::MIN) else { return 0 };
-        let unix_ns = |cycles: u64| match self.clock {
-            Some(clock) => i64::try_from(class.raw_ns(cycles)).ok().map(|raw| clock.unix_ns(raw)),
-            None => Some(class.ns_from_origin(cycles)),
-        };
+        if since == i128::MIN {
+            return 0;
+        }
         // Ends may be missing or too early: the packet before is read, too.
+        let unix_ns = |cycles| self.unix_ns_of(stream, cycles);
         let is_before = |packet: &Packet| packet.end().and_then(unix_ns).is_some_and(|end| end < since);
         self.input.trace.streams()[stream].packets.partition_point(is_before).saturating_sub(1)
     }

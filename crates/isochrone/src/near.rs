@@ -5,7 +5,7 @@ const MOST: usize = 3;
 
 /// Of the names that there are, those that a wrong one is near to, the nearest first, as the end of a sentence: ``; did you mean `cputop`?``.
 /// Nothing where none is.
-pub(crate) fn did_you_mean<'n>(wrong: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+pub fn did_you_mean<'n>(wrong: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     let lower = wrong.to_lowercase();
     let most = (wrong.chars().count() / 3).clamp(1, 3);
     let mut near: Vec<(usize, &str)> = known

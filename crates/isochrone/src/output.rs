@@ -82,13 +82,13 @@ pub(crate) fn host(number: usize, name: &str) -> Cow<'_, str> {
 }
 
 /// Stdout as [`print()`] hands it out.
-pub(crate) type Stdout = BufWriter<Watched<io::StdoutLock<'static>>>;
+pub type Stdout = BufWriter<Watched<io::StdoutLock<'static>>>;
 
 /// Writes a result to stdout. `None`: nobody reads it to its end, so the rest need not be made.
 ///
 /// # Errors
 /// Stdout cannot be written, or what `write` says.
-pub(crate) fn print<T>(write: impl FnOnce(&mut Stdout) -> anyhow::Result<T>) -> anyhow::Result<Option<T>> {
+pub fn print<T>(write: impl FnOnce(&mut Stdout) -> anyhow::Result<T>) -> anyhow::Result<Option<T>> {
     let mut out = BufWriter::new(Watched { inner: io::stdout().lock(), failed: None });
     let written = write(&mut out).and_then(|result| {
         out.flush()?;
@@ -104,7 +104,7 @@ pub(crate) fn print<T>(write: impl FnOnce(&mut Stdout) -> anyhow::Result<T>) -> 
 }
 
 /// Remembers why it could not write: of the errors that come of it, not all tell.
-pub(crate) struct Watched<W> {
+pub struct Watched<W> {
     inner: W,
     failed: Option<io::ErrorKind>,
 }

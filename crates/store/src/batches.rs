@@ -4,7 +4,7 @@
 //! A file is an Arrow IPC file; the times are in its footer's metadata, which other readers ignore.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,8 +89,22 @@ impl<W: Write> Write for Checked<W> {
     }
 }
 
+/// The times that the batches of a file cover.
+pub(crate) fn covered_by<F: Read + Seek>(
+    reader: &FileReader<F>,
+    path: &Path,
+) -> Result<Vec<Covered>, StoreError> {
+    let covered = reader.custom_metadata().get(COVERED).map_or("[]", String::as_str);
+    let covered: Vec<(i64, i64, i64)> = serde_json::from_str(covered)
+        .map_err(|source| StoreError::Manifest { path: path.to_owned(), source })?;
+    if covered.len() != reader.num_batches() {
+        return Err(StoreError::damaged(path, "a list of times that is not that of its batches"));
+    }
+    Ok(covered.into_iter().map(|(begin, end, longest)| Covered { begin, end, longest }).collect())
+}
+
 /// The path of a table's file.
-fn path_of(directory: &Path, name: &str) -> PathBuf {
+pub(crate) fn path_of(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.arrow"))
 }
 
@@ -169,14 +183,7 @@ impl<R: Row> Batches<R> {
         if *reader.schema() != R::schema() {
             return Err(StoreError::damaged(&path, "other columns than this version's"));
         }
-        let covered = reader.custom_metadata().get(COVERED).map_or("[]", String::as_str);
-        let covered: Vec<(i64, i64, i64)> = serde_json::from_str(covered)
-            .map_err(|source| StoreError::Manifest { path: path.clone(), source })?;
-        if covered.len() != reader.num_batches() {
-            return Err(StoreError::damaged(&path, "a list of times that is not that of its batches"));
-        }
-        let covered =
-            covered.into_iter().map(|(begin, end, longest)| Covered { begin, end, longest }).collect();
+        let covered = covered_by(&reader, &path)?;
         Ok(Self { path, reader: Mutex::new(reader), covered, recent: Mutex::default() })
     }
 

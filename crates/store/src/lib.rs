@@ -11,6 +11,7 @@
 
 mod batches;
 mod cell;
+mod columns;
 mod covering;
 mod error;
 mod host_writer;
@@ -37,6 +38,7 @@ mod whole_state;
 mod writer;
 mod zoom;
 
+pub use columns::{TableColumns, TableFile, table_schema};
 pub use error::StoreError;
 pub use host_writer::HostWriter;
 pub use losses::{Loss, Missing};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use isochrone_kernel::{Cause, Spans, ThreadId};
 
 use crate::batches::{Batches, sum_of};
+use crate::columns::TableFile;
 use crate::error::StoreError;
 use crate::host_writer::HostWriter;
 use crate::instant;
@@ -20,8 +21,8 @@ use crate::spans::SpanTables;
 use crate::state::StateRow;
 use crate::states;
 use crate::sweep::Life;
-use crate::table::BATCH_ROWS;
-use crate::tables::ZoomRow;
+use crate::table::{BATCH_ROWS, Row};
+use crate::tables::{MessageRow, ZoomRow};
 use crate::threads::{self, ThreadRow};
 use crate::whole_state;
 
@@ -194,6 +195,15 @@ impl Store {
         messages::read(&self.path, to)
     }
 
+    /// The table of messages between hosts; `None` if they were not matched.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn message_table(&self) -> Result<Option<TableFile>, StoreError> {
+        let open = |_: &TableEntry| TableFile::open(&self.path, MessageRow::TABLE);
+        self.manifest.messages.as_ref().map(open).transpose()
+    }
+
     /// The corrections of the hosts' clocks as of when the store was made: the text of a `sync.json`. `None` if there were
     /// none.
     ///
@@ -243,6 +253,19 @@ impl HostStore {
     /// Its threads, by number.
     pub fn threads(&self) -> &[ThreadRow] {
         self.spans.threads()
+    }
+
+    /// The number of the thread that rows of spans have a number for, if it is known: see `thread_names` in `docs/store.md`.
+    pub fn thread_of(&self, name: u32) -> Option<u32> {
+        self.spans.thread(name)
+    }
+
+    /// One of its tables, by its name.
+    ///
+    /// # Errors
+    /// It is not there or cannot be read.
+    pub fn table(&self, name: &str) -> Result<TableFile, StoreError> {
+        TableFile::open(&self.directory, name)
     }
 
     /// The states of some threads in a window of raw time, cut to it: by thread and begin, without holes while a thread

@@ -23,6 +23,7 @@ mod streams;
 pub(crate) mod times;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::error::{DecodeError, Diagnostic, Error, Severity};
@@ -328,6 +329,21 @@ impl Trace {
         visitor.end_struct();
         // A context of nothing but such fields is none.
         (shown > 0).then_some(())
+    }
+
+    /// Between which times the events of a packet lie, in cycles of the clock of its stream: as far as the packet and its neighbours
+    /// say, with what its tracer can be wrong by. An event elsewhere is not given out, its packet is refused. `O(1)`.
+    ///
+    /// ```no_run
+    /// # let trace = isochrone_ctf::Trace::open("trace/kernel".as_ref())?;
+    /// let packets = 0..trace.streams()[0].packets.len();
+    /// let after = packets.filter(|&packet| *trace.packet_times(0, packet).end() >= 1_000_000);
+    /// let events: usize = after.map(|packet| trace.packet(0, packet).count()).sum();
+    /// # Ok::<(), isochrone_ctf::Error>(())
+    /// ```
+    pub fn packet_times(&self, stream: usize, packet: usize) -> RangeInclusive<u64> {
+        let times = self.time_rule(stream).times(&self.streams()[stream].packets, packet);
+        times.earliest..=times.latest
     }
 
     /// The events of one packet: needs nothing of the packets before it.

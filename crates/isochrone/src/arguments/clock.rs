@@ -7,18 +7,21 @@ use isochrone_experiment::{ReadError, TimeBase};
 
 /// Whose clock times are on. Several hosts are synchronized unless something else is said.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Clock {
+pub struct Clock {
     /// Use the corrections of this file, which `isochrone sync -o` wrote [default: several hosts are synchronized on the way]
     #[arg(long, value_name = "FILE", conflicts_with = "no_sync", help_heading = "Times")]
-    pub(crate) sync: Option<PathBuf>,
+    pub sync: Option<PathBuf>,
     /// Leave each host on its own clock
     #[arg(long, help_heading = "Times")]
-    pub(crate) no_sync: bool,
+    pub no_sync: bool,
 }
 
 impl Clock {
     /// The time base. A file is read now, before any trace is.
-    pub(crate) fn time_base(&self) -> Result<TimeBase, ReadError> {
+    ///
+    /// # Errors
+    /// The file is no `sync.json`.
+    pub fn time_base(&self) -> Result<TimeBase, ReadError> {
         match &self.sync {
             Some(path) => TimeBase::read(path),
             None if self.no_sync => Ok(TimeBase::Own),

@@ -25,7 +25,7 @@ use isochrone_sync::ClockChoice;
 use isochrone_sync::capture::DeclaredVantage;
 
 pub(crate) use analyze::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
-pub(crate) use clock::Clock;
+pub use clock::Clock;
 pub(crate) use crosshost::{
     AcrossHosts, Blocking, CriticalPath, CrossHost, Ipc, Messages, ThreadName, spelled_short,
 };
@@ -205,6 +205,15 @@ pub(crate) enum Command {
         their pid + 10,000,000, those of the third + 20,000,000, and so on: these tools have one space of pids. docs/perfetto.md has queries.\n\n\
         Reports of analyses in LAMI are made by `isochrone analyze NAME --format lami`.")]
     Export(Box<Export>),
+    /// Ask in SQL: hands over to the program `isochrone-sql`, which is installed apart
+    #[command(
+        disable_help_flag = true,
+        after_help = "Examples:\n  \
+        isochrone sql web/ app/ db/                                      a prompt\n  \
+        isochrone sql -c 'SELECT * FROM hosts' web/ app/ db/             one answer\n  \
+        isochrone sql --help                                             all that it can be asked"
+    )]
+    Sql(Sql),
     /// Turn times of one host into times of the reference or of another host, with bounds
     #[command(after_help = "Examples:\n  \
         isochrone convert --sync sync.json --from app 1795154041.823216897\n  \
@@ -238,6 +247,14 @@ pub(crate) struct Man {
     /// Where to; it is created if it is missing
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
+}
+
+/// What `isochrone sql` is called with.
+#[derive(Debug, Args)]
+pub(crate) struct Sql {
+    /// What `isochrone-sql` is called with
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    pub(crate) arguments: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -455,6 +472,7 @@ impl Command {
             | Self::View(_)
             | Self::Serve(_)
             | Self::Dump(_)
+            | Self::Sql(_)
             | Self::Completions(_)
             | Self::Man(_) => None,
         }

@@ -35,7 +35,7 @@ pub(super) fn tell_names<'h, 'o: 'h>(hosts: impl IntoIterator<Item = &'h TimedHo
 ///
 /// # Errors
 /// There is no host of a name, or nothing is left.
-pub(super) fn chosen<'e, 'o>(
+pub(crate) fn chosen<'e, 'o>(
     opened: &'o Opened,
     experiment: &'e Experiment<'o>,
     names: &[String],

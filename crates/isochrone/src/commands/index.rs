@@ -93,7 +93,7 @@ pub(super) fn traces_of(store: &Path) -> anyhow::Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// The one that was named is not of these traces as they are, or none can be made.
-pub(super) fn store(
+pub(crate) fn store(
     named: &Named,
     kept_at: Option<&Path>,
     opened: &Opened,

@@ -22,7 +22,7 @@ pub(crate) mod events;
 pub(crate) mod export;
 mod filter;
 mod follow;
-mod host_selection;
+pub(crate) mod host_selection;
 pub(crate) mod index;
 pub(crate) mod info;
 mod lami;
@@ -32,6 +32,7 @@ pub(crate) mod pieces;
 mod reports;
 pub(crate) mod shell;
 mod signals;
+pub(crate) mod sql;
 mod stored;
 pub(crate) mod sync;
 mod sync_eval;
@@ -66,7 +67,7 @@ fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Open
 
 /// As [`open()`], of what [`named`] gave. `kept`: a store of it, if one was named beside. Where the usual time base is wanted, and there is a
 /// store of the traces as they are, they are not synchronized again.
-fn open_named(
+pub(crate) fn open_named(
     named: &Named,
     kept: Option<&Path>,
     base: TimeBase,
@@ -89,7 +90,7 @@ fn open_named(
 }
 
 /// What was named: a store stands for the traces that it was made of.
-struct Named {
+pub(crate) struct Named {
     /// Traces and captures.
     traces: Vec<PathBuf>,
     /// The store of them, where nothing else was named.
@@ -100,7 +101,7 @@ struct Named {
 ///
 /// # Errors
 /// A path, or what a store was made of, is not there.
-fn named(paths: &[PathBuf]) -> anyhow::Result<Named> {
+pub(crate) fn named(paths: &[PathBuf]) -> anyhow::Result<Named> {
     refuse_missing(paths)?;
     let mut traces = Vec::with_capacity(paths.len());
     for path in paths {

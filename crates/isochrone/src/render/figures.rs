@@ -1,7 +1,7 @@
 //! Numbers for people: durations in the unit that fits, signs aligned, thousands apart.
 
 /// A duration with three or four significant digits: `41.9 µs`.
-pub(crate) fn duration(ns: i64) -> String {
+pub fn duration(ns: i64) -> String {
     let size = ns.unsigned_abs();
     let (unit, name) = match size {
         0..1_000 => return format!("{ns} ns"),

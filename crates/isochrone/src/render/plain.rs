@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Display, Write};
 
-pub(crate) use isochrone_ctf::text::plain;
+pub use isochrone_ctf::text::plain;
 
 /// Shows something on one line: all its control characters are escaped.
 pub(crate) struct Plain<D>(pub(crate) D);

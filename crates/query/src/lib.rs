@@ -1,0 +1,22 @@
+//! SQL over the traces of an experiment: its events, and the tables of its store, on the clock that was asked for. The only crate that
+//! knows DataFusion.
+//!
+//! [`Traced`] holds open traces with their store. [`session()`] makes a session of DataFusion that has them as tables: `events` over the
+//! traces ([`mod@events`]), all others over the store ([`mod@tables`]). A table is cut into *pieces* (packets of a stream, batches of
+//! a file), of which a query reads those that its conditions leave ([`pruning`]), each by itself ([`scan`]). Functions are in
+//! [`functions`]. The program `isochrone-sql` is [`program`]; `docs/sql.md` is what people read.
+
+mod error;
+mod events;
+mod functions;
+mod instants;
+pub mod program;
+mod pruning;
+mod scan;
+mod session;
+mod tables;
+mod traced;
+
+pub use error::QueryError;
+pub use session::session;
+pub use traced::Traced;

@@ -1,0 +1,90 @@
+//! What can be typed, and the help that teaches it.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use isochrone::shared::Clock;
+
+/// Asks traces of many Linux hosts in SQL, all on one clock.
+#[derive(Debug, Parser)]
+#[command(
+    name = "isochrone-sql",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:\n  \
+        isochrone-sql web/ app/ db/                                        a prompt\n  \
+        isochrone-sql -c 'SELECT * FROM hosts' web/ app/ db/               one answer\n  \
+        isochrone-sql -c \"SELECT next_comm, count(*) FROM events('sched_switch') GROUP BY 1\" web/\n  \
+        isochrone-sql --file q.sql --format csv web/ app/ db/ > answer.csv\n  \
+        isochrone-sql -c 'SELECT * FROM syscalls' -o calls.parquet web/    for pandas, polars, DuckDB\n\n\
+        SHOW TABLES lists the tables, DESCRIBE syscalls the columns of one. `isochrone sql` is the same. What can be asked is in docs/sql.md, \
+        with answers to 20 questions.\n\n\
+        Exit status: 0 done; 1 done in part (something was refused, or hosts fall into islands); 2 wrong usage or SQL, nothing could \
+        be read, or a result cannot be written."
+)]
+pub(super) struct Arguments {
+    /// Traces of the hosts, or a store of them
+    #[arg(required = true, value_name = "TRACE")]
+    pub(super) traces: Vec<PathBuf>,
+    /// What to ask; several statements are separated by `;` [default: a prompt, or what stdin says]
+    #[arg(long = "command", short = 'c', value_name = "SQL")]
+    pub(super) commands: Vec<String>,
+    /// A file with statements, which are asked before those of -c
+    #[arg(long = "file", short = 'f', value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// How answers are written [default: by the name of the file of -o, else table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) format: Option<Format>,
+    /// Where answers go [default: stdout]
+    #[arg(long, short, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) clock: Clock,
+    /// The store to use, built by `isochrone index -o` [default: in the cache, built if it is missing or stale]
+    #[arg(long, value_name = "DIR")]
+    pub(super) store: Option<PathBuf>,
+    /// How many cores to use [default: all]
+    #[arg(long, value_name = "N")]
+    pub(super) threads: Option<NonZeroUsize>,
+    /// Print results only: no notes, no progress
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+/// How answers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people: as wide as the terminal
+    Table,
+    /// Comma-separated values with a header
+    Csv,
+    /// One array of objects for each answer
+    Json,
+    /// One object a line
+    Jsonl,
+    /// Apache Parquet
+    Parquet,
+    /// Apache Arrow IPC (a file; to stdout, a stream)
+    Arrow,
+}
+
+impl Format {
+    /// The format that the name of a file tells.
+    pub(super) fn of_name(name: &std::path::Path) -> Option<Self> {
+        Some(match name.extension()?.to_str()? {
+            "csv" => Self::Csv,
+            "json" => Self::Json,
+            "jsonl" | "ndjson" => Self::Jsonl,
+            "parquet" => Self::Parquet,
+            "arrow" | "feather" => Self::Arrow,
+            "txt" => Self::Table,
+            _ => return None,
+        })
+    }
+
+    /// Whether one file holds one answer, and no text.
+    pub(super) fn is_binary(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow)
+    }
+}

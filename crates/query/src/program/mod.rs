@@ -1,0 +1,77 @@
+//! The program `isochrone-sql`: asks traces in SQL, and writes the answers.
+//!
+//! [`arguments`] defines what can be typed, [`statements`] splits and runs what is asked, [`output`] writes results, [`prompt`] asks people,
+//! [`words`] says what is wrong.
+
+mod arguments;
+mod output;
+mod prompt;
+mod statements;
+mod words;
+
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Parser;
+use isochrone::shared::{self, ExitStatus, Ready};
+use tokio::runtime::Runtime;
+
+use crate::session::session;
+use crate::traced::Traced;
+use arguments::Arguments;
+use output::Target;
+use statements::Asker;
+
+/// The name of the program.
+pub(crate) const PROGRAM: &str = "isochrone-sql";
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
+    shared::watch_files("isochrone-sql: ");
+    let arguments = Arguments::parse();
+    shared::exit(PROGRAM, run(&arguments))
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
+    // What is asked is read first: a file that is not there costs no time.
+    let given = given(arguments)?;
+    let target = Target::new(arguments, given.is_none())?;
+    let ready = shared::open(
+        &arguments.traces,
+        &arguments.clock,
+        arguments.store.as_deref(),
+        arguments.threads,
+        arguments.quiet,
+    )?;
+    let Ready { opened, store, ending } = ready;
+    let traced = Arc::new(Traced::new(opened, store));
+    let context = session(&traced, arguments.threads)?;
+    let runtime = Runtime::new().context("threads cannot be started")?;
+    let mut asker = Asker { context, runtime, traced, target, ending, quiet: arguments.quiet };
+    match given {
+        Some(texts) => texts.iter().try_for_each(|text| asker.ask_all(text))?,
+        None => prompt::run(&mut asker)?,
+    }
+    asker.finish()
+}
+
+/// What is asked, unless a person is to type it.
+fn given(arguments: &Arguments) -> anyhow::Result<Option<Vec<String>>> {
+    let mut texts = Vec::new();
+    for file in &arguments.files {
+        let text = std::fs::read_to_string(file);
+        texts.push(text.with_context(|| format!("cannot read {}", file.display()))?);
+    }
+    texts.extend(arguments.commands.iter().cloned());
+    if !texts.is_empty() {
+        return Ok(Some(texts));
+    }
+    if std::io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("cannot read what is asked from stdin")?;
+    Ok(Some(vec![text]))
+}

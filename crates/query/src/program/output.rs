@@ -1,0 +1,277 @@
+//! Answers, written in the format that was asked for. A file has its name when it is whole.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::csv::WriterBuilder as CsvBuilder;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
+use datafusion::arrow::json::WriterBuilder as JsonBuilder;
+use datafusion::arrow::json::writer::{JsonArray, LineDelimited};
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use isochrone::shared;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use tempfile::NamedTempFile;
+
+use super::arguments::{Arguments, Format};
+use super::statements::Batches;
+
+/// Rows of an answer that are shown as a table: whoever wants more wants another format.
+const MOST_SHOWN: usize = 10_000;
+
+/// Where answers go, and how they are written.
+pub(super) struct Target {
+    format: Format,
+    file: Option<Unfinished>,
+    /// Answers that have been written.
+    answers: usize,
+}
+
+/// A file that has no name yet.
+struct Unfinished {
+    path: PathBuf,
+    file: BufWriter<NamedTempFile>,
+}
+
+impl Target {
+    /// As the arguments say. `is_prompt`: a person types what is asked.
+    ///
+    /// # Errors
+    /// The file cannot be made, or a terminal would be given what is no text.
+    pub(super) fn new(arguments: &Arguments, is_prompt: bool) -> anyhow::Result<Self> {
+        let by_name = arguments.output.as_deref().and_then(Format::of_name);
+        let format = arguments.format.or(by_name).unwrap_or(Format::Table);
+        let to_terminal = arguments.output.is_none() && (is_prompt || io::stdout().is_terminal());
+        anyhow::ensure!(
+            !(format.is_binary() && to_terminal),
+            "Parquet and Arrow are no text for a terminal; write them to a file with -o FILE"
+        );
+        let file = arguments.output.as_deref().map(Unfinished::new).transpose()?;
+        Ok(Self { format, file, answers: 0 })
+    }
+
+    /// Writes an answer.
+    ///
+    /// # Errors
+    /// It cannot be written, or made.
+    pub(super) fn write(&mut self, mut batches: Batches<'_>, quiet: bool) -> anyhow::Result<()> {
+        let (format, is_first) = (self.format, self.answers == 0);
+        anyhow::ensure!(
+            is_first || !format.is_binary(),
+            "a file of Parquet or Arrow holds one answer, and there are several; ask for each with a file of its own"
+        );
+        self.answers += 1;
+        match &mut self.file {
+            Some(Unfinished { file, path }) => {
+                let written = write(format, is_first, &mut batches, quiet, file);
+                written.with_context(|| format!("cannot write {}", path.display()))
+            }
+            None if format == Format::Parquet => {
+                // Its writer wants to share the file with threads, which stdout cannot.
+                let mut whole = tempfile::tempfile().context("cannot make a temporary file")?;
+                parquet(&mut batches, &mut whole)?;
+                whole.rewind()?;
+                shared::print(|stdout| Ok(io::copy(&mut whole, stdout)?))?;
+                Ok(())
+            }
+            None if format == Format::Arrow => {
+                shared::print(|stdout| arrow_stream(&mut batches, stdout))?;
+                Ok(())
+            }
+            None => {
+                shared::print(|stdout| text(format, is_first, &mut batches, quiet, stdout))?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        let Some(Unfinished { path, file }) = self.file else { return Ok(()) };
+        let context = || format!("cannot write {}", path.display());
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(context)?;
+        file.persist(&path).map_err(|error| error.error).with_context(context)?;
+        Ok(())
+    }
+}
+
+impl Unfinished {
+    fn new(path: &Path) -> anyhow::Result<Self> {
+        let directory =
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let made = tempfile::Builder::new()
+            .prefix(&format!(".{name}."))
+            .permissions(permissions())
+            .tempfile_in(directory);
+        let file = made.with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
+    }
+}
+
+/// Those of a file that a program makes, before the user's mask.
+fn permissions() -> std::fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::Permissions::from_mode(0o666)
+}
+
+fn write(
+    format: Format,
+    is_first: bool,
+    batches: &mut Batches<'_>,
+    quiet: bool,
+    out: &mut BufWriter<NamedTempFile>,
+) -> anyhow::Result<()> {
+    match format {
+        Format::Parquet => parquet(batches, out.get_mut().as_file_mut()),
+        Format::Arrow => {
+            let mut writer = FileWriter::try_new(out, &batches.stream.schema())?;
+            for batch in batches {
+                writer.write(&batch?)?;
+            }
+            Ok(writer.finish()?)
+        }
+        _ => text(format, is_first, batches, quiet, out),
+    }
+}
+
+fn arrow_stream(batches: &mut Batches<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut writer = StreamWriter::try_new(out, &batches.stream.schema())?;
+    for batch in batches {
+        writer.write(&batch?)?;
+    }
+    Ok(writer.finish()?)
+}
+
+fn parquet(batches: &mut Batches<'_>, out: &mut File) -> anyhow::Result<()> {
+    let properties =
+        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+    let mut writer = ArrowWriter::try_new(out, batches.stream.schema(), Some(properties))?;
+    for batch in batches {
+        writer.write(&batch?)?;
+    }
+    writer.close()?;
+    Ok(())
+}
+
+/// Writes an answer as text; there is an empty line between tables.
+fn text(
+    format: Format,
+    is_first: bool,
+    batches: &mut Batches<'_>,
+    quiet: bool,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    match format {
+        Format::Csv | Format::Table if !is_first => writeln!(out)?,
+        _ => {}
+    }
+    match format {
+        Format::Csv => csv(batches, out),
+        Format::Json => {
+            let mut writer = JsonBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut *out);
+            for batch in batches {
+                writer.write(&batch?)?;
+            }
+            writer.finish()?;
+            Ok(writeln!(out)?)
+        }
+        Format::Jsonl => {
+            let mut writer = JsonBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(out);
+            for batch in batches {
+                writer.write(&batch?)?;
+            }
+            Ok(writer.finish()?)
+        }
+        Format::Table | Format::Parquet | Format::Arrow => table(batches, quiet, out),
+    }
+}
+
+fn csv(batches: &mut Batches<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    let schema = batches.stream.schema();
+    if let Some(field) = schema.fields().iter().find(|field| field.data_type().is_nested()) {
+        anyhow::bail!(
+            "CSV has no cells for `{}`, which holds several values: name one of them, as in bound(host, raw)['lo']",
+            field.name()
+        );
+    }
+    let mut writer = CsvBuilder::new().with_header(true).build(out);
+    // An answer without rows has a header all the same.
+    writer.write(&RecordBatch::new_empty(schema))?;
+    for batch in batches {
+        writer.write(&batch?)?;
+    }
+    Ok(())
+}
+
+/// How values are shown in tables: unknown ones as `?`, as in the tables of all other commands; times in UTC.
+fn shown() -> FormatOptions<'static> {
+    const TIME: &str = "%Y-%m-%d %H:%M:%S%.9f";
+    FormatOptions::default()
+        .with_null(UNKNOWN)
+        .with_timestamp_tz_format(Some(TIME))
+        .with_timestamp_format(Some(TIME))
+}
+
+const UNKNOWN: &str = "?";
+
+fn table(batches: &mut Batches<'_>, quiet: bool, out: &mut impl Write) -> anyhow::Result<()> {
+    let schema = batches.stream.schema();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut count = 0;
+    for batch in batches {
+        let batch = batch?;
+        count += batch.num_rows();
+        let room = MOST_SHOWN.saturating_sub(rows.len()).min(batch.num_rows());
+        add_rows(&batch.slice(0, room), &mut rows)?;
+    }
+    if schema.fields().iter().map(|field| field.name().as_str()).eq(["plan_type", "plan"]) {
+        return plan(&rows, out);
+    }
+    let header: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    shared::table(&header, &rows, &|column| is_number(&schema, column), out)?;
+    if count > rows.len() && !quiet {
+        out.flush()?;
+        shared::note(&format!("{} of {count} rows are shown; --format csv writes all", rows.len()));
+    }
+    Ok(())
+}
+
+/// Prints what `EXPLAIN` answers: plans have several lines.
+fn plan(rows: &[Vec<String>], out: &mut impl Write) -> anyhow::Result<()> {
+    for row in rows {
+        let [kind, plan] = row.as_slice() else { continue };
+        writeln!(out, "{}", shared::plain(kind))?;
+        for line in plan.lines() {
+            writeln!(out, "  {}", shared::plain(line))?;
+        }
+    }
+    Ok(())
+}
+
+fn is_number(schema: &SchemaRef, column: usize) -> bool {
+    schema.fields().get(column).is_some_and(|field| field.data_type().is_numeric())
+}
+
+fn add_rows(batch: &RecordBatch, rows: &mut Vec<Vec<String>>) -> Result<(), ArrowError> {
+    let options = shown();
+    let columns: Vec<ArrayFormatter<'_>> = batch
+        .columns()
+        .iter()
+        .map(|column| ArrayFormatter::try_new(column, &options))
+        .collect::<Result<_, _>>()?;
+    for row in 0..batch.num_rows() {
+        let cells = columns.iter().map(|column| column.value(row).try_to_string());
+        rows.push(cells.collect::<Result<_, _>>()?);
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! The tables over a store. Those of spans are files of it, batch by batch ([`stored`], whose columns are listed in [`layout`]); the others
+//! are made of what it says: [`hosts`], [`threads`], [`thread_states`], [`messages`].
+
+mod hosts;
+pub(crate) mod layout;
+mod messages;
+mod stored;
+mod thread_states;
+mod threads;
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray, UInt32Array};
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::common::{Result, internal_datafusion_err};
+use isochrone_store::{ThreadRow, table_schema};
+
+use crate::scan::Table;
+use crate::traced::Traced;
+use layout::LAYOUTS;
+
+pub(crate) use stored::{errno, runs};
+
+/// The names of all tables over the store.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let made = ["hosts", "threads", "thread_states", "messages"];
+    made.into_iter().chain(LAYOUTS.iter().map(|layout| layout.name))
+}
+
+/// A table over the store.
+///
+/// # Errors
+/// There is none of that name.
+pub(crate) fn table(traced: &Arc<Traced>, name: &str) -> Result<Arc<dyn Table>> {
+    Ok(match name {
+        "hosts" => Arc::new(hosts::HostTable::new(traced)),
+        "threads" => Arc::new(threads::ThreadTable::new(traced)),
+        "thread_states" => Arc::new(thread_states::StateTable::new(traced)),
+        "messages" => Arc::new(messages::MessageTable::new(traced)),
+        _ => {
+            let layout = LAYOUTS.iter().find(|layout| layout.name == name);
+            let stored = layout.and_then(|layout| Some((layout, table_schema(layout.stored)?)));
+            let (layout, stored) =
+                stored.ok_or_else(|| internal_datafusion_err!("a store has no table `{name}`"))?;
+            Arc::new(stored::Stored::new(traced, layout, &stored)?)
+        }
+    })
+}
+
+/// The columns of a table that is made of rows: each with how it is made of some of them.
+#[derive(Debug)]
+struct Columns<M> {
+    schema: SchemaRef,
+    makers: Vec<M>,
+}
+
+impl<M> Columns<M> {
+    fn new(columns: Vec<(Field, M)>) -> Self {
+        let (fields, makers): (Vec<Field>, Vec<M>) = columns.into_iter().unzip();
+        Self { schema: Arc::new(Schema::new(fields)), makers }
+    }
+
+    /// Makes columns, by their places.
+    fn arrays(&self, places: &[usize], make: impl Fn(&M) -> ArrayRef) -> Vec<ArrayRef> {
+        places.iter().map(|&place| make(&self.makers[place])).collect()
+    }
+}
+
+/// What conditions on threads are decided by: the columns of each thread of a host.
+struct ThreadIndex<'h> {
+    threads: &'h [ThreadRow],
+}
+
+impl<'h> ThreadIndex<'h> {
+    fn new(threads: &'h [ThreadRow]) -> Self {
+        Self { threads }
+    }
+
+    /// The columns, one value for each thread.
+    fn columns(&self) -> [(&'static str, ArrayRef); 4] {
+        let threads = || self.threads.iter();
+        [
+            ("thread", Arc::new((0..self.threads.len() as u32).collect::<UInt32Array>())),
+            ("pid", Arc::new(threads().map(stored::pid).collect::<Int32Array>())),
+            ("tid", Arc::new(threads().map(stored::tid).collect::<Int32Array>())),
+            ("comm", Arc::new(threads().map(|thread| thread.comm.as_deref()).collect::<StringArray>())),
+        ]
+    }
+}

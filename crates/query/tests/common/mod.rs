@@ -1,0 +1,74 @@
+//! What several tests need: the two programs, the example's traces, and a cache of their own.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A cache in which stores are built, which ends with the test.
+pub(crate) struct Here {
+    directory: TempDir,
+}
+
+/// The example's traces.
+pub(crate) fn shop() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop").canonicalize().unwrap()
+}
+
+impl Here {
+    pub(crate) fn new() -> Self {
+        Self { directory: TempDir::new().unwrap() }
+    }
+
+    /// A path below the test's directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn run(&self, program: &Path, arguments: &[&str], input: &str) -> Output {
+        let mut command = Command::new(program);
+        command.env("XDG_CACHE_HOME", self.path("cache")).env("XDG_STATE_HOME", self.path("state"));
+        command.env_remove("COLUMNS").args(arguments).write_stdin(input);
+        command.output().unwrap()
+    }
+
+    /// Runs `isochrone-sql`, which reads `input`.
+    pub(crate) fn sql_with(&self, arguments: &[&str], input: &str) -> Output {
+        self.run(Path::new(env!("CARGO_BIN_EXE_isochrone-sql")), arguments, input)
+    }
+
+    /// Runs `isochrone-sql`.
+    pub(crate) fn sql(&self, arguments: &[&str]) -> Output {
+        self.sql_with(arguments, "")
+    }
+
+    /// Runs `isochrone`: the example of this package is the same program.
+    #[allow(dead_code)] // Not every test does.
+    pub(crate) fn isochrone(&self, arguments: &[&str]) -> Output {
+        let programs = Path::new(env!("CARGO_BIN_EXE_isochrone-sql")).parent().unwrap();
+        self.run(&programs.join("examples/isochrone"), arguments, "")
+    }
+
+    /// The rows that a query of the example answers.
+    #[allow(dead_code)] // As above.
+    pub(crate) fn rows(&self, query: &str) -> Vec<Value> {
+        let shop = shop();
+        let output = self.sql(&["-q", "--format", "json", "-c", query, shop.to_str().unwrap()]);
+        rows_of(&output, query)
+    }
+}
+
+/// The rows of an answer in JSON.
+pub(crate) fn rows_of(output: &Output, query: &str) -> Vec<Value> {
+    assert!(output.status.success(), "{query}\n{}", text(&output.stderr));
+    match serde_json::from_slice(&output.stdout) {
+        Ok(Value::Array(rows)) => rows,
+        other => panic!("{query}\n{other:?}\n{}", text(&output.stdout)),
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,146 @@
+//! Tables as Arrow record batches, for readers that take whole columns: queries.
+//!
+//! Rows and columns are those of the file (`docs/store.md`); what rows of a window are is known by [`TableFile::times`].
+
+use std::fs::File;
+use std::io::BufReader;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::FileReader;
+use arrow_schema::{Schema, SchemaRef};
+
+use crate::batches::{covered_by, path_of};
+use crate::error::StoreError;
+use crate::table::{Covered, Row};
+use crate::tables::{
+    BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, LossRow, MessageRow, MigrationRow, OffRow,
+    OpenCallRow, PacketFlowRow, PacketRow, PagesRow, PhaseRow, PollRow, SliceRow, SoftirqRow, SyscallRow,
+    ThreadEventRow, ThreadNameRow, ThreadTableRow, UnknownRow, WakeupRow,
+};
+
+/// A table of a host.
+#[derive(Debug)]
+pub struct TableFile {
+    path: PathBuf,
+    schema: SchemaRef,
+    covered: Vec<Covered>,
+    /// Size of the file, bytes.
+    bytes: u64,
+}
+
+/// Some columns of some batches, batch by batch.
+#[derive(Debug)]
+pub struct TableColumns {
+    path: PathBuf,
+    reader: FileReader<BufReader<File>>,
+    left: Range<usize>,
+}
+
+/// The columns of the table of a name, of a host or, of `messages`, of the store. `None`: a store has no such table; zoom levels have
+/// numbers.
+pub fn table_schema(name: &str) -> Option<Schema> {
+    macro_rules! schema_of {
+        ($($Row:ident)*) => {
+            match name {
+                $(<$Row as Row>::TABLE => Some($Row::schema()),)*
+                _ => None,
+            }
+        };
+    }
+    schema_of!(
+        SliceRow UnknownRow SyscallRow HalfSyscallRow IrqRow SoftirqRow LatencyRow WakeupRow ThreadEventRow MigrationRow OffRow
+        BlockRequestRow PacketRow PacketFlowRow PagesRow PhaseRow FileRow PollRow ThreadTableRow ThreadNameRow OpenCallRow MessageRow LossRow
+    )
+}
+
+fn reader(path: &Path, columns: Option<Vec<usize>>) -> Result<FileReader<BufReader<File>>, StoreError> {
+    let file = File::open(path).map_err(StoreError::io(path))?;
+    FileReader::try_new_buffered(file, columns).map_err(StoreError::arrow(path))
+}
+
+impl TableFile {
+    /// Opens a table. Linear in the number of its batches.
+    pub(crate) fn open(directory: &Path, name: &str) -> Result<Self, StoreError> {
+        let path = path_of(directory, name);
+        let reader = reader(&path, None)?;
+        let covered = covered_by(&reader, &path)?;
+        let bytes = std::fs::metadata(&path).map_err(StoreError::io(&path))?.len();
+        Ok(Self { schema: reader.schema(), path, covered, bytes })
+    }
+
+    /// Its columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Number of its batches.
+    pub fn batches(&self) -> usize {
+        self.covered.len()
+    }
+
+    /// About how many bytes a batch takes in the file.
+    pub fn bytes_of_batch(&self) -> u64 {
+        self.bytes / self.covered.len().max(1) as u64
+    }
+
+    /// The first begin and the last end of the rows of a batch, raw ns; of a table without times, both are 0.
+    pub fn times(&self, batch: usize) -> (i64, i64) {
+        self.covered.get(batch).map_or((0, 0), |covered| (covered.begin, covered.end))
+    }
+
+    /// Some columns, by their places in ascending order, of some batches.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn read(&self, columns: &[usize], batches: Range<usize>) -> Result<TableColumns, StoreError> {
+        let reader = reader(&self.path, Some(columns.to_vec()))?;
+        let left = batches.start..batches.end.min(self.covered.len());
+        Ok(TableColumns { path: self.path.clone(), reader, left })
+    }
+}
+
+impl Iterator for TableColumns {
+    type Item = Result<RecordBatch, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let number = self.left.next()?;
+        if let Err(error) = self.reader.set_index(number) {
+            return Some(Err(StoreError::arrow(&self.path)(error)));
+        }
+        let batch = self.reader.next()?;
+        Some(batch.map_err(StoreError::arrow(&self.path)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+
+    use super::*;
+    use crate::{Message, MessageEnd, StoreWriter};
+
+    #[test]
+    fn columns_of_batches() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.store");
+        let store = StoreWriter::create(&path).unwrap();
+        let mut messages = store.messages().unwrap();
+        for at in 0..20_000 {
+            let end = |host, at| MessageEnd { host, at, cpu: None };
+            messages.push(&Message { sent: end(0, at), received: end(1, at + 5) });
+        }
+        let messages = messages.finish().unwrap();
+        store.commit(Vec::new(), Some(messages), None, Vec::new()).unwrap();
+        let table = TableFile::open(&path, "messages").unwrap();
+        assert_eq!((table.batches(), table.schema().field(1).name().as_str()), (3, "sent_at"));
+        assert_eq!(table.times(1).0, 8_192);
+        let batches: Vec<RecordBatch> = table.read(&[1, 4], 1..9).unwrap().map(Result::unwrap).collect();
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 20_000 - 8_192);
+        let first = &batches[0];
+        assert_eq!(first.num_columns(), 2);
+        assert_eq!(first.column(1).as_primitive::<Int64Type>().value(0), 8_197);
+    }
+}
