@@ -148,9 +148,9 @@ fn every_question_is_answered_as_isochrone_does() {
     let figures = ["count", "min_ns", "max_ns", "total_ns"];
     check(1, &["analyze", "cputop"], "cpus", &["host", "cpu", "busy_ns"], All);
     check(2, &["analyze", "cputop"], "processes", &["host", "pid", "tid", "comm", "cpu_ns"], First(10));
-    let moved =
-        reported(&here, &["analyze", "cputop"], "processes", &["host", "pid", "tid", "comm", "migrations"]);
-    same(3, answer(3), moved.into_iter().filter(|row| row[4] != "0").collect(), &All);
+    let threads = ["host", "pid", "tid", "comm", "ppid", "begin_ns"];
+    let threads = reported(&here, &["analyze", "processes"], "processes", &threads);
+    same(3, answer(3), threads.into_iter().filter(|row| row[5] != "?").collect(), &All);
     check(
         4,
         &["analyze", "syscallstats"],
@@ -222,7 +222,7 @@ fn every_question_is_answered_as_isochrone_does() {
         &["kind", "host", "tid", "comm", "name", "read_bytes", "written_bytes"],
     );
     let talked = sockets.into_iter().filter(|row| row[0] == "socket").filter_map(|row| {
-        let (_, peer) = row[4].split_once("->")?;
+        let (_, peer) = row[4].split_once('→')?;
         let (address, port) = peer.trim().rsplit_once(':')?;
         let [_, host, tid, comm, _, read, written] = row.as_slice() else { return None };
         Some([host, tid, comm, address, port, read, written].map(ToString::to_string).to_vec())
