@@ -61,8 +61,12 @@ pub fn show_lost(lost: &[isochrone_ctf::Diagnostic], quiet: bool) -> ExitStatus 
 pub struct Ready {
     /// The traces, on the clock that was asked for.
     pub opened: Opened,
+    /// What was named, or what the store was made of that was named: absolute paths.
+    pub paths: Vec<PathBuf>,
     /// Their store, of all hosts.
     pub store: Store,
+    /// Where it is, absolute.
+    pub store_path: PathBuf,
     /// How it went.
     pub ending: ExitStatus,
 }
@@ -87,7 +91,10 @@ pub fn open(
     let spread = Spread { threads, pieces: None };
     let (store, ending) = index::store(&named, kept, &opened, spread, ending, quiet)?;
     drop(experiment);
-    Ok(Ready { opened, store, ending })
+    let absolute = |path: &PathBuf| std::path::absolute(path);
+    let paths = named.traces().iter().map(absolute).collect::<Result<_, _>>()?;
+    let store_path = std::path::absolute(index::place(&named, kept)?)?;
+    Ok(Ready { opened, paths, store, store_path, ending })
 }
 
 /// Prints rows as a table that fits the terminal. `is_right`: which columns are put to the right.

@@ -6,10 +6,12 @@
 //! a file), of which a query reads those that its conditions leave ([`pruning`]), each by itself ([`scan`]). Functions are in
 //! [`functions`]. The program `isochrone-sql` is [`program`]; `docs/sql.md` is what people read.
 
+mod cluster;
 mod error;
 mod events;
 mod functions;
 mod instants;
+mod origin;
 pub mod program;
 mod pruning;
 mod scan;
@@ -18,5 +20,6 @@ mod tables;
 mod traced;
 
 pub use error::QueryError;
+pub use origin::Origin;
 pub use session::session;
 pub use traced::Traced;

@@ -25,9 +25,11 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
 };
 use futures::StreamExt;
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::Sender;
 
 use crate::pruning::Pruner;
+use crate::tables::Named;
 
 /// Rows of a batch that is given out, about.
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -42,7 +44,7 @@ pub(crate) struct Piece {
 }
 
 /// What of its pieces a query needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Selection {
     /// All that they hold.
     All,
@@ -124,12 +126,12 @@ impl Output<'_> {
 
 /// A table for DataFusion.
 #[derive(Debug)]
-pub(crate) struct Provider(pub(crate) Arc<dyn Table>);
+pub(crate) struct Provider(pub(crate) Named);
 
 #[async_trait]
 impl TableProvider for Provider {
     fn schema(&self) -> SchemaRef {
-        self.0.schema()
+        self.0.table.schema()
     }
 
     fn table_type(&self) -> TableType {
@@ -148,7 +150,7 @@ impl TableProvider for Provider {
         filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (table, schema) = (Arc::clone(&self.0), self.0.schema());
+        let (table, schema) = (Arc::clone(&self.0.table), self.0.table.schema());
         let pruner = Pruner::new(state, &schema, filters)?;
         // A look at the headers of all packets, or at tables of threads.
         let chosen = tokio::task::spawn_blocking(move || table.choose(&pruner)).await;
@@ -159,7 +161,7 @@ impl TableProvider for Provider {
         let partitions = spread(&pieces, state.config().target_partitions());
         let leaf = MemorySourceConfig::try_new_exec(&partitions, piece_schema(), None)?;
         let columns = projection.cloned().unwrap_or_else(|| (0..schema.fields().len()).collect());
-        let scanned = Scanned { table: Arc::clone(&self.0), selection, columns, all };
+        let scanned = Scanned { named: self.0.clone(), selection, columns, all };
         Ok(Arc::new(ScanExec::new(Arc::new(scanned), leaf)?))
     }
 }
@@ -215,19 +217,21 @@ fn pieces(batch: &RecordBatch) -> Result<Vec<Piece>> {
 
 /// What of a table is read.
 #[derive(Debug)]
-struct Scanned {
-    table: Arc<dyn Table>,
-    selection: Selection,
+pub(crate) struct Scanned {
+    /// The table.
+    pub(crate) named: Named,
+    /// What of its pieces.
+    pub(crate) selection: Selection,
     /// Places in the schema of the table.
-    columns: Vec<usize>,
+    pub(crate) columns: Vec<usize>,
     /// Items of the table in all.
-    all: u64,
+    pub(crate) all: u64,
 }
 
 /// Reads the pieces that its input lists.
 #[derive(Debug)]
-struct ScanExec {
-    scanned: Arc<Scanned>,
+pub(crate) struct ScanExec {
+    pub(crate) scanned: Arc<Scanned>,
     input: Arc<dyn ExecutionPlan>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
@@ -235,8 +239,12 @@ struct ScanExec {
 }
 
 impl ScanExec {
-    fn new(scanned: Arc<Scanned>, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
-        let schema: SchemaRef = Arc::new(scanned.table.schema().project(&scanned.columns)?);
+    /// Reads what `input` lists.
+    ///
+    /// # Errors
+    /// The table has no such columns.
+    pub(crate) fn new(scanned: Arc<Scanned>, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
+        let schema: SchemaRef = Arc::new(scanned.named.table.schema().project(&scanned.columns)?);
         let partitions = input.output_partitioning().partition_count();
         let properties = Arc::new(PlanProperties::new(
             EquivalenceProperties::new(SchemaRef::clone(&schema)),
@@ -254,14 +262,14 @@ impl DisplayAs for ScanExec {
         write!(
             f,
             "ScanExec: {}, columns=[{}]",
-            self.scanned.table.describe(&self.scanned.selection),
+            self.scanned.named.table.describe(&self.scanned.selection),
             columns.join(", ")
         )
     }
 }
 
 impl ExecutionPlan for ScanExec {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "ScanExec"
     }
 
@@ -323,7 +331,7 @@ impl ExecutionPlan for ScanExec {
                         if out.sender.is_closed() {
                             return Ok(());
                         }
-                        scanned.table.read(piece, &scanned.selection, &scanned.columns, &mut out)
+                        scanned.named.table.read(piece, &scanned.selection, &scanned.columns, &mut out)
                     })
                 };
                 match tokio::task::spawn_blocking(read).await {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::execution::context::{SessionConfig, SessionContext};
 
-use crate::events::{EventFunction, EventTable};
+use crate::events::EventFunction;
 use crate::functions;
 use crate::scan::Provider;
-use crate::tables;
+use crate::tables::{self, Named, TableName};
 use crate::traced::Traced;
 
 /// A session on traces. `threads`: how many read at once; `None`: as many as there are cores.
@@ -27,11 +27,15 @@ pub fn session(traced: &Arc<Traced>, threads: Option<NonZeroUsize>) -> Result<Se
 }
 
 /// Gives a session its tables and functions.
-fn register(context: &SessionContext, traced: &Arc<Traced>) -> Result<()> {
+///
+/// # Errors
+/// None in practice: see the tables.
+pub(crate) fn register(context: &SessionContext, traced: &Arc<Traced>) -> Result<()> {
     for name in tables::names() {
-        context.register_table(name, Arc::new(Provider(tables::table(traced, name)?)))?;
+        let table = Named::new(traced, TableName::Stored(name.to_owned()))?;
+        context.register_table(name, Arc::new(Provider(table)))?;
     }
-    context.register_table("events", Arc::new(Provider(Arc::new(EventTable::all(traced)))))?;
+    context.register_table("events", Arc::new(Provider(Named::new(traced, TableName::Events)?)))?;
     context.register_udtf("events", Arc::new(EventFunction(Arc::clone(traced))));
     for function in functions::all(traced) {
         context.register_udf(function);

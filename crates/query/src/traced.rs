@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use isochrone_ctf::Diagnostic;
-use isochrone_experiment::{Experiment, Opened, TimedHost, TimedTrace, Timing};
+use isochrone_experiment::{Experiment, Opened, TimedHost, TimedTrace, Timing, sources};
 use isochrone_store::{HostEntry, HostStore, Store};
 use isochrone_sync::apply::Clocks;
 use self_cell::self_cell;
 
 use crate::error::QueryError;
+use crate::origin::Origin;
 
 /// What is made of open traces once.
 pub(crate) struct View<'o> {
@@ -32,6 +33,7 @@ self_cell!(
 /// Traces with their store.
 pub struct Traced {
     viewed: Viewed,
+    origin: Origin,
     store: Store,
     /// The hosts in the store that have a clock, in the order of their names.
     hosts: Vec<StoredHost>,
@@ -59,7 +61,7 @@ impl std::fmt::Debug for Traced {
 
 impl Traced {
     /// Takes open traces and the store of them. `O(n log n)` in the packets; no event is read.
-    pub fn new(opened: Opened, store: Store) -> Self {
+    pub fn new(opened: Opened, store: Store, origin: Origin) -> Self {
         let viewed = Viewed::new(opened, |opened| {
             let experiment = opened.experiment();
             let traces = experiment.traces().traces;
@@ -75,12 +77,22 @@ impl Traced {
                 hosts.push(StoredHost { name, entry, place, tables: OnceLock::new() });
             }
         }
-        Self { viewed, store, hosts, complaints: Mutex::default() }
+        Self { viewed, origin, store, hosts, complaints: Mutex::default() }
     }
 
     /// The traces.
     pub(crate) fn view(&self) -> &View<'_> {
         self.viewed.borrow_dependent()
+    }
+
+    /// How another process opens the same.
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Whether the files are as they were when they were opened.
+    pub(crate) fn is_fresh(&self) -> bool {
+        sources(self.viewed.borrow_owner().inputs()).is_ok_and(|now| now == self.store.manifest().sources)
     }
 
     /// The corrections, unless all hosts stay on their own clocks.

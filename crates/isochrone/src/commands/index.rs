@@ -110,11 +110,18 @@ pub(crate) fn store(
 /// The corrections in the store of what was named, if there is a store of the traces as they are, and they are all that a synchronization
 /// would say.
 pub(super) fn clocks(named: &Named, kept_at: Option<&Path>, inputs: &Inputs) -> Option<Clocks> {
-    let path = match kept_at.or(named.store.as_deref()) {
-        Some(path) => path.to_owned(),
-        None => cache(&named.traces).ok()?,
-    };
-    stored_clocks(&fresh_store(&path, inputs)?)
+    stored_clocks(&fresh_store(&place(named, kept_at).ok()?, inputs)?)
+}
+
+/// Where the store of what was named is, or would be.
+///
+/// # Errors
+/// There is no cache.
+pub(crate) fn place(named: &Named, kept_at: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match kept_at.or(named.store.as_deref()) {
+        Some(path) => Ok(path.to_owned()),
+        None => cache(&named.traces),
+    }
 }
 
 /// The store at a path that was named: it must be of these traces as they are.

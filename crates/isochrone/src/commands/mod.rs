@@ -97,6 +97,13 @@ pub(crate) struct Named {
     store: Option<PathBuf>,
 }
 
+impl Named {
+    /// Traces and captures.
+    pub(crate) fn traces(&self) -> &[PathBuf] {
+        &self.traces
+    }
+}
+
 /// The traces and captures that were named.
 ///
 /// # Errors

@@ -170,7 +170,7 @@ impl Rows {
         for ((column, of), field) in self.columns.iter_mut().zip(context.columns).zip(&class.fields) {
             match (column, of) {
                 (Column::Instant(_, values), EventColumn::Time(Shown::Raw)) => {
-                    values.push(timed.raw_ns(event))
+                    values.push(timed.raw_ns(event));
                 }
                 (Column::Instant(_, values), EventColumn::Time(Shown::Common)) => {
                     values.push(timed.unix_ns(event).and_then(crate::instants::in_range));

@@ -16,6 +16,7 @@ use datafusion::logical_expr::Expr;
 
 use crate::pruning::Pruner;
 use crate::scan::{Chosen, Output, Piece, Provider, Selection, Table};
+use crate::tables::{Named, TableName};
 use crate::traced::Traced;
 use columns::EventColumns;
 
@@ -38,7 +39,7 @@ impl EventTable {
     ///
     /// # Errors
     /// There are none.
-    fn named(traced: &Arc<Traced>, name: &str) -> Result<Self> {
+    pub(crate) fn named(traced: &Arc<Traced>, name: &str) -> Result<Self> {
         let columns = Arc::new(EventColumns::of(traced.view(), name)?);
         Ok(Self { traced: Arc::clone(traced), columns, name: Some(name.to_owned()) })
     }
@@ -97,8 +98,8 @@ pub(crate) struct EventFunction(pub(crate) Arc<Traced>);
 
 impl TableFunctionImpl for EventFunction {
     fn call_with_args(&self, arguments: TableFunctionArgs<'_, '_>) -> Result<Arc<dyn TableProvider>> {
-        let table = match arguments.exprs() {
-            [] => EventTable::all(&self.0),
+        let name = match arguments.exprs() {
+            [] => TableName::Events,
             [
                 Expr::Literal(
                     ScalarValue::Utf8(Some(name))
@@ -106,9 +107,9 @@ impl TableFunctionImpl for EventFunction {
                     | ScalarValue::LargeUtf8(Some(name)),
                     _,
                 ),
-            ] => EventTable::named(&self.0, name)?,
+            ] => TableName::EventsOf(name.clone()),
             _ => return plan_err!("events takes the name of an event in quotes: events('sched_switch')"),
         };
-        Ok(Arc::new(Provider(Arc::new(table))))
+        Ok(Arc::new(Provider(Named::new(&self.0, name)?)))
     }
 }

@@ -4,38 +4,49 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StructArray};
 use datafusion::arrow::datatypes::{DataType, Field, Fields, Int64Type, TimestampNanosecondType};
-use datafusion::logical_expr::ScalarUDF;
+use datafusion::common::Result;
 use isochrone_experiment::{Stamp, Timing};
 
-use super::function;
+use super::Function;
 use crate::instants::{in_range, timestamp, timestamps};
 use crate::traced::Traced;
 
-pub(super) fn functions(traced: &Arc<Traced>) -> Vec<ScalarUDF> {
+/// The functions. `None`: for those who only want their names.
+pub(super) fn functions(traced: Option<&Arc<Traced>>) -> Vec<Function> {
     let host_and = |of: DataType| vec![DataType::Utf8, of];
-    let bounds: Fields = ["lo", "hi"].map(|name| Field::new(name, timestamp(), true)).into_iter().collect();
-    let shared = || Arc::clone(traced);
-    let (common, back, around) = (shared(), shared(), shared());
-    let fields = bounds.clone();
+    let clock = |name, takes, gives, values| Function::of_clocks(name, takes, gives, traced, values);
     vec![
-        function("common_time", host_and(DataType::Int64), timestamp(), move |arguments| {
-            let value = |stamp: Stamp| in_range(stamp.unix_ns);
-            Ok(timestamps(stamps(&common, arguments).map(|stamp| stamp.and_then(value))))
-        }),
-        function("bound", host_and(DataType::Int64), DataType::Struct(bounds), move |arguments| {
-            let bound = |of: fn(&Stamp) -> Option<i128>| {
-                let value = move |stamp: Stamp| of(&stamp).and_then(in_range);
-                timestamps(stamps(&around, arguments).map(move |stamp| stamp.and_then(value)))
-            };
-            let both = vec![bound(|stamp| stamp.lo), bound(|stamp| stamp.hi)];
-            Ok(Arc::new(StructArray::try_new(fields.clone(), both, None)?))
-        }),
-        function("raw_time", host_and(timestamp()), DataType::Int64, move |arguments| {
-            let times = arguments[1].as_primitive::<TimestampNanosecondType>().iter();
-            let raw = times.zip(timings(&back, &arguments[0]));
-            Ok(Arc::new(raw.map(|(time, timing)| Some(timing?.raw(time?.into()))).collect::<Int64Array>()))
-        }),
+        clock("common_time", host_and(DataType::Int64), timestamp(), common_time),
+        clock("bound", host_and(DataType::Int64), DataType::Struct(bounds()), bound),
+        clock("raw_time", host_and(timestamp()), DataType::Int64, raw_time),
     ]
+}
+
+#[allow(clippy::unnecessary_wraps)] // All functions have one shape.
+fn common_time(traced: &Traced, arguments: &[ArrayRef]) -> Result<ArrayRef> {
+    let value = |stamp: Stamp| in_range(stamp.unix_ns);
+    Ok(timestamps(stamps(traced, arguments).map(|stamp| stamp.and_then(value))))
+}
+
+/// The fields of what `bound` gives.
+fn bounds() -> Fields {
+    ["lo", "hi"].map(|name| Field::new(name, timestamp(), true)).into_iter().collect()
+}
+
+fn bound(traced: &Traced, arguments: &[ArrayRef]) -> Result<ArrayRef> {
+    let bound = |of: fn(&Stamp) -> Option<i128>| {
+        let value = move |stamp: Stamp| of(&stamp).and_then(in_range);
+        timestamps(stamps(traced, arguments).map(move |stamp| stamp.and_then(value)))
+    };
+    let both = vec![bound(|stamp| stamp.lo), bound(|stamp| stamp.hi)];
+    Ok(Arc::new(StructArray::try_new(bounds(), both, None)?))
+}
+
+#[allow(clippy::unnecessary_wraps)] // As above.
+fn raw_time(traced: &Traced, arguments: &[ArrayRef]) -> Result<ArrayRef> {
+    let times = arguments[1].as_primitive::<TimestampNanosecondType>().iter();
+    let raw = times.zip(timings(traced, &arguments[0]));
+    Ok(Arc::new(raw.map(|(time, timing)| Some(timing?.raw(time?.into()))).collect::<Int64Array>()))
 }
 
 /// The clock of each host that is named; none where no host is called so.

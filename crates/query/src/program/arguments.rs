@@ -1,10 +1,13 @@
 //! What can be typed, and the help that teaches it.
 
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use isochrone::shared::Clock;
+
+use crate::cluster::Keys;
 
 /// Asks traces of many Linux hosts in SQL, all on one clock.
 #[derive(Debug, Parser)]
@@ -12,18 +15,27 @@ use isochrone::shared::Clock;
     name = "isochrone-sql",
     version,
     max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    subcommand_value_name = "PART",
+    subcommand_help_heading = "Parts of a cluster",
+    disable_help_subcommand = true,
     after_help = "Examples:\n  \
         isochrone-sql web/ app/ db/                                        a prompt\n  \
         isochrone-sql -c 'SELECT * FROM hosts' web/ app/ db/               one answer\n  \
         isochrone-sql -c \"SELECT next_comm, count(*) FROM events('sched_switch') GROUP BY 1\" web/\n  \
         isochrone-sql --file q.sql --format csv web/ app/ db/ > answer.csv\n  \
-        isochrone-sql -c 'SELECT * FROM syscalls' -o calls.parquet web/    for pandas, polars, DuckDB\n\n\
+        isochrone-sql -c 'SELECT * FROM syscalls' -o calls.parquet web/    for pandas, polars, DuckDB\n  \
+        isochrone-sql scheduler & isochrone-sql executor &                 a cluster of one machine\n  \
+        isochrone-sql --cluster 127.0.0.1:50050 -c 'SELECT …' web/         asks it\n\n\
         SHOW TABLES lists the tables, DESCRIBE syscalls the columns of one. `isochrone sql` is the same. What can be asked is in docs/sql.md, \
         with answers to 20 questions.\n\n\
         Exit status: 0 done; 1 done in part (something was refused, or hosts fall into islands); 2 wrong usage or SQL, nothing could \
         be read, or a result cannot be written."
 )]
 pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) part: Option<Part>,
     /// Traces of the hosts, or a store of them
     #[arg(required = true, value_name = "TRACE")]
     pub(super) traces: Vec<PathBuf>,
@@ -44,12 +56,56 @@ pub(super) struct Arguments {
     /// The store to use, built by `isochrone index -o` [default: in the cache, built if it is missing or stale]
     #[arg(long, value_name = "DIR")]
     pub(super) store: Option<PathBuf>,
+    /// Let a cluster answer: the HOST:PORT of its scheduler, whose executors find the traces and their store at the same paths
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(super) cluster: Option<String>,
+    #[command(flatten)]
+    pub(super) keys: Keys,
     /// How many cores to use [default: all]
     #[arg(long, value_name = "N")]
     pub(super) threads: Option<NonZeroUsize>,
     /// Print results only: no notes, no progress
     #[arg(long, short)]
     pub(super) quiet: bool,
+}
+
+/// A part of a cluster that answers questions.
+#[derive(Debug, Subcommand)]
+pub(super) enum Part {
+    /// Plan what is asked with --cluster, and give executors their parts
+    Scheduler {
+        /// Where to listen; addresses of other machines need --cert
+        #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:50050")]
+        listen: SocketAddr,
+        /// How others reach this machine [default: the address of --listen]
+        #[arg(long, value_name = "HOST")]
+        name: Option<String>,
+        /// How long executors keep what they have made for a question after it was answered, in seconds: answers have to be fetched by then
+        #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+        keep: u64,
+        #[command(flatten)]
+        keys: Keys,
+    },
+    /// Read pieces of traces and stores for a scheduler
+    Executor {
+        /// The scheduler
+        #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50050")]
+        scheduler: String,
+        /// Where others fetch what it has made; addresses of other machines need --cert
+        #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:50051")]
+        listen: SocketAddr,
+        /// How others reach this machine [default: the address of --listen]
+        #[arg(long, value_name = "HOST")]
+        name: Option<String>,
+        /// How many cores to use [default: all]
+        #[arg(long, value_name = "N")]
+        cores: Option<NonZeroUsize>,
+        /// Where it keeps what it has made until others have fetched it, and a while longer [default: a temporary directory]
+        #[arg(long, value_name = "DIR")]
+        work: Option<PathBuf>,
+        #[command(flatten)]
+        keys: Keys,
+    },
 }
 
 /// How answers are written.

@@ -1,10 +1,11 @@
 //! The program `isochrone-sql`: asks traces in SQL, and writes the answers.
 //!
 //! [`arguments`] defines what can be typed, [`statements`] splits and runs what is asked, [`output`] writes results, [`prompt`] asks people,
-//! [`words`] says what is wrong.
+//! [`words`] says what is wrong, [`parts`] runs the parts of a cluster.
 
 mod arguments;
 mod output;
+mod parts;
 mod prompt;
 mod statements;
 mod words;
@@ -18,6 +19,8 @@ use clap::Parser;
 use isochrone::shared::{self, ExitStatus, Ready};
 use tokio::runtime::Runtime;
 
+use crate::cluster::{self, Door};
+use crate::origin::Origin;
 use crate::session::session;
 use crate::traced::Traced;
 use arguments::Arguments;
@@ -35,6 +38,14 @@ pub fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
+    if let Some(part) = &arguments.part {
+        return parts::run(part).map(|()| ExitStatus::Done);
+    }
+    anyhow::ensure!(
+        arguments.cluster.is_some() || arguments.keys.cert.is_none(),
+        "--cert is for a cluster; say which by --cluster HOST:PORT"
+    );
+    let door = Door::new(&arguments.keys)?;
     // What is asked is read first: a file that is not there costs no time.
     let given = given(arguments)?;
     let target = Target::new(arguments, given.is_none())?;
@@ -45,10 +56,14 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
         arguments.threads,
         arguments.quiet,
     )?;
-    let Ready { opened, store, ending } = ready;
-    let traced = Arc::new(Traced::new(opened, store));
-    let context = session(&traced, arguments.threads)?;
+    let origin = Origin::of(&ready, &arguments.clock)?;
+    let Ready { opened, store, ending, .. } = ready;
+    let traced = Arc::new(Traced::new(opened, store, origin));
     let runtime = Runtime::new().context("threads cannot be started")?;
+    let context = match &arguments.cluster {
+        Some(scheduler) => runtime.block_on(cluster::session(&traced, scheduler, &door))?,
+        None => session(&traced, arguments.threads)?,
+    };
     let mut asker = Asker { context, runtime, traced, target, ending, quiet: arguments.quiet };
     match given {
         Some(texts) => texts.iter().try_for_each(|text| asker.ask_all(text))?,

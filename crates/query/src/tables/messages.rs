@@ -39,7 +39,7 @@ struct Row<'h> {
 /// Messages, with what was looked up for them where a column needs it.
 struct Rows<'h> {
     traced: &'h Traced,
-    rows: Vec<Row<'h>>,
+    messages: Vec<Row<'h>>,
     /// Latency and its bounds, ns.
     latencies: Vec<[Option<i64>; 3]>,
     /// Who ran at both ends.
@@ -74,11 +74,12 @@ type Which = for<'r, 'h> fn(&'r Row<'h>) -> &'r End<'h>;
 fn end(begin: &str, which: Which, place: usize) -> Vec<(Field, Make)> {
     let name = |what: &str| format!("{begin}_{what}");
     let hosts: Make = Box::new(move |rows| {
-        let names = rows.rows.iter().map(|row| Some(which(row).host?.name.to_string()));
+        let names = rows.messages.iter().map(|row| Some(which(row).host?.name.to_string()));
         Arc::new(names.collect::<StringArray>())
     });
-    let cpus: Make =
-        Box::new(move |rows| Arc::new(rows.rows.iter().map(|row| which(row).cpu).collect::<UInt32Array>()));
+    let cpus: Make = Box::new(move |rows| {
+        Arc::new(rows.messages.iter().map(|row| which(row).cpu).collect::<UInt32Array>())
+    });
     let mut columns = vec![(Field::new(name("host"), DataType::Utf8, true), hosts)];
     columns.extend(Shown::ALL.map(|it| {
         let make: Make = Box::new(move |rows| {
@@ -86,7 +87,7 @@ fn end(begin: &str, which: Which, place: usize) -> Vec<(Field, Make)> {
                 let End { host, at, .. } = which(row);
                 it.of_stamp(Some(rows.traced.timing((*host)?).stamp(*at)), Some(*at))
             };
-            it.array(rows.rows.iter().map(value).collect())
+            it.array(rows.messages.iter().map(value).collect())
         });
         (it.field(&name("time")), make)
     }));
@@ -168,19 +169,20 @@ impl Table for MessageTable {
         let has_latency = is_asked("latency");
         let has_runners = ["_thread", "_pid", "_tid", "_comm"].into_iter().any(is_asked);
         for batch in file.read(&all, piece.from as usize..piece.to as usize).map_err(QueryError::from)? {
-            let rows = messages(&batch.map_err(QueryError::from)?, &hosts)?;
+            let messages = messages(&batch.map_err(QueryError::from)?, &hosts)?;
             out.reads(1, file.bytes_of_batch());
-            out.looks_at(rows.len());
-            let mut rows = Rows { traced: &self.traced, rows, latencies: Vec::new(), runners: Vec::new() };
+            out.looks_at(messages.len());
+            let mut rows =
+                Rows { traced: &self.traced, messages, latencies: Vec::new(), runners: Vec::new() };
             if has_latency {
-                rows.latencies = rows.rows.iter().map(|row| latency(&self.traced, row)).collect();
+                rows.latencies = rows.messages.iter().map(|row| latency(&self.traced, row)).collect();
             }
             if has_runners {
                 let find = |row| runners(&self.traced, row);
-                rows.runners = rows.rows.iter().map(find).collect::<Result<_, QueryError>>()?;
+                rows.runners = rows.messages.iter().map(find).collect::<Result<_, QueryError>>()?;
             }
             let made = self.columns.arrays(columns, |make| make(&rows));
-            if out.send(made, rows.rows.len())?.is_err() {
+            if out.send(made, rows.messages.len())?.is_err() {
                 break;
             }
         }

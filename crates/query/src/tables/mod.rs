@@ -14,7 +14,9 @@ use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray, UInt32Array};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::{Result, internal_datafusion_err};
 use isochrone_store::{ThreadRow, table_schema};
+use serde::{Deserialize, Serialize};
 
+use crate::events::EventTable;
 use crate::scan::Table;
 use crate::traced::Traced;
 use layout::LAYOUTS;
@@ -27,11 +29,48 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     made.into_iter().chain(LAYOUTS.iter().map(|layout| layout.name))
 }
 
+/// What a table is called, here and in other processes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum TableName {
+    /// One over the store.
+    Stored(String),
+    /// All events.
+    Events,
+    /// The events of one name.
+    EventsOf(String),
+}
+
+/// A table, and how another process finds it.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    /// What it is a table of.
+    pub(crate) traced: Arc<Traced>,
+    /// Its name.
+    pub(crate) name: TableName,
+    /// The table.
+    pub(crate) table: Arc<dyn Table>,
+}
+
+impl Named {
+    /// A table of traces.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub(crate) fn new(traced: &Arc<Traced>, name: TableName) -> Result<Self> {
+        let table: Arc<dyn Table> = match &name {
+            TableName::Stored(name) => stored_table(traced, name)?,
+            TableName::Events => Arc::new(EventTable::all(traced)),
+            TableName::EventsOf(event) => Arc::new(EventTable::named(traced, event)?),
+        };
+        Ok(Self { traced: Arc::clone(traced), name, table })
+    }
+}
+
 /// A table over the store.
 ///
 /// # Errors
 /// There is none of that name.
-pub(crate) fn table(traced: &Arc<Traced>, name: &str) -> Result<Arc<dyn Table>> {
+fn stored_table(traced: &Arc<Traced>, name: &str) -> Result<Arc<dyn Table>> {
     Ok(match name {
         "hosts" => Arc::new(hosts::HostTable::new(traced)),
         "threads" => Arc::new(threads::ThreadTable::new(traced)),

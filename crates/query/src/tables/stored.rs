@@ -97,7 +97,9 @@ impl Item {
             Self::Same(of) => add(Field::new(of, shown(of)?, true), Some(of), Make::Same),
             Self::As(name, of) => add(Field::new(name, shown(of)?, true), Some(of), Make::Same),
             Self::Instant(name, of) => {
-                Shown::ALL.into_iter().for_each(|it| add(it.field(name), Some(of), Make::Instant(it)));
+                for it in Shown::ALL {
+                    add(it.field(name), Some(of), Make::Instant(it));
+                }
             }
             Self::Duration => {
                 add(Field::new("duration_ns", DataType::Int64, true), Some("begin"), Make::Duration);

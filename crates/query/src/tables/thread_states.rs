@@ -128,8 +128,8 @@ impl StateTable {
         let (first, last) = host.entry.range?;
         let timing = self.traced.timing(host);
         let step = (last.saturating_sub(first) / PARTS).saturating_add(1);
-        let parts: Vec<Window> = (0..)
-            .map(|part: i64| first.saturating_add(part.saturating_mul(step)))
+        let parts: Vec<Window> = (0..=PARTS)
+            .map(|part| first.saturating_add(part.saturating_mul(step)))
             .take_while(|&begin| begin <= last)
             .map(|begin| (begin, begin.saturating_add(step).min(last)))
             .collect();
@@ -157,7 +157,7 @@ impl StateTable {
     }
 
     /// The threads that are asked for.
-    fn threads(&self, host: &StoredHost, tables: &HostStore, pruner: &Pruner) -> Vec<(u32, u32)> {
+    fn threads(host: &StoredHost, tables: &HostStore, pruner: &Pruner) -> Vec<(u32, u32)> {
         let threads = tables.threads();
         let index = ThreadIndex::new(threads);
         let named = host_column(&host.name, threads.len());
@@ -194,7 +194,7 @@ impl Table for StateTable {
             windows.push(window);
             let Some((from, to)) = window else { continue };
             let bytes = to.abs_diff(from);
-            let threads = self.threads(host, self.traced.tables(host)?, pruner);
+            let threads = Self::threads(host, self.traced.tables(host)?, pruner);
             pieces.extend(threads.into_iter().map(|(from, to)| (Piece { of, part: 0, from, to }, bytes)));
         }
         Ok(Chosen { pieces, all, selection: Selection::Windows(windows) })

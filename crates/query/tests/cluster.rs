@@ -1,0 +1,255 @@
+//! A cluster of processes on this machine answers as one process does, with as many executors as there may be, and when one of them is killed.
+#![allow(clippy::unwrap_used)] // A test may panic.
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use common::{Here, shop, text};
+
+/// Held while a test runs: they measure how long something takes.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The processes of a cluster, which end with it.
+struct Cluster {
+    scheduler: Child,
+    address: String,
+    executors: Vec<(Child, PathBuf)>,
+    /// What all of them, and those who ask, are told of certificates.
+    keys: Vec<String>,
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for process in self.executors.iter_mut().map(|(process, _)| process).chain([&mut self.scheduler]) {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_isochrone-sql"))
+}
+
+impl Cluster {
+    /// A scheduler without executors.
+    fn new(keep: &str, keys: &[String]) -> Self {
+        let mut command = program();
+        command.args(["scheduler", "--listen", "127.0.0.1:0", "--keep", keep]).args(keys);
+        let mut scheduler = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(scheduler.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("scheduler listens on ").unwrap_or_else(|| panic!("{line}"));
+        let (address, keys) = (address.to_owned(), keys.to_vec());
+        Self { scheduler, address, executors: Vec::new(), keys }
+    }
+
+    /// Starts an executor of one core, which keeps what it makes in a directory.
+    fn start_executor(&mut self, here: &Here) {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let work = here.path(&format!("work-{}", free.port()));
+        std::fs::create_dir(&work).unwrap();
+        let mut command = program();
+        command.args([
+            "executor",
+            "--cores",
+            "1",
+            "--scheduler",
+            &self.address,
+            "--listen",
+            &free.to_string(),
+        ]);
+        let executor = command.arg("--work").arg(&work).args(&self.keys).spawn().unwrap();
+        self.executors.push((executor, work));
+    }
+
+    /// What the cluster answers.
+    fn ask(&self, here: &Here, arguments: &[&str]) -> Output {
+        let shop = shop();
+        let keys: Vec<&str> = self.keys.iter().map(String::as_str).collect();
+        let own = ["-q", "--format", "csv", "--cluster", &self.address];
+        here.sql(&[&own, keys.as_slice(), arguments, &[shop.to_str().unwrap()]].concat())
+    }
+}
+
+/// What one process answers.
+fn alone(here: &Here, arguments: &[&str]) -> Output {
+    let shop = shop();
+    here.sql(&[&["-q", "--format", "csv"], arguments, &[shop.to_str().unwrap()]].concat())
+}
+
+/// The answers in CSV, each with its rows sorted.
+fn answers(output: &Output) -> Vec<Vec<String>> {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let sorted = |answer: &str| {
+        let mut rows: Vec<String> = answer.lines().map(str::to_owned).collect();
+        rows.sort_unstable();
+        rows
+    };
+    text(&output.stdout).split("\n\n").map(sorted).collect()
+}
+
+/// All statements that documents name, and some more: the rows of all tables, and joins.
+fn statements() -> Vec<String> {
+    let cookbook =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md")).unwrap();
+    let questions = cookbook.split_once("## Twenty questions").unwrap().1;
+    let fenced = questions.split("```sql\n").skip(1).map(|rest| rest.split_once("```").unwrap().0.to_owned());
+    let mut all: Vec<String> = fenced.collect();
+    assert_eq!(all.len(), 20);
+    for table in [
+        "events",
+        "hosts",
+        "threads",
+        "thread_states",
+        "slices",
+        "syscalls",
+        "wakeups",
+        "irqs",
+        "fds",
+        "sockets",
+        "packets",
+        "messages",
+    ] {
+        all.push(format!("SELECT count(*) AS n FROM {table}"));
+    }
+    all.extend([
+        // Times by functions that know clocks, on the executors.
+        "SELECT host, min(common_time(host, begin_time_raw)) AS first, max(bound(host, end_time_raw)['hi']) AS last FROM slices GROUP BY host".to_owned(),
+        // Joins of rows of different hosts, in any order.
+        "SELECT m.sent_host, c.comm, count(*) AS n FROM messages m JOIN syscalls c ON c.host = m.sent_host AND c.begin_time_raw <= m.sent_time_raw AND c.end_time_raw >= m.sent_time_raw GROUP BY 1, 2".to_owned(),
+        "SELECT host, tid, sum(duration_ns) OVER (PARTITION BY host, tid ORDER BY begin_time_raw) AS so_far FROM slices WHERE duration_ns > 1000000".to_owned(),
+    ]);
+    all
+}
+
+#[test]
+fn a_cluster_answers_as_one_process_does() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let here = Here::new();
+    let statements = statements();
+    let arguments: Vec<&str> = statements.iter().flat_map(|statement| ["-c", statement.as_str()]).collect();
+    let expect = answers(&alone(&here, &arguments));
+    assert_eq!(expect.len(), statements.len());
+    let mut cluster = Cluster::new("300", &[]);
+    for executors in [1, 2, 4] {
+        while cluster.executors.len() < executors {
+            cluster.start_executor(&here);
+        }
+        let found = answers(&cluster.ask(&here, &arguments));
+        assert_eq!(found.len(), expect.len());
+        for ((found, expect), statement) in found.iter().zip(&expect).zip(&statements) {
+            assert_eq!(found, expect, "{executors} executors: {statement}");
+        }
+    }
+}
+
+/// A question that takes some seconds.
+const LONG: &str = "SELECT count(*) AS n, max(md5(concat(e.event, t.comm, t.tid))) AS last FROM events e CROSS JOIN (SELECT comm, tid FROM threads WHERE host = 'h1' AND tid BETWEEN 1 AND 8) t";
+
+#[test]
+fn a_killed_executor_costs_seconds_and_nothing_else() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let kills = std::env::var("ISOCHRONE_KILLS").map_or(1, |kills| kills.parse().unwrap());
+    let here = Here::new();
+    let expect = answers(&alone(&here, &["-c", LONG]));
+    let mut cluster = Cluster::new("2", &[]);
+    cluster.start_executor(&here);
+    // What one executor needs.
+    let begun = Instant::now();
+    assert_eq!(answers(&cluster.ask(&here, &["-c", LONG])), expect);
+    let usual = begun.elapsed();
+    for round in 0..kills {
+        cluster.start_executor(&here);
+        // Both have work.
+        let begun = Instant::now();
+        let found = std::thread::scope(|scope| {
+            let asked = scope.spawn(|| cluster.ask(&here, &["-c", LONG]));
+            std::thread::sleep(usual / 3);
+            asked.is_finished().then(|| panic!("it was answered before anything could be killed"));
+            let (victim, _) = &cluster.executors[0];
+            kill(victim.id());
+            asked.join().unwrap()
+        });
+        assert_eq!(answers(&found), expect, "kill {round}");
+        // Whoever is left has done all of it, perhaps twice, after it was known that the other one is gone.
+        let took = begun.elapsed();
+        assert!(took < usual * 2 + Duration::from_secs(20), "kill {round}: {took:?}, usually {usual:?}");
+        let (mut dead, _) = cluster.executors.remove(0);
+        dead.wait().unwrap();
+    }
+    // What was made on the way is deleted soon after.
+    let (_, work) = &cluster.executors[0];
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while files_below(work) > 0 {
+        assert!(Instant::now() < deadline, "{} files are left", files_below(work));
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// How many files there are in a directory, and in those in it.
+fn files_below(directory: &Path) -> usize {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| if entry.path().is_dir() { files_below(&entry.path()) } else { 1 }).sum()
+}
+
+/// SIGKILL.
+fn kill(process: u32) {
+    let status = Command::new("kill").args(["-KILL", &process.to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn only_this_machine_and_certificates_get_in() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let here = Here::new();
+    let refused = here.sql(&["scheduler", "--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("--cert, --key and --ca"), "{}", text(&refused.stderr));
+    let refused = here.sql(&["executor", "--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.status.code(), Some(2));
+
+    let keys = certificates(&here, "cluster");
+    let mut cluster = Cluster::new("300", &keys);
+    cluster.start_executor(&here);
+    let query = ["-c", "SELECT host, count(*) AS n FROM slices GROUP BY host"];
+    assert_eq!(answers(&cluster.ask(&here, &query)), answers(&alone(&here, &query)));
+    // Neither without a certificate, nor with one of another authority.
+    for keys in [Vec::new(), certificates(&here, "others")] {
+        cluster.keys = keys;
+        let output = cluster.ask(&here, &query);
+        assert!(!output.status.success(), "{}", text(&output.stdout));
+        assert!(text(&output.stdout).lines().count() <= 1, "no row: {}", text(&output.stdout));
+    }
+}
+
+/// A certificate for this machine, and who signed it: the options that name their files.
+fn certificates(here: &Here, name: &str) -> Vec<String> {
+    let directory = here.path(name);
+    std::fs::create_dir(&directory).unwrap();
+    let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority_key = rcgen::KeyPair::generate().unwrap();
+    let authority_certificate = authority.self_signed(&authority_key).unwrap();
+    let issuer = rcgen::Issuer::new(authority, authority_key);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let machine = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let certificate = machine.signed_by(&key, &issuer).unwrap();
+    let write = |file: &str, contents: String| {
+        let path = directory.join(file);
+        std::fs::write(&path, contents).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let files = [
+        ("--cert", write("cert.pem", certificate.pem())),
+        ("--key", write("key.pem", key.serialize_pem())),
+        ("--ca", write("ca.pem", authority_certificate.pem())),
+    ];
+    files.into_iter().flat_map(|(option, file)| [option.to_owned(), file]).collect()
+}
