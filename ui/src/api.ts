@@ -18,6 +18,8 @@ export interface Experiment {
 export interface Loss { host: number; cpu: number | null; begin: Time; end: Time; what: string; count: number | null }
 export interface Break { host: number | string; at: Time; text: string }
 export interface Overview { begin: Time; end: Time; hosts: { host: number; name: string; bytes: number[] }[]; losses: Loss[]; breaks: Break[] }
+/** Parts of CPUs: [begin, read, end, idle, threads, interrupts, softirqs]; of threads: [begin, read, end, on the CPU]. The shares are of a thousand; what lies after `read` is only likely. */
+export interface Sample { share: number; hosts: { host: number; name: string; cpus: { cpu: number; parts: number[][] }[]; threads: { label: string; tid: number; parts: number[][] }[] }[] }
 export type RowKind = "host" | "cpu" | "disk" | "phase" | "process" | "thread";
 export interface Row {
   id: number; parent: number | null; kind: RowKind; host: number; label: string;
@@ -126,6 +128,7 @@ export function labelOf(states: States, place: number): string {
 export const api = {
   experiment: (signal?: AbortSignal) => get<Experiment>("experiment", {}, signal),
   overview: (bins: number, signal?: AbortSignal) => get<Overview>("overview", { bins }, signal),
+  sample: (signal?: AbortSignal) => get<Sample>("sample", {}, signal),
   rows: async () => (await get<{ rows: Row[] }>("rows")).rows,
   async states(asked: { rows: number[]; begin: Time; end: Time; pixels: number; clock: Clock; filter?: string }, signal?: AbortSignal): Promise<States> {
     return decodeStates(await (await answer("states", posted(asked), signal)).arrayBuffer());

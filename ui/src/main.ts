@@ -18,6 +18,7 @@ import { Minimap } from "./minimap";
 import { Navigation } from "./navigation";
 import { panels } from "./panels/index";
 import { Rows } from "./rows";
+import { SamplePicture } from "./sample";
 import { Scrollbar } from "./scrollbar";
 import { Search } from "./search";
 import { StagePicture } from "./stage";
@@ -34,7 +35,7 @@ const ROOM_FOR_DRAWER = 600;
 
 const view = new View(), rows = new Rows(view), layout = new Layout(rows), navigation = new Navigation(view, rows, layout);
 const clock = new ClockSwitch(view, navigation), bookmarks = new Bookmarks(view), status = new Status();
-const minimap = new Minimap(view, navigation, clock), stage = new StagePicture(minimap);
+const minimap = new Minimap(view, navigation, clock), stage = new StagePicture(minimap, new SamplePicture(view));
 const activity = new Activity(view, rows, layout, status);
 const tree = new Tree(view, rows, layout, () => void activity.toggle());
 const graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);

@@ -6,10 +6,13 @@ export class Scrollbar {
   private readonly inner = h("div");
   readonly element = h("div", { class: "scrollbar", "aria-hidden": "true", tabindex: -1 }, this.inner);
   constructor(layout: Layout) {
-    this.element.addEventListener("scroll", () => layout.scrollTo(this.element.scrollTop));
+    // It says so, too, when it was moved from here: that is no news.
+    this.element.addEventListener("scroll", () => { if (this.element.scrollTop !== layout.scrollTop) layout.scrollTo(this.element.scrollTop); });
+    let fixed = -1, full = -1;
     layout.watch(() => {
-      this.element.style.marginTop = `${AXIS + layout.fixed}px`;
-      this.inner.style.height = `${layout.full}px`;
+      // Setting what is already so costs a layout of the page.
+      if (fixed !== layout.fixed) this.element.style.marginTop = `${AXIS + (fixed = layout.fixed)}px`;
+      if (full !== layout.full) this.inner.style.height = `${full = layout.full}px`;
       if (this.element.scrollTop !== layout.scrollTop) this.element.scrollTop = layout.scrollTop;
     });
   }

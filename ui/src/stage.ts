@@ -1,9 +1,10 @@
 // What is seen while there is no time graph yet, or no longer a server: progress, failure, nothing found, connection lost; in words.
-// Talks to: api (asks for the stage until it is ready), minimap. Used by: main.
+// Talks to: api (asks for the stage until it is ready), minimap, sample. Used by: main.
 import { api, ApiError, type Experiment, type Stage } from "./api";
 import { h } from "./dom";
 import { formatBytes, formatDuration } from "./format";
 import type { Minimap } from "./minimap";
+import type { SamplePicture } from "./sample";
 
 const POLL_MS = 400, RETRY_MS = 2000;
 const WORDS: Readonly<Record<Stage["name"], string>> = {
@@ -21,7 +22,7 @@ export class StagePicture {
   private began = performance.now();
   private isLost = false;
 
-  constructor(private readonly minimap: Minimap) {}
+  constructor(private readonly minimap: Minimap, private readonly sample: SamplePicture) {}
 
   /** Asks until the traces are indexed; shows how far that is. Gives null if they cannot be shown. */
   async untilReady(seen: (experiment: Experiment) => void): Promise<Experiment | null> {
@@ -50,8 +51,9 @@ export class StagePicture {
       if (!hasOverview) {
         await this.minimap.load();
         hasOverview = (this.minimap.overview?.hosts.length ?? 0) > 0;
-        if (hasOverview) this.overview.replaceChildren(this.minimap.element);
+        if (hasOverview) this.overview.replaceChildren(this.minimap.element, this.sample.element);
       }
+      if (hasOverview && !this.sample.isThere) await this.sample.load(this.minimap.overview!);
       this.show(WORDS[stage.name], this.progress(stage), stage.total > 0 ? stage.done / stage.total : null);
       await pause(POLL_MS);
     }

@@ -11,6 +11,9 @@ import type { View } from "./view";
 const MARGIN = 3;
 const INDENT = 14;
 
+/** An element of a line, and what it shows. */
+interface Item { readonly line: Line; readonly marked: string; readonly isActive: boolean; readonly beside: string; readonly top: number; readonly element: HTMLElement }
+
 export class Tree {
   private readonly list = h("div", { class: "lines", role: "tree", tabindex: 0, "aria-label": "Rows" });
   private readonly scrolling = h("div", { class: "scrolling", role: "presentation" });
@@ -20,6 +23,8 @@ export class Tree {
   readonly element: HTMLElement;
   /** Parts of names that were searched for. */
   marked: readonly string[] = [];
+  /** The elements that there are, by the line's number. */
+  private readonly items = new Map<number, Item>();
   /** The line that the keyboard is on: a row's number, or a fold. */
   active: number | null = null;
 
@@ -85,10 +90,11 @@ export class Tree {
     }
   }
   private draw(): void {
-    const { first, last } = this.layout.shown(MARGIN), pinned = this.rows.pinnedCount, items: HTMLElement[] = [];
-    for (let place = first; place < last; place += 1) items.push(this.item(place));
-    this.scrolling.replaceChildren(...items);
-    this.fixed.replaceChildren(...Array.from({ length: pinned }, (_, place) => this.item(place)));
+    const { first, last } = this.layout.shown(MARGIN), pinned = this.rows.pinnedCount, items: HTMLElement[] = [], before = new Map(this.items);
+    this.items.clear();
+    for (let place = first; place < last; place += 1) items.push(this.kept(place, before));
+    replace(this.scrolling, items);
+    replace(this.fixed, Array.from({ length: pinned }, (_, place) => this.kept(place, before)));
     this.fixed.style.height = `${this.layout.fixed}px`;
     const place = this.active === null ? undefined : this.rows.placeOf(this.active);
     if (place === undefined) this.list.removeAttribute("aria-activedescendant");
@@ -97,18 +103,25 @@ export class Tree {
     this.hiddenButton.hidden = this.rows.hiddenCount === 0;
     this.hiddenButton.textContent = `${formatCount(this.rows.hiddenCount)} hidden`;
   }
-  private item(place: number): HTMLElement {
-    const line = this.rows.lines[place]!, { row } = line;
+  /** The element of a line: that of before, moved, where it looks the same. While rows are scrolled, most do. */
+  private kept(place: number, before: ReadonlyMap<number, Item>): HTMLElement {
+    const line = this.rows.lines[place]!, marked = this.marked.join("\n"), isActive = line.id === this.active, beside = this.beside(line);
+    const old = before.get(line.id), isSame = old !== undefined && old.line === line && old.marked === marked && old.isActive === isActive && old.beside === beside;
+    const element = isSame ? old.element : this.item(line, beside), top = this.layout.top(place);
+    if (!isSame || old.top !== top) element.style.transform = `translateY(${top}px)`;
+    this.items.set(line.id, { line, marked, isActive, beside, top, element });
+    return element;
+  }
+  private item(line: Line, beside: string): HTMLElement {
+    const { row } = line;
     const item = h("div", {
       class: `line ${row?.kind ?? (line.id === PATH_HEAD ? "host path" : line.id < PATH_HEAD ? "path" : "fold")}`, role: "treeitem", id: `line${line.id}`, "data-id": line.id, "aria-level": line.depth + 1,
       "aria-expanded": line.expandable ? String(line.expanded) : null, "aria-selected": String(line.id === this.active),
     });
-    item.style.transform = `translateY(${this.layout.top(place)}px)`;
     item.style.paddingLeft = `${4 + line.depth * INDENT}px`;
     const name = h("span", { class: "name", title: this.title(line) });
     name.append(...this.highlighted(line.label));
     item.append(h("span", { class: "twist", "data-do": line.expandable ? "toggle" : null, "aria-hidden": "true" }, line.expandable ? (line.expanded ? "▾" : "▸") : ""), name);
-    const beside = this.beside(line);
     if (beside !== "") item.append(h("span", { class: "beside" }, beside));
     if (row !== null && row.kind !== "host") {
       item.append(h("span", { class: "acts", "aria-hidden": "true" },
@@ -143,5 +156,15 @@ export class Tree {
     }
     if (from < 0) return [text];
     return [text.slice(0, from), h("mark", {}, text.slice(from, from + word.length)), text.slice(from + word.length)];
+  }
+}
+/** Gives an element these children, in this order; those that it has already stay where they are. */
+function replace(parent: HTMLElement, children: readonly HTMLElement[]): void {
+  const wanted = new Set<Element>(children);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let at = parent.firstElementChild;
+  for (const child of children) {
+    if (child === at) at = at.nextElementSibling;
+    else parent.insertBefore(child, at);
   }
 }

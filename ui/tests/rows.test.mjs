@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { chain3, count, generator, launch, mpi4, now, open, phases3, ping5, pixelAt, rest, serve, show, tableOf } from "./page.mjs";
+import { chain3, count, eventsOf, generator, launch, mpi4, now, open, phases3, ping5, pixelAt, rest, serve, show, tableOf } from "./page.mjs";
 
 const IRQ = [200, 0, 100], SOFTIRQ = [200, 150, 100], IDLE = [200, 200, 200], RUNS = [0, 170, 120], WAKEUP = [150, 60, 200], EDGE = [47, 111, 214];
 let browser;
@@ -233,6 +233,44 @@ for (const traces of [chain3, ping5]) {
   });
 }
 
+on(chain3, (it, since) => {
+  test("disks are rows, busy where requests are issued and completed", async () => {
+    const open = new Map(), requests = [];
+    for (const { host, event, time_ns, payload: { dev, sector, rwbs } } of eventsOf("block_rq_*", chain3)) {
+      const place = `${host} ${dev} ${sector}`;
+      if (event === "block_rq_issue") open.set(place, { host, dev, begin: since(time_ns), isWrite: (rwbs & 1) === 1 });
+      else if (event === "block_rq_complete" && open.has(place)) { requests.push({ ...open.get(place), end: since(time_ns) }); open.delete(place); }
+    }
+    await it.page.keyboard.press("g");
+    for (const [isWrite, colour] of [[true, [150, 60, 170]], [false, [0, 140, 160]]]) {
+      const [long] = requests.filter((request) => request.isWrite === isWrite).sort((a, b) => b.end - b.begin - a.end + a.begin), { host, dev, begin, end } = long, length = end - begin;
+      const row = it.rows.find((row) => row.kind === "disk" && it.hosts[row.host].name === host && row.label === `disk ${dev >> 20}:${dev & 0xfffff}`);
+      await show(it.page, row.id, { begin: begin - length, end: end + length });
+      assert.deepEqual((await pixelAt(it.page, row.id, begin + length * 0.6)).colour, colour, `${host} ${row.label}`);
+    }
+    await it.page.keyboard.press("g");
+  });
+
+  test("e follows a wake-up to the thread that is woken, E goes back to the one that woke it", async () => {
+    const wake = await it.page.evaluate(async () => {
+      const { begin, end } = isochrone.view.now.experiment, threads = isochrone.view.now.rows.filter((row) => row.kind === "thread").map((row) => row.id);
+      const { wakeups } = await (await fetch(`api/wakeups?begin=${begin}&end=${end}&rows=${threads.slice(0, 300).join()}&limit=20000`)).json();
+      return wakeups.find(([from, to, , cause]) => from !== null && from !== to && cause === "thread");
+    });
+    const [from, to, at] = wake;
+    await show(it.page, from, { begin: at - 1e6, end: at + 1e6 });
+    await it.page.evaluate(([row, at]) => isochrone.view.set({ row, selection: { begin: at - 1, end: at } }), [from, at]);
+    await it.page.keyboard.press("e");
+    await it.page.waitForFunction((row) => isochrone.view.now.row === row, to);
+    await rest(it.page);
+    const { window } = await now(it.page);
+    assert.ok(window.begin < at && at < window.end, "the instant is seen");
+    await it.page.evaluate(([row, at]) => isochrone.view.set({ row, selection: { begin: at, end: at + 1 } }), [to, at]);
+    await it.page.keyboard.press("E");
+    await it.page.waitForFunction((row) => isochrone.view.now.row === row, from);
+  });
+});
+
 on(phases3, (it, since) => {
   test("phases of programs are rows, coloured by name", async () => {
     const phases = tableOf(["analyze", "periodlog"], phases3, "log").sort((a, b) => b.duration_ns - a.duration_ns);
@@ -253,8 +291,8 @@ on(phases3, (it, since) => {
   });
 });
 
-on(mpi4, (it) => {
-  test("calls of MPI are rows below the threads that made them", async () => {
+on(mpi4, (it, since) => {
+  test("calls of MPI are rows below the threads that made them, with a colour for each call", async () => {
     const found = it.rows.filter((row) => row.kind === "phase");
     assert.ok(new Set(found.map((row) => row.host)).size >= 4, "one for each host at least");
     for (const row of found) assert.equal(it.rows[row.parent].kind, "thread");
@@ -264,6 +302,19 @@ on(mpi4, (it) => {
       return JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, bytes.byteLength - head[3])));
     }, [found.map((row) => row.id), ...await it.page.evaluate(() => [isochrone.view.now.experiment.begin, isochrone.view.now.experiment.end])]);
     for (const call of ["MPI_Send", "MPI_Recv", "MPI_Barrier"]) assert.ok(labels.includes(`mpi ${call}`), labels.join());
+    const calls = tableOf(["analyze", "periodlog"], mpi4, "log").sort((a, b) => b.duration_ns - a.duration_ns), colours = [];
+    for (const call of ["mpi MPI_Send", "mpi MPI_Recv", "mpi MPI_Barrier"]) {
+      const long = calls.find((it) => it.period === call), begin = since(long.begin_ns), length = long.duration_ns;
+      const row = found.find((row) => it.hosts[row.host].name === long.host && it.rows[row.parent].tid === long.tid);
+      await show(it.page, row.id, { begin: begin - length / 2, end: begin + 1.5 * length });
+      const [x, outside] = await it.page.evaluate(([row, at, before]) => {
+        const scene = isochrone.graph.scene(), y = scene.middle(isochrone.rows.placeOf(row)) + 6;
+        return [isochrone.pixel(scene.x(at), y), isochrone.pixel(scene.x(before), y)];
+      }, [row.id, begin + 0.9 * length, begin - 0.02 * length]);
+      assert.notDeepEqual(x, outside, `${call} begins where the command says`);
+      colours.push(x.join());
+    }
+    assert.equal(new Set(colours).size, 3, colours.join(" "));
   });
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, beforeEach, test } from "node:test";
-import { chain3, launch, now, open, rest, serve } from "./page.mjs";
+import { chain3, count, launch, now, open, rest, serve } from "./page.mjs";
 
 let browser, server, page, box;
 const span = ({ window }) => window.end - window.begin;
@@ -173,6 +173,27 @@ test("the tree can be used with keys and is one for screen readers", async () =>
   assert.notEqual(await page.evaluate((row) => isochrone.rows.placeOf(row), row), undefined);
 });
 
+test("a screen reader finds rows as a tree, what is selected in words, and tables as tables", async () => {
+  await page.locator("[role=tree]").focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowDown");
+  await page.evaluate(() => isochrone.view.set({ selection: { begin: 4e9, end: 4e9 + 1000 } }));
+  await page.keyboard.press("]");
+  await page.waitForFunction(() => isochrone.view.now.selection.begin > 4e9);
+  await rest(page);
+  await page.evaluate(() => isochrone.drawer.open("statistics"));
+  await rest(page);
+  const heard = await page.locator("body").ariaSnapshot();
+  for (const part of [
+    'switch "own clocks common clock" [checked]', "status: 0 of ", 'searchbox "Search rows', 'img "All hosts over the whole time', 'tree "Rows":', 'treeitem "h1 ± ', 'treeitem "CPU 0" [level=2] [selected]', 'img "Time graph: states of the rows over time',
+    'tab "Statistics" [selected]', 'tabpanel "Statistics":', 'table "Time by state":', 'columnheader "time', 'cell "',
+  ]) assert.ok(heard.includes(part), `${part} in\n${heard.slice(0, 4000)}`);
+  // The state that a key went to is said, not only drawn.
+  const said = page.locator(".status .answer");
+  assert.match(await said.textContent(), /CPU 0/);
+  assert.ok(await said.evaluate((element) => element.closest("[aria-live], [role=status]") !== null));
+});
+
 test("the address keeps the view over a reload", async () => {
   await page.keyboard.press("w");
   await rest(page);
@@ -304,13 +325,35 @@ test("what is kept in memory is bounded", async () => {
   assert.ok(tiles <= 30_000 && states <= 2_000_000, `${tiles} tiles, ${states} states`);
 });
 
-test("what is seen can be saved as PNG and as SVG", async () => {
-  for (const [text, check] of [["as PNG", (data) => data.subarray(1, 4).toString() === "PNG"], ["as SVG", (data) => data.toString().startsWith("<svg ")]]) {
+test("what is seen can be saved as PNG and as SVG: with names, states and arrows", async () => {
+  // How many pixels of user mode and of blocked threads a picture has, and how much is written in its left margin.
+  const look = (data, type) => page.evaluate(async ([data, type]) => {
+    const image = new Image();
+    image.src = `data:${type};base64,${data}`;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height }), ctx = canvas.getContext("2d");
+    ctx.drawImage(image, 0, 0);
+    const { data: pixels } = ctx.getImageData(0, 0, image.width, image.height), found = { running: 0, blocked: 0, names: 0, width: image.width };
+    for (let at = 0; at < pixels.length; at += 4) {
+      const [r, g, b] = pixels.subarray(at, at + 3), x = (at / 4) % image.width;
+      if (r < 20 && g > 180 && b < 20) found.running += 1;
+      if (r > 180 && g > 180 && b < 20) found.blocked += 1;
+      if (x < 190 && r + g + b < 300) found.names += 1;
+    }
+    return found;
+  }, [data.toString("base64"), type]);
+  const seen = await count(page, [0, 200, 0]), pictures = [];
+  for (const [text, type, check] of [["as PNG", "image/png", (data) => data.subarray(1, 4).toString() === "PNG"], ["as SVG", "image/svg+xml", (data) => data.toString().startsWith("<svg ")]]) {
     await page.locator(".menu summary", { hasText: "export" }).click();
-    const [download] = await Promise.all([page.waitForEvent("download"), page.locator("button", { hasText: text }).click()]);
-    assert.ok(check(await readFile(await download.path())), text);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator("button", { hasText: text }).click()]), data = await readFile(await download.path());
+    assert.ok(check(data), text);
+    pictures.push(await look(data, type));
     await page.keyboard.press("Escape");
   }
+  const [png, svg] = pictures;
+  assert.ok(Math.abs(png.running - seen) <= seen * 0.05 + 20, `${png.running} pixels of user mode, ${seen} on the page`);
+  assert.ok(svg.running > seen / 3 && svg.blocked > png.blocked / 3, JSON.stringify({ png, svg }));
+  assert.ok(png.names > 200 && svg.names > 200, JSON.stringify({ png, svg }));
   const wrong = await page.evaluate(() => new DOMParser().parseFromString(isochrone.svg(), "image/svg+xml").querySelector("parsererror")?.textContent ?? null);
   assert.equal(wrong, null);
 });

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::window::Time;
 use isochrone_ctf::schema::ClockClass;
-use isochrone_ctf::{Packet, Trace};
+use isochrone_ctf::{Event, Packet, Trace};
 
 use crate::context::PacketContext;
 use crate::losses::StreamLoss;
@@ -130,13 +130,13 @@ impl<'t> EventSource<'t> {
         Some(PacketContext::of(self.trace, self.stream, self.packet(packet)?))
     }
 
-    /// When a packet begins, if it says so.
-    pub(crate) fn begin_of(&self, packet: usize) -> Option<Time> {
+    /// When a packet begins, if it says so, raw ns.
+    pub fn begin_of(&self, packet: usize) -> Option<Time> {
         Some(self.scale.time(self.packet(packet)?.begin()?))
     }
 
-    /// When a packet ends, as far as it or the one after it records that; else when the host ends.
-    pub(crate) fn end_of(&self, packet: usize) -> Time {
+    /// When a packet ends, as far as it or the one after it records that; else when the host ends. Raw ns.
+    pub fn end_of(&self, packet: usize) -> Time {
         let own = self.packet(packet).and_then(sane_end);
         let end = own.or_else(|| self.packet(packet + 1)?.begin());
         end.map_or(self.host_end, |end| self.scale.time(end))
@@ -176,6 +176,21 @@ impl<'t> EventSource<'t> {
     /// buffer hold what the one before held).
     pub fn first_packet(&self) -> usize {
         self.packets.start
+    }
+
+    /// The packets of the trace's stream that are read.
+    pub fn packets(&self) -> Range<usize> {
+        self.packets.clone()
+    }
+
+    /// The events of one packet, with the times that they count as where nothing before it is read, raw ns: those who take a sample need no others.
+    pub fn events_of(&self, packet: usize) -> impl Iterator<Item = (Time, Event<'t>)> + use<'t, '_> {
+        let (mut now, latest, scale) = (self.earliest_of(packet), self.latest_of(packet), self.scale);
+        self.trace.packet(self.stream, packet).map(move |event| {
+            let own = event.cycles().map_or(now, |cycles| scale.time(cycles));
+            now = own.min(latest).max(now);
+            (now, event)
+        })
     }
 
     /// When the source begins, as its first packet says.

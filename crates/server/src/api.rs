@@ -18,6 +18,7 @@ use crate::shown::follow::What;
 use crate::shown::state_at::Which;
 use crate::shown::states::Window;
 use crate::shown::{Clock, Shown, encode, events, overview, tables};
+use crate::stage::Stage;
 
 /// Rows and pixels of one request.
 const MOST_ROWS: usize = 2000;
@@ -40,6 +41,7 @@ pub(crate) fn routes() -> Router<Arc<Session>> {
     Router::new()
         .route("/experiment", get(experiment))
         .route("/overview", get(overview))
+        .route("/sample", get(sample))
         .route("/rows", get(rows))
         .route("/states", post(states))
         .route("/matching", get(matching))
@@ -117,6 +119,16 @@ async fn overview(State(session): Page, Query(asked): Query<Bins>) -> Answer {
         ApiError::unavailable("headers of packets are being read; try again in a moment".to_owned())
     })?;
     Ok(Json(overview.binned(asked.bins, Vec::new())).into_response())
+}
+
+async fn sample(State(session): Page) -> Answer {
+    match (session.sample(), session.stage()) {
+        (Some(sample), _) => Ok(Json(sample).into_response()),
+        (None, Stage::Opening) => {
+            Err(ApiError::unavailable("the sample is being taken; try again in a moment".to_owned()))
+        }
+        (None, _) => Err(ApiError::missing("no sample was taken: a store was there")),
+    }
 }
 
 async fn rows(State(session): Page) -> Answer {

@@ -108,7 +108,7 @@ fn addresses(address: SocketAddr, token: Option<&str>) -> Addresses {
 
 /// All requests. Open for tests, which need no network.
 pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Arc<Session>>) -> Router {
-    let slots = Arc::new(Semaphore::new(MOST_REQUESTS));
+    let limits = Arc::new(Limits { slots: Semaphore::new(MOST_REQUESTS), longest: LONGEST });
     let protocol = tsp::routes().with_state(library);
     let mut all = Router::new().nest("/tsp/api", protocol.clone());
     if let Some(token) = door.token() {
@@ -122,18 +122,57 @@ pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Arc<Se
     };
     all.layer(CompressionLayer::new())
         .layer(DefaultBodyLimit::max(MOST_BYTES))
-        .layer(middleware::from_fn_with_state(slots, limit))
+        .layer(middleware::from_fn_with_state(limits, limit))
         .layer(middleware::from_fn_with_state(door, door::check))
 }
 
+/// How many requests are worked on at once, and how long each may take.
+#[derive(Debug)]
+struct Limits {
+    slots: Semaphore,
+    longest: Duration,
+}
+
 /// Limits the number of requests, and their time.
-async fn limit(State(slots): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
-    let Ok(_slot) = slots.try_acquire() else { return ApiError::busy().into_response() };
-    match tokio::time::timeout(LONGEST, next.run(request)).await {
+async fn limit(State(limits): State<Arc<Limits>>, request: Request, next: Next) -> Response {
+    let Ok(_slot) = limits.slots.try_acquire() else { return ApiError::busy().into_response() };
+    match tokio::time::timeout(limits.longest, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
             let why = "it took too long; ask for less, or type the command".to_owned();
             ApiError { status: StatusCode::GATEWAY_TIMEOUT, why }.into_response()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::{Body, to_bytes};
+    use axum::routing::get;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    /// What a slow request is answered where so many are let in, for so long.
+    async fn ask(slots: usize, longest: Duration) -> (StatusCode, String) {
+        let limits = Arc::new(Limits { slots: Semaphore::new(slots), longest });
+        let slow = get(|| async { tokio::time::sleep(Duration::from_millis(200)).await });
+        let app = Router::new().route("/", slow).layer(middleware::from_fn_with_state(limits, limit));
+        let response = app.oneshot(Request::get("/").body(Body::empty()).unwrap()).await.unwrap();
+        let (parts, body) = response.into_parts();
+        (parts.status, String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap())
+    }
+
+    #[test]
+    fn requests_are_limited_in_number_and_time() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let check = |slots, longest, expect, words: &str| {
+            let (status, body) = runtime.block_on(ask(slots, longest));
+            assert_eq!(status, expect);
+            assert!(body.contains(words), "{body}");
+        };
+        check(1, Duration::from_secs(60), StatusCode::OK, "");
+        check(0, Duration::from_secs(60), StatusCode::TOO_MANY_REQUESTS, "too many questions at once");
+        check(1, Duration::from_millis(1), StatusCode::GATEWAY_TIMEOUT, "it took too long");
     }
 }

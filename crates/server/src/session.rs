@@ -6,6 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -20,6 +21,7 @@ use tokio::sync::oneshot;
 use crate::error::ApiError;
 use crate::shown::Shown;
 use crate::shown::overview;
+use crate::shown::sample::{self, Sampled};
 use crate::stage::{Progress, Stage};
 
 /// Jobs that wait for a worker: whoever asks more is told to come back.
@@ -81,12 +83,16 @@ pub struct Session {
     progress: Progress,
     /// From headers of packets alone.
     overview: OnceLock<overview::Overview>,
+    /// From the begin of some packets, where no store is there yet.
+    sample: OnceLock<Sampled>,
     /// What `/api/experiment` says once all is there.
     experiment: OnceLock<Value>,
     /// The first and the last event on the common clock, Unix ns, once all is there.
     range: OnceLock<(i64, i64)>,
     /// How many events there are, once they were counted.
     events: Arc<OnceLock<u64>>,
+    /// Somebody counts them, or has.
+    are_events_counted: AtomicBool,
     jobs: SyncSender<Job>,
 }
 
@@ -104,9 +110,11 @@ impl Session {
             command,
             progress: Progress::new(),
             overview: OnceLock::new(),
+            sample: OnceLock::new(),
             experiment: OnceLock::new(),
             range: OnceLock::new(),
             events: Arc::default(),
+            are_events_counted: AtomicBool::new(false),
             jobs: sender,
         });
         let inside = Arc::clone(&session);
@@ -176,9 +184,32 @@ impl Session {
         self.events.get().copied().unwrap_or(0)
     }
 
+    /// Begins to count the events, unless that was done: whoever shows how many there are asks again.
+    pub(crate) fn count_events(&self) {
+        if self.stage() != Stage::Ready || self.are_events_counted.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let events = Arc::clone(&self.events);
+        let job: Job = Box::new(move |shown| {
+            // Whoever asks for the table is told of a panic.
+            if let Ok(total) = catch_unwind(AssertUnwindSafe(|| shown.event_numbers().total)) {
+                let _ = events.set(total);
+            }
+        });
+        if self.jobs.try_send(job).is_err() {
+            // Too much was asked at that time: whoever comes next tries again.
+            self.are_events_counted.store(false, Ordering::Relaxed);
+        }
+    }
+
     /// The overview from headers of packets, once these are read.
     pub(crate) fn overview(&self) -> Option<&overview::Overview> {
         self.overview.get()
+    }
+
+    /// The sample of the traces, once it was taken. Where a store was there, none is.
+    pub(crate) fn sample(&self) -> Option<&Sampled> {
+        self.sample.get()
     }
 
     /// Does a job with the experiment.
@@ -265,8 +296,11 @@ fn load(
         let why: Vec<String> = refused.collect();
         return Err(if why.is_empty() { "there is no trace there".to_owned() } else { why.join("; ") });
     }
-    let _ = session.overview.set(overview::of_headers(&inputs));
+    let seen = session.overview.get_or_init(|| overview::of_headers(&inputs));
     let kept = fresh_store(path, &inputs);
+    if kept.is_none() {
+        let _ = session.sample.set(sample::of_inputs(&inputs, seen.origin, spread));
+    }
     let base = match base {
         TimeBase::Usual => kept.as_ref().and_then(stored_clocks).map_or(TimeBase::Usual, TimeBase::Stored),
         other => other,

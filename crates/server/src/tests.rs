@@ -107,6 +107,29 @@ fn the_example_is_there() {
     assert!(rows.iter().any(|row| row["kind"] == "thread") && rows.iter().any(|row| row["kind"] == "cpu"));
 }
 
+#[test]
+fn a_sample_of_it_was_taken_before_it_was_indexed() {
+    let (status, sample) = get("/api/sample");
+    assert_eq!(status, StatusCode::OK);
+    assert!(sample["share"].as_f64() > Some(0.1), "{}", sample["share"]);
+    let (_, overview) = get("/api/overview?bins=10");
+    let hosts = sample["hosts"].as_array().unwrap();
+    assert_eq!(hosts.len(), 3);
+    for (host, seen) in hosts.iter().zip(overview["hosts"].as_array().unwrap()) {
+        assert_eq!(host["name"], seen["name"]);
+        assert!(
+            !host["cpus"].as_array().unwrap().is_empty() && !host["threads"].as_array().unwrap().is_empty()
+        );
+        for cpu in host["cpus"].as_array().unwrap() {
+            for part in cpu["parts"].as_array().unwrap() {
+                let part: Vec<i64> = part.as_array().unwrap().iter().map(|it| it.as_i64().unwrap()).collect();
+                let sum: i64 = part[3..].iter().sum();
+                assert!(part[..3].is_sorted() && (996..=1000).contains(&sum), "{part:?}");
+            }
+        }
+    }
+}
+
 /// States of a row as the page decodes them: style, begin, end.
 fn states(row: u64, (begin, end): (i64, i64), pixels: u32) -> Vec<(u8, f64, f64)> {
     let body = json!({"rows": [row], "begin": begin, "end": end, "pixels": pixels}).to_string();
@@ -328,6 +351,14 @@ fn only_names_of_this_server_are_let_in() {
     check("localhost:1", Some("http://evil.example"), StatusCode::FORBIDDEN);
     let none = Request::get("/api/experiment").body(Body::empty()).unwrap();
     assert_eq!(send(none).0, StatusCode::FORBIDDEN);
+}
+
+#[test]
+fn a_request_that_is_too_large_is_refused_in_words() {
+    let (status, body) = post("/api/states", &format!("{{\"rows\": [{}1]}}", "1, ".repeat(1 << 19)));
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert!(body["error"].as_str().is_some_and(|why| why.contains("limit")), "{body}");
 }
 
 /// Any request of the page, with numbers of all kinds.

@@ -14,6 +14,7 @@ pub(crate) mod messages;
 pub(crate) mod overview;
 pub(crate) mod requests;
 pub(crate) mod rows;
+pub(crate) mod sample;
 pub(crate) mod state_at;
 pub(crate) mod states;
 pub(crate) mod statistics;

@@ -48,6 +48,8 @@ pub(super) async fn list(State(library): State<Arc<Library>>) -> Json<Vec<Value>
 
 pub(super) async fn one(State(library): State<Arc<Library>>, Id(id): Id) -> Answer {
     let found = library.experiment(id).ok_or_else(|| Failure::missing("There is no such experiment"))?;
+    // Viewers ask again, and show the number then.
+    found.session.count_events();
     Ok(Json(shown(&found)).into_response())
 }
 

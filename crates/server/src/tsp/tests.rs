@@ -255,6 +255,18 @@ fn the_table_of_events_is_read_by_number_by_time_and_by_search() {
 }
 
 #[test]
+fn events_are_counted_when_a_viewer_asks_for_the_experiment() {
+    let path = format!("/tsp/api/experiments/{}", experiment()["UUID"].as_str().unwrap());
+    let counted = || get(&path).1["nbEvents"].as_u64().unwrap();
+    let began = std::time::Instant::now();
+    while counted() == 0 {
+        assert!(began.elapsed().as_secs() < 60, "nobody counts");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(counted() > 100_000);
+}
+
+#[test]
 fn traces_and_experiments_come_and_go() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");
     let app = post("/traces", &json!({"uri": format!("file://{root}/app"), "name": "one of three"}));

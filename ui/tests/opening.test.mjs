@@ -1,0 +1,96 @@
+// While traces are being indexed: how much was traced when, a sample of what CPUs and threads did, how far the work is; then the time graph. What fails is said in words.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { chain3, generator, launch, rest, serve, tableOf } from "./page.mjs";
+
+const directory = mkdtempSync(resolve(tmpdir(), "isochrone-opening-")), made = resolve(directory, "made");
+let browser;
+before(async () => {
+  browser = await launch();
+  execFileSync("python3", [generator, made, "--events", "300000", "--cpus", "3", "--subbuf", "16384"], { stdio: "ignore" });
+});
+after(async () => { await browser.close(); rmSync(directory, { recursive: true }); });
+
+/** A page whose server says that it is still indexing, until `done`: small traces would be ready before anything is seen. */
+async function opening(address) {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, colorScheme: "light" }), stage = { name: "indexing", done: 3e6, total: 12e6, message: "" };
+  let isDone = false;
+  page.errors = [];
+  page.on("pageerror", (error) => page.errors.push(error.message));
+  await page.route("**/api/experiment", async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: isDone ? answer : { ...answer, stage } });
+  });
+  await page.goto(address);
+  return { page, done: () => { isDone = true; } };
+}
+/** Pixels of a colour in the sample's picture, in some of its lines. */
+const pixels = (page, [r, g, b], first = 0, last = 1000) => page.locator(".sample canvas").evaluate((canvas, [r, g, b, first, last]) => {
+  const ratio = devicePixelRatio, top = Math.round(first * 20 * ratio), height = Math.min(canvas.height, Math.round(last * 20 * ratio)) - top, data = canvas.getContext("2d").getImageData(0, top, canvas.width, height).data;
+  let found = 0;
+  for (let at = 0; at < data.length; at += 4) if (data[at] === r && data[at + 1] === g && data[at + 2] === b) found += 1;
+  return found;
+}, [r, g, b, first, last]);
+const RUNS = [0, 170, 120], IDLE = [200, 200, 200];
+
+test("while a trace is indexed, CPUs and threads are drawn from a sample over all of it", async () => {
+  const server = await serve(made, undefined, resolve(directory, "store")), { page, done } = await opening(server.address);
+  await page.waitForSelector(".sample canvas:visible");
+  assert.equal(await page.locator("progress").evaluate((bar) => bar.value), 0.25);
+  assert.match(await page.locator(".stage-text").textContent(), /3 MB of 12 MB/);
+  const sample = await page.evaluate(async () => (await fetch("api/sample")).json()), [host] = sample.hosts;
+  assert.deepEqual(host.cpus.map(({ cpu }) => cpu), [0, 1, 2]);
+  // How busy CPUs are in it is how busy they are.
+  const cpus = tableOf(["analyze", "cputop"], made, "cpus");
+  for (const { cpu, parts } of host.cpus) {
+    const { busy_ns, idle_ns } = cpus.find((it) => it.cpu === cpu), whole = parts.reduce((sum, [begin, , end]) => sum + end - begin, 0);
+    const busy = parts.reduce((sum, [begin, , end, idle]) => sum + ((end - begin) * (1000 - idle)) / 1000, 0) / whole;
+    assert.ok(Math.abs(busy - busy_ns / (busy_ns + idle_ns)) < 0.1, `CPU ${cpu}: ${busy} and ${busy_ns / (busy_ns + idle_ns)}`);
+    assert.ok(await pixels(page, RUNS, cpu + 1, cpu + 2) > 1000, `CPU ${cpu} runs`);
+    assert.ok(parts.every(([begin, read, end]) => begin <= read && read <= end));
+  }
+  const named = tableOf(["analyze", "cputop"], made, "processes");
+  assert.ok(host.threads.length >= 5);
+  for (const { label, tid } of host.threads) assert.ok(label !== "" && named.some((it) => it.tid === tid), `${label} ${tid}`);
+  assert.ok(await pixels(page, RUNS, 4, 6) > 300, "threads");
+  assert.match(await page.locator(".sample canvas").getAttribute("aria-label"), /CPU 0 \d+ % busy/);
+  // It makes way for the time graph.
+  done();
+  await page.waitForFunction(() => globalThis.isochrone?.isReady());
+  await rest(page);
+  assert.equal(await page.locator(".sample").count(), 0);
+  assert.deepEqual(page.errors, []);
+  await page.close();
+  await server.stop();
+  // The second time everything is there at once.
+  const again = await serve(made, undefined, resolve(directory, "store")), second = await browser.newPage();
+  const began = Date.now();
+  await second.goto(again.address);
+  await second.waitForFunction(() => globalThis.isochrone?.isReady());
+  assert.equal((await second.evaluate(async () => (await fetch("api/sample")).status)), 404);
+  assert.ok(Date.now() - began < 10_000);
+  await second.close();
+  await again.stop();
+});
+
+test("each host has its lines in the sample, on its own clock; both themes", async () => {
+  const server = await serve(chain3, undefined, resolve(directory, "chain3")), { page, done } = await opening(server.address);
+  await page.waitForSelector(".sample canvas:visible");
+  const { hosts } = await page.evaluate(async () => (await fetch("api/sample")).json());
+  assert.deepEqual(hosts.map(({ name }) => name), ["h1", "h2", "h3"]);
+  for (const { cpus, threads } of hosts) assert.ok(cpus.length > 0 && threads.length > 0);
+  assert.ok(await pixels(page, RUNS) > 100 && await pixels(page, IDLE) > 100);
+  await page.locator(".header .icon").first().click();
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+  assert.ok(await pixels(page, [0, 125, 90]) > 100);
+  await page.locator(".header .icon").first().click();
+  done();
+  await page.waitForFunction(() => globalThis.isochrone?.isReady());
+  assert.deepEqual(page.errors, []);
+  await page.close();
+  await server.stop();
+});
