@@ -166,7 +166,8 @@ pub fn reports(hosts: &[(&dyn HostContext, &AnalysisSet)], options: &Options, sy
         .into_iter()
         .map(|kind| {
             let (mut tables, notes) = kind.tables(&hosts, options);
-            if sync {
+            // The log of one host is in the order of its time already.
+            if sync && hosts.len() > 1 {
                 tables.iter_mut().for_each(Table::sort_by_time);
             }
             let mut report = Report { analysis: kind.name(), version: VERSION, sync, range, tables, notes };

@@ -8,9 +8,10 @@ use proptest::sample::select;
 
 use crate::options::{Calls, Filter, Interrupts, Options};
 use crate::registry::AnalysisKind;
+use crate::scratch::Scratch;
 use crate::testing::{
     call, feed, file, half, idle, irq, latency, line, lines, migration, off_cpu, packet, pages, pieced,
-    request, slice, softirq, tables, thread, unknown,
+    request, scratch, slice, softirq, tables, thread, unknown,
 };
 use crate::window::{When, Window};
 use isochrone_kernel::Span;
@@ -74,6 +75,7 @@ fn options_and_times() -> impl Strategy<Value = (Options, When)> {
                 calls,
                 bars: 3,
                 linear,
+                scratch: if around { scratch() } else { Scratch::default() },
                 ..Options::default()
             };
             (options, When { window: Window { begin, end }, at })

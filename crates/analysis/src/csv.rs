@@ -22,6 +22,7 @@ pub fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
                 Cell::Int(value) => text.push_str(&value.to_string()),
                 Cell::Float(value) => text.push_str(&value.to_string()),
                 Cell::Text(value) => text.push_str(&value),
+                Cell::Call(call) => text.push_str(&call.to_string()),
             }
             writer.write_field(&text)?;
         }

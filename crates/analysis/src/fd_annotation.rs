@@ -31,7 +31,7 @@ pub(crate) fn makes(effect: &Effect) -> bool {
 
 /// A line with the names of the descriptors that it takes and of the one that it returns. Each is named once, where
 /// it is an argument by itself; texts in quotes are left alone.
-pub(crate) fn annotated(line: &str, taken: &[(i32, Name)], made: Option<(i32, Name)>) -> String {
+pub(crate) fn annotated(line: &str, taken: &[(i32, Name)], made: Option<&(i32, Name)>) -> String {
     let mut taken: Vec<_> = taken.iter().map(|(fd, name)| (fd.to_string(), name)).collect();
     let mut text = String::with_capacity(line.len() + 32);
     let mut rest = line;
@@ -101,7 +101,7 @@ mod tests {
         let check = |line: &str, taken: &[(i32, &str)], made: Option<(i32, &str)>, expect: &str| {
             let taken: Vec<_> = taken.iter().map(|&(fd, name)| (fd, Name::from(name))).collect();
             let made = made.map(|(fd, name)| (fd, Name::from(name)));
-            assert_eq!(annotated(line, &taken, made), expect, "{line}");
+            assert_eq!(annotated(line, &taken, made.as_ref()), expect, "{line}");
         };
         check("read(3, \"a\", 3) = 3", &[(3, "/f")], None, "read(3</f>, \"a\", 3) = 3");
         check(

@@ -1,12 +1,13 @@
 //! Names of file descriptors: what a descriptor of a thread was at an instant, by the spans of descriptors.
+//!
+//! A host opens many, and a log asks for them in the order of time: they are a sorted list of a few words each.
 
-use std::collections::BTreeMap;
-
-use isochrone_kernel::files::{Bound, FileSpan};
+use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{Name, ThreadId, Time};
+use rustc_hash::FxHashMap;
 
 use crate::host::{HostContext, ThreadIdentity};
-use crate::sorted_rows::SortedRows;
+use crate::log_rows::LogRows;
 
 /// What a descriptor is, in a few words; `None` where it is unknown.
 pub(crate) fn name(file: &FileSpan) -> Option<&Name> {
@@ -20,41 +21,82 @@ fn owner(host: &dyn HostContext, thread: ThreadId) -> Option<i32> {
     who.pid.or(who.tid)
 }
 
+/// What a descriptor refers to, and what that is called.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct NamedFile {
+    pub(crate) kind: FileKind,
+    name: Name,
+}
+
+impl NamedFile {
+    /// What it is, in a few words; `None` where it is unknown.
+    pub(crate) fn name(&self) -> Option<&Name> {
+        Some(&self.name).filter(|name| !name.is_empty())
+    }
+}
+
+/// The life of a descriptor.
+#[derive(Debug)]
+struct Life {
+    owner: i32,
+    fd: i32,
+    begin: Time,
+    end: Time,
+    /// Its place among the different ones.
+    what: u32,
+    begin_bound: Bound,
+}
+
+impl Life {
+    fn key(&self) -> (i32, i32) {
+        (self.owner, self.fd)
+    }
+}
+
 /// The descriptors of a host by process and number.
 pub(crate) struct FdNames<'a> {
     host: &'a dyn HostContext,
-    files: BTreeMap<(i32, i32), Vec<&'a FileSpan>>,
+    /// By process, number and begin.
+    lives: Vec<Life>,
+    different: Vec<NamedFile>,
 }
 
 impl<'a> FdNames<'a> {
-    /// Those of a host.
-    pub(crate) fn new(host: &'a dyn HostContext, files: &'a SortedRows<FileSpan>) -> Self {
-        let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    /// Those of a host. Memory: forty bytes for each span, and what the different ones take.
+    pub(crate) fn new(host: &'a dyn HostContext, files: &LogRows<FileSpan>) -> Self {
+        let (mut lives, mut different) = (Vec::new(), Vec::new());
+        let mut places: FxHashMap<NamedFile, u32> = FxHashMap::default();
         for file in files.sorted() {
-            if let Some(owner) = file.process.or_else(|| owner(host, file.thread)) {
-                all.entry((owner, file.fd)).or_default().push(file);
-            }
+            let Some(owner) = file.process.or_else(|| owner(host, file.thread)) else { continue };
+            let FileSpan { fd, begin, end, begin_bound, kind, name, .. } = file;
+            let what = *places.entry(NamedFile { kind, name }).or_insert_with_key(|named| {
+                different.push(named.clone());
+                different.len() as u32 - 1
+            });
+            lives.push(Life { owner, fd, begin, end, what, begin_bound });
         }
-        for files in all.values_mut() {
-            files.sort_by_key(|file| (file.begin, file.end));
-        }
-        Self { host, files: all }
+        // Stable: of spans with the same times the last one in their own order counts.
+        lives.sort_by_key(|life| (life.key(), life.begin, life.end));
+        Self { host, lives, different }
     }
 
     /// What a thread's descriptor is called at an instant, if that is known.
     pub(crate) fn name(&self, thread: ThreadId, fd: i32, at: Time) -> Option<Name> {
-        name(self.file(thread, fd, at)?).cloned()
+        self.file(thread, fd, at)?.name().cloned()
     }
 
     /// What a thread's descriptor is at an instant, if that is known. One that was first seen later was the same
-    /// before, unless its begin was seen.
-    pub(crate) fn file(&self, thread: ThreadId, fd: i32, at: Time) -> Option<&'a FileSpan> {
-        let files = self.files.get(&(owner(self.host, thread)?, fd))?;
-        let next = files.partition_point(|file| file.begin <= at);
-        let here = files[..next].last().filter(|file| at < file.end);
-        let later = || files.get(next).filter(|file| file.begin_bound == Bound::Soft);
+    /// before, unless its begin was seen. Logarithmic.
+    pub(crate) fn file(&self, thread: ThreadId, fd: i32, at: Time) -> Option<&NamedFile> {
+        let key = (owner(self.host, thread)?, fd);
+        let next = self.lives.partition_point(|life| (life.key(), life.begin) <= (key, at));
+        let is_its = |life: &&Life| life.key() == key;
+        let before = next.checked_sub(1).map(|place| &self.lives[place]).filter(is_its);
+        let here = before.filter(|life| at < life.end);
+        let later = || self.lives.get(next).filter(is_its).filter(|life| life.begin_bound == Bound::Soft);
         // A span of no length is one that was closed as soon as it was seen.
-        let closed = || files[..next].last().filter(|file| file.end == at);
-        here.or_else(closed).or_else(later).copied()
+        let closed = || before.filter(|life| life.end == at);
+        let life = here.or_else(closed).or_else(later)?;
+        self.different.get(life.what as usize)
     }
 }

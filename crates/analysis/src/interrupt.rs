@@ -113,10 +113,10 @@ impl InterruptFilter {
 
     /// Whether a softirq is. Its name counts as the kernel has it, and as people say it.
     pub(crate) fn soft(&self, vector: u32) -> bool {
+        let Some(asked) = &self.soft else { return true };
         let name = SOFTIRQS.get(vector as usize).copied().unwrap_or_default();
         let short = name.trim_end_matches("_SOFTIRQ").to_ascii_lowercase();
-        let is = |one: &Interrupt<u32>| one.is(&vector, name) || one.is(&vector, &short);
-        self.soft.as_ref().is_none_or(|asked| asked.iter().any(is))
+        asked.iter().any(|one| one.is(&vector, name) || one.is(&vector, &short))
     }
 }
 

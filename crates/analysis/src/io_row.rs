@@ -7,6 +7,7 @@ use crate::analysis::{Analysis, HostResult};
 use crate::errno::errno_name;
 use crate::fd_names::FdNames;
 use crate::io_call::{IoCall, IoKind, SizeFilter, asked_path};
+use crate::log_rows::LogRow;
 use crate::options::Options;
 use crate::sorted_rows::SortKey;
 use crate::stats::duration;
@@ -26,6 +27,12 @@ pub struct IoRow {
     error: Option<u16>,
     /// What was to be opened, where nothing was.
     asked: Option<Name>,
+}
+
+impl LogRow for IoRow {
+    fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
+        [Some(&mut self.thread), None]
+    }
 }
 
 impl SortKey for IoRow {

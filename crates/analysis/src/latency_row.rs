@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::host::ThreadIdentity;
+use crate::log_rows::LogRow;
 use crate::options::Options;
 use crate::sorted_rows::SortKey;
 use crate::stats::duration;
@@ -25,6 +26,12 @@ impl From<&SchedLatency> for LatencyRow {
     fn from(latency: &SchedLatency) -> Self {
         let SchedLatency { thread, waker, cpu, priority, begin, end } = *latency;
         Self { begin, end, cpu, thread, waker, priority }
+    }
+}
+
+impl LogRow for LatencyRow {
+    fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
+        [Some(&mut self.thread), self.waker.as_mut()]
     }
 }
 

@@ -9,11 +9,12 @@
 //! any order, byte for byte. So an analysis has integers only, adds what does not depend on the order, and sorts what
 //! it keeps.
 //!
-//! Nothing here reads files or prints. A [`Table`] becomes CSV in [`csv`] and JSON by way of [`Report`].
+//! Nothing here reads files or prints; rows that are too many for memory go where a [`Storage`] keeps them, which others provide. A [`Table`] becomes CSV in [`csv`] and JSON by way of [`Report`].
 
 pub mod analyses;
 mod analysis;
 mod analysis_set;
+mod annotated_call;
 #[cfg(test)]
 mod any_partition;
 mod cpu_states;
@@ -32,6 +33,7 @@ mod io_durations;
 mod io_row;
 pub mod jsonl;
 mod latency_row;
+mod log_rows;
 mod machine_io;
 mod needs;
 mod options;
@@ -39,6 +41,7 @@ mod period_row;
 mod registry;
 mod report;
 mod rows;
+mod scratch;
 mod snapshot;
 mod sorted_rows;
 mod span_filter;
@@ -52,16 +55,19 @@ mod window;
 
 pub use analysis::{Analysis, HostResult};
 pub use analysis_set::{AnalysisSet, empty_reports, reports};
+pub use annotated_call::AnnotatedCall;
 pub use errno::{errno_name, errno_of};
 pub use histogram::{Bar, Histogram};
 pub use host::{HostContext, ThreadIdentity};
 pub use interrupt::InterruptSource;
 pub use intervals::Intervals;
+pub use log_rows::{LogRow, LogRows, Sorted};
 pub use needs::Need;
 pub use options::{Asks, Calls, Filter, Interrupt, Interrupts, Options};
 pub use registry::{Accumulator, AnalysisKind};
 pub use report::{Note, Report, VERSION};
-pub use rows::Rows;
+pub use rows::{Iter, Rows};
+pub use scratch::{Scratch, ScratchError, Storage};
 pub use sorted_rows::{SortKey, SortedRows, TopRows};
 pub use span_filter::SpanFilter;
 pub use stats::{Stats, duration, nearest_rank};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use crate::host::{HostContext, ThreadIdentity};
+use crate::scratch::Scratch;
 
 /// All options. The defaults leave nothing out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub struct Options {
     pub linear: bool,
     /// Whether analyses of periods are about periods that definitions describe; else about the phases of programs.
     pub periods: bool,
+    /// Where rows of logs go that are too many for memory.
+    #[serde(skip)]
+    pub scratch: Scratch,
 }
 
 impl Default for Options {
@@ -48,6 +52,7 @@ impl Default for Options {
             every_ns: None,
             linear: false,
             periods: false,
+            scratch: Scratch::default(),
         }
     }
 }
@@ -57,10 +62,10 @@ impl Options {
     /// so that pieces which were mapped with this part alone answer with any options that have the same part.
     #[must_use]
     pub fn of_mapping(&self) -> Self {
-        let Self { filter, interrupts, calls, every_ns, linear, periods, .. } = self.clone();
+        let Self { filter, interrupts, calls, every_ns, linear, periods, scratch, .. } = self.clone();
         let Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, .. } = filter;
         let filter = Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, ..Filter::default() };
-        Self { filter, interrupts, calls, every_ns, linear, periods, ..Self::default() }
+        Self { filter, interrupts, calls, every_ns, linear, periods, scratch, ..Self::default() }
     }
 
     /// Options that keep what these do, and make tables as `other` does.

@@ -4,6 +4,7 @@ use isochrone_kernel::{Name, Period, Phase, ThreadAliases, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
+use crate::log_rows::LogRow;
 use crate::options::Options;
 use crate::sorted_rows::SortKey;
 use crate::stats::duration;
@@ -58,6 +59,12 @@ impl From<&Phase> for PeriodRow {
             is_cut: false,
             captures: <[Name; 2]>::default(),
         }
+    }
+}
+
+impl LogRow for PeriodRow {
+    fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
+        [Some(&mut self.thread), None]
     }
 }
 

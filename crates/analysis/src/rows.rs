@@ -1,5 +1,6 @@
 //! The rows of a table, encoded: a log has millions of them, and their cells would take ten times as much.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -7,21 +8,59 @@ use isochrone_kernel::Name;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::annotated_call::AnnotatedCall;
+use crate::scratch::{Kept, Scratch};
 use crate::table::Cell;
 
 /// Rows of cells, in their order.
 ///
 /// Integers are stored by how far they are from the first one of their column, short texts by their number among those of the table: a
-/// row of a log takes some forty bytes. Sorting and cutting move no row. A row is decoded whenever it is looked at.
+/// row of a log takes some forty bytes. Rows are in blocks; all but the last block are where a [`Scratch`] keeps them. Cutting moves no
+/// row, and sorting makes a list of places. A row is decoded whenever it is looked at.
 #[derive(Clone, Default)]
 pub struct Rows {
-    bytes: Vec<u8>,
-    /// Where each row begins, in the order of the rows.
-    places: Vec<usize>,
+    /// The blocks that are full.
+    full: Vec<Block>,
+    /// The last one.
+    last: Vec<u8>,
+    /// Where some rows of the last block begin: see [`Block::marks`].
+    marks: Vec<u32>,
+    /// How many rows there are in all, and how many of them in full blocks.
+    count: usize,
+    in_full: usize,
+    /// Where the rows are, in their order, where that is not the order in which they came.
+    order: Option<Vec<Place>>,
     /// The first integer of each column.
     bases: Vec<Option<i128>>,
     texts: Texts,
+    scratch: Scratch,
 }
+
+/// Rows one after the other: for each its size, four bytes, then its cells.
+#[derive(Clone)]
+struct Block {
+    bytes: Kept,
+    /// How many rows there are before the block.
+    before: usize,
+    /// Where the rows begin whose numbers in the block are multiples of [`MARKED`].
+    marks: Box<[u32]>,
+}
+
+/// Where a row is: its block, and the offset of its size there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    block: u32,
+    at: u32,
+}
+
+/// A block of so many bytes is full.
+const FULL: usize = if cfg!(test) { 200 } else { 64 << 10 };
+/// A row of so many is marked: it takes as many steps to find a row by its number.
+const MARKED: usize = if cfg!(test) { 3 } else { 32 };
+/// Bytes of the size of a row.
+const SIZE: usize = 4;
+/// Bytes that are read at once of a row that is looked at alone.
+const READ: usize = if cfg!(test) { 16 } else { 256 };
 
 /// Short texts by their numbers.
 #[derive(Clone, Default)]
@@ -38,8 +77,6 @@ const MOST_SHARED: usize = 1 << 16;
 /// A cell as it is stored.
 #[derive(Serialize, Deserialize)]
 enum Stored<'t> {
-    /// The row has no more cells.
-    End,
     Null,
     None,
     /// From the first integer of the column.
@@ -47,6 +84,7 @@ enum Stored<'t> {
     Float(f64),
     Shared(u32),
     Text(&'t str),
+    Call(Cow<'t, AnnotatedCall>),
 }
 
 impl Texts {
@@ -66,9 +104,22 @@ impl Texts {
 }
 
 impl Rows {
+    /// Without rows so far. Those to come go to a scratch.
+    pub fn new(scratch: &Scratch) -> Self {
+        Self { scratch: scratch.clone(), ..Self::default() }
+    }
+
     /// Adds a row after the others. Constant on average.
     pub fn push(&mut self, cells: &[Cell]) {
-        self.places.push(self.bytes.len());
+        let number = self.count - self.in_full;
+        let begin = self.last.len();
+        if number.is_multiple_of(MARKED) {
+            self.marks.push(begin as u32);
+        }
+        if let Some(order) = &mut self.order {
+            order.push(Place { block: self.full.len() as u32, at: begin as u32 });
+        }
+        self.last.extend([0; SIZE]);
         self.bases.resize(self.bases.len().max(cells.len()), None);
         for (cell, base) in cells.iter().zip(&mut self.bases) {
             let stored = match cell {
@@ -77,70 +128,148 @@ impl Rows {
                 Cell::Float(value) => Stored::Float(*value),
                 Cell::Int(value) => Stored::Int(value.wrapping_sub(*base.get_or_insert(*value))),
                 Cell::Text(text) => self.texts.number(text).map_or(Stored::Text(text), Stored::Shared),
+                Cell::Call(call) => Stored::Call(Cow::Borrowed(call)),
             };
-            append(&stored, &mut self.bytes);
+            append(&stored, &mut self.last);
         }
-        append(&Stored::End, &mut self.bytes);
+        let size = (self.last.len() - begin - SIZE) as u32;
+        self.last[begin..begin + SIZE].copy_from_slice(&size.to_le_bytes());
+        self.count += 1;
+        if self.last.len() >= FULL {
+            let bytes = self.scratch.keep(&self.last);
+            let marks = std::mem::take(&mut self.marks).into();
+            self.full.push(Block { bytes, before: self.in_full, marks });
+            self.last.clear();
+            self.in_full = self.count;
+        }
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.order.as_ref().map_or(self.count, Vec::len)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.len() == 0
     }
 
-    /// The row of a place.
-    pub fn get(&self, place: usize) -> Option<Vec<Cell>> {
-        Some(self.decode(*self.places.get(place)?).collect())
+    /// The row of a number. Constant.
+    pub fn get(&self, number: usize) -> Option<Vec<Cell>> {
+        let mut row = self.iter();
+        row.next = number;
+        row.next()
     }
 
-    /// A cell of the row of a place.
-    pub fn cell(&self, place: usize, column: usize) -> Option<Cell> {
-        self.decode(*self.places.get(place)?).nth(column)
+    /// A cell of the row of a number. Constant.
+    pub fn cell(&self, number: usize, column: usize) -> Option<Cell> {
+        self.get(number)?.into_iter().nth(column)
     }
 
     /// All rows in their order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Vec<Cell>> + Clone + '_ {
-        self.places.iter().map(|&place| self.decode(place).collect())
+    pub fn iter(&self) -> Iter<'_> {
+        Iter { rows: self, next: 0, block: None, bytes: Vec::new(), at: 0 }
     }
 
     /// The cells of a column, in the order of the rows.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Cell> + '_ {
-        self.places.iter().map(move |&place| self.decode(place).nth(column).unwrap_or(Cell::Null))
+        self.iter().map(move |row| row.into_iter().nth(column).unwrap_or(Cell::Null))
     }
 
     /// Puts the rows into the order of some keys, one for each; rows whose keys are equal stay as they are.
     pub(crate) fn sort_by_keys<K>(&mut self, keys: Vec<K>, compare: impl Fn(&K, &K) -> Ordering) {
-        let mut keyed: Vec<(K, usize)> = keys.into_iter().zip(self.places.iter().copied()).collect();
+        if keys.is_sorted_by(|a, b| compare(a, b).is_le()) {
+            return;
+        }
+        let mut keyed: Vec<(K, Place)> = keys.into_iter().zip(self.places()).collect();
         keyed.sort_by(|a, b| compare(&a.0, &b.0));
-        self.places = keyed.into_iter().map(|(_, place)| place).collect();
+        self.order = Some(keyed.into_iter().map(|(_, place)| place).collect());
     }
 
     /// Leaves out all but the first rows.
     pub(crate) fn truncate(&mut self, limit: usize) {
-        self.places.truncate(limit);
+        if limit < self.len() {
+            let places = match &self.order {
+                Some(order) => order.iter().copied().take(limit).collect(),
+                None => self.places().take(limit).collect(),
+            };
+            self.order = Some(places);
+        }
     }
 
     /// Changes each row.
     pub(crate) fn change(&mut self, mut with: impl FnMut(&mut Vec<Cell>)) {
-        let before = std::mem::take(self);
+        let before = std::mem::replace(self, Self::new(&self.scratch));
         for mut row in &before {
             with(&mut row);
             self.push(&row);
         }
     }
 
-    fn decode(&self, place: usize) -> Decode<'_> {
-        Decode {
-            rest: self.bytes.get(place..).unwrap_or_default(),
-            bases: self.bases.iter(),
-            texts: &self.texts,
+    /// Where all rows are, in their order.
+    fn places(&self) -> Box<dyn Iterator<Item = Place> + '_> {
+        if let Some(order) = &self.order {
+            return Box::new(order.iter().copied());
         }
+        let of_block = |block: usize| {
+            let bytes = self.block(block);
+            let next =
+                move |at: &usize| Some(at + SIZE + size_at(&bytes, *at)?).filter(|&at| at < bytes.len());
+            let all = std::iter::successors(Some(0), next);
+            all.map(move |at| Place { block: block as u32, at: at as u32 })
+        };
+        let blocks = self.full.len() + usize::from(!self.last.is_empty());
+        Box::new((0..blocks).flat_map(of_block))
     }
+
+    /// The bytes of a block.
+    fn block(&self, number: usize) -> Cow<'_, [u8]> {
+        let Some(block) = self.full.get(number) else { return Cow::Borrowed(&self.last) };
+        block.bytes.in_memory().map_or_else(
+            || {
+                let mut bytes = Vec::new();
+                block.bytes.read(0..block.bytes.size(), &mut bytes);
+                Cow::Owned(bytes)
+            },
+            Cow::Borrowed,
+        )
+    }
+
+    fn decode<'r>(&'r self, row: &'r [u8]) -> Decode<'r> {
+        Decode { rest: row, bases: self.bases.iter(), texts: &self.texts }
+    }
+
+    /// Decodes the row of a place.
+    fn at(&self, Place { block, at }: Place) -> Option<Vec<Cell>> {
+        let at = at as usize;
+        let in_memory = match self.full.get(block as usize) {
+            None => Some(&*self.last),
+            Some(block) => block.bytes.in_memory(),
+        };
+        if let Some(bytes) = in_memory {
+            return Some(self.decode(row_at(bytes, at)?).collect());
+        }
+        let bytes = &self.full.get(block as usize)?.bytes;
+        let mut read = Vec::new();
+        bytes.read(at..at + READ, &mut read);
+        let size = SIZE + size_at(&read, 0)?;
+        if read.len() < size {
+            bytes.read(at + read.len()..at + size, &mut read);
+        }
+        Some(self.decode(row_at(&read, 0)?).collect())
+    }
+}
+
+/// The size of a row that begins at an offset, without the bytes that have it.
+fn size_at(bytes: &[u8], at: usize) -> Option<usize> {
+    let size = bytes.get(at..at + SIZE)?.try_into().ok()?;
+    Some(u32::from_le_bytes(size) as usize)
+}
+
+/// The cells of a row that begins at an offset.
+fn row_at(bytes: &[u8], at: usize) -> Option<&[u8]> {
+    let begin = at + SIZE;
+    bytes.get(begin..begin + size_at(bytes, at)?)
 }
 
 /// A value of this form has no part that cannot be written, and memory is what it is written to.
@@ -165,23 +294,98 @@ impl Iterator for Decode<'_> {
         self.rest = rest;
         let base = self.bases.next().copied().flatten();
         Some(match stored {
-            Stored::End => return None,
             Stored::Null => Cell::Null,
             Stored::None => Cell::None,
             Stored::Int(from) => Cell::Int(from.wrapping_add(base.unwrap_or(0))),
             Stored::Float(value) => Cell::Float(value),
             Stored::Shared(number) => self.texts.all.get(number as usize).into(),
             Stored::Text(text) => Cell::text(text),
+            Stored::Call(call) => Cell::Call(Box::new(call.into_owned())),
         })
     }
 }
 
+/// The rows of a table, decoded one by one. Memory: that of a block and of a row.
+#[derive(Clone)]
+pub struct Iter<'r> {
+    rows: &'r Rows,
+    /// The number of the row that is next.
+    next: usize,
+    /// The block that was read last, where that is not in memory, and its bytes.
+    block: Option<usize>,
+    bytes: Vec<u8>,
+    /// Where in the block of the next row that begins; 0: to be looked up.
+    at: usize,
+}
+
+impl Iter<'_> {
+    /// The next row, of rows that are in the order in which they came.
+    fn in_turn(&mut self) -> Option<Vec<Cell>> {
+        let rows = self.rows;
+        let number = rows.full.partition_point(|block| block.before <= self.next).checked_sub(1);
+        let number = if self.next < rows.in_full { number? } else { rows.full.len() };
+        let (before, marks) = match rows.full.get(number) {
+            Some(block) => (block.before, &block.marks[..]),
+            None => (rows.in_full, &rows.marks[..]),
+        };
+        let block = rows.full.get(number).map(|block| &block.bytes);
+        let bytes = match block.map(Kept::in_memory) {
+            None => &rows.last,
+            Some(Some(bytes)) => bytes,
+            Some(None) => {
+                if self.block != Some(number) {
+                    self.bytes.clear();
+                    block?.read(0..block?.size(), &mut self.bytes);
+                    self.block = Some(number);
+                }
+                &self.bytes
+            }
+        };
+        let of_block = self.next - before;
+        if self.at == 0 {
+            self.at = *marks.get(of_block / MARKED)? as usize;
+            for _ in 0..of_block % MARKED {
+                self.at += SIZE + size_at(bytes, self.at)?;
+            }
+        }
+        let row = row_at(bytes, self.at)?;
+        self.at += SIZE + row.len();
+        if self.at >= bytes.len() {
+            self.at = 0;
+        }
+        Some(rows.decode(row).collect())
+    }
+}
+
+impl Iterator for Iter<'_> {
+    type Item = Vec<Cell>;
+
+    fn next(&mut self) -> Option<Vec<Cell>> {
+        if self.next >= self.rows.len() {
+            return None;
+        }
+        let row = match &self.rows.order {
+            Some(order) => self.rows.at(order[self.next]),
+            None => self.in_turn(),
+        };
+        self.next += 1;
+        row
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.rows.len().saturating_sub(self.next);
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}
+
 impl<'r> IntoIterator for &'r Rows {
     type Item = Vec<Cell>;
-    type IntoIter = Box<dyn Iterator<Item = Vec<Cell>> + 'r>;
+    type IntoIter = Iter<'r>;
 
     fn into_iter(self) -> Self::IntoIter {
-        Box::new(self.iter())
+        self.iter()
     }
 }
 
@@ -222,6 +426,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::scratch;
 
     fn cell() -> impl Strategy<Value = Cell> {
         prop_oneof![
@@ -237,10 +442,15 @@ mod tests {
     proptest! {
         #[test]
         fn rows_are_what_they_were(
-            rows in proptest::collection::vec(proptest::collection::vec(cell(), 0..5), 0..20),
+            rows in proptest::collection::vec(proptest::collection::vec(cell(), 0..5), 0..60),
         ) {
-            let all: Rows = rows.iter().cloned().collect();
+            let mut all = Rows::new(&if rows.len() % 2 == 0 { scratch() } else { Scratch::default() });
+            all.extend(rows.iter().cloned());
             prop_assert_eq!(all.len(), rows.len());
+            for (number, row) in rows.iter().enumerate() {
+                prop_assert_eq!(all.get(number), Some(row.clone()));
+            }
+            prop_assert_eq!(all.get(rows.len()), None);
             prop_assert_eq!(all.iter().collect::<Vec<_>>(), rows.clone());
             for column in 0..5 {
                 let expect = rows.iter().map(|row| row.get(column).cloned().unwrap_or(Cell::Null));
@@ -267,6 +477,7 @@ mod tests {
             let [host, name] = ["host", "eth0-rx-0"].map(Cell::text);
             rows.push(&[host, time.into(), (time + 900).into(), 900.into(), 3.into(), name, Cell::None]);
         }
-        assert!(rows.bytes.len() < 10_000 * 32, "{}", rows.bytes.len());
+        let size = rows.last.len() + rows.full.iter().map(|block| block.bytes.size()).sum::<usize>();
+        assert!(size < 10_000 * 36, "{size}");
     }
 }

@@ -6,7 +6,9 @@ use std::cmp::Ordering;
 use isochrone_kernel::Name;
 use serde::{Serialize, Serializer};
 
+use crate::annotated_call::AnnotatedCall;
 use crate::rows::Rows;
+use crate::scratch::Scratch;
 
 /// What the values of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -64,6 +66,8 @@ pub enum Cell {
     Float(f64),
     /// A name.
     Text(Name),
+    /// A system call, whose text is made when it is shown.
+    Call(Box<AnnotatedCall>),
 }
 
 /// Which column of a table is drawn as bars where it is shown to people.
@@ -197,6 +201,13 @@ impl Table {
             column.name.strip_prefix(name).and_then(|rest| rest.strip_prefix(side)) == Some("_ns")
         };
         (is_side(lo, "_lo") && is_side(hi, "_hi")).then_some((place + 1, place + 2))
+    }
+
+    /// The table, without rows so far, as one of so many that they go to a scratch.
+    #[must_use]
+    pub fn kept_in(self, scratch: &Scratch) -> Self {
+        debug_assert!(self.rows.is_empty(), "{}", self.name);
+        Self { rows: Rows::new(scratch), ..self }
     }
 
     /// The table as a log: where all hosts are on one clock, its rows are in the order of a column of instants.
@@ -333,10 +344,21 @@ impl Cell {
     fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
-            (Self::Text(a), Self::Text(b)) => a.cmp(b),
-            (Self::Text(_), _) => Ordering::Greater,
-            (_, Self::Text(_)) => Ordering::Less,
-            _ => self.as_f64().total_cmp(&other.as_f64()),
+            _ => match (self.as_text(), other.as_text()) {
+                (Some(a), Some(b)) => a.cmp(&b),
+                (Some(_), None) => Ordering::Greater,
+                (None, Some(_)) => Ordering::Less,
+                (None, None) => self.as_f64().total_cmp(&other.as_f64()),
+            },
+        }
+    }
+
+    /// The text, of a cell that has one.
+    pub fn as_text(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Text(text) => Some(Cow::Borrowed(text)),
+            Self::Call(call) => Some(Cow::Owned(call.to_string())),
+            Self::Null | Self::None | Self::Int(_) | Self::Float(_) => None,
         }
     }
 
@@ -345,7 +367,7 @@ impl Cell {
         match self {
             Self::Int(value) => *value as f64,
             Self::Float(value) => *value,
-            Self::Null | Self::None | Self::Text(_) => 0.0,
+            Self::Null | Self::None | Self::Text(_) | Self::Call(_) => 0.0,
         }
     }
 }
@@ -361,6 +383,7 @@ impl Serialize for Cell {
             },
             Self::Float(value) => serializer.serialize_f64(*value),
             Self::Text(text) => serializer.serialize_str(text),
+            Self::Call(call) => serializer.collect_str(call),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Hand-made spans and a hand-made host, and what all analyses have to be: the same however their spans are cut apart.
 
 use std::borrow::Cow;
+use std::io;
+use std::sync::Mutex;
 
 use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput, Opener, Use};
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
@@ -16,6 +18,7 @@ use crate::analysis_set::{AnalysisSet, reports};
 use crate::host::{HostContext, ThreadIdentity};
 use crate::options::Options;
 use crate::registry::AnalysisKind;
+use crate::scratch::{Scratch, Storage};
 use crate::steps::Steps;
 use crate::table::{Cell, Table};
 use crate::window::When;
@@ -87,8 +90,8 @@ pub(crate) fn phase(name: &str, thread: ThreadId, begin: Time, end: Time) -> Spa
 
 /// A call that returns on CPU 0, without a line.
 pub(crate) fn call(thread: ThreadId, name: &str, begin: Time, end: Time, ret: i64) -> Span {
-    let entry = Entry { name: name.into(), effect: Effect::default(), line: None };
-    let exit = Exit { name: Some(name.into()), ret, output: ExitOutput::default(), line: None };
+    let entry = Entry { name: name.into(), effect: Effect::default(), arguments: None };
+    let exit = Exit { name: Some(name.into()), ret, output: ExitOutput::default(), arguments: None };
     Span::Syscall(Box::new(OwnedSyscall { thread, cpu: 0, begin, end, entry, exit }))
 }
 
@@ -102,7 +105,7 @@ pub(crate) fn line(
 ) -> Span {
     let mut call = call(who, name, begin, end, ret);
     if let Span::Syscall(call) = &mut call {
-        call.entry.line = Some(text.into());
+        call.entry.arguments = Some(text.into());
         call.entry.effect = effect;
     }
     call
@@ -252,6 +255,27 @@ impl HostContext for Simple {
     }
 }
 
+/// A place outside of tables and logs, which is in memory all the same.
+pub(crate) fn scratch() -> Scratch {
+    struct InMemory(Mutex<Vec<u8>>);
+
+    impl Storage for InMemory {
+        fn append(&self, bytes: &[u8]) -> io::Result<u64> {
+            let mut all = self.0.lock().unwrap();
+            all.extend(bytes);
+            Ok((all.len() - bytes.len()) as u64)
+        }
+
+        fn read(&self, from: u64, into: &mut [u8]) -> io::Result<()> {
+            let from = from as usize;
+            into.copy_from_slice(&self.0.lock().unwrap()[from..from + into.len()]);
+            Ok(())
+        }
+    }
+
+    Scratch::new(InMemory(Mutex::default()))
+}
+
 /// The steps of all tests.
 fn steps() -> Steps {
     Steps { every_ns: 50, edges: vec![0, 50, 100] }
@@ -279,7 +303,7 @@ pub(crate) fn lines(tables: &[Table]) -> Vec<String> {
         Cell::Null | Cell::None => "?".to_owned(),
         Cell::Int(value) => value.to_string(),
         Cell::Float(value) => value.to_string(),
-        Cell::Text(text) => text.to_string(),
+        Cell::Text(_) | Cell::Call(_) => cell.as_text().unwrap_or_default().into_owned(),
     };
     let mut lines = Vec::new();
     for table in tables {

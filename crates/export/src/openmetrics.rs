@@ -80,7 +80,7 @@ fn of_table((analysis, table): (&str, &Table)) -> Vec<Family> {
             table.columns.iter().zip(row.iter()).filter(|(column, _)| column.unit == Unit::None)
         {
             let value = match cell {
-                Cell::Text(text) => text.to_string(),
+                Cell::Text(_) | Cell::Call(_) => cell.as_text().unwrap_or_default().into_owned(),
                 Cell::Int(number) => number.to_string(),
                 Cell::Float(number) => number.to_string(),
                 Cell::Null | Cell::None => continue,

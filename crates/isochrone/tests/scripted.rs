@@ -15,6 +15,7 @@ mod scripted {
     mod interrupts;
     mod io;
     mod lami;
+    mod many_rows;
     mod memory;
     mod options;
     mod periods;

@@ -48,10 +48,10 @@ fn piece(begin: Border, calls: u64, losses: u64) -> PartialState<Rows> {
         }
         let call = Opener::find("openat").unwrap();
         let effect = Effect::Open { call, dir: None, path: "/etc/hosts".into(), flags: 0 };
-        let entry = Entry { name: "openat".into(), effect, line: None };
+        let entry = Entry { name: "openat".into(), effect, arguments: None };
         piece.event(&context(now), KernelEvent::SyscallEntry(entry));
         now += 10;
-        let exit = Exit { name: Some("openat".into()), ret: 3, output: ExitOutput::Nothing, line: None };
+        let exit = Exit { name: Some("openat".into()), ret: 3, output: ExitOutput::Nothing, arguments: None };
         piece.event(&context(now), KernelEvent::SyscallExit(exit));
         if number % 10 == 9 {
             now += 10;

@@ -114,8 +114,8 @@ impl ThreadIds<'_> {
         let name_of = |NameId(name): NameId| names.get(name as usize);
         let mut call = |SyscallRow { thread, cpu, begin, end, name, ret, .. }: SyscallRow| {
             let (Some(thread), Some(name)) = (self.id(thread), name_of(name)) else { return };
-            let entry = Entry { name: name.clone(), effect: Effect::Nothing, line: None };
-            let exit = Exit { name: None, ret, output: ExitOutput::default(), line: None };
+            let entry = Entry { name: name.clone(), effect: Effect::Nothing, arguments: None };
+            let exit = Exit { name: None, ret, output: ExitOutput::default(), arguments: None };
             to.syscall(&Syscall { thread, cpu, begin, end, entry: &entry, exit: &exit });
         };
         // Any call shows that calls are traced.

@@ -12,9 +12,9 @@ use crate::analysis::{Analysis, HostResult};
 use crate::fd_names;
 use crate::host::ThreadIdentity;
 use crate::host_totals::host_totals;
+use crate::log_rows::LogRows;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
-use crate::sorted_rows::SortedRows;
 use crate::table::{Cell, Shown, Table, Unit};
 use crate::window::{When, contains};
 
@@ -22,7 +22,7 @@ use crate::window::{When, contains};
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Fds {
     at: Option<Time>,
-    files: SortedRows<FileSpan>,
+    files: LogRows<FileSpan>,
 }
 
 impl Spans for Fds {
@@ -35,7 +35,7 @@ impl Spans for Fds {
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
-        self.files.iter_mut().for_each(|file| file.rename(aliases));
+        self.files.rename(aliases);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -49,8 +49,8 @@ impl Analysis for Fds {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Fds, Asks::Instant];
     const NEEDS: &'static [Need] = &[Need::Calls];
 
-    fn new(_: &Options, when: When) -> Self {
-        Self { at: when.at, files: SortedRows::default() }
+    fn new(options: &Options, when: When) -> Self {
+        Self { at: when.at, files: LogRows::new(&options.scratch) }
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
@@ -79,16 +79,18 @@ impl Analysis for Fds {
         const DETAILS: &[&str] =
             &["opened_by", "closed_by", "close_on_exec", "reads", "writes", "others", "doubtful"];
         let mut table = Table::new("fds", "File descriptors", COLUMNS)
+            .kept_in(&options.scratch)
             .show(DETAILS, Shown::Nowhere)
             .show(&["name"], Shown::Last);
-        for result in hosts {
-            let mut rows: Vec<_> = asked(result, options).collect();
-            // Stable: the rest stays in the order of the spans.
-            rows.sort_by_key(|(pid, file, who)| (pid.or(who.tid), file.fd, file.begin));
-            for (pid, file, who) in &rows {
-                table.row(row(*pid, file, who, result));
+        let mut keys = Vec::new();
+        for (number, result) in hosts.iter().enumerate() {
+            for (pid, file, who) in asked(result, options) {
+                keys.push((number, pid.or(who.tid), file.fd, file.begin));
+                table.row(row(pid, &file, &who, result));
             }
         }
+        // Stable: the rest stays in the order of the spans.
+        table.rows.sort_by_keys(keys, Ord::cmp);
         let mut tables = vec![table];
         tables.extend(host_totals(hosts, &TOTALS, |result| vec![totals(result, options)]));
         tables
@@ -99,8 +101,8 @@ impl Analysis for Fds {
 fn asked<'r>(
     result: &'r HostResult<'_, Fds>,
     options: &'r Options,
-) -> impl Iterator<Item = (Option<i32>, &'r FileSpan, ThreadIdentity<'r>)> {
-    let asked = result.of.files.sorted().into_iter().filter(|file| options.filter.keeps_fd(file.fd));
+) -> impl Iterator<Item = (Option<i32>, FileSpan, ThreadIdentity<'r>)> {
+    let asked = result.of.files.sorted().filter(|file| options.filter.keeps_fd(file.fd));
     asked.filter_map(|file| {
         let who = result.who(file.thread, options)?;
         Some((file.process.or(who.pid), file, who))

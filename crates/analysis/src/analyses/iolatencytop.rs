@@ -11,9 +11,10 @@ use crate::analysis::{Analysis, HostResult};
 use crate::fd_names::FdNames;
 use crate::io_call::{IoKind, SizeFilter};
 use crate::io_row::IoRow;
+use crate::log_rows::LogRows;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
-use crate::sorted_rows::{SortKey, SortedRows, TopRows};
+use crate::sorted_rows::{SortKey, TopRows};
 use crate::table::Table;
 use crate::window::When;
 
@@ -32,7 +33,7 @@ pub struct IoLatencyTop {
     sizes: SizeFilter,
     limit: Option<usize>,
     calls: BTreeMap<IoKind, Longest>,
-    files: SortedRows<FileSpan>,
+    files: LogRows<FileSpan>,
 }
 
 /// The longest of one kind.
@@ -59,7 +60,7 @@ impl Spans for IoLatencyTop {
     fn rename(&mut self, aliases: &ThreadAliases) {
         let calls = self.calls.values_mut().flat_map(|of_kind| of_kind.calls.iter_mut());
         calls.for_each(|call| call.rename(aliases));
-        self.files.iter_mut().for_each(|file| file.rename(aliases));
+        self.files.rename(aliases);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -87,7 +88,7 @@ impl Analysis for IoLatencyTop {
             sizes: SizeFilter::new(options),
             limit: Self::kept(options),
             calls: BTreeMap::new(),
-            files: SortedRows::default(),
+            files: LogRows::new(&options.scratch),
         }
     }
 

@@ -8,9 +8,9 @@ use crate::analysis::{Analysis, HostResult};
 use crate::fd_names::FdNames;
 use crate::io_call::SizeFilter;
 use crate::io_row::IoRow;
+use crate::log_rows::LogRows;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
-use crate::sorted_rows::SortedRows;
 use crate::table::Table;
 use crate::window::When;
 
@@ -18,8 +18,8 @@ use crate::window::When;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct IoLog {
     sizes: SizeFilter,
-    calls: SortedRows<IoRow>,
-    files: SortedRows<FileSpan>,
+    calls: LogRows<IoRow>,
+    files: LogRows<FileSpan>,
 }
 
 impl Spans for IoLog {
@@ -34,8 +34,8 @@ impl Spans for IoLog {
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
-        self.calls.iter_mut().for_each(|call| call.rename(aliases));
-        self.files.iter_mut().for_each(|file| file.rename(aliases));
+        self.calls.rename(aliases);
+        self.files.rename(aliases);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -49,15 +49,18 @@ impl Analysis for IoLog {
     const NEEDS: &'static [Need] = &[Need::Calls];
 
     fn new(options: &Options, _: When) -> Self {
-        Self { sizes: SizeFilter::new(options), calls: SortedRows::default(), files: SortedRows::default() }
+        let scratch = &options.scratch;
+        let (calls, files) = (LogRows::new(scratch), LogRows::new(scratch));
+        Self { sizes: SizeFilter::new(options), calls, files }
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = IoRow::table("log", "I/O operations log").by_time("begin_ns");
+        let mut table = IoRow::table("log", "I/O operations log");
+        table = table.kept_in(&options.scratch).by_time("begin_ns");
         for result in hosts {
             let names = FdNames::new(result.host, &result.of.files);
             let calls = result.of.calls.sorted();
-            table.rows.extend(calls.into_iter().filter_map(|call| call.row(&names, result, options)));
+            table.rows.extend(calls.filter_map(|call| call.row(&names, result, options)));
         }
         vec![table]
     }

@@ -1,13 +1,13 @@
 //! `irqlog`: every run of an interrupt's handler and of a softirq.
 
-use isochrone_kernel::{Irq, Softirq, Spans, ThreadAliases, Time};
+use isochrone_kernel::{Irq, Softirq, Spans, ThreadAliases, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::interrupt::{InterruptFilter, InterruptSource};
+use crate::log_rows::{LogRow, LogRows};
 use crate::needs::Need;
 use crate::options::{Asks, Options};
-use crate::sorted_rows::SortedRows;
 use crate::stats::duration;
 use crate::table::{Cell, Table, Unit};
 use crate::window::When;
@@ -16,7 +16,7 @@ use crate::window::When;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct IrqLog {
     selected: InterruptFilter,
-    runs: SortedRows<Run>,
+    runs: LogRows<Run>,
 }
 
 /// A run. The order of the fields is that of the rows.
@@ -27,6 +27,12 @@ struct Run {
     end: Time,
     source: InterruptSource,
     raised: Option<Time>,
+}
+
+impl LogRow for Run {
+    fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
+        [None, None]
+    }
 }
 
 impl Spans for IrqLog {
@@ -56,10 +62,10 @@ impl Analysis for IrqLog {
     const NEEDS: &'static [Need] = &[Need::Interrupts];
 
     fn new(options: &Options, _: When) -> Self {
-        Self { selected: InterruptFilter::new(options), runs: SortedRows::default() }
+        Self { selected: InterruptFilter::new(options), runs: LogRows::new(&options.scratch) }
     }
 
-    fn tables(hosts: &[HostResult<'_, Self>], _: &Options) -> Vec<Table> {
+    fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         const COLUMNS: &[(&str, Unit)] = &[
             ("host", Unit::None),
             ("begin_ns", Unit::Time),
@@ -71,7 +77,8 @@ impl Analysis for IrqLog {
             ("name", Unit::None),
             ("raised_ns", Unit::Time),
         ];
-        let mut table = Table::new("log", "Interrupts", COLUMNS).by_time("begin_ns");
+        let mut table =
+            Table::new("log", "Interrupts", COLUMNS).kept_in(&options.scratch).by_time("begin_ns");
         for result in hosts {
             for run in result.of.runs.sorted() {
                 let [sort, number, name] = run.source.cells();

@@ -4,10 +4,10 @@ use isochrone_kernel::{Period, Phase, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
+use crate::log_rows::LogRows;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::period_row::PeriodRow;
-use crate::sorted_rows::SortedRows;
 use crate::table::Table;
 use crate::window::When;
 
@@ -16,7 +16,7 @@ use crate::window::When;
 pub struct PeriodLog {
     /// Whether periods are asked for: else it lists phases.
     of_periods: bool,
-    rows: SortedRows<PeriodRow>,
+    rows: LogRows<PeriodRow>,
 }
 
 impl Spans for PeriodLog {
@@ -31,7 +31,7 @@ impl Spans for PeriodLog {
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
-        self.rows.iter_mut().for_each(|row| row.rename(aliases));
+        self.rows.rename(aliases);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -44,13 +44,14 @@ impl Analysis for PeriodLog {
     const NEEDS: &'static [Need] = &[];
 
     fn new(options: &Options, _: When) -> Self {
-        Self { of_periods: options.periods, ..Self::default() }
+        Self { of_periods: options.periods, rows: LogRows::new(&options.scratch) }
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = PeriodRow::table("log", "Period log").by_time("begin_ns");
+        let mut table = PeriodRow::table("log", "Period log");
+        table = table.kept_in(&options.scratch).by_time("begin_ns");
         for result in hosts {
-            table.rows.extend(result.of.rows.sorted().into_iter().filter_map(|row| row.row(result, options)));
+            table.rows.extend(result.of.rows.sorted().filter_map(|row| row.row(result, options)));
         }
         vec![table]
     }

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::latency_row::LatencyRow;
+use crate::log_rows::LogRows;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
-use crate::sorted_rows::SortedRows;
 use crate::table::Table;
 use crate::window::When;
 
 /// Waits of a host's threads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SchedLog {
-    waits: SortedRows<LatencyRow>,
+    waits: LogRows<LatencyRow>,
 }
 
 impl Spans for SchedLog {
@@ -23,7 +23,7 @@ impl Spans for SchedLog {
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
-        self.waits.iter_mut().for_each(|wait| wait.rename(aliases));
+        self.waits.rename(aliases);
     }
 
     fn absorb(&mut self, right: Self) {
@@ -35,16 +35,15 @@ impl Analysis for SchedLog {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
     const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Switches];
 
-    fn new(_: &Options, _: When) -> Self {
-        Self::default()
+    fn new(options: &Options, _: When) -> Self {
+        Self { waits: LogRows::new(&options.scratch) }
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = LatencyRow::table("log", "Scheduling log").by_time("wakeup_ns");
+        let mut table = LatencyRow::table("log", "Scheduling log");
+        table = table.kept_in(&options.scratch).by_time("wakeup_ns");
         for result in hosts {
-            table
-                .rows
-                .extend(result.of.waits.sorted().into_iter().filter_map(|wait| wait.row(result, options)));
+            table.rows.extend(result.of.waits.sorted().filter_map(|wait| wait.row(result, options)));
         }
         vec![table]
     }

@@ -7,13 +7,15 @@ use std::collections::BTreeSet;
 use isochrone_analysis::{
     AnalysisKind, Asks, Calls, Filter, HostContext, Interrupts, Note, Options, Report, ThreadIdentity,
 };
-use isochrone_experiment::{Experiment, ModelError, Opened, TimedHost, Times, Timing, add_bounds_of, extent};
+use isochrone_experiment::{
+    Experiment, ModelError, Opened, TimedHost, Times, Timing, add_bounds_of, extent, scratch,
+};
 use isochrone_hosts::{Host, ReadReport};
 use isochrone_kernel::calls::call_of_entry;
 use wildmatch::WildMatch;
 
 use super::answers::{Asked, answers};
-use super::reports::{Shown, TEXT_ROWS};
+use super::reports::{Shown, TEXT_ROWS, check_scratch};
 use super::{host_selection, lami, named, open_named, pieces, stored};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
@@ -145,6 +147,7 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::
         hosts.iter().filter_map(|host| Some((host.name(), host.timing?))).collect();
     with_notes(arguments, &mut reports, &recorded(&hosts), &timings);
     shown(arguments).print(&reports, times.at, hosts.len(), quiet)?;
+    check_scratch(&options.scratch, quiet)?;
     Ok(ending)
 }
 
@@ -218,6 +221,7 @@ pub(super) fn options(arguments: &Analyze) -> Options {
         every_ns: arguments.every,
         linear: arguments.linear,
         periods: !arguments.periods.is_empty(),
+        scratch: scratch(),
     }
 }
 

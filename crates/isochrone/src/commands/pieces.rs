@@ -15,6 +15,7 @@ use isochrone_pipeline::{Border, Piece};
 use super::analyze::{
     Recorded, check_options, hosts, in_words, options, shown, tell_missing, tell_unmatched, with_notes,
 };
+use super::reports::check_scratch;
 use super::{host_selection, lami, open, refuse_missing, writable};
 use crate::ExitStatus;
 use crate::arguments::time::Given;
@@ -198,6 +199,7 @@ pub(super) fn analyse(
         modelled.iter().map(|host| (HostContext::name(host), host.timing())).collect();
     with_notes(arguments, &mut all, &recorded, &timings);
     shown(arguments).print(&all, asked.times.at, modelled.len(), quiet)?;
+    check_scratch(&options.scratch, quiet)?;
     Ok(ending)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use isochrone_analysis::{Report, Table, Unit, csv, jsonl};
+use isochrone_analysis::{Report, Scratch, ScratchError, Table, Unit, csv, jsonl};
 use isochrone_export::lami::Results;
 
 use crate::arguments::TableFormat;
@@ -13,6 +13,20 @@ use crate::render::{figures, tables};
 
 /// Rows of a text's tables that are sorted by a figure.
 pub(super) const TEXT_ROWS: usize = 10;
+
+/// Says whether rows that were put aside came back: to be asked when all tables have been printed.
+///
+/// # Errors
+/// Some did not: what was printed lacks them.
+pub(super) fn check_scratch(scratch: &Scratch, quiet: bool) -> anyhow::Result<()> {
+    match scratch.failed() {
+        Some(ScratchError::Write(_)) if quiet => {}
+        Some(full @ ScratchError::Write(_)) => tell!("note: {}", Plain(full)),
+        Some(lost @ ScratchError::Read(_)) => anyhow::bail!("the tables are not complete: {}", Plain(lost)),
+        None => {}
+    }
+    Ok(())
+}
 
 /// What of reports is to be printed, and how.
 #[derive(Debug, Clone, Copy)]
@@ -99,9 +113,7 @@ impl Shown<'_> {
                 }
                 TableFormat::Json => {
                     for report in reports {
-                        let mut report = report.clone();
-                        report.tables.retain(|table| name.is_none_or(|name| table.name == name));
-                        serde_json::to_writer(&mut *stdout, &report)?;
+                        serde_json::to_writer(&mut *stdout, &report.with_table(name))?;
                         writeln!(stdout)?;
                     }
                 }

@@ -129,7 +129,7 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
         .iter()
         .map(|&place| {
             shown.columns[place].unit != Unit::None
-                || shown.rows.iter().all(|row| !matches!(row[place], Cell::Text(_)))
+                || shown.rows.iter().all(|row| !matches!(row[place], Cell::Text(_) | Cell::Call(_)))
         })
         .collect();
     let is_right = |column| rights.get(column).copied().unwrap_or(false);
@@ -205,6 +205,7 @@ fn text(cell: &Cell, unit: Unit) -> Cow<'_, str> {
         (Cell::Null, _) => UNKNOWN.into(),
         (Cell::None, _) => NONE.into(),
         (Cell::Text(text), _) => text.into(),
+        (Cell::Call(call), _) => call.to_string().into(),
         (&Cell::Int(value), Unit::Ns) => figures::duration(short(value)).into(),
         (&Cell::Int(value), Unit::Time) => {
             let mut of_day = Vec::new();

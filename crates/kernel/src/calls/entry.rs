@@ -35,7 +35,7 @@ pub struct EntryDecoder {
     call: Option<(Call, Opener, Fields)>,
     /// For calls without an event class of their own.
     unknown: Option<Unknown>,
-    /// How to write the arguments, if lines are wanted.
+    /// How the arguments are shown, if they are wanted.
     arguments: Option<Arguments>,
 }
 
@@ -49,8 +49,8 @@ struct Unknown {
 
 impl EntryDecoder {
     /// Makes a decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no entries
-    /// of calls. `lines`: whether [`Entry::line`] is wanted.
-    pub fn new(trace: &Trace, stream: usize, class: &EventPlan, lines: bool) -> Option<Self> {
+    /// of calls. `with_arguments`: whether [`Entry::arguments`] are wanted.
+    pub fn new(trace: &Trace, stream: usize, class: &EventPlan, with_arguments: bool) -> Option<Self> {
         let (name, compat) = call_of_entry(class.name.as_deref()?)?;
         let stream = trace.stream_plan(stream);
         let unknown = if name == "unknown" {
@@ -68,7 +68,7 @@ impl EntryDecoder {
             let fields = if waits { fields.with_waited(stream, class) } else { fields };
             (call, catalog::opener(name), fields)
         });
-        let arguments = lines.then(|| Arguments::of_entry(name, class));
+        let arguments = with_arguments.then(|| Arguments::of_entry(name, class));
         Some(Self { name: name.into(), call, unknown, arguments })
     }
 
@@ -82,14 +82,14 @@ impl EntryDecoder {
             None => Effect::Nothing,
             Some((call, opener, fields)) => effect(*call, *opener, &fields.of(event)),
         };
-        let line = self.arguments.as_ref().map(|arguments| arguments.line(event));
-        Entry { name: self.name.clone(), effect, line }
+        let arguments = self.arguments.as_ref().map(|arguments| arguments.values(event));
+        Entry { name: self.name.clone(), effect, arguments }
     }
 }
 
 impl Unknown {
     #[cold]
-    fn decode(&self, event: &Event<'_>, lines: bool) -> Entry {
+    fn decode(&self, event: &Event<'_>, is_kept: bool) -> Entry {
         let id = number(event, &self.id).unwrap_or(-1) as i32;
         let name = numbers::name(id, self.narrow);
         let arguments = self.arguments.as_ref().map(|field| Numbers::read(event, field)).unwrap_or_default();
@@ -100,9 +100,8 @@ impl Unknown {
                 effect(call, catalog::opener(&name), &from)
             }
         };
-        let line = lines
-            .then(|| arguments::hexadecimal(arguments.values.get(..arguments.count).unwrap_or_default()));
-        Entry { name, effect, line }
+        let all = || arguments::hexadecimal(arguments.values.get(..arguments.count).unwrap_or_default());
+        Entry { name, effect, arguments: is_kept.then(all) }
     }
 }
 

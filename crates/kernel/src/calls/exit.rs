@@ -35,8 +35,8 @@ enum ExitFields {
 
 impl ExitDecoder {
     /// Makes a decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no exits
-    /// of calls. `lines`: whether [`Exit::line`] is wanted.
-    pub fn new(trace: &Trace, stream: usize, class: &EventPlan, lines: bool) -> Option<Self> {
+    /// of calls. `with_arguments`: whether [`Exit::arguments`] are wanted.
+    pub fn new(trace: &Trace, stream: usize, class: &EventPlan, with_arguments: bool) -> Option<Self> {
         let class_name = class.name.as_deref()?;
         let (rest, compat) = match class_name.strip_prefix("compat_") {
             Some(rest) => (rest, true),
@@ -69,7 +69,7 @@ impl ExitDecoder {
             narrow: is_narrow(class),
             output: output.unwrap_or(ExitFields::Nothing),
             unknown,
-            arguments: name.filter(|_| lines).map(|name| Arguments::of_exit(name, class)),
+            arguments: name.filter(|_| with_arguments).map(|name| Arguments::of_exit(name, class)),
             name: name.map(Name::from),
         })
     }
@@ -101,13 +101,13 @@ impl ExitDecoder {
                 (id >= 0).then(|| numbers::name(id, *narrow))
             }
         };
-        let line = match &self.arguments {
+        let arguments = match &self.arguments {
             Some(arguments) if self.unknown.is_none() && !(-4095..0).contains(&ret) => {
-                Some(arguments.line(event)).filter(|line| !line.is_empty())
+                Some(arguments.values(event)).filter(|values| !values.is_empty())
             }
             _ => None,
         };
-        Exit { name, ret, output, line }
+        Exit { name, ret, output, arguments }
     }
 }
 

@@ -22,13 +22,14 @@ use serde::{Deserialize, Serialize};
 use crate::id::Name;
 
 pub use address::Address;
+pub use arguments::ArgumentValues;
 pub(crate) use arguments::socket_type_name;
 pub(crate) use catalog::created_by;
 pub use catalog::is_about_files;
 pub use effect::{Created, Effect, ExitOutput, Opener, Paired, Use, clone_flag, open_flag};
 pub use entry::{EntryDecoder, call_of_entry};
 pub use exit::ExitDecoder;
-pub use line::{error_name, error_text, line};
+pub use line::{CallLine, CallResult, error_name, error_text};
 pub use waiting::{EpollChange, EpollReady, MOST_WAITED, Waited, WaitedSet};
 
 /// The entry of a call.
@@ -38,8 +39,8 @@ pub struct Entry {
     pub name: Name,
     /// Its effect on file descriptors if it succeeds.
     pub effect: Effect,
-    /// Its arguments as strace shows them (`AT_FDCWD, "/etc/passwd", O_RDONLY`), if lines were requested.
-    pub line: Option<Box<str>>,
+    /// Its arguments (`AT_FDCWD, "/etc/passwd", O_RDONLY`), if they were requested.
+    pub arguments: Option<ArgumentValues>,
 }
 
 /// The exit of a call.
@@ -51,13 +52,18 @@ pub struct Exit {
     pub ret: i64,
     /// What it records beside its result.
     pub output: ExitOutput,
-    /// Its output arguments, as strace shows them, if lines were requested.
-    pub line: Option<Box<str>>,
+    /// Its output arguments, if they were requested.
+    pub arguments: Option<ArgumentValues>,
 }
 
 impl Exit {
     /// The error that it returned (`ENOENT` is 2).
     pub fn error(&self) -> Option<i64> {
-        (-4095..0).contains(&self.ret).then(|| -self.ret)
+        error_in(self.ret)
     }
+}
+
+/// The error in what a call returned.
+fn error_in(ret: i64) -> Option<i64> {
+    (-4095..0).contains(&ret).then(|| -ret)
 }

@@ -4,9 +4,14 @@ use isochrone_ctf::Trace;
 use isochrone_testkit::{FieldValue, Generation, KernelScript};
 
 use super::{
-    Address, Created, Effect, Entry, EntryDecoder, EpollChange, EpollReady, Exit, ExitDecoder, ExitOutput,
-    Opener, Paired, Use, WaitedSet, clone_flag, line, open_flag,
+    Address, ArgumentValues, CallLine, Created, Effect, Entry, EntryDecoder, EpollChange, EpollReady, Exit,
+    ExitDecoder, ExitOutput, Opener, Paired, Use, WaitedSet, clone_flag, open_flag,
 };
+
+/// Arguments as text.
+fn text(arguments: Option<&ArgumentValues>) -> Option<String> {
+    arguments.map(ToString::to_string)
+}
 
 /// Decodes the events of a script.
 fn decoded(
@@ -51,7 +56,11 @@ fn entries_are_the_same_in_all_generations() {
                 let entry = entry(generation, bits, call, fields);
                 assert_eq!(entry.name, call, "{generation:?} {bits}");
                 assert_eq!(entry.effect, *effect, "{call} {generation:?} {bits}");
-                assert_eq!(entry.line.as_deref(), Some(line), "{call} {generation:?} {bits}");
+                assert_eq!(
+                    text(entry.arguments.as_ref()).as_deref(),
+                    Some(line),
+                    "{call} {generation:?} {bits}"
+                );
             }
         }
     };
@@ -133,7 +142,11 @@ fn generations_differ() {
     let check = |generation, call: &str, fields: &[(&str, FieldValue)], effect: &Effect, line: &str| {
         let entry = entry(generation, 64, call, fields);
         assert_eq!(entry.name, call.trim_start_matches("compat_"));
-        assert_eq!((&entry.effect, entry.line.as_deref()), (effect, Some(line)), "{call} {generation:?}");
+        assert_eq!(
+            (&entry.effect, text(entry.arguments.as_ref()).as_deref()),
+            (effect, Some(line)),
+            "{call} {generation:?}"
+        );
     };
     let used = |what| Effect::Use { fd: 3, what };
     check(Generation::V2_1, "read", &read, &used(Use::Read), "3, 0x1000, 100");
@@ -196,7 +209,7 @@ fn addresses_are_decoded() {
     let check = |fields: &[(&str, FieldValue)], peer: Address, line: &str| {
         let entry = entry(Generation::V2_13, 64, "connect", fields);
         assert_eq!(entry.effect, Effect::Connect { fd: 3, peer: Some(peer) });
-        assert_eq!(entry.line.as_deref(), Some(line));
+        assert_eq!(text(entry.arguments.as_ref()).as_deref(), Some(line));
     };
     let ip = Address::Ip { ip: [10, 0, 0, 2].into(), port: 80 };
     check(&address(2, v4(2), none()), ip, "3, AF_INET 10.0.0.2:80");
@@ -207,7 +220,7 @@ fn addresses_are_decoded() {
     let peer = [("family", 2.into()), ("sport", 4711.into()), ("v4addr", v4(9))];
     let accepted = exit(Generation::V2_13, 64, "accept4", 5, &peer);
     assert_eq!(accepted.output, ExitOutput::Peer(Address::Ip { ip: [10, 0, 0, 9].into(), port: 4711 }));
-    assert_eq!(accepted.line.as_deref(), Some("AF_INET 10.0.0.9:4711"));
+    assert_eq!(text(accepted.arguments.as_ref()).as_deref(), Some("AF_INET 10.0.0.9:4711"));
     assert_eq!(exit(Generation::V2_13, 64, "accept4", -11, &peer).output, ExitOutput::Nothing);
     assert_eq!(exit(Generation::V2_13, 64, "accept", 5, &[]).output, ExitOutput::Nothing);
     // Old tracers record no peer.
@@ -222,7 +235,10 @@ fn pairs_and_results_are_decoded() {
     let pair = FieldValue::Array(vec![3.into(), 4.into()]);
     for generation in [Generation::V2_8, Generation::V2_13] {
         let output = exit(generation, 64, "pipe2", 0, &[("fildes", pair.clone())]);
-        assert_eq!((output.output, output.line.as_deref()), (ExitOutput::Pair(3, 4), Some("[3, 4]")));
+        assert_eq!(
+            (output.output, text(output.arguments.as_ref()).as_deref()),
+            (ExitOutput::Pair(3, 4), Some("[3, 4]"))
+        );
     }
     let sockets = Paired::Sockets { family: 1, kind: 2, protocol: 0 };
     let fields = [("family", 1.into()), ("type", 2.into()), ("protocol", 0.into())];
@@ -256,8 +272,11 @@ fn whole_calls_are_lines() {
         script.at(160).enter("select", &sets);
         script.at(170).exit_with("select", 1, &[("readfds", FieldValue::Array(vec![8.into()]))]);
     });
-    let lines: Vec<String> =
-        all.chunks(2).map(|pair| line(pair[0].as_ref().ok(), pair[1].as_ref().err())).collect();
+    let none = ArgumentValues::default();
+    let line = |pair: &[Result<Entry, Exit>]| {
+        CallLine::of(pair[0].as_ref().ok(), pair[1].as_ref().err(), &none).to_string()
+    };
+    let lines: Vec<String> = all.chunks(2).map(line).collect();
     assert_eq!(
         lines,
         [

@@ -104,7 +104,7 @@ impl Shown<'_> {
                 Err(_) => json!(value.to_string()),
             },
             (_, Cell::Float(value)) => json!(value),
-            (_, Cell::Text(text)) => json!(text.as_str()),
+            (_, Cell::Text(_) | Cell::Call(_)) => json!(cell.as_text()),
             (_, Cell::Null | Cell::None) => Value::Null,
         };
         let rows: Vec<Vec<Value>> =

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::IoUsageTop;
 use crate::analysis::HostResult;
-use crate::fd_names::{self, FdNames};
+use crate::fd_names::{FdNames, NamedFile};
 use crate::host::ThreadIdentity;
 use crate::io_call::{IoCall, SizeFilter};
+use crate::log_rows::{LogRow, LogRows};
 use crate::options::Options;
-use crate::sorted_rows::SortedRows;
 use crate::table::{Cell, Shown, Table, Unit};
 
 /// `AF_INET`, `AF_INET6`.
@@ -29,8 +29,8 @@ const MOST_OWNERS: usize = 16;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Descriptors {
     sizes: SizeFilter,
-    moved: SortedRows<Moved>,
-    files: SortedRows<FileSpan>,
+    moved: LogRows<Moved>,
+    files: LogRows<FileSpan>,
 }
 
 /// One side of a call that moved bytes.
@@ -43,6 +43,12 @@ struct Moved {
     at: Time,
     is_write: bool,
     bytes: u64,
+}
+
+impl LogRow for Moved {
+    fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
+        [Some(&mut self.thread), None]
+    }
 }
 
 /// Bytes and calls.
@@ -98,7 +104,7 @@ impl Sum {
 }
 
 impl Medium {
-    fn of(file: Option<&FileSpan>) -> Self {
+    fn of(file: Option<&NamedFile>) -> Self {
         match file.map(|file| &file.kind) {
             Some(FileKind::File | FileKind::Directory) => Self::File,
             Some(FileKind::Socket(socket))
@@ -113,7 +119,9 @@ impl Medium {
 
 impl Descriptors {
     pub(super) fn new(options: &Options) -> Self {
-        Self { sizes: SizeFilter::new(options), moved: SortedRows::default(), files: SortedRows::default() }
+        let scratch = &options.scratch;
+        let (moved, files) = (LogRows::new(scratch), LogRows::new(scratch));
+        Self { sizes: SizeFilter::new(options), moved, files }
     }
 
     pub(super) fn call(&mut self, call: &Syscall<'_>) {
@@ -132,8 +140,8 @@ impl Descriptors {
     }
 
     pub(super) fn rename(&mut self, aliases: &ThreadAliases) {
-        self.moved.iter_mut().for_each(|moved| moved.thread = aliases.of(moved.thread));
-        self.files.iter_mut().for_each(|file| file.rename(aliases));
+        self.moved.rename(aliases);
+        self.files.rename(aliases);
     }
 
     pub(super) fn absorb(&mut self, right: Self) {
@@ -157,22 +165,26 @@ pub(super) fn tables(hosts: &[HostResult<'_, IoUsageTop>], options: &Options) ->
         let names = FdNames::new(result.host, &result.of.descriptors.files);
         let mut by_thread: BTreeMap<ThreadId, OfThread> = BTreeMap::new();
         let mut by_file: BTreeMap<FileKey<'_>, OfFile> = BTreeMap::new();
-        for of_thread in result.of.descriptors.moved.sorted().chunk_by(|a, b| a.thread == b.thread) {
-            let thread = of_thread[0].thread;
-            let Some(who) = result.who(thread, options) else { continue };
-            let process = who.process(thread);
+        // Sorted by thread: each is looked up once.
+        let mut processes: Option<(ThreadId, Option<ThreadId>)> = None;
+        for moved in result.of.descriptors.moved.sorted() {
+            let thread = moved.thread;
+            let process = match processes {
+                Some((of, process)) if of == thread => process,
+                _ => result.who(thread, options).map(|who| who.process(thread)),
+            };
+            processes = Some((thread, process));
+            let Some(process) = process else { continue };
             let sums = by_thread.entry(if options.by_process { process } else { thread }).or_default();
-            for moved in of_thread {
-                let file = moved.fd.and_then(|fd| names.file(thread, fd, moved.at));
-                sums.all.add(moved);
-                sums.by_medium.entry(Medium::of(file)).or_default().add(moved);
-                let name = file.and_then(fd_names::name);
-                let has_path = name.is_some() && Medium::of(file) == Medium::File;
-                let key = (name, file.and_then(|file| file.kind.label()), (!has_path).then_some(process));
-                let of_file = by_file.entry(key).or_default();
-                of_file.all.add(moved);
-                of_file.owners.extend(moved.fd.map(|fd| (process, fd)));
-            }
+            let file = moved.fd.and_then(|fd| names.file(thread, fd, moved.at));
+            sums.all.add(&moved);
+            sums.by_medium.entry(Medium::of(file)).or_default().add(&moved);
+            let name = file.and_then(NamedFile::name);
+            let has_path = name.is_some() && Medium::of(file) == Medium::File;
+            let key = (name, file.and_then(|file| file.kind.label()), (!has_path).then_some(process));
+            let of_file = by_file.entry(key).or_default();
+            of_file.all.add(&moved);
+            of_file.owners.extend(moved.fd.map(|fd| (process, fd)));
         }
         threads.extend(by_thread.into_iter().map(|(thread, sums)| (result, thread, sums)));
         let row = |(key, of_file)| file_row(result, key, &of_file);

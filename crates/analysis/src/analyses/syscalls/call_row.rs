@@ -1,15 +1,17 @@
 //! A call as it is kept, and as a row of the table.
 
-use isochrone_kernel::calls::line;
-use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadAliases, ThreadId, Time};
+use isochrone_kernel::calls::{ArgumentValues, CallResult};
+use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use super::Syscalls;
 use crate::analysis::HostResult;
+use crate::annotated_call::AnnotatedCall;
 use crate::cpu_states::time;
 use crate::errno::{errno_name, error_in};
-use crate::fd_annotation::{annotated, makes, taken};
+use crate::fd_annotation::{makes, taken};
 use crate::fd_names::FdNames;
+use crate::log_rows::LogRow;
 use crate::options::Options;
 use crate::snapshot::CurrentCall;
 use crate::stats::duration;
@@ -27,11 +29,19 @@ pub(super) struct CallRow {
     thread: ThreadId,
     name: Option<Name>,
     ret: Option<i64>,
-    line: Box<str>,
+    /// The arguments that it was entered with, and those that it filled in.
+    given: Option<ArgumentValues>,
+    filled: Option<ArgumentValues>,
     /// The descriptors that it took.
     fds: [Option<i32>; 2],
     /// Whether it returned one.
     makes: bool,
+}
+
+impl LogRow for CallRow {
+    fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
+        [Some(&mut self.thread), None]
+    }
 }
 
 impl CallRow {
@@ -45,7 +55,8 @@ impl CallRow {
             thread: call.thread,
             name: Some(call.entry.name.clone()),
             ret: Some(call.exit.ret),
-            line: line(Some(call.entry), Some(call.exit)).into(),
+            given: Some(call.entry.arguments.clone().unwrap_or_default()),
+            filled: call.exit.arguments.clone(),
             fds: taken(&call.entry.effect),
             makes: makes(&call.entry.effect),
         }
@@ -53,17 +64,17 @@ impl CallRow {
 
     /// One of which one end was seen.
     pub(super) fn of_half(half: &HalfSyscall<'_>) -> Self {
-        let (begin, end, line) = match half.half {
-            Half::Begin => (Some(half.at), None, begun(half.name)),
-            Half::End => (None, Some(half.at), format!("{}(...) = ...", shown(half.name))),
+        let (begin, end) = match half.half {
+            Half::Begin => (Some(half.at), None),
+            Half::End => (None, Some(half.at)),
         };
-        Self::partial(half.thread, half.name, half.at, begin, end, line)
+        Self::partial(half.thread, half.name, half.at, begin, end)
     }
 
     /// One that was in progress at an instant and of which one end is missing. Those whose begin is unknown come first.
     pub(super) fn in_progress(thread: ThreadId, call: CurrentCall<'_>) -> Self {
         let at = call.since.unwrap_or(Time::MIN);
-        Self::partial(thread, call.name, at, call.since, None, begun(call.name))
+        Self::partial(thread, call.name, at, call.since, None)
     }
 
     /// One of which nothing is known but this.
@@ -73,7 +84,6 @@ impl CallRow {
         at: Time,
         begin: Option<Time>,
         end: Option<Time>,
-        line: String,
     ) -> Self {
         Self {
             at,
@@ -83,15 +93,11 @@ impl CallRow {
             thread,
             name: name.cloned(),
             ret: None,
-            line: line.into(),
+            given: None,
+            filled: None,
             fds: [None; 2],
             makes: false,
         }
-    }
-
-    /// Gives the thread another name.
-    pub(super) fn rename(&mut self, aliases: &ThreadAliases) {
-        self.thread = aliases.of(self.thread);
     }
 
     /// Its row, if the filter keeps the thread.
@@ -103,9 +109,21 @@ impl CallRow {
     ) -> Option<Vec<Cell>> {
         let who = result.who(self.thread, options)?;
         let name_of = |fd: i32, at| Some((fd, fd_names.name(self.thread, fd, at)?));
-        let taken: Vec<_> = self.fds.iter().flatten().filter_map(|&fd| name_of(fd, self.at)).collect();
-        let made =
-            self.ret.filter(|ret| self.makes && *ret >= 0).and_then(|ret| name_of(ret as i32, self.end?));
+        let line = AnnotatedCall {
+            name: self.name.clone(),
+            given: self.given.clone(),
+            filled: self.filled.clone(),
+            result: match (self.ret, self.end) {
+                (Some(ret), _) => CallResult::Returned(ret),
+                (None, Some(_)) => CallResult::Unseen,
+                (None, None) => CallResult::Pending,
+            },
+            taken: self.fds.iter().flatten().filter_map(|&fd| name_of(fd, self.at)).collect(),
+            made: self
+                .ret
+                .filter(|ret| self.makes && *ret >= 0)
+                .and_then(|ret| name_of(ret as i32, self.end?)),
+        };
         let ns = self.begin.zip(self.end).map(|(begin, end)| duration(begin, end));
         let error = self.ret.and_then(error_in).map(errno_name);
         let mut cells =
@@ -119,17 +137,8 @@ impl CallRow {
                 None if self.ret.is_some() => Cell::None,
                 None => Cell::Null,
             },
-            Cell::text(&annotated(&self.line, &taken, made)),
+            Cell::Call(Box::new(line)),
         ]);
         Some(cells)
     }
-}
-
-fn shown(name: Option<&Name>) -> &str {
-    name.map_or("?", Name::as_str)
-}
-
-/// The line of a call that was not seen to return.
-fn begun(name: Option<&Name>) -> String {
-    format!("{}(...) = ?", shown(name))
 }

@@ -8,6 +8,7 @@ mod call_row;
 mod cpu_context;
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use isochrone_kernel::files::FileSpan;
 use isochrone_kernel::{HalfSyscall, Slice, Spans, Syscall, ThreadAliases, Time};
@@ -19,10 +20,10 @@ use self::cpu_context::CpuContext;
 use crate::analysis::{Analysis, HostResult};
 use crate::cpu_states;
 use crate::fd_names::FdNames;
+use crate::log_rows::LogRows;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::snapshot::Snapshot;
-use crate::sorted_rows::SortedRows;
 use crate::table::{Shown, Table, Unit};
 use crate::window::{When, contains};
 
@@ -32,8 +33,8 @@ pub struct Syscalls {
     /// The instant that they are to contain, if one is asked for.
     at: Option<Time>,
     call_filter: CallFilter,
-    calls: SortedRows<CallRow>,
-    files: SortedRows<FileSpan>,
+    calls: LogRows<CallRow>,
+    files: LogRows<FileSpan>,
     /// Where that is asked for.
     around: Option<CpuContext>,
 }
@@ -64,8 +65,8 @@ impl Spans for Syscalls {
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
-        self.calls.iter_mut().for_each(|call| call.rename(aliases));
-        self.files.iter_mut().for_each(|file| file.rename(aliases));
+        self.calls.rename(aliases);
+        self.files.rename(aliases);
         self.around.iter_mut().for_each(|around| around.rename(aliases));
     }
 
@@ -90,8 +91,8 @@ impl Analysis for Syscalls {
         Self {
             at: when.at,
             call_filter: CallFilter::new(options, when),
-            calls: SortedRows::default(),
-            files: SortedRows::default(),
+            calls: LogRows::new(&options.scratch),
+            files: LogRows::new(&options.scratch),
             // Of an instant, the snapshot shows what ran then.
             around: (options.calls.around && when.at.is_none()).then(CpuContext::default),
         }
@@ -113,6 +114,7 @@ impl Analysis for Syscalls {
             ("line", Unit::None),
         ];
         let mut table = Table::new("syscalls", "System calls", COLUMNS)
+            .kept_in(&options.scratch)
             .by_time("begin_ns")
             // The line has all of it.
             .show(&["syscall", "result", "error", "end_ns"], Shown::Nowhere)
@@ -121,19 +123,21 @@ impl Analysis for Syscalls {
         let mut is_running_told = false;
         for result in hosts {
             let fd_names = FdNames::new(result.host, &result.of.files);
-            let mut calls: Vec<CallRow> = result.of.calls.sorted().into_iter().cloned().collect();
+            let mut in_progress = Vec::new();
             if let Some(instant) = result.instant {
                 is_running_told = true;
                 let snapshot = instant.snapshot(result.host.window());
                 cpu_states::rows(result, instant.at(), &snapshot, options, &mut running);
-                calls.extend(halves(result, instant.at(), &snapshot));
-                calls.sort();
+                in_progress = halves(result, instant.at(), &snapshot);
+                in_progress.sort_unstable();
             }
             let mut ends = BTreeSet::new();
-            for call in &calls {
+            for call in in_order(result.of.calls.sorted(), in_progress) {
                 if let Some(row) = call.row(&fd_names, result, options) {
                     table.row(row);
-                    ends.extend(call.end);
+                    if result.of.around.is_some() {
+                        ends.extend(call.end);
+                    }
                 }
             }
             if let Some(around) = &result.of.around {
@@ -145,6 +149,16 @@ impl Analysis for Syscalls {
         tables.extend(is_running_told.then_some(running));
         tables
     }
+}
+
+/// Rows of two logs, each in its order, in one order.
+fn in_order<T: Ord>(left: impl Iterator<Item = T>, right: Vec<T>) -> impl Iterator<Item = T> {
+    let (mut left, mut right) = (left.peekable(), right.into_iter().peekable());
+    iter::from_fn(move || match (left.peek(), right.peek()) {
+        (Some(a), Some(b)) if b < a => right.next(),
+        (None, _) => right.next(),
+        _ => left.next(),
+    })
 }
 
 /// Calls in progress at an instant of which one end is missing.

@@ -7,6 +7,7 @@ mod memory;
 mod syscalls;
 mod waits;
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use isochrone_analysis::{Cell, Report, Table};
@@ -124,7 +125,7 @@ fn text(cell: &Cell) -> Option<String> {
         Cell::Null | Cell::None => None,
         Cell::Int(value) => Some(value.to_string()),
         Cell::Float(value) => Some(value.to_string()),
-        Cell::Text(text) => Some(text.to_string()),
+        Cell::Text(_) | Cell::Call(_) => cell.as_text().map(Cow::into_owned),
     }
 }
 

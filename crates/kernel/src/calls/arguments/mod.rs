@@ -2,8 +2,10 @@
 //!
 //! What `show` and `tables` have is shown by name; everything else as the class of its field defines it.
 
+mod number;
 mod show;
 mod tables;
+mod values;
 mod writer;
 
 use std::fmt::Write as _;
@@ -13,12 +15,15 @@ use isochrone_ctf::plan::{EventPlan, NodeKind};
 use isochrone_ctf::schema::Scope;
 
 use self::show::Show;
+use self::values::ValueWriter;
 use self::writer::Writer;
 
-/// How the arguments of a class are shown, each by its place.
+pub use self::values::ArgumentValues;
+
+/// How the arguments of a class are shown, each by its place: with the index of a way that needs nothing but a number.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    shows: Vec<Show>,
+    shows: Vec<(Show, Option<u8>)>,
     is_exit: bool,
 }
 
@@ -48,11 +53,11 @@ impl Arguments {
                 name => show(call, name, unsigned),
             }
         });
-        Self { shows: shows.collect(), is_exit }
+        Self { shows: shows.map(|show| (show, number::index(show))).collect(), is_exit }
     }
 
     /// The arguments of an event.
-    pub(super) fn line(&self, event: &Event<'_>) -> Box<str> {
+    pub(super) fn values(&self, event: &Event<'_>) -> ArgumentValues {
         let mut writer = Writer::new(&self.shows, self.is_exit);
         // Cannot fail: the event was walked when it was found.
         event.visit(Scope::Payload, &mut writer).unwrap_or_default();
@@ -61,14 +66,14 @@ impl Arguments {
 }
 
 /// Numbers whose meaning is not known.
-pub(super) fn hexadecimal(numbers: &[i64]) -> Box<str> {
-    let mut line = String::new();
+pub(super) fn hexadecimal(numbers: &[i64]) -> ArgumentValues {
+    let mut values = ValueWriter::default();
     for (index, number) in numbers.iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
         // Writing to a string cannot fail.
-        write!(line, "{comma}{number:#x}").unwrap_or_default();
+        write!(values.text, "{comma}{number:#x}").unwrap_or_default();
     }
-    line.into()
+    values.finish()
 }
 
 /// Name of a family of addresses.

@@ -3,7 +3,7 @@
 use super::tables::{self as t, Flags, Names};
 
 /// How a value is shown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Show {
     /// Not at all.
     Skip,

@@ -2,56 +2,92 @@
 
 mod errors;
 
-use std::fmt::Write as _;
+use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
+use super::ArgumentValues;
+#[cfg(test)]
 use super::{Entry, Exit};
 
 pub use errors::{error_name, error_text};
 
-/// A call as strace shows it, from what was seen of it. Arguments are shown if lines were requested from the decoders; `?` stands
-/// for what was not seen.
-pub fn line(entry: Option<&Entry>, exit: Option<&Exit>) -> String {
-    let name = entry.map(|entry| &entry.name).or_else(|| exit.and_then(|exit| exit.name.as_ref()));
-    let mut line = String::from(name.map_or("?", |name| name.as_str()));
-    line.push('(');
-    let given = entry.map_or(Some("..."), |entry| entry.line.as_deref());
-    let filled = exit.and_then(|exit| exit.line.as_deref());
-    let mut parts = [given, filled].into_iter().flatten().filter(|part| !part.is_empty());
-    if let Some(first) = parts.next() {
-        line.push_str(first);
-    }
-    for part in parts {
-        line.push_str(", ");
-        line.push_str(part);
-    }
-    line.push_str(") = ");
-    let Some(exit) = exit else {
-        line.push('?');
-        return line;
-    };
-    match exit.error() {
-        Some(error) => put_error(&mut line, error),
-        None => put_result(&mut line, name.map_or("", |name| name.as_str()), exit.ret),
-    }
-    line
+/// What is known of the result of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum CallResult {
+    /// It has not returned.
+    Pending,
+    /// It returned, and nobody saw what.
+    Unseen,
+    /// It returned this; -4095 … -1 are errors.
+    Returned(i64),
 }
 
-fn put_result(line: &mut String, name: &str, ret: i64) {
+/// A call as strace shows it, from what was seen of it; `?` and `...` stand for what was not.
+#[derive(Debug, Clone, Copy)]
+pub struct CallLine<'c> {
+    /// Its name.
+    pub name: Option<&'c str>,
+    /// The arguments that it was entered with; `None`: its entry was not seen.
+    pub given: Option<&'c ArgumentValues>,
+    /// Those that it filled in.
+    pub filled: Option<&'c ArgumentValues>,
+    /// Its result.
+    pub result: CallResult,
+}
+
+#[cfg(test)]
+impl<'c> CallLine<'c> {
+    /// Of what was seen of a call; `none` stands for arguments that were not requested.
+    pub(super) fn of(entry: Option<&'c Entry>, exit: Option<&'c Exit>, none: &'c ArgumentValues) -> Self {
+        let name = entry.map(|entry| &entry.name).or_else(|| exit.and_then(|exit| exit.name.as_ref()));
+        Self {
+            name: name.map(|name| name.as_str()),
+            given: entry.map(|entry| entry.arguments.as_ref().unwrap_or(none)),
+            filled: exit.and_then(|exit| exit.arguments.as_ref()),
+            result: exit.map_or(CallResult::Pending, |exit| CallResult::Returned(exit.ret)),
+        }
+    }
+}
+
+impl fmt::Display for CallLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name.unwrap_or("?"))?;
+        f.write_str("(")?;
+        match self.given {
+            Some(given) => given.fmt(f)?,
+            None => f.write_str("...")?,
+        }
+        if let Some(filled) = self.filled.filter(|filled| !filled.is_empty()) {
+            if self.given.is_none_or(|given| !given.is_empty()) {
+                f.write_str(", ")?;
+            }
+            filled.fmt(f)?;
+        }
+        f.write_str(") = ")?;
+        match self.result {
+            CallResult::Pending => f.write_str("?"),
+            CallResult::Unseen => f.write_str("..."),
+            CallResult::Returned(ret) => match super::error_in(ret) {
+                Some(error) => put_error(error, f),
+                None => put_result(self.name.unwrap_or(""), ret, f),
+            },
+        }
+    }
+}
+
+fn put_result(name: &str, ret: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let is_address = matches!(name, "mmap" | "mmap2" | "mmap_pgoff" | "mremap" | "brk" | "shmat");
-    let written = if is_address { write!(line, "{ret:#x}") } else { write!(line, "{ret}") };
-    // Writing to a string cannot fail.
-    written.unwrap_or_default();
+    if is_address { write!(f, "{ret:#x}") } else { write!(f, "{ret}") }
 }
 
-fn put_error(line: &mut String, error: i64) {
-    let written = match (error_name(error), error_text(error)) {
+fn put_error(error: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match (error_name(error), error_text(error)) {
         // Kernel-internal codes are no errors that a program sees.
-        (Some(name), Some(text)) if error >= 512 => write!(line, "? {name} ({text})"),
-        (Some(name), Some(text)) => write!(line, "-1 {name} ({text})"),
-        _ => write!(line, "-1 (errno {error})"),
-    };
-    // Writing to a string cannot fail.
-    written.unwrap_or_default();
+        (Some(name), Some(text)) if error >= 512 => write!(f, "? {name} ({text})"),
+        (Some(name), Some(text)) => write!(f, "-1 {name} ({text})"),
+        _ => write!(f, "-1 (errno {error})"),
+    }
 }
 
 #[cfg(test)]
@@ -61,19 +97,21 @@ mod tests {
 
     #[test]
     fn lines_look_like_strace() {
+        let none = ArgumentValues::default();
         let check = |entry: Option<(&str, Option<&str>)>, exit: Option<(i64, Option<&str>)>, expect: &str| {
             let entry = entry.map(|(name, line)| Entry {
                 name: name.into(),
                 effect: Effect::Nothing,
-                line: line.map(Into::into),
+                arguments: line.map(Into::into),
             });
             let exit = exit.map(|(ret, line)| Exit {
                 name: None,
                 ret,
                 output: ExitOutput::Nothing,
-                line: line.map(Into::into),
+                arguments: line.map(Into::into),
             });
-            assert_eq!(line(entry.as_ref(), exit.as_ref()), expect);
+            let line = CallLine::of(entry.as_ref(), exit.as_ref(), &none).to_string();
+            assert_eq!(line, expect);
         };
         check(Some(("close", Some("3"))), Some((0, None)), "close(3) = 0");
         check(Some(("getpid", Some(""))), Some((7, None)), "getpid() = 7");

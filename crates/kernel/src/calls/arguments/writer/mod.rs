@@ -1,4 +1,5 @@
-//! The visitor that writes arguments while it walks the fields of an event: [`visit`] follows the walk, this writes numbers.
+//! The visitor that keeps arguments while it walks the fields of an event: numbers as they are, all else as text. [`visit`] follows
+//! the walk, this has the numbers.
 
 mod quote;
 mod visit;
@@ -6,21 +7,22 @@ mod visit;
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use isochrone_ctf::schema::{Base, IntegerClass};
+use isochrone_ctf::schema::IntegerClass;
 
+use super::number::Number;
 use super::show::Show;
-use super::tables::{self, Flags, Names};
+use super::values::{ArgumentValues, ValueWriter};
 
-/// `AT_FDCWD`.
-const AT_FDCWD: i64 = -100;
 /// Flags of `open` that make files: `O_CREAT` and `O_TMPFILE`.
 const CREATES: u64 = 0o2000_0100;
 
 /// Writes the arguments that it visits.
 pub(super) struct Writer<'s> {
-    shows: &'s [Show],
-    out: String,
+    shows: &'s [(Show, Option<u8>)],
+    out: ValueWriter,
     show: Show,
+    /// The index of that among the ways to show a value that is kept.
+    index: Option<u8>,
     /// Whether this is what a call filled in: sets have their names before them, and empty arrays are not shown.
     is_exit: bool,
     /// Name of the set that comes.
@@ -74,13 +76,14 @@ enum Part {
 }
 
 impl<'s> Writer<'s> {
-    pub(super) fn new(shows: &'s [Show], is_exit: bool) -> Self {
+    pub(super) fn new(shows: &'s [(Show, Option<u8>)], is_exit: bool) -> Self {
         Self {
             shows,
             is_exit,
             set: String::new(),
-            out: String::new(),
+            out: ValueWriter::default(),
             show: Show::Plain,
+            index: None,
             depth: 0,
             first: true,
             bits: None,
@@ -95,9 +98,9 @@ impl<'s> Writer<'s> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Box<str> {
+    pub(super) fn finish(mut self) -> ArgumentValues {
         self.end_address();
-        self.out.into()
+        self.out.finish()
     }
 
     fn skips(&self) -> bool {
@@ -107,14 +110,14 @@ impl<'s> Writer<'s> {
     /// What comes before a value.
     fn separate(&mut self) {
         if !self.first {
-            self.out.push_str(", ");
+            self.out.text.push_str(", ");
         }
         self.first = false;
     }
 
     fn put(&mut self, arguments: std::fmt::Arguments<'_>) {
         // Writing to a string cannot fail.
-        self.out.write_fmt(arguments).unwrap_or_default();
+        self.out.text.write_fmt(arguments).unwrap_or_default();
     }
 
     /// Ends the address, if one is being put together: `10.0.0.1:80` in place of the family.
@@ -151,9 +154,9 @@ impl<'s> Writer<'s> {
         {
             if class.size == 1 && value != 0 && self.bit != "padding" {
                 if count > 0 {
-                    self.out.push('|');
+                    self.out.text.push('|');
                 }
-                self.out.push_str(&self.bit);
+                self.out.text.push_str(&self.bit);
                 self.bits = Some((depth, count + 1));
             }
             return;
@@ -166,108 +169,38 @@ impl<'s> Writer<'s> {
             self.address = None;
             return;
         }
+        let number = Number::of(class, value);
         match self.show {
             Show::FdSet => return self.fd_set(class, value),
             Show::OctalIfCreated if self.opened & CREATES == 0 => return,
+            Show::Open => self.opened = number.raw(),
             _ => {}
         }
-        self.separate();
-        let raw = low_bits(value as u64, class.size);
-        match self.show {
-            Show::Pointer if raw == 0 => self.out.push_str("NULL"),
-            Show::Pointer => self.put(format_args!("{raw:#x}")),
-            Show::Directory if value == AT_FDCWD => self.out.push_str("AT_FDCWD"),
-            Show::Octal | Show::OctalIfCreated => self.put(format_args!("0{raw:o}")),
-            Show::Open => {
-                self.opened = raw;
-                let access = ["O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"][(raw & 3) as usize];
-                self.out.push_str(access);
-                self.flags(tables::OPEN, raw & !3, "", true);
-            }
-            Show::Flags(flags, none) => self.flags(flags, raw, none, false),
-            Show::Names(names) => self.name(names, class, value),
-            Show::Command(names) => match tables::name(names, value) {
-                Some(name) => self.out.push_str(name),
-                None => self.put(format_args!("{raw:#x}")),
-            },
-            Show::SocketType => {
-                self.name(tables::SOCKET_TYPE, class, value & 0xf);
-                self.flags(tables::SOCKET_FLAGS, raw & !0xf, "", true);
-            }
-            Show::Clone => {
-                self.flags(tables::CLONE, raw & !0xff, "", false);
-                if raw & 0xff != 0 {
-                    if raw & !0xff != 0 {
-                        self.out.push('|');
-                    }
-                    self.name(tables::SIGNAL, class, (raw & 0xff) as i64);
-                } else if raw == 0 {
-                    self.out.push('0');
-                }
-            }
-            Show::Futex => {
-                self.name(tables::FUTEX, class, (raw & 0x7f) as i64);
-                self.flags(tables::FUTEX_FLAGS, raw & !0x7f, "", true);
-            }
-            Show::Skip | Show::Plain | Show::Directory | Show::FdSet => self.plain(class, value),
+        if !self.put_value(class, number) {
+            self.separate();
+            self.put_number(class, number);
         }
         if self.part == Part::Family && self.depth == 1 {
             self.address = Some(AddressParts::default());
         }
     }
 
-    fn plain(&mut self, class: &IntegerClass, value: i64) {
-        if let Some(label) = class.mappings.as_ref().and_then(|_| class.labels(value.into()).next()) {
-            return self.out.push_str(label);
-        }
-        match class.base {
-            Base::Hexadecimal | Base::Binary if value == 0 => self.out.push('0'),
-            Base::Hexadecimal | Base::Binary => {
-                let raw = low_bits(value as u64, class.size);
-                self.put(format_args!("{raw:#x}"));
-            }
-            Base::Octal => {
-                let raw = low_bits(value as u64, class.size);
-                self.put(format_args!("0{raw:o}"));
-            }
-            Base::Decimal if class.signed => self.put(format_args!("{value}")),
-            Base::Decimal => self.put(format_args!("{}", value as u64)),
-        }
+    /// Puts an argument as its value, if all of how it is shown follows from that. Says whether it did.
+    fn put_value(&mut self, class: &IntegerClass, number: Number) -> bool {
+        let Some(index) = self.index.filter(|_| self.depth == 1 && class.mappings.is_none()) else {
+            return false;
+        };
+        let is_put = self.out.number(index, !self.first, number);
+        self.first &= !is_put;
+        is_put
     }
 
-    fn name(&mut self, names: Names, class: &IntegerClass, value: i64) {
-        match tables::name(names, value) {
-            Some(name) => self.out.push_str(name),
-            None => self.plain(class, value),
-        }
-    }
-
-    /// The names of all bits that are set; bits without a name in hexadecimal. `more`: something was written before.
-    fn flags(&mut self, flags: Flags, value: u64, none: &str, more: bool) {
-        if value == 0 {
-            if !more {
-                self.out.push_str(none);
-            }
-            return;
-        }
-        let mut left = value;
-        let mut bar = more;
-        for &(bits, name) in flags {
-            if left & bits == bits {
-                left &= !bits;
-                if bar {
-                    self.out.push('|');
-                }
-                bar = true;
-                self.out.push_str(name);
-            }
-        }
-        if left != 0 {
-            if bar {
-                self.out.push('|');
-            }
-            self.put(format_args!("{left:#x}"));
-        }
+    /// Puts a number as text.
+    fn put_number(&mut self, class: &IntegerClass, number: Number) {
+        let labels = |value: i64| class.mappings.as_ref().and_then(|_| class.labels(value.into()).next());
+        let show = if self.show == Show::OctalIfCreated { Show::Octal } else { self.show };
+        // Writing to a string cannot fail.
+        number.show(show, &labels, &mut self.out.text).unwrap_or_default();
     }
 
     /// A byte of a set of descriptors.
@@ -275,7 +208,7 @@ impl<'s> Writer<'s> {
         let size = u64::from(class.size);
         for bit in (0..size.min(64)).filter(|bit| value as u64 >> bit & 1 == 1) {
             if !self.first {
-                self.out.push(' ');
+                self.out.text.push(' ');
             }
             self.first = false;
             let fd = self.element.saturating_mul(size) + bit;
@@ -288,7 +221,7 @@ impl<'s> Writer<'s> {
             self.union_depth = Some(self.depth);
         } else if self.bits.is_none() && !self.skips() && self.part == Part::None {
             self.separate();
-            self.out.push(bracket);
+            self.out.text.push(bracket);
             self.first = true;
         }
         self.depth += 1;
@@ -304,21 +237,16 @@ impl<'s> Writer<'s> {
             Some((depth, count)) if depth == self.depth => {
                 self.bits = None;
                 if count == 0 {
-                    self.out.push('0');
+                    self.out.text.push('0');
                 }
             }
             None if !self.skips() && self.part == Part::None => {
-                self.out.push(bracket);
+                self.out.text.push(bracket);
                 self.first = false;
             }
             _ => {}
         }
     }
-}
-
-/// The low bits of a number.
-fn low_bits(value: u64, size: u32) -> u64 {
-    if size < 64 { value & ((1 << size) - 1) } else { value }
 }
 
 #[cfg(test)]
@@ -330,22 +258,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_bits_are_shown_as_numbers() {
-        let check = |value: u64, expect: &str| {
-            let mut writer = Writer::new(&[], false);
-            writer.flags(tables::PROT, value, "PROT_NONE", false);
-            assert_eq!(&*writer.finish(), expect);
-        };
-        check(0, "PROT_NONE");
-        check(5, "PROT_READ|PROT_EXEC");
-        check(0x11, "PROT_READ|0x10");
-        check(0x10, "0x10");
-    }
-
-    #[test]
     fn long_arrays_are_cut() {
         let class = IntegerClass::unsigned(32, 8, ByteOrder::Little);
-        let mut writer = Writer::new(&[Show::Plain, Show::Plain], false);
+        let mut writer = Writer::new(&[(Show::Plain, Some(0)), (Show::Plain, Some(0))], false);
         writer.begin_struct();
         writer.member(0, &Name::new("_all"));
         writer.begin_array(40);
@@ -360,7 +275,7 @@ mod tests {
         writer.member(1, &Name::new("_next"));
         writer.unsigned(&class, 5);
         writer.end_struct();
-        let line = writer.finish();
+        let line = writer.finish().to_string();
         assert!(line.starts_with("[{n=0}, {n=1}, "), "{line}");
         assert!(line.ends_with(", {n=31}, ...], 5"), "{line}");
     }
@@ -369,7 +284,7 @@ mod tests {
     #[test]
     fn what_epoll_shows_is_short() {
         let class = |bits| IntegerClass::unsigned(bits, 8, ByteOrder::Little);
-        let shows = [Show::Plain];
+        let shows = [(Show::Plain, Some(0))];
         let mut writer = Writer::new(&shows, true);
         let member = |writer: &mut Writer<'_>, index, name| writer.member(index, &Name::new(name));
         writer.begin_struct();
@@ -400,6 +315,6 @@ mod tests {
         }
         writer.end_array();
         writer.end_struct();
-        assert_eq!(&*writer.finish(), "[{fd=7, events=EPOLLIN|EPOLLOUT}, {fd=7, events=0}]");
+        assert_eq!(writer.finish().to_string(), "[{fd=7, events=EPOLLIN|EPOLLOUT}, {fd=7, events=0}]");
     }
 }

@@ -29,14 +29,14 @@ impl Visitor for Writer<'_> {
     fn text(&mut self, text: Text<'_>) {
         if !self.skips() {
             self.separate();
-            quoted(&mut self.out, text.shown());
+            quoted(&mut self.out.text, text.shown());
         }
     }
 
     fn blob(&mut self, _: Option<Role>, bytes: &[u8]) {
         if !self.skips() {
             self.separate();
-            quoted(&mut self.out, bytes);
+            quoted(&mut self.out.text, bytes);
         }
     }
 
@@ -52,7 +52,7 @@ impl Visitor for Writer<'_> {
         let name = name.shown();
         if self.depth == 1 {
             self.inner = Inner::Shown;
-            self.show = self.shows.get(index).copied().unwrap_or(Show::Plain);
+            (self.show, self.index) = self.shows.get(index).copied().unwrap_or((Show::Plain, None));
             self.set.clear();
             if self.is_exit && matches!(self.show, Show::FdSet) {
                 self.set.push_str(name);
@@ -108,8 +108,8 @@ impl Visitor for Writer<'_> {
                 self.inner = Inner::Skipped;
             } else if !self.set.is_empty() {
                 self.separate();
-                self.out.push_str(&self.set);
-                self.out.push('=');
+                self.out.text.push_str(&self.set);
+                self.out.text.push('=');
                 self.first = true;
             }
         }
@@ -123,7 +123,7 @@ impl Visitor for Writer<'_> {
             && !self.skips()
             && self.part == Part::None
         {
-            self.out.push_str(", ...");
+            self.out.text.push_str(", ...");
         }
         if !matches!(self.show, Show::FdSet) {
             self.inner = if index >= MAX_ELEMENTS { Inner::Cut } else { Inner::Shown };
@@ -142,6 +142,6 @@ impl Visitor for Writer<'_> {
 impl Writer<'_> {
     /// Whether the family is followed by an address.
     fn has_address(&self) -> bool {
-        self.shows.iter().any(|show| matches!(show, Show::Skip))
+        self.shows.iter().any(|(show, _)| matches!(show, Show::Skip))
     }
 }
