@@ -186,7 +186,7 @@ fn a_killed_executor_costs_seconds_and_nothing_else() {
     }
     // What was made on the way is deleted soon after.
     let (_, work) = &cluster.executors[0];
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(45);
     while files_below(work) > 0 {
         assert!(Instant::now() < deadline, "{} files are left", files_below(work));
         std::thread::sleep(Duration::from_millis(200));

@@ -45,7 +45,7 @@ fn a_person_asks_and_what_was_asked_is_kept() {
         }
     });
     let mut seen = Vec::new();
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_secs(100);
     let mut until = |is_there: &dyn Fn(&str) -> bool| {
         while !is_there(&text(&seen)) {
             let left = deadline.saturating_duration_since(Instant::now());
