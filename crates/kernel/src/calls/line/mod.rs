@@ -42,7 +42,7 @@ impl<'c> CallLine<'c> {
     pub(super) fn of(entry: Option<&'c Entry>, exit: Option<&'c Exit>, none: &'c ArgumentValues) -> Self {
         let name = entry.map(|entry| &entry.name).or_else(|| exit.and_then(|exit| exit.name.as_ref()));
         Self {
-            name: name.map(|name| name.as_str()),
+            name: name.map(compact_str::CompactString::as_str),
             given: entry.map(|entry| entry.arguments.as_ref().unwrap_or(none)),
             filled: exit.and_then(|exit| exit.arguments.as_ref()),
             result: exit.map_or(CallResult::Pending, |exit| CallResult::Returned(exit.ret)),
