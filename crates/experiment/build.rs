@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose types are in files of mapped pieces, from here.
-const CRATES: [&str; 5] = ["../analysis", "../hosts", "../kernel", "../pipeline", "."];
+const CRATES: [&str; 6] = ["../analysis", "../hosts", "../kernel", "../pipeline", "../sync", "."];
 
 fn main() {
     shared_data::tell_cargo();

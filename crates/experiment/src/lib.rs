@@ -69,6 +69,6 @@ pub use stamp::{RawStamp, Stamp, Timing};
 pub use states::{StateFilter, states};
 pub use steps::{MOST_STEPS, TooManySteps, step_length, steps};
 pub use temporary::scratch;
-pub use watch::{Change, HostProgress, Watch, WatchError, Watched};
+pub use watch::{Change, HostProgress, Retention, Step, StepClock, Steps, Watch, WatchError, Watched};
 pub use window::{Times, WrongTimes, extent};
 pub use within::{ByPeriod, ask_within, reports_within};

@@ -1,6 +1,6 @@
 //! What Isochrone found, in forms that need nothing of it to be read: those of other tools, and pages.
 //!
-//! * Reports: [`lami`] and [`openmetrics`] know [`Report`](isochrone_analysis::Report) and its tables by their names, and nothing of traces, hosts or clocks.
+//! * Reports: [`lami`], [`openmetrics`] and [`steps`] know [`Report`](isochrone_analysis::Report) and its tables by their names, and nothing of traces, hosts or clocks.
 //! * Pages: [`html`] draws plain values.
 //! * Timelines: [`export`] walks over the store of an experiment and passes what hosts did to a [`Timeline`](timeline::Timeline), of which there is
 //!   one for each format: [`perfetto`], [`chrome`]. The walk knows no format, and a format knows no store.
@@ -12,6 +12,7 @@ pub mod html;
 pub mod lami;
 pub mod openmetrics;
 pub mod perfetto;
+pub mod steps;
 pub mod timeline;
 mod walk;
 

@@ -40,6 +40,11 @@ impl Sample {
         Self { labels: owned(labels), value: count.to_string() }
     }
 
+    /// Of a whole number that may be negative.
+    pub fn whole(labels: &[(&str, &str)], number: i128) -> Self {
+        Self { labels: owned(labels), value: number.to_string() }
+    }
+
     /// Of ns, as seconds.
     pub fn seconds(labels: &[(&str, &str)], ns: i128) -> Self {
         Self { labels: owned(labels), value: seconds(ns) }
@@ -109,20 +114,49 @@ fn of_table((analysis, table): (&str, &Table)) -> Vec<Family> {
 
 /// The text of families, to its end.
 pub fn text(families: &[Family]) -> String {
+    text_at(&[(families, None)])
+}
+
+/// The text of families at several instants, the earliest first: Unix ns, of which Prometheus keeps whole ms. `None`: whenever it is
+/// read, which is for one instant alone. Samples of one name and labels are together, as the format asks for.
+pub fn text_at(instants: &[(&[Family], Option<i128>)]) -> String {
+    // By the place of the first family of each name, so that their order stays.
+    let mut names: Vec<&Family> = Vec::new();
+    let mut lines: BTreeMap<&str, Vec<(&Sample, Option<i128>)>> = BTreeMap::new();
+    for &(families, at) in instants {
+        for family in families {
+            let of_name = lines.entry(&family.name).or_insert_with(|| {
+                names.push(family);
+                Vec::new()
+            });
+            of_name.extend(family.samples.iter().map(|sample| (sample, at)));
+        }
+    }
     let mut out = String::new();
-    for Family { name, help, is_counter, samples } in families {
+    for Family { name, help, is_counter, .. } in names {
         let (kind, suffix) = if *is_counter { ("counter", "_total") } else { ("gauge", "") };
         // Writing to a text does not fail.
         let _ = writeln!(out, "# TYPE {name} {kind}\n# HELP {name} {}", escaped(help));
-        for Sample { labels, value } in samples {
+        let mut samples = lines.remove(name.as_str()).unwrap_or_default();
+        if instants.len() > 1 {
+            samples.sort_by(|a, b| (&a.0.labels, a.1).cmp(&(&b.0.labels, b.1)));
+        }
+        for (Sample { labels, value }, at) in samples {
             let labels: Vec<String> =
                 labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
             let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-            let _ = writeln!(out, "{name}{suffix}{labels} {value}");
+            let at = at.map_or_else(String::new, |at| format!(" {}", milliseconds(at)));
+            let _ = writeln!(out, "{name}{suffix}{labels} {value}{at}");
         }
     }
     out.push_str("# EOF\n");
     out
+}
+
+/// An instant in seconds, to whole ms.
+fn milliseconds(ns: i128) -> String {
+    let ms = ns.div_euclid(1_000_000);
+    format!("{}.{:03}", ms.div_euclid(1000), ms.rem_euclid(1000))
 }
 
 /// Exactly so many ns, in seconds.
@@ -183,6 +217,21 @@ mod tests {
             # EOF\n";
         assert_eq!(shown, expect);
         assert_eq!(text(&families(&[report(&[])])), "# EOF\n");
+    }
+
+    #[test]
+    fn instants_are_told_and_in_order() {
+        let family = |value: u64, labels: &[&str]| Family {
+            name: "n".to_owned(),
+            help: "h".to_owned(),
+            is_counter: true,
+            samples: labels.iter().map(|label| Sample::count(&[("a", label)], value)).collect(),
+        };
+        let (before, after) = ([family(0, &["y"])], [family(5, &["x", "y"])]);
+        let shown = text_at(&[(&before, Some(1_999_999)), (&after, Some(1_500_000_000))]);
+        let expect = "# TYPE n counter\n# HELP n h\nn_total{a=\"x\"} 5 1.500\nn_total{a=\"y\"} 0 0.001\n\
+            n_total{a=\"y\"} 5 1.500\n# EOF\n";
+        assert_eq!(shown, expect);
     }
 
     #[test]

@@ -310,3 +310,55 @@ fn live_is_what_was_recorded() {
     assert!(fs::read(&json).unwrap() == events(&[&recorded("third")], &["--format", "json"]), "as JSON");
     assert!(fs::read(&cut).unwrap() == events(&[&recorded("fourth")], &[]), "over a bad network");
 }
+
+/// Each option that the help lists changes what is printed, or is an error.
+#[test]
+fn options_of_live() {
+    let Some(lttng) = Lttng::start() else { return };
+    lttng.create("options");
+    let mut program = lttng.program(200);
+    let session = lttng.session(lttng.port, "options");
+    assert_eq!(program.status(), Some(0));
+    let run = |options: &[&str]| {
+        let live =
+            Command::new(env!("CARGO_BIN_EXE_isochrone")).arg("live").args(options).arg(&session).output();
+        let Output { stdout, stderr, status } = live.unwrap();
+        let [out, err] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (status.code(), out, err)
+    };
+    let few = ["-q", "--limit", "5"];
+    let (code, plain, said) = run(&few);
+    assert!(code == Some(0) && plain.lines().count() == 5, "{said}");
+    let keep = lttng.path("kept");
+    let tried: [(&str, &[&str], &dyn Fn(&str) -> bool); 5] = [
+        ("--date", &["--date"], &|out| out.lines().all(|line| line.starts_with("[20"))),
+        ("--timezone", &["--timezone", "Asia/Tokyo"], &|out| out != plain),
+        ("--gmt", &["--gmt", "--date"], &|out| out.lines().all(|line| line.starts_with("[20"))),
+        ("--format", &["--format", "json"], &|out| {
+            out.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+        }),
+        ("--keep", &["--keep", keep.to_str().unwrap()], &|_| fs::read_dir(&keep).unwrap().count() > 0),
+    ];
+    for (option, arguments, expect) in tried {
+        let (code, out, said) = run(&[&few, arguments].concat());
+        assert!(code == Some(0) && out.lines().count() == 5 && expect(&out), "{option}: {out}{said}");
+    }
+    let wrong = [("--sync", "/no/such/sync.json"), ("--reconnect", "soon"), ("--limit", "0")];
+    for (option, value) in wrong {
+        let (code, out, said) = run(&[option, value]);
+        assert!(code == Some(2) && out.is_empty() && said.contains(value), "{option}: {said}");
+    }
+    let help =
+        Command::new(env!("CARGO_BIN_EXE_isochrone")).args(["live", "--help"]).output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    let listed = help.lines().filter_map(|line| {
+        let option = line.trim_start().trim_start_matches("-q, ").trim_start_matches("-h, ");
+        option.starts_with("--").then(|| option.split(' ').next().unwrap().to_owned())
+    });
+    let known: Vec<&str> =
+        tried.iter().map(|(option, ..)| *option).chain(wrong.map(|(option, _)| option)).collect();
+    for option in listed.filter(|option| option != "--help" && option != "--quiet") {
+        assert!(known.contains(&option.as_str()), "{option} is not tried here");
+    }
+    lttng.ok(&["destroy", "--no-wait", "options"]);
+}

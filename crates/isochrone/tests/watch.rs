@@ -116,8 +116,19 @@ fn corpus(part: &str) -> PathBuf {
 
 /// A small session of one host in so many chunks.
 fn session(directory: &Path, chunks: u64) -> PathBuf {
+    session_of_boot(&directory.join("session"), chunks, None)
+}
+
+/// The same, of a boot: with a clock of its own, whose zero is so many seconds later.
+fn session_of_boot(path: &Path, chunks: u64, boot: Option<u8>) -> PathBuf {
     let mut trace = LttngTrace::kernel("web1");
     trace.cpus(2);
+    if let Some(boot) = boot {
+        let clock = trace.clock_spec();
+        let offset_ns = clock.offset_ns + i64::from(boot) * 100_000_000_000;
+        let uuid = Some(uuid::Uuid::from_bytes([boot; 16]));
+        trace.clock(isochrone_testkit::ClockSpec { uuid, offset_ns, ..clock });
+    }
     for at in 0..chunks * 20 {
         let (prev, next) = if at % 2 == 0 { (0, 9) } else { (9, 0) };
         let fields = [
@@ -134,7 +145,7 @@ fn session(directory: &Path, chunks: u64) -> PathBuf {
         }
     }
     let cuts: Vec<u64> = (1..chunks).map(|chunk| 1_000_000_000 + chunk * 20_000_000).collect();
-    let path = directory.join("session");
+    let path = path.to_owned();
     trace.write_rotated(&path, &cuts).unwrap();
     // As LTTng calls them.
     for chunk in 0..chunks {
@@ -206,6 +217,71 @@ fn of_programs_alone() {
     for node in ["nodeA", "nodeB"] {
         check_orders(&corpus("ust/rotated/two_hosts").join(node), "periodstats,processes", 1);
     }
+}
+
+/// The kernel and the programs of a machine in two sessions that are rotated each by itself, which is what both in one session are.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn of_two_sessions_at_a_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let whole = corpus("vm/phases3/h2");
+    let mut chunks = Vec::new();
+    find(&whole, &whole, &mut chunks);
+    chunks.sort();
+    for domain in ["kernel", "ust"] {
+        for chunk in &chunks {
+            let to = directory.path().join(domain).join(chunk);
+            fs::create_dir_all(&to).unwrap();
+            let copied = Command::new("cp").arg("-r").arg(whole.join(chunk).join(domain)).arg(&to).status();
+            assert!(copied.unwrap().success());
+        }
+    }
+    let sessions = Sessions::new(directory.path());
+    let expect = sessions.whole(ANALYSES);
+    let state = sessions.path("state");
+    let options = ["--state", text(&state), "--wait-missing", "1000s"];
+    let count = sessions.chunks.len() / 2;
+    for nth in 0..count {
+        // Those of the kernel come first, or those of the programs.
+        let both = if nth % 2 == 0 { [nth, count + nth] } else { [count + nth, nth] };
+        both.into_iter().for_each(|chunk| sessions.bring(chunk));
+        let mut looking = sessions.start(ANALYSES, &["--wait-missing", "1000s"]);
+        thread::sleep(Duration::from_millis(300));
+        looking.kill().unwrap();
+        looking.wait().unwrap();
+    }
+    let output = sessions.watch(ANALYSES, &options);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && output.stdout == expect, "{said}");
+    assert!(sessions.watch(ANALYSES, &[]).stdout == expect, "without a journal");
+}
+
+/// A machine that is started again has another clock: what was left of its last session is mapped then, and tables have both boots, as
+/// those of the whole traces have.
+#[test]
+fn of_a_machine_that_is_started_again() {
+    let directory = tempfile::tempdir().unwrap();
+    for boot in [1, 2] {
+        session_of_boot(&directory.path().join(format!("boot{boot}")), 3, Some(boot));
+    }
+    let sessions = Sessions::new(directory.path());
+    let file = sessions.path("figures");
+    (0..3).for_each(|chunk| sessions.bring(chunk));
+    let mut watching =
+        sessions.start("cputop,schedlog", &["--metrics-file", text(&file), "--wait-missing", "1s"]);
+    wait_for(&file, "isochrone_watch_chunks_total{host=\"web1\"} 2\n");
+    (3..6).for_each(|chunk| sessions.bring(chunk));
+    wait_for(&file, "isochrone_watch_chunks_total{host=\"web1#2\"} 2\n");
+    wait_for(&file, "isochrone_watch_chunks_total{host=\"web1\"} 3\n");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    let state = sessions.path("state");
+    let output = sessions.watch("cputop,schedlog", &["--state", text(&state)]);
+    assert!(
+        output.stdout == sessions.whole("cputop,schedlog"),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// Killed at any instant, a process has either mapped a chunk or not.
@@ -306,6 +382,84 @@ fn get(address: &str, host: &str) -> String {
     said
 }
 
+/// Waits until a file has a text.
+fn wait_for(file: &Path, expect: &str) {
+    let begin = Instant::now();
+    while !fs::read_to_string(file).is_ok_and(|text| text.contains(expect)) {
+        assert!(begin.elapsed() < PATIENCE, "{expect} is not in: {:?}", fs::read_to_string(file));
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Of chunks that were mapped, the oldest go while they take more than they may.
+#[test]
+fn chunks_go_for_their_size() {
+    let directory = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(&session(directory.path(), 6));
+    let state = sessions.path("state");
+    (0..6).for_each(|chunk| sessions.bring(chunk));
+    let left = |most: &str| {
+        // Chunks are deleted by a look after the one that has mapped them.
+        for _ in 0..2 {
+            sessions.watch("cputop", &["--state", text(&state), "--delete-above", most]);
+        }
+        let archives = sessions.path("watched").join(sessions.chunks[0].parent().unwrap());
+        let mut names: Vec<String> = fs::read_dir(archives)
+            .unwrap()
+            .map(|it| it.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names.iter().map(|name| name.rsplit('-').next().unwrap().parse().unwrap()).collect::<Vec<u64>>()
+    };
+    assert_eq!(left("1GiB"), [0, 1, 2, 3, 4, 5]);
+    let chunk = sessions.path("watched").join(&sessions.chunks[0]).join("kernel");
+    let files = |path: &Path| -> u64 {
+        let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().metadata().unwrap());
+        entries.filter(fs::Metadata::is_file).map(|it| it.len()).sum()
+    };
+    let each = files(&chunk) + files(&chunk.join("index"));
+    // Of the four that are not needed any more, two.
+    assert_eq!(left(&format!("{}", each * 2 + each / 2)), [2, 3, 4, 5]);
+    assert_eq!(left("0"), [4, 5]);
+    assert_eq!(sessions.watch("cputop", &["--state", text(&state)]).stdout, sessions.whole("cputop"));
+}
+
+/// Figures of each chunk stay in files of their own, also when the process was killed meanwhile.
+#[test]
+fn figures_of_the_past() {
+    let directory = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(&session(directory.path(), 4));
+    let (state, kept) = (sessions.path("state"), sessions.path("kept"));
+    (0..4).for_each(|chunk| sessions.bring(chunk));
+    let options = ["--state", text(&state), "--backfill", text(&kept)];
+    assert!(sessions.watch("cputop", &options).status.success());
+    let read = || {
+        let mut files: Vec<(PathBuf, String)> = fs::read_dir(&kept)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+            .collect();
+        files.sort();
+        files
+    };
+    let files = read();
+    let chunks: Vec<bool> = (1..=3)
+        .map(|n| files[n - 1].1.contains(&format!("isochrone_watch_chunks_total{{host=\"web1\"}} {n} ")))
+        .collect();
+    assert_eq!((files.len(), chunks), (4, vec![true; 3]), "{files:?}");
+    // Figures are of the instant that their file is named by.
+    for (path, text) in &files {
+        let ns: u128 =
+            path.file_name().unwrap().to_str().unwrap().split('-').next().unwrap().parse().unwrap();
+        let at = format!(" {}.{:03}", ns / 1_000_000_000, ns / 1_000_000 % 1000);
+        assert!(text.lines().filter(|line| !line.starts_with('#')).all(|line| line.ends_with(&at)), "{text}");
+    }
+    // What was not written when the process ended is written when it goes on.
+    fs::remove_file(&files[2].0).unwrap();
+    assert!(sessions.watch("cputop", &options).status.success());
+    assert_eq!(read(), files);
+}
+
 /// Figures come as chunks come, and old chunks go.
 #[test]
 fn figures_and_retention() {
@@ -315,13 +469,7 @@ fn figures_and_retention() {
     let address = format!("127.0.0.1:{port}");
     let options = ["--listen", &address, "--metrics-file", text(&file), "--delete-after", "0s"];
     let mut watching = sessions.start("cputop", &options);
-    let wait_for = |expect: &str| {
-        let begin = Instant::now();
-        while !fs::read_to_string(&file).is_ok_and(|text| text.contains(expect)) {
-            assert!(begin.elapsed() < PATIENCE, "{expect} is not in: {:?}", fs::read_to_string(&file));
-            thread::sleep(Duration::from_millis(20));
-        }
-    };
+    let wait_for = |expect: &str| wait_for(&file, expect);
     sessions.bring(0);
     sessions.bring(1);
     wait_for("isochrone_watch_chunks_total{host=\"web1\"} 1\n");

@@ -14,6 +14,7 @@ pub mod apply;
 pub mod artefact;
 mod assemble;
 pub mod capture;
+mod continued;
 pub mod copies;
 mod error;
 pub mod evaluation;
@@ -41,6 +42,7 @@ mod trusted;
 mod useless;
 
 pub use capture::{CaptureFacts, InputCapture};
+pub use continued::{Continued, KeptSync};
 pub use error::SyncError;
 pub use extract::{Extraction, extract, survey};
 pub use facts::{StreamFacts, Tally, TraceFacts};

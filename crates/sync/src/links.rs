@@ -103,6 +103,21 @@ impl Links {
         self.pairs.entry(pair).or_insert_with(|| Pair::new(windows(free, pair)))
     }
 
+    /// Says anew which clocks are one, when there are more of them. Of none it is known that it is free.
+    pub(crate) fn set_clocks(&mut self, trust: Trust, clocks: usize) {
+        (self.trust, self.free) = (trust, vec![false; clocks]);
+    }
+
+    /// All pairs of clocks, with what their messages say and how many there were.
+    pub(crate) fn all(&self) -> impl Iterator<Item = ((usize, usize), &Corridor, MessageCounts)> {
+        self.pairs.iter().map(|(&pair, known)| (pair, &known.corridor, known.counts))
+    }
+
+    /// Says how many messages of a pair there were, of which not all are kept.
+    pub(crate) fn set_counts(&mut self, pair: (usize, usize), counts: MessageCounts) {
+        self.pair(pair).counts = counts;
+    }
+
     /// Counts a message whose times are beyond what can be computed with.
     pub(crate) fn drop(&mut self, sender: usize, receiver: usize) {
         self.pair(pair_of(sender, receiver)).counts.dropped += 1;

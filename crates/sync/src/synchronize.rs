@@ -408,15 +408,15 @@ fn unplaced_host(clocks: &[HostClock], found: &Unplaced) -> Refused {
 }
 
 /// What one pass over all traces gives.
-struct Reading {
+pub(crate) struct Reading {
     /// By input trace.
-    facts: Vec<TraceFacts>,
+    pub(crate) facts: Vec<TraceFacts>,
     /// By input trace.
     traffic: Vec<Traffic>,
     /// By input trace.
-    steering: Vec<Vec<StreamEvidence>>,
+    pub(crate) steering: Vec<Vec<StreamEvidence>>,
     /// By input capture.
-    captures: Vec<CaptureFacts>,
+    pub(crate) captures: Vec<CaptureFacts>,
     messages: Links,
     packets: Summary,
     mpi: Option<MpiSummary>,
@@ -425,7 +425,7 @@ struct Reading {
 }
 
 /// Reads the traces and captures of all clocks side by side, and matches their packets.
-fn read(
+pub(crate) fn read(
     inputs: &Inputs,
     clocks: &[HostClock],
     mut messages: Links,
@@ -493,7 +493,12 @@ fn sent_from(traces: &[Stamped<'_>], clocks: usize) -> Vec<HashSet<IpAddr>> {
 }
 
 /// First and last event of a clock over all its traces and captures, raw ns.
-fn span(inputs: &Inputs, clock: &HostClock, facts: &[TraceFacts], captures: &[CaptureFacts]) -> Option<Span> {
+pub(crate) fn span(
+    inputs: &Inputs,
+    clock: &HostClock,
+    facts: &[TraceFacts],
+    captures: &[CaptureFacts],
+) -> Option<Span> {
     let captured = clock.captures.iter().filter_map(|&capture| captures[capture].span);
     let of = |pick: fn(&TraceFacts) -> Option<u64>| {
         clock.traces.iter().filter_map(move |&trace| {

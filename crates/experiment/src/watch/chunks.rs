@@ -30,10 +30,14 @@ pub(super) struct Opened {
     pub(super) chunk: Chunk,
     /// The host's clock.
     pub(super) host: String,
+    /// The host's name.
+    pub(super) name: String,
     /// When its first stream begins, when all of them have begun and when the last one ends, raw ns.
     pub(super) begin: Time,
     pub(super) switched: Time,
     pub(super) end: Time,
+    /// Unix time of the clock's zero, ns.
+    pub(super) offset_ns: i64,
 }
 
 /// The chunks at and below some directories, sorted. What cannot be listed is left out: it may be gone the next moment.
@@ -89,7 +93,9 @@ pub(super) fn open(chunk: Chunk) -> Result<Option<Opened>, String> {
     let Some((begin, end)) = host.extent() else { return Ok(None) };
     let switched =
         host.sources().iter().filter_map(isochrone_hosts::EventSource::begin).max().unwrap_or(begin);
-    Ok(Some(Opened { host: host.id.clone(), begin, switched, end, chunk }))
+    let offset_ns = host.offset_ns;
+    let name = host.name.clone();
+    Ok(Some(Opened { host: host.id.clone(), name, begin, switched, end, offset_ns, chunk }))
 }
 
 #[cfg(test)]

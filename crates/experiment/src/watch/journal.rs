@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use isochrone_hosts::Time;
 use isochrone_pipeline::store::{self, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,15 @@ pub(super) struct Head {
     pub(super) done: Done,
 }
 
+/// A chunk that is in the model and still needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Recent {
+    pub(super) session: PathBuf,
+    pub(super) path: PathBuf,
+    /// Up to which raw time it was mapped, ns.
+    pub(super) to: Time,
+}
+
 /// Which chunks of a host are in its model.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Done {
@@ -28,8 +38,12 @@ pub(super) struct Done {
     pub(super) chunks: u64,
     /// By session: the number of the next chunk.
     next: BTreeMap<PathBuf, u64>,
-    /// The last one, which is opened once more with the next.
-    pub(super) before: Option<PathBuf>,
+    /// The last ones, by time: the last of each session is opened once more with the next, others are still needed by steps.
+    pub(super) recent: Vec<Recent>,
+    /// When the first chunk begins, raw ns.
+    pub(super) begin: Option<Time>,
+    /// Sessions of which nothing more is waited for.
+    ended: BTreeSet<PathBuf>,
     /// Those that did not come.
     pub(super) missing: BTreeSet<(PathBuf, u64)>,
 }
@@ -44,11 +58,64 @@ impl Done {
         number
     }
 
+    /// A part of a chunk of a session is in the model.
+    pub(super) fn join(&mut self, session: &Path, number: u64, begin: Time) {
+        self.next.entry(session.to_owned()).or_insert(number);
+        self.begin.get_or_insert(begin);
+    }
+
+    /// Whether nothing of a session is in the model yet.
+    pub(super) fn is_new(&self, session: &Path) -> bool {
+        !self.next.contains_key(session)
+    }
+
+    /// Sessions of which chunks are in the model and more are waited for.
+    pub(super) fn running(&self) -> impl Iterator<Item = &Path> {
+        self.next.keys().map(PathBuf::as_path).filter(|path| !self.ended.contains(*path))
+    }
+
     /// A chunk is in the model.
-    pub(super) fn pass(&mut self, session: PathBuf, number: u64, path: PathBuf) {
+    pub(super) fn pass(&mut self, session: PathBuf, number: u64, recent: Recent) {
         self.chunks += 1;
+        self.ended.remove(&session);
         self.next.insert(session, number + 1);
-        self.before = Some(path);
+        self.recent.push(recent);
+    }
+
+    /// Nothing more is waited for of a session.
+    pub(super) fn end(&mut self, session: PathBuf) {
+        self.ended.insert(session);
+    }
+
+    /// The last ones that are in the model, of each session that goes on, and of all.
+    pub(super) fn before(&self) -> Vec<&Path> {
+        self.recent
+            .iter()
+            .filter(|recent| self.is_before(recent))
+            .map(|recent| recent.path.as_path())
+            .collect()
+    }
+
+    fn is_before(&self, recent: &Recent) -> bool {
+        let last = self.recent.iter().rfind(|other| other.session == recent.session);
+        last == Some(recent) && !self.ended.contains(&recent.session) || self.recent.last() == Some(recent)
+    }
+
+    /// Chunks that end before a raw time are not needed any more, but for the last of them, and the last of each session: they show what
+    /// was lost before the next ones. Sessions whose directories are gone are forgotten.
+    pub(super) fn forget(&mut self, before: Time) {
+        let first = self.recent.partition_point(|recent| recent.to < before).saturating_sub(1);
+        let kept: Vec<Recent> = self
+            .recent
+            .iter()
+            .enumerate()
+            .filter(|(place, recent)| *place >= first && before < Time::MAX || self.is_before(recent))
+            .map(|(_, recent)| recent.clone())
+            .collect();
+        self.recent = kept;
+        self.next.retain(|session, _| session.exists());
+        self.ended.retain(|session| session.exists());
+        self.missing.retain(|(session, _)| session.exists());
     }
 
     /// Chunks of a session did not come: from a number to another, which is there.

@@ -10,25 +10,36 @@
 
 mod chunks;
 mod journal;
+mod names;
+mod retention;
+mod sessions;
+mod steps;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use isochrone_analysis::{AnalysisKind, AnalysisSet, Options, Report};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Options, Report};
+use isochrone_hosts::Time;
 use isochrone_kernel::{MergeError, PartialState};
 use isochrone_pipeline::store::StoreError;
 use isochrone_pipeline::{Border, Piece, PieceModel};
-use isochrone_sync::Inputs;
 use isochrone_sync::apply::Clocks;
+use isochrone_sync::artefact::ArtefactError;
+use isochrone_sync::output::OutputError;
+use isochrone_sync::{Inputs, SyncError};
 
 use crate::experiment::Experiment;
 use crate::model::{ModelError, ModelledHost, Spread};
 use crate::pieces::{Asked, HostFacts, Mapped, Part};
 use crate::question::{Question, reports};
 use crate::window::Times;
-use chunks::{Chunk, Opened};
+use chunks::Opened;
+use journal::Recent;
+pub use retention::Retention;
+use sessions::{Ready, Waiting};
+pub use steps::{Step, StepClock, Steps};
 
 /// What is watched, and for what.
 #[derive(Debug)]
@@ -45,8 +56,10 @@ pub struct Watched<'w> {
     pub corrections: Option<(Clocks, String)>,
     /// How long to wait for a chunk that is missing, once a later one is there.
     pub patience: Duration,
-    /// How old chunks are deleted that have been mapped and are not needed any more; `None`: never.
-    pub delete_after: Option<Duration>,
+    /// Which chunks are deleted of those that have been mapped and are not needed any more.
+    pub retention: Retention,
+    /// Whether chunks are needed until a step has used them: see [`Steps`].
+    pub has_steps: bool,
     /// How the work is spread.
     pub spread: Spread,
 }
@@ -84,6 +97,8 @@ pub enum Change {
 /// How far a host has been mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostProgress {
+    /// Its clock: see [`HostFacts::id`].
+    pub id: String,
     /// Its name.
     pub host: String,
     /// Chunks that were mapped.
@@ -118,6 +133,15 @@ pub enum WatchError {
     /// A host cannot be mapped.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The clocks of the hosts cannot be put on one.
+    #[error(transparent)]
+    Sync(#[from] SyncError),
+    /// The corrections cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The corrections cannot be computed with, or those that were written cannot be used.
+    #[error("the corrections of the hosts: {0}")]
+    Corrections(#[from] ArtefactError),
     /// Pieces do not fit, which does not happen with those of one host.
     #[error("{host}: {source}")]
     Merge {
@@ -149,6 +173,8 @@ struct HostWatch {
     mapped: Option<Mapped>,
     /// In the order of time.
     waiting: Vec<Opened>,
+    /// When its last chunk was mapped, by this process.
+    progressed: Option<Instant>,
 }
 
 impl<'w> Watch<'w> {
@@ -175,45 +201,36 @@ impl<'w> Watch<'w> {
                 }
                 let journal::Head { facts, done, .. } = head;
                 let id = facts.id.clone();
-                hosts.insert(
-                    id,
-                    HostWatch { done, facts: Some(facts), mapped: Some(mapped), waiting: Vec::new() },
-                );
+                let host =
+                    HostWatch { done, facts: Some(facts), mapped: Some(mapped), ..HostWatch::default() };
+                hosts.insert(id, host);
             }
         }
         Ok(Self { watched, asked, hosts, seen: BTreeSet::new(), waits: HashMap::new() })
     }
 
-    /// Looks for new chunks, and maps those that can be. `is_last`: nothing more will come, so that nobody waits for what is missing. Each chunk
-    /// is in the journal before the next one is read.
+    /// Looks for new chunks, and deletes those that are not needed any more.
     ///
     /// # Errors
-    /// A directory that was named cannot be listed, or the journal cannot be written. What was mapped before is in it.
-    pub fn look(&mut self, is_last: bool) -> Result<Vec<Change>, WatchError> {
+    /// A directory that was named cannot be listed.
+    pub fn find(&mut self) -> Result<Vec<Change>, WatchError> {
         let mut changes = Vec::new();
-        self.find(&mut changes)?;
-        let hosts: Vec<String> = self.hosts.keys().cloned().collect();
-        for id in hosts {
-            while let Some((first, next)) = self.ready(&id, is_last, &mut changes) {
-                self.map(&id, first, &next, &mut changes)?;
-            }
-        }
-        Ok(changes)
-    }
-
-    /// Finds chunks that are new, and deletes those that are not needed any more.
-    fn find(&mut self, changes: &mut Vec<Change>) -> Result<(), WatchError> {
         let found = chunks::find(&self.watched.directories).map_err(|source| {
             let path = self.watched.directories.first().cloned().unwrap_or_default();
             WatchError::Directory { path, source }
         })?;
         // What is gone is forgotten.
         self.seen.retain(|path| path.exists());
+        let mut mapped = Vec::new();
         for chunk in found {
             let session = chunk.session.clone();
             let of = self.hosts.values().map(|host| &host.done).find(|done| done.next(&session) > 0);
             if let Some(done) = of.filter(|done| chunk.number < done.next(&session)) {
-                self.retire(&done.clone(), &chunk, changes);
+                if !done.missing.contains(&(session, chunk.number)) {
+                    mapped.push(chunk.path);
+                } else if self.seen.insert(chunk.path.clone()) {
+                    changes.push(Change::Late(chunk.path));
+                }
                 continue;
             }
             if !self.seen.insert(chunk.path.clone()) {
@@ -223,6 +240,7 @@ impl<'w> Watch<'w> {
             match chunks::open(chunk) {
                 Ok(Some(opened)) => {
                     let host = self.hosts.entry(opened.host.clone()).or_default();
+                    host.progressed.get_or_insert_with(Instant::now);
                     host.waiting.push(opened);
                     host.waiting.sort_by_key(|it| (it.switched, it.begin, it.chunk.clone()));
                 }
@@ -232,78 +250,104 @@ impl<'w> Watch<'w> {
                 Err(why) => changes.push(Change::Refused { chunk: path, why }),
             }
         }
-        Ok(())
+        let needed: BTreeSet<&Path> =
+            self.hosts.values().flat_map(|host| &host.done.recent).map(|it| it.path.as_path()).collect();
+        mapped.retain(|path| !needed.contains(path.as_path()));
+        self.watched.retention.delete(mapped);
+        Ok(changes)
     }
 
-    /// What becomes of a chunk whose time has been mapped.
-    fn retire(&mut self, done: &journal::Done, chunk: &Chunk, changes: &mut Vec<Change>) {
-        if done.missing.contains(&(chunk.session.clone(), chunk.number)) {
-            if self.seen.insert(chunk.path.clone()) {
-                changes.push(Change::Late(chunk.path.clone()));
-            }
-            return;
-        }
-        let Some(after) = self.watched.delete_after.filter(|_| done.before.as_ref() != Some(&chunk.path))
-        else {
-            return;
-        };
-        let age =
-            fs::metadata(&chunk.path).and_then(|it| it.modified()).ok().and_then(|at| at.elapsed().ok());
-        if age.is_some_and(|age| age >= after) {
-            // What cannot be deleted now is found again at the next look.
-            let _ = fs::remove_dir_all(&chunk.path);
-        }
-    }
-
-    /// The next chunk of a host and the one after it, if the first can be mapped.
-    fn ready(&mut self, id: &str, is_last: bool, changes: &mut Vec<Change>) -> Option<(Opened, Opened)> {
-        let host = self.hosts.get_mut(id)?;
-        loop {
-            let [first, next, ..] = host.waiting.as_slice() else { return None };
-            // Two sessions of a host one after the other are one; at one time they are not.
-            if next.chunk.session != first.chunk.session && next.begin < first.end {
-                let why = format!("the host is watched in {} at that time", first.chunk.session.display());
-                let refused = host.waiting.remove(1);
-                changes.push(Change::Refused { chunk: refused.chunk.path, why });
-                continue;
-            }
-            let session = &first.chunk.session;
-            let (number, expected) = (first.chunk.number, host.done.next(session));
-            let is_same = next.chunk.session == *session;
-            let is_next = is_same && next.chunk.number == number + 1;
-            let since = *self.waits.entry(first.chunk.path.clone()).or_insert_with(Instant::now);
-            let is_due = is_last || number == expected && is_next;
-            if !is_due && since.elapsed() < self.watched.patience {
-                return None;
-            }
-            let (first, next) = (first.clone(), next.clone());
-            let mut given_up = vec![(expected, number)];
-            given_up.extend(is_same.then_some((number + 1, next.chunk.number)));
-            for numbers in given_up.into_iter().filter(|(from, to)| from < to) {
-                let session = first.chunk.session.clone();
-                host.done.skip(&session, numbers);
-                changes.push(Change::Missing { session, numbers });
-            }
-            return Some((first, next));
-        }
-    }
-
-    /// Maps a chunk of a host up to the next one, and writes that down.
-    fn map(
+    /// Maps, of all pieces that can be mapped, the one that ends first, and says of which host it is; `None`: there is none. `is_last`:
+    /// nothing more will come, so that nobody waits for what is missing. The piece is in the journal before this returns.
+    ///
+    /// # Errors
+    /// The journal cannot be written. What was mapped before is in it.
+    pub fn advance(
         &mut self,
-        id: &str,
-        first: Opened,
-        next: &Opened,
+        is_last: bool,
         changes: &mut Vec<Change>,
-    ) -> Result<(), WatchError> {
-        let Some(host) = self.hosts.get(id) else { return Ok(()) };
+    ) -> Result<Option<String>, WatchError> {
+        let hosts: Vec<String> = self.hosts.keys().cloned().collect();
+        let mut first: Option<(i128, String, Ready)> = None;
+        for id in hosts {
+            let Some((end, ready)) = self.ready(&id, is_last, changes) else { continue };
+            if first.as_ref().is_none_or(|(least, ..)| end < *least) {
+                first = Some((end, id, ready));
+            }
+        }
+        let Some((_, id, ready)) = first else { return Ok(None) };
+        self.map(&id, ready, changes)?;
+        Ok(Some(id))
+    }
+
+    /// The next piece of a host, if it can be mapped, and when it ends, Unix ns.
+    fn ready(&mut self, id: &str, is_last: bool, changes: &mut Vec<Change>) -> Option<(i128, Ready)> {
+        let is_followed = !is_last && self.is_followed(id);
+        let host = self.hosts.get_mut(id)?;
+        let mapped_to = host.mapped_to();
+        // What was mapped is not mapped again, whatever comes of it later.
+        let is_late = |waiting: &Opened| {
+            let is_begun = host.done.is_new(&waiting.chunk.session);
+            mapped_to.is_some_and(|to| is_begun && waiting.begin < to)
+        };
+        if host.is_over() {
+            for Opened { chunk, .. } in host.waiting.drain(..) {
+                let why = "the host was taken for one that has been started again".to_owned();
+                changes.push(Change::Refused { chunk: chunk.path, why });
+            }
+        }
+        let late: Vec<Opened> = host.waiting.extract_if(.., |waiting| is_late(waiting)).collect();
+        for Opened { chunk, .. } in late {
+            changes.push(Change::Late(chunk.path));
+        }
+        let first = host.waiting.first()?;
+        let since = *self.waits.entry(first.chunk.path.clone()).or_insert_with(Instant::now);
+        let how = Waiting { is_last, is_over: since.elapsed() >= self.watched.patience };
+        let ready = sessions::ready(&host.waiting, &host.done, how);
+        let is_over = is_followed && how.is_over;
+        let ready = ready.or_else(|| is_over.then(|| sessions::rest(&host.waiting)))?;
+        let end = ready.to.or(host.waiting.last().map(|it| it.end)).unwrap_or_default();
+        Some((i128::from(end) + i128::from(first.offset_ns), ready))
+    }
+
+    /// Whether a host has been started again: another one of its name, with another clock, begins after all that is known of it.
+    fn is_followed(&self, id: &str) -> bool {
+        let end_of =
+            |host: &HostWatch| Some(i128::from(host.waiting.last()?.end) + i128::from(host.offset_ns()));
+        let Some((name, Some(end))) = self.hosts.get(id).map(|host| (host.name(id), end_of(host))) else {
+            return false;
+        };
+        let begins_after = |(other, host): (&String, &HostWatch)| {
+            let begin = host.done.begin.or(host.waiting.first().map(|first| first.begin));
+            let begin = begin.map(|begin| i128::from(begin) + i128::from(host.offset_ns()));
+            other != id && host.name(other) == name && begin.is_some_and(|it| it >= end)
+        };
+        self.hosts.iter().any(begins_after)
+    }
+
+    /// Maps a piece of a host, and writes that down.
+    fn map(&mut self, id: &str, ready: Ready, changes: &mut Vec<Change>) -> Result<(), WatchError> {
+        let Ready { to, opened, passed, ended, given_up } = ready;
+        let Some(host) = self.hosts.get_mut(id) else { return Ok(()) };
+        for (session, numbers) in given_up {
+            host.done.skip(&session, numbers);
+            changes.push(Change::Missing { session, numbers });
+        }
+        let is_in = |waiting: &&Opened| to.is_none_or(|to| waiting.begin < to);
+        let mut parts: Vec<&Opened> = host.waiting.iter().filter(is_in).collect();
+        parts.sort_by_key(|it| (it.begin, it.chunk.number));
+        let parts: Vec<(PathBuf, u64, Time)> =
+            parts.into_iter().map(|it| (it.chunk.session.clone(), it.chunk.number, it.begin)).collect();
         let from = host.mapped.as_ref().map_or(Border::Begin, |mapped| mapped.piece.to);
-        let piece = Piece { from, to: Border::At(next.switched) };
-        let mapped = self.map_piece(id, &[&first.chunk.path, &next.chunk.path], piece)?;
-        self.waits.remove(&first.chunk.path);
+        let piece = Piece { from, to: to.map_or(Border::End, Border::At) };
+        let opened: Vec<&Path> = opened.iter().map(PathBuf::as_path).collect();
+        let mapped = self.map_piece(id, &opened, piece)?;
         let asked = &self.asked;
         let Some(host) = self.hosts.get_mut(id) else { return Ok(()) };
-        host.waiting.retain(|waiting| waiting.chunk != first.chunk);
+        for (.., path) in &passed {
+            self.waits.remove(path);
+        }
+        host.waiting.retain(|waiting| passed.iter().all(|(.., path)| waiting.chunk.path != *path));
         let Some((facts, mapped)) = mapped else { return Ok(()) };
         changes.extend(mapped.report.diagnostics.iter().cloned().map(Change::Broken));
         let name = facts.name.clone();
@@ -312,13 +356,22 @@ impl<'w> Watch<'w> {
         known.events.extend(facts.events);
         known.events.sort_unstable();
         known.events.dedup();
-        host.done.pass(first.chunk.session, first.chunk.number, first.chunk.path.clone());
+        parts.iter().for_each(|(session, number, begin)| host.done.join(session, *number, *begin));
+        for (session, number, path) in passed {
+            changes.push(Change::Mapped { host: name.clone(), chunk: path.clone() });
+            let recent = Recent { session: session.clone(), path, to: to.unwrap_or(Time::MAX) };
+            host.done.pass(session, number, recent);
+        }
+        ended.into_iter().for_each(|session| host.done.end(session));
+        if !self.watched.has_steps {
+            host.done.forget(Time::MAX);
+        }
         if let Some(state) = &self.watched.state {
             let head = journal::Head { asked: asked.clone(), facts: known.clone(), done: host.done.clone() };
             journal::write(state, &head, &whole)?;
         }
+        host.progressed = Some(Instant::now());
         (host.facts, host.mapped) = (Some(known), Some(whole));
-        changes.push(Change::Mapped { host: name, chunk: first.chunk.path });
         Ok(())
     }
 
@@ -329,9 +382,9 @@ impl<'w> Watch<'w> {
         chunks: &[&Path],
         piece: Piece,
     ) -> Result<Option<(HostFacts, Mapped)>, WatchError> {
-        let before = self.hosts.get(id).and_then(|host| host.done.before.clone());
+        let before = self.hosts.get(id).map(|host| host.done.before()).unwrap_or_default();
         let paths = before.into_iter().filter(|path| path.exists());
-        let paths: Vec<PathBuf> = paths.chain(chunks.iter().map(|path| path.to_path_buf())).collect();
+        let paths: Vec<PathBuf> = paths.chain(chunks.iter().copied()).map(Path::to_path_buf).collect();
         let inputs = Inputs::open(&paths);
         let clocks = self.watched.corrections.as_ref().map(|(clocks, _)| clocks);
         let experiment = Experiment::new(&inputs, clocks);
@@ -350,14 +403,16 @@ impl<'w> Watch<'w> {
 
     /// How far each host has been mapped, in the order of their names.
     pub fn progress(&self) -> Vec<HostProgress> {
-        let of_host = |host: &HostWatch| {
+        let names = self.names();
+        let of_host = |(id, host): (&String, &HostWatch)| {
             let facts = host.facts.as_ref()?;
             let timing = facts.timing(self.clocks());
             let border = host.mapped.as_ref().map(|mapped| mapped.piece.to);
             let at = border.and_then(|border| matches!(border, Border::At(_)).then(|| border.time()));
             let report = host.mapped.as_ref().map(|mapped| &mapped.report);
             Some(HostProgress {
-                host: facts.name.clone(),
+                id: facts.id.clone(),
+                host: names.get(id.as_str()).cloned().unwrap_or_default(),
                 chunks: host.done.chunks,
                 waiting: host.waiting.len() as u64,
                 events: report.map_or(0, |report| report.events),
@@ -365,9 +420,20 @@ impl<'w> Watch<'w> {
                 watermark: at.zip(timing).map(|(raw, timing)| timing.unix_ns(raw)),
             })
         };
-        let mut all: Vec<HostProgress> = self.hosts.values().filter_map(of_host).collect();
+        let mut all: Vec<HostProgress> = self.hosts.iter().filter_map(of_host).collect();
         all.sort_by(|a, b| a.host.cmp(&b.host));
         all
+    }
+
+    /// Of each host of which chunks wait: its id, its name, and the last event that is known of it, Unix ns.
+    pub fn ends(&self) -> Vec<(String, String, i128)> {
+        let names = self.names();
+        let of_host = |(id, host): (&String, &HostWatch)| {
+            let end = host.waiting.last()?.end;
+            let (name, timing) = (names.get(id.as_str())?.clone(), host.timing(id, self.clocks()));
+            Some((id.clone(), name, timing.unix_ns(end)))
+        };
+        self.hosts.iter().filter_map(of_host).collect()
     }
 
     /// What is known of the hosts that have been mapped.
@@ -385,23 +451,40 @@ impl<'w> Watch<'w> {
     /// # Errors
     /// A host cannot be mapped.
     pub fn reports(&self, options: &Options, is_last: bool) -> Result<Vec<Report>, WatchError> {
+        self.reports_of(None, options, is_last)
+    }
+
+    /// As [`Self::reports`], of the host of an id alone, if one is given.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn reports_of(
+        &self,
+        only: Option<&str>,
+        options: &Options,
+        is_last: bool,
+    ) -> Result<Vec<Report>, WatchError> {
         let mut modelled: Vec<ModelledHost<'_, AnalysisSet>> = Vec::new();
-        for (id, host) in &self.hosts {
+        let names = self.names();
+        for (id, host) in self.hosts.iter().filter(|(id, _)| only.is_none_or(|only| only == *id)) {
             let mut part = host.mapped.as_ref().map(journal::copy).transpose()?;
             let mut facts = host.facts.clone();
-            if is_last && let Some(last) = host.waiting.first() {
+            if is_last && !host.waiting.is_empty() {
                 let from = part.as_ref().map_or(Border::Begin, |part| part.piece.to);
                 let piece = Piece { from, to: Border::End };
-                if let Some((here, tail)) = self.map_piece(id, &[&last.chunk.path], piece)? {
+                let left: Vec<&Path> = host.waiting.iter().map(|it| it.chunk.path.as_path()).collect();
+                if let Some((here, tail)) = self.map_piece(id, &left, piece)? {
                     part = Some(join(&here.name, part, tail)?);
                     facts.get_or_insert(here);
                 }
             }
             let Some((facts, part)) = facts.zip(part) else { continue };
             let Some(timing) = facts.timing(self.clocks()) else { continue };
-            let name = timing.clock().map_or(facts.name, |clock| clock.entry.host.clone());
+            let own = names.get(id.as_str()).cloned().unwrap_or(facts.name);
+            let name = timing.clock().map_or(own, |clock| clock.entry.host.clone());
             modelled.push(ModelledHost::of_pieces(name, timing, part));
         }
+        modelled.sort_by(|a, b| HostContext::name(a).cmp(HostContext::name(b)));
         Ok(reports(&modelled, &self.asked.options.with_tables_of(options)))
     }
 }

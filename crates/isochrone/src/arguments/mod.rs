@@ -36,7 +36,7 @@ pub(crate) use short::Short;
 pub(crate) use sync_eval::{Eval, Method, SyncCommand};
 use time::{Given, Zone, given};
 pub(crate) use view::{Serve, Served, View};
-pub(crate) use watch::Watch;
+pub(crate) use watch::{Stepped, Watch, WatchNames};
 
 /// A clock that is farther off stands still.
 const MAX_RATE_PRIOR_PPM: u32 = 999_999;

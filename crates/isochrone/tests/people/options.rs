@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use isochrone_testkit::LttngTrace;
 
-use super::{hosts, run, run_with, shop};
+use super::{Said, hosts, run, run_with, shop};
 
 /// Options whose value says how the work is done and not what comes of it, or that say what is so anyway.
 const NEUTRAL: [&str; 13] = [
@@ -24,6 +24,7 @@ const NEUTRAL: [&str; 13] = [
     "--state",
     "--listen",
     "--metrics-file",
+    "--backfill",
     "--poll",
     "--wait-missing",
 ];
@@ -97,6 +98,8 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--method" => one("hull"),
         "--html" | "--output" => one("/proc/none/file"),
         "--traces" => one("/no/such/traces"),
+        "--piece" => one("1/2"),
+        "--from" => one("06:10:25"),
         _ => vec![vec![option.to_owned()]],
     }
 }
@@ -131,10 +134,25 @@ fn options(command: &[&str]) -> BTreeSet<String> {
 /// Checks a command, given as it is typed: what stands before its options, and what stands behind them.
 fn check(command: &[&str], behind: &[&str]) {
     let cache = tempfile::tempdir().unwrap();
-    let run = |between: &[&str]| {
+    check_by(command, |between| {
         let variables = [("XDG_CACHE_HOME", cache.path().to_str().unwrap())];
         run_with(&variables, &[command, between, behind].concat())
-    };
+    });
+}
+
+/// The same of a command that writes a file, whose name stands behind all.
+fn check_file(command: &[&str], behind: &[&str]) {
+    check_by(command, |between| {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        let said = run(&[command, between, behind, &["-o", file.to_str().unwrap()]].concat());
+        let written = std::fs::read(&file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Said { out: said.out + &written.unwrap_or_default(), ..said }
+    });
+}
+
+/// Checks a command by what comes of it with some options.
+fn check_by(command: &[&str], run: impl Fn(&[&str]) -> Said + Sync) {
     let plain = run(&[]);
     assert_eq!(plain.status, Some(0), "{command:?}: {}", plain.err);
     let is_across = command.get(1).is_some_and(|name| *name == "critical-path");
@@ -144,7 +162,7 @@ fn check(command: &[&str], behind: &[&str]) {
         _ => &command[..1],
     };
     let options = options(named);
-    assert!(options.len() > 3, "{command:?}: {options:?}");
+    assert!(options.len() >= 3, "{command:?}: {options:?}");
     options.par_iter().filter(|option| !NEUTRAL.contains(&option.as_str())).for_each(|option| {
         let mut said = Vec::new();
         for value in values(option) {
@@ -291,6 +309,40 @@ fn of_watch() {
         std::fs::rename(archives.join(chunk.to_string()), archives.join(format!("T-T-{chunk}"))).unwrap();
     }
     check(&["watch", "cputop", "--once"], &[directory.path().to_str().unwrap()]);
+}
+
+#[test]
+fn of_map() {
+    for analysis in ["cputop", "syscallstats", "irqstats", "iolatencystats", "schedlog"] {
+        check_file(&["map", analysis], &[&shop("client")]);
+    }
+    // The name of an option may also be that of one of another command.
+    let written = |more: &[&str]| {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("piece");
+        let said = run(&[&["map", "cputop", &shop("client"), "-o", file.to_str().unwrap()], more].concat());
+        assert_eq!(said.status, Some(0), "{more:?}: {}", said.err);
+        std::fs::read(file).unwrap()
+    };
+    let whole = written(&[]);
+    for more in [["--piece", "1/2"], ["--from", "06:10:25"], ["--to", "06:10:25"]] {
+        assert_ne!(written(&more), whole, "{more:?}");
+    }
+}
+
+#[test]
+fn of_merge() {
+    let directory = tempfile::tempdir().unwrap();
+    let pieces = ["1/2", "2/2"].map(|piece| {
+        let file = directory.path().join(piece.replace('/', "-"));
+        let file = file.to_str().unwrap().to_owned();
+        let said = run(&["map", "cputop", &shop("client"), "--piece", piece, "-o", &file]);
+        assert_eq!(said.status, Some(0), "{}", said.err);
+        file
+    });
+    check_file(&["merge"], &[&pieces[0], &pieces[1]]);
+    let nowhere = run(&["merge", &pieces[0], &pieces[1], "-o", "/proc/none/file"]);
+    assert!(nowhere.status == Some(2) && nowhere.err.contains("/proc/none"), "{}", nowhere.err);
 }
 
 #[test]

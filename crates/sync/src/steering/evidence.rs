@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_clock::Span;
+use serde::{Deserialize, Serialize};
 
 use super::daemons::Comm;
 
@@ -20,11 +21,13 @@ pub(super) const MAX_SPANS: usize = 1 << 16;
 pub(super) const APART_NS: i64 = 1_000_000_000;
 
 /// What one stream shows. All times are raw ns.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct StreamEvidence {
     /// From the begin of its first packet to the end of its last one.
+    #[serde(with = "kept_span")]
     pub(super) span: Option<Span>,
     /// When something may be missing.
+    #[serde(with = "kept_spans")]
     pub(super) losses: Vec<Span>,
     /// Which events could be in it.
     pub(super) traced: Traced,
@@ -39,7 +42,7 @@ pub(crate) struct StreamEvidence {
 }
 
 /// Events that the metadata declare.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Traced {
     pub(super) switches: bool,
     pub(super) adjtimex: bool,
@@ -62,8 +65,9 @@ impl Traced {
 }
 
 /// Spans of time in their order, those close together joined.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spans {
+    #[serde(with = "kept_spans")]
     pub(super) spans: Vec<Span>,
     /// Whether there were too many to keep.
     pub(super) overflow: bool,
@@ -83,8 +87,19 @@ impl Spans {
     }
 }
 
+impl Spans {
+    /// Adds those of another stream.
+    fn join(&mut self, other: Self) {
+        let mut all = std::mem::take(&mut self.spans);
+        all.extend(other.spans);
+        all.sort_unstable_by_key(|span| (span.begin, span.end));
+        self.overflow |= other.overflow;
+        all.into_iter().for_each(|span| self.add(span));
+    }
+}
+
 /// Calls that set the clock, or ask how it stands: what they were called with is not recorded.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Calls {
     /// Entered and left on one CPU.
     pub(super) whole: Vec<Call>,
@@ -96,7 +111,7 @@ pub(super) struct Calls {
 }
 
 /// A call, or several of one program that are close together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Call {
     pub(super) begin: i64,
     pub(super) end: i64,
@@ -105,7 +120,7 @@ pub(super) struct Call {
 }
 
 /// One end of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Half {
     pub(super) at: i64,
     pub(super) caller: Option<Comm>,
@@ -137,6 +152,18 @@ impl Calls {
         }
     }
 
+    /// Adds those of another stream.
+    fn join(&mut self, other: Self) {
+        let mut all = std::mem::take(&mut self.whole);
+        all.extend(other.whole);
+        all.sort_unstable();
+        self.overflow |= other.overflow;
+        all.into_iter().for_each(|call| self.add(call));
+        for (of, more) in [(&mut self.entered, other.entered), (&mut self.left, other.left)] {
+            more.into_iter().for_each(|half| Self::half(of, &mut self.overflow, half));
+        }
+    }
+
     /// One end of a call of which this stream does not have the other one.
     pub(super) fn half(of: &mut Vec<Half>, overflow: &mut bool, half: Half) {
         match of.len() {
@@ -147,7 +174,7 @@ impl Calls {
 }
 
 /// The tracer's list of processes.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Dump {
     /// Its begin and its end, as the tracer says; those of later lists, too.
     pub(super) begins: Vec<i64>,
@@ -209,6 +236,60 @@ pub(super) enum List {
     Lossy,
     /// All of them, when this was written.
     Complete { end: i64 },
+}
+
+/// Adds what a later kernel trace of a host shows. Where it follows the last one without a gap and has the same events, both become
+/// one, so that the chunks of a rotated session take as much room as one trace.
+pub(crate) fn add_trace(traces: &mut Vec<Vec<StreamEvidence>>, streams: Vec<StreamEvidence>) {
+    let Some(later) = joined_streams(streams) else { return };
+    let last = traces.last_mut().and_then(|streams| streams.first_mut());
+    match (last, later.span) {
+        (Some(last), Some(span)) if last.traced == later.traced && last.is_followed_by(span) => {
+            last.join(later)
+        }
+        _ => traces.push(vec![later]),
+    }
+    if traces.len() > MAX_TRACES {
+        traces.remove(0);
+    }
+}
+
+/// Kernel traces of a host with gaps between them that are remembered: before the first of them nothing is known.
+const MAX_TRACES: usize = 64;
+
+/// The streams of a trace as one.
+fn joined_streams(streams: Vec<StreamEvidence>) -> Option<StreamEvidence> {
+    streams.into_iter().reduce(|mut all, stream| {
+        all.traced = all.traced.or(stream.traced);
+        all.join(stream);
+        all
+    })
+}
+
+impl StreamEvidence {
+    fn is_followed_by(&self, span: Span) -> bool {
+        self.span.is_some_and(|own| span.begin.saturating_sub(own.end) <= APART_NS)
+    }
+
+    /// Adds another stream of the same trace, or of the chunk after it.
+    fn join(&mut self, other: Self) {
+        self.span = self.span.into_iter().chain(other.span).reduce(hull);
+        self.losses.extend(other.losses);
+        if self.losses.len() > MAX_SPANS {
+            // Where there are that many, something may be missing all the time.
+            self.losses = self.losses.iter().copied().reduce(hull).into_iter().collect();
+        }
+        self.switches |= other.switches;
+        for (daemon, at) in other.ran {
+            let first = self.ran.entry(daemon).or_insert(at);
+            *first = at.min(*first);
+        }
+        self.runs.join(other.runs);
+        self.calls.join(other.calls);
+        self.dump.join(other.dump);
+        self.dump.begins.truncate(MAX_DUMPS);
+        self.dump.ends.truncate(MAX_DUMPS);
+    }
 }
 
 /// Kernel traces of a host without a gap between them.
@@ -323,6 +404,37 @@ fn covers(spans: impl Iterator<Item = Span>, whole: Span) -> bool {
         to = to.max(Some(span.end));
     }
     to.is_some_and(|to| whole.end.saturating_sub(to) <= APART_NS)
+}
+
+/// Spans as they are written down.
+mod kept_spans {
+    use isochrone_clock::Span;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(spans: &[Span], to: S) -> Result<S::Ok, S::Error> {
+        spans.iter().map(|span| (span.begin, span.end)).collect::<Vec<_>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<Span>, D::Error> {
+        let pairs = Vec::<(i64, i64)>::deserialize(from)?;
+        Ok(pairs.into_iter().map(|(begin, end)| Span { begin, end }).collect())
+    }
+}
+
+/// A span, if there is one, as it is written down.
+mod kept_span {
+    use isochrone_clock::Span;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[allow(clippy::ref_option)] // The form that serde asks for.
+    pub(super) fn serialize<S: Serializer>(span: &Option<Span>, to: S) -> Result<S::Ok, S::Error> {
+        span.map(|span| (span.begin, span.end)).serialize(to)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Span>, D::Error> {
+        let pair = Option::<(i64, i64)>::deserialize(from)?;
+        Ok(pair.map(|(begin, end)| Span { begin, end }))
+    }
 }
 
 fn hull(a: Span, b: Span) -> Span {

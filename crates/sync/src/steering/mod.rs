@@ -34,7 +34,7 @@ mod watch;
 pub(crate) use choice::Choices;
 pub use choice::ClockChoice;
 pub(crate) use decide::Origin;
-pub(crate) use evidence::StreamEvidence;
+pub(crate) use evidence::{StreamEvidence, add_trace};
 pub(crate) use verdict::Verdict;
 pub use verdict::{MissingEvidence, Untraced};
 pub(crate) use watch::SteeringWatch;

@@ -1,17 +1,19 @@
 //! `isochrone watch`: analyses of rotated sessions, chunk by chunk as they are finished.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod figures;
+mod steps;
+
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use isochrone_analysis::{AnalysisKind, Options, Report};
 use isochrone_experiment::pieces::HostFacts;
-use isochrone_experiment::{Change, HostProgress, ModelError, Spread, WatchError, Watched, read_corrections};
-use isochrone_export::openmetrics::{CONTENT_TYPE, Family, Sample, families, text};
+use isochrone_experiment::{Change, ModelError, Retention, Spread, WatchError, Watched, read_corrections};
+use isochrone_export::openmetrics::{CONTENT_TYPE, Family, families};
 use isochrone_server::serve_metrics;
 use notify::{RecursiveMode, Watcher as _};
 
@@ -19,38 +21,36 @@ use super::analyze::{Recorded, check_options, in_words, options, shown, with_not
 use super::signals::stop_on_signals;
 use super::{refuse_missing, writable};
 use crate::ExitStatus;
-use crate::arguments::{Analyze, Names, TableFormat, Watch};
+use crate::arguments::{Analyze, TableFormat, Watch, WatchNames};
 use crate::output::tell;
 use crate::render::plain::{Plain, plain};
+use figures::{Figures, make_directory, of_hosts};
+use steps::Steps;
 
 /// How often it is seen whether somebody has asked this process to end.
 const NOTICE: Duration = Duration::from_millis(200);
 
-/// What figures are shown to, beside stdout.
-struct Metrics {
-    shared: Arc<Mutex<String>>,
-    file: Option<PathBuf>,
-}
-
 pub(crate) fn run(arguments: &Watch, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let Watch { names, analyze, .. } = arguments;
-    let Names::Kinds(kinds) = names else {
-        anyhow::bail!("states and phases are read from a store of whole traces, and cannot be watched");
-    };
+    let Watch { names: WatchNames { kinds, stepped }, analyze, .. } = arguments;
     anyhow::ensure!(
         !kinds.contains(&AnalysisKind::Usage),
         "usage divides the time between the first and the last event, and cannot be watched"
     );
-    let chosen: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+    let kinds_named = kinds.iter().map(|kind| kind.name());
+    let chosen: Vec<&str> = kinds_named.chain(stepped.iter().map(|it| it.name())).collect();
     check_options(analyze, &chosen, quiet)?;
     refuse(analyze)?;
     refuse_missing(&analyze.traces)?;
     if let Some(file) = &arguments.metrics_file {
         writable(file.parent().unwrap_or(Path::new("")))?;
     }
+    if let Some(directory) = &arguments.backfill {
+        make_directory(directory)?;
+    }
     let corrections = analyze.clock.sync.as_deref().map(read_corrections).transpose()?;
     let mut options = options(analyze);
     options.filter.hosts.clone_from(&analyze.hosts);
+    let spread = Spread { threads: analyze.threads, pieces: None };
     let watched = Watched {
         directories: analyze.traces.clone(),
         state: arguments.state.clone(),
@@ -58,14 +58,23 @@ pub(crate) fn run(arguments: &Watch, quiet: bool) -> anyhow::Result<ExitStatus> 
         options: &options,
         corrections,
         patience: arguments.wait_missing,
-        delete_after: arguments.delete_after,
-        spread: Spread { threads: analyze.threads, pieces: None },
+        retention: Retention { age: arguments.delete_after, bytes: arguments.delete_above },
+        has_steps: !stepped.is_empty(),
+        spread,
     };
     let is_stopped = stop_on_signals()?;
-    let metrics = Metrics { shared: Arc::default(), file: arguments.metrics_file.clone() };
+    let figures = Figures {
+        file: arguments.metrics_file.clone(),
+        backfill: arguments.backfill.clone(),
+        ..Figures::default()
+    };
     let watch = isochrone_experiment::Watch::new(watched).map_err(error_in_words)?;
+    let steps = match stepped.as_slice() {
+        [] => None,
+        stepped => Some(Steps::new(&watch, (stepped, &options, spread), quiet)?),
+    };
     if let Some(listen) = arguments.listen {
-        let shared = Arc::clone(&metrics.shared);
+        let shared = Arc::clone(&figures.shared);
         let current = move || shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let address = serve_metrics(listen, CONTENT_TYPE, current);
         let address = address.with_context(|| format!("cannot listen on {listen}"))?;
@@ -73,7 +82,8 @@ pub(crate) fn run(arguments: &Watch, quiet: bool) -> anyhow::Result<ExitStatus> 
             tell!("note: figures are at {address}");
         }
     }
-    let mut watching = Watching { arguments, options: &options, watch, metrics, quiet };
+    let mut watching =
+        Watching { arguments, options: &options, watch, steps, figures, is_known_kept: false, quiet };
     match arguments.once {
         true => watching.once(),
         false => watching.until_stopped(&is_stopped),
@@ -85,15 +95,20 @@ struct Watching<'w> {
     arguments: &'w Watch,
     options: &'w Options,
     watch: isochrone_experiment::Watch<'w>,
-    metrics: Metrics,
+    /// Where something is asked that needs them.
+    steps: Option<Steps<'w>>,
+    figures: Figures,
+    /// Whether what the journal held has been written to where figures are kept.
+    is_known_kept: bool,
     quiet: bool,
 }
 
 impl Watching<'_> {
     /// Maps what is there, and shows all of it.
     fn once(&mut self) -> anyhow::Result<ExitStatus> {
-        let changes = self.watch.look(true).map_err(error_in_words)?;
-        let (_, ending) = Self::told(&changes);
+        let (_, ending) = self.look(true, &AtomicBool::new(false))?;
+        self.step(true)?;
+        self.keep_last()?;
         self.show(true)?;
         Ok(ending)
     }
@@ -104,18 +119,79 @@ impl Watching<'_> {
         // What a journal holds is shown before anything new comes.
         let (mut is_new, mut ending) = (self.watch.facts().next().is_some(), ExitStatus::Done);
         while !is_stopped.load(Ordering::Relaxed) {
-            let changes = self.watch.look(false).map_err(error_in_words)?;
-            let (is_mapped, here) = Self::told(&changes);
+            let (is_mapped, here) = self.look(false, is_stopped)?;
             ending = ending.max(here);
             if is_mapped || is_new {
                 self.show(false)?;
             } else {
-                self.publish(&[])?;
+                self.publish(None)?;
             }
             is_new = false;
             wait(&notices, self.arguments.poll, is_stopped);
         }
         Ok(ending)
+    }
+
+    /// Maps all chunks that can be, one after the other. Whether there was one, and whether something was lost.
+    fn look(&mut self, is_last: bool, is_stopped: &AtomicBool) -> anyhow::Result<(bool, ExitStatus)> {
+        let mut changes = self.watch.find().map_err(error_in_words)?;
+        if !std::mem::replace(&mut self.is_known_kept, true) {
+            self.keep_known()?;
+        }
+        let (mut is_mapped, mut ending) = (false, ExitStatus::Done);
+        while !is_stopped.load(Ordering::Relaxed) {
+            let host = self.watch.advance(is_last, &mut changes).map_err(error_in_words)?;
+            ending = ending.max(Self::told(&changes));
+            changes.clear();
+            let Some(id) = host else { break };
+            is_mapped = true;
+            self.keep(&id)?;
+            self.step(is_last)?;
+        }
+        Ok((is_mapped, ending))
+    }
+
+    /// What of tables becomes figures: all rows, unless somebody has said how many.
+    fn of_figures(&self) -> Options {
+        Options { top: None, ..self.options.clone() }
+    }
+
+    /// Makes the steps that can be made.
+    fn step(&mut self, is_last: bool) -> anyhow::Result<()> {
+        let Self { arguments, watch, steps, figures, quiet, .. } = self;
+        let Some(steps) = steps else { return Ok(()) };
+        steps.make(watch, is_last, figures, |reports, hosts| {
+            shown(&arguments.analyze).print(&reports, None, hosts, *quiet)
+        })
+    }
+
+    /// Writes what is known of all hosts to where figures are kept: a process that was killed may not have come to that.
+    fn keep_known(&self) -> anyhow::Result<()> {
+        let hosts: Vec<String> = self.watch.facts().map(|facts| facts.id.clone()).collect();
+        hosts.iter().try_for_each(|id| self.keep(id))
+    }
+
+    /// Writes what is known of all hosts, to their last event, to where figures are kept.
+    fn keep_last(&self) -> anyhow::Result<()> {
+        if self.figures.backfill.is_none() {
+            return Ok(());
+        }
+        for (id, name, end) in self.watch.ends() {
+            let reports =
+                self.watch.reports_of(Some(&id), &self.of_figures(), true).map_err(error_in_words)?;
+            self.figures.keep_last(&name, end, &reports)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is known of a host to where figures are kept.
+    fn keep(&self, id: &str) -> anyhow::Result<()> {
+        if self.figures.backfill.is_none() {
+            return Ok(());
+        }
+        let reports = self.watch.reports_of(Some(id), &self.of_figures(), false).map_err(error_in_words)?;
+        let progress = self.watch.progress().into_iter().find(|progress| progress.id == id);
+        progress.map_or(Ok(()), |progress| self.figures.keep_host(&progress, &reports))
     }
 
     /// What tells of new chunks; nothing, where the system cannot: then they are looked for.
@@ -139,12 +215,12 @@ impl Watching<'_> {
         (notices, watcher.ok())
     }
 
-    /// Says what a look brought. Whether a chunk was mapped, and whether something was lost.
-    fn told(changes: &[Change]) -> (bool, ExitStatus) {
-        let (mut is_mapped, mut ending) = (false, ExitStatus::Done);
+    /// Says what happened. Whether something was lost.
+    fn told(changes: &[Change]) -> ExitStatus {
+        let mut ending = ExitStatus::Done;
         for change in changes {
             match change {
-                Change::Mapped { .. } => is_mapped = true,
+                Change::Mapped { .. } => {}
                 Change::Missing { session, numbers: (from, to) } => {
                     let session = Plain(session.display());
                     let which = if to - from == 1 {
@@ -171,13 +247,19 @@ impl Watching<'_> {
                 }
             }
         }
-        (is_mapped, ending)
+        ending
     }
 
-    /// Shows the tables.
+    /// Shows the tables of what has been mapped.
     fn show(&self, is_last: bool) -> anyhow::Result<()> {
-        let mut all = self.watch.reports(self.options, is_last).map_err(error_in_words)?;
-        self.publish(&all)?;
+        let mut all = self.watch.reports(&self.of_figures(), is_last).map_err(error_in_words)?;
+        self.publish(Some(&all))?;
+        for report in &mut all {
+            report.arrange(self.options);
+        }
+        if self.arguments.names.kinds.is_empty() {
+            return Ok(());
+        }
         if all.is_empty() {
             if !self.quiet {
                 tell!("note: no chunk has been mapped yet");
@@ -197,59 +279,15 @@ impl Watching<'_> {
     }
 
     /// Hands on the figures; without reports, those that were handed on before stay.
-    fn publish(&self, reports: &[Report]) -> anyhow::Result<()> {
-        let Metrics { shared, file } = &self.metrics;
-        if reports.is_empty() && !shared.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+    fn publish(&self, reports: Option<&[Report]>) -> anyhow::Result<()> {
+        if reports.is_none() && !self.figures.are_new() {
             return Ok(());
         }
-        let mut all = own_families(&self.watch.progress());
-        all.extend(families(reports));
-        let shown = text(&all);
-        if let Some(file) = file {
-            replace(file, &shown).with_context(|| format!("cannot write {}", Plain(file.display())))?;
-        }
-        *shared.lock().unwrap_or_else(PoisonError::into_inner) = shown;
-        Ok(())
+        let mut all: Vec<Family> = of_hosts(&self.watch.progress());
+        all.extend(families(reports.unwrap_or_default()));
+        all.extend(self.steps.iter().flat_map(Steps::families));
+        self.figures.show(&all)
     }
-}
-
-/// What makes a sample of a host with its labels.
-type OfHost<'f> = &'f dyn Fn(&HostProgress, &[(&str, &str)]) -> Option<Sample>;
-
-/// How far each host is, as figures.
-fn own_families(progress: &[HostProgress]) -> Vec<Family> {
-    let family = |name: &str, help: &str, is_counter, sample: OfHost<'_>| {
-        let one = |host: &HostProgress| sample(host, &[("host", host.host.as_str())]);
-        Family {
-            name: format!("isochrone_watch_{name}"),
-            help: help.to_owned(),
-            is_counter,
-            samples: progress.iter().filter_map(one).collect(),
-        }
-    };
-    vec![
-        family("chunks", "Chunks that were mapped", true, &|host, labels| {
-            Some(Sample::count(labels, host.chunks))
-        }),
-        family("events", "Events in them", true, &|host, labels| Some(Sample::count(labels, host.events))),
-        family("losses", "Times in which something is missing", true, &|host, labels| {
-            Some(Sample::count(labels, host.losses))
-        }),
-        family("waiting", "Chunks that wait for others", false, &|host, labels| {
-            Some(Sample::count(labels, host.waiting))
-        }),
-        family("watermark_seconds", "All before this Unix time is in the figures", false, &|host, labels| {
-            host.watermark.map(|at| Sample::seconds(labels, at))
-        }),
-    ]
-}
-
-/// Writes a file whole or not at all: a collector may read it at any time.
-fn replace(file: &Path, text: &str) -> std::io::Result<()> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let hidden = file.with_file_name(format!(".{name}.{}.unfinished", std::process::id()));
-    fs::write(&hidden, text)?;
-    fs::rename(hidden, file)
 }
 
 /// Waits until the system tells of something, or for so long.

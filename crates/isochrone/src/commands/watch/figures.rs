@@ -1,0 +1,151 @@
+//! Figures of what is watched: for a server, for a file that is replaced, and for a directory of files that stay.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use isochrone_analysis::Report;
+use isochrone_experiment::{HostProgress, Step};
+use isochrone_export::openmetrics::{Family, Sample, families, text, text_at};
+use isochrone_sync::output;
+
+use crate::render::plain::Plain;
+
+/// To whom figures are shown.
+#[derive(Debug, Default)]
+pub(super) struct Figures {
+    /// What a server shows.
+    pub(super) shared: Arc<Mutex<String>>,
+    /// A file that always has those of now.
+    pub(super) file: Option<PathBuf>,
+    /// A directory that gets a file for each chunk and each step.
+    pub(super) backfill: Option<PathBuf>,
+}
+
+impl Figures {
+    /// Shows the figures of now.
+    pub(super) fn show(&self, all: &[Family]) -> anyhow::Result<()> {
+        let shown = text(all);
+        if let Some(file) = &self.file {
+            replace(file, &shown)?;
+        }
+        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = shown;
+        Ok(())
+    }
+
+    /// Whether nothing has been shown yet.
+    pub(super) fn are_new(&self) -> bool {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Writes what a host's figures were when it had been mapped up to an instant.
+    pub(super) fn keep_host(&self, host: &HostProgress, reports: &[Report]) -> anyhow::Result<()> {
+        let (Some(directory), Some(at)) = (&self.backfill, host.watermark) else { return Ok(()) };
+        let all = [of_hosts(std::slice::from_ref(host)), families(reports)].concat();
+        keep(directory, at, &host.host, &text_at(&[(&all, Some(at))]))
+    }
+
+    /// Writes what a host's figures are at its last event, Unix ns.
+    pub(super) fn keep_last(&self, host: &str, end: i128, reports: &[Report]) -> anyhow::Result<()> {
+        let Some(directory) = &self.backfill else { return Ok(()) };
+        keep(directory, end, host, &text_at(&[(&families(reports), Some(end))]))
+    }
+
+    /// Writes the figures of a step: those that are new as they were at its begin, all as they are at its end.
+    pub(super) fn keep_step(
+        &self,
+        (begin, end): (i128, i128),
+        before: &[Family],
+        after: &[Family],
+    ) -> anyhow::Result<()> {
+        let Some(directory) = &self.backfill else { return Ok(()) };
+        keep(directory, end, "steps", &text_at(&[(before, Some(begin)), (after, Some(end))]))
+    }
+}
+
+/// A file of its own for an instant, named so that files are in the order of time. The same instant gives the same file, so that a process
+/// that was killed before it had noted that it is written writes it again.
+fn keep(directory: &Path, at: i128, of: &str, shown: &str) -> anyhow::Result<()> {
+    let of: String =
+        of.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+    replace(&directory.join(format!("{at:020}-{of}.om")), shown)
+}
+
+/// Writes a file whole or not at all: a collector may read it at any time.
+fn replace(file: &Path, shown: &str) -> anyhow::Result<()> {
+    output::write(file, shown.as_bytes()).with_context(|| format!("cannot write {}", Plain(file.display())))
+}
+
+/// Makes a directory for files of figures.
+pub(super) fn make_directory(path: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(path).with_context(|| format!("cannot write {}", Plain(path.display())))
+}
+
+fn family(name: &str, help: &str, is_counter: bool, samples: Vec<Sample>) -> Family {
+    Family { name: name.to_owned(), help: help.to_owned(), is_counter, samples }
+}
+
+/// How far each host is.
+pub(super) fn of_hosts(progress: &[HostProgress]) -> Vec<Family> {
+    let labels = |host: &HostProgress, value| Sample::count(&[("host", &host.host)], value);
+    let each = |of: fn(&HostProgress) -> u64| -> Vec<Sample> {
+        progress.iter().map(|host| labels(host, of(host))).collect()
+    };
+    let watermark = |host: &HostProgress| Some(Sample::seconds(&[("host", &host.host)], host.watermark?));
+    vec![
+        family("isochrone_watch_chunks", "Chunks that were mapped", true, each(|host| host.chunks)),
+        family("isochrone_watch_events", "Events in them", true, each(|host| host.events)),
+        family(
+            "isochrone_watch_losses",
+            "Times in which something is missing",
+            true,
+            each(|host| host.losses),
+        ),
+        family("isochrone_watch_waiting", "Chunks that wait for others", false, each(|host| host.waiting)),
+        family(
+            "isochrone_watch_watermark_seconds",
+            "All before this Unix time is in the figures",
+            false,
+            progress.iter().filter_map(watermark).collect(),
+        ),
+    ]
+}
+
+/// What the last step says of itself and of the clocks.
+pub(super) fn of_step(step: &Step) -> Vec<Family> {
+    let uncertainty = step
+        .clocks
+        .iter()
+        .filter_map(|clock| Some(Sample::seconds(&[("host", &clock.host)], clock.uncertainty_ns?.into())));
+    let revised = step
+        .clocks
+        .iter()
+        .filter_map(|clock| Some(Sample::seconds(&[("host", &clock.host)], clock.revised_ns?.into())));
+    vec![
+        family(
+            "isochrone_watch_steps",
+            "Steps that were asked about across hosts",
+            true,
+            vec![Sample::count(&[], step.number + 1)],
+        ),
+        family(
+            "isochrone_watch_step_end_seconds",
+            "All before this Unix time is in the figures of steps",
+            false,
+            vec![Sample::seconds(&[], step.end)],
+        ),
+        family(
+            "isochrone_clock_uncertainty_seconds",
+            "How far the time of a host can be off, at the end of the last step",
+            false,
+            uncertainty.collect(),
+        ),
+        family(
+            "isochrone_clock_revised_seconds",
+            "How much later the end of the step before is than it was published",
+            false,
+            revised.collect(),
+        ),
+    ]
+}

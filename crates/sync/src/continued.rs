@@ -1,0 +1,332 @@
+//! Synchronization of hosts whose traces come chunk by chunk: what earlier chunks have shown is kept, and each new one adds to it.
+//!
+//! `experiment` feeds it while sessions are watched. What is kept is bounded: of each pair of clocks a corridor, of each clock when it was
+//! seen and what showed who steers it. The clock that is the reference of the first solution stays the reference, so that times do not
+//! jump when another one would be a little better.
+
+use isochrone_clock::{ClockError, Side, Span, Synchronizer};
+use isochrone_ctf::Trace;
+use isochrone_hosts::clocks::{HostClock, is_of_kernel, tell_apart};
+use isochrone_net::Origin;
+use serde::{Deserialize, Serialize};
+
+use crate::artefact::{Artefact, MessageCounts};
+use crate::assemble::assemble;
+use crate::error::SyncError;
+use crate::input::Inputs;
+use crate::links::Links;
+use crate::matching::{Matched, Message};
+use crate::options::Options;
+use crate::steering::{self, Choices, StreamEvidence, Verdict};
+use crate::synchronize::{Reading, clocks_of, read, span};
+use crate::trusted::Trust;
+
+/// What the chunks so far say of the clocks of their hosts.
+#[derive(Debug)]
+pub struct Continued {
+    options: Options,
+    clocks: Vec<Known>,
+    links: Links,
+    synchronizer: Synchronizer,
+    /// The clock that all times are on, once there was a solution.
+    reference: Option<usize>,
+}
+
+/// A clock.
+#[derive(Debug, Clone)]
+struct Known {
+    clock: HostClock,
+    span: Option<Span>,
+    /// What its kernel traces have shown of who steers it, joined where they follow each other.
+    evidence: Vec<Vec<StreamEvidence>>,
+}
+
+/// All of it in a form that can be written down: [`Continued::kept`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct KeptSync {
+    clocks: Vec<KeptClock>,
+    links: Vec<KeptLink>,
+    reference: Option<usize>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct KeptClock {
+    id: String,
+    host: String,
+    hostnames: Vec<String>,
+    offset_ns: i64,
+    has_uuid: bool,
+    span: Option<(i64, i64)>,
+    evidence: Vec<Vec<StreamEvidence>>,
+}
+
+/// The messages of a pair of clocks that can still matter: from a to b, from b to a.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct KeptLink {
+    pair: (usize, usize),
+    counts: MessageCounts,
+    upper: Vec<(i64, i64)>,
+    lower: Vec<(i64, i64)>,
+}
+
+impl Continued {
+    /// Nothing is known yet.
+    ///
+    /// # Errors
+    /// The model makes no sense.
+    pub fn new(options: Options) -> Result<Self, SyncError> {
+        let synchronizer = Synchronizer::new(0, options.model)?;
+        Ok(Self { options, clocks: Vec::new(), links: Links::default(), synchronizer, reference: None })
+    }
+
+    /// Goes on from what was kept. Of the messages, those are there that bounds can rest on: bounds are as before, and estimates lie within
+    /// them. Linear in what was kept.
+    ///
+    /// # Errors
+    /// It contradicts itself.
+    pub fn from_kept(options: Options, kept: KeptSync) -> Result<Self, SyncError> {
+        let mut all = Self::new(options)?;
+        for KeptClock { id, host, hostnames, offset_ns, has_uuid, span, evidence } in kept.clocks {
+            let (traces, captures) = (Vec::new(), Vec::new());
+            let clock = HostClock { id, host, hostnames, offset_ns, traces, captures, has_uuid };
+            let number = all.number(&clock)?;
+            let known = &mut all.clocks[number];
+            (known.span, known.evidence) = (span.map(|(begin, end)| Span { begin, end }), evidence);
+        }
+        for KeptLink { pair: (a, b), counts, upper, lower } in kept.links {
+            if a >= b || b >= all.clocks.len() {
+                return Err(ClockError::BadClock { clock: b }.into());
+            }
+            for (sent, received) in upper {
+                all.message(Message { sender: a, sent, receiver: b, received })?;
+            }
+            for (received, sent) in lower {
+                all.message(Message { sender: b, sent, receiver: a, received })?;
+            }
+            all.links.set_counts((a, b), counts);
+        }
+        all.reference = kept.reference.filter(|&reference| reference < all.clocks.len());
+        Ok(all)
+    }
+
+    /// What is to be written down.
+    pub fn kept(&self) -> KeptSync {
+        let clock = |known: &Known| KeptClock {
+            id: known.clock.id.clone(),
+            host: known.clock.host.clone(),
+            hostnames: known.clock.hostnames.clone(),
+            offset_ns: known.clock.offset_ns,
+            has_uuid: known.clock.has_uuid,
+            span: known.span.map(|span| (span.begin, span.end)),
+            evidence: known.evidence.clone(),
+        };
+        let links = self.links.all().map(|(pair, corridor, counts)| {
+            let points = |side| corridor.points(side).map(|point| (point.x(), point.y())).collect();
+            KeptLink { pair, counts, upper: points(Side::Upper), lower: points(Side::Lower) }
+        });
+        KeptSync {
+            clocks: self.clocks.iter().map(clock).collect(),
+            links: links.collect(),
+            reference: self.reference,
+        }
+    }
+
+    /// Takes what new traces show. `inputs` has them, and those before and beside them that packets may have come from or gone to; `is_new`
+    /// says which were not among the new ones before. Messages of MPI programs are not followed from chunk to chunk. Linear in the
+    /// events of `inputs`.
+    ///
+    /// # Errors
+    /// Times that cannot be computed with.
+    pub fn take(&mut self, inputs: &Inputs, is_new: impl Fn(&Trace) -> bool) -> Result<(), SyncError> {
+        let stamped = clocks_of(inputs);
+        let new: Vec<bool> = inputs.traces.iter().map(|input| is_new(&input.trace)).collect();
+        let numbers: Vec<usize> = stamped.iter().map(|clock| self.number(clock)).collect::<Result<_, _>>()?;
+        let is_new = |origin: Origin| match origin {
+            Origin::Trace(trace) => new.get(trace as usize).copied().unwrap_or_default(),
+            Origin::Capture(_) => false,
+        };
+        let options = self.options.clone();
+        let mut result = Ok(());
+        let Reading { facts, steering, captures, .. } = {
+            let sink = &mut |matched: &Matched| {
+                // Both ends of a message are there for the first time when one of them is in a new trace.
+                if is_new(matched.sent.place.origin) || is_new(matched.received.place.origin) {
+                    let Message { sender, sent, receiver, received } = matched.message();
+                    let (sender, receiver) = (numbers[sender], numbers[receiver]);
+                    let added = self.message(Message { sender, sent, receiver, received });
+                    if result.is_ok() {
+                        result = added;
+                    }
+                }
+            };
+            let links = Links::new(Trust::new(&stamped, &[])?, &[]);
+            read(inputs, &stamped, links, &options, (&|_| (), sink))
+        };
+        result?;
+        for (clock, number) in stamped.iter().zip(numbers) {
+            let known = &mut self.clocks[number];
+            if let Some(here) = span(inputs, clock, &facts, &captures) {
+                let all = known.span.get_or_insert(here);
+                *all = Span { begin: all.begin.min(here.begin), end: all.end.max(here.end) };
+            }
+            let shown = clock.traces.iter().filter(|&&it| new[it] && is_of_kernel(&inputs.traces[it].trace));
+            shown.for_each(|&trace| steering::add_trace(&mut known.evidence, steering[trace].clone()));
+        }
+        Ok(())
+    }
+
+    /// The corrections by all that was taken; `None` before anything was.
+    ///
+    /// # Errors
+    /// Times that cannot be computed with.
+    pub fn artefact(&mut self) -> Result<Option<Artefact>, SyncError> {
+        if self.clocks.is_empty() {
+            return Ok(None);
+        }
+        let mut clocks: Vec<HostClock> = self.clocks.iter().map(|known| known.clock.clone()).collect();
+        tell_apart(&mut clocks, |clock| &mut clock.host);
+        let choices = Choices::new(&clocks, &self.options.clocks)?;
+        let mut verdicts: Vec<Verdict> = Vec::with_capacity(clocks.len());
+        for (number, (known, clock)) in self.clocks.iter().zip(&clocks).enumerate() {
+            let span = known.span.unwrap_or(Span { begin: 0, end: 0 });
+            let verdict =
+                choices.verdict((number, clock), steering::Origin::Traces, known.evidence.clone(), span)?;
+            self.synchronizer.assume(number, verdict.assumptions()?)?;
+            self.synchronizer.see(number, span.begin)?;
+            self.synchronizer.see(number, span.end)?;
+            verdicts.push(verdict);
+        }
+        self.synchronizer.set_reference(self.reference)?;
+        let solution = self.synchronizer.solution()?;
+        let entries =
+            verdicts.iter().zip(&solution.assumed).map(|(verdict, used)| verdict.entries(used)).collect();
+        let links = (&self.links, entries);
+        let none = Inputs::default();
+        let artefact = assemble(&none, &clocks, solution, links, self.reference, &self.options, None);
+        // Of a clock alone there is nothing to choose yet.
+        if self.reference.is_none() && artefact.islands.iter().any(|island| island.hosts.len() > 1) {
+            self.reference = clocks.iter().position(|clock| clock.host == artefact.reference);
+        }
+        Ok(Some(artefact))
+    }
+
+    /// The number of a clock, which is new if no trace of it was seen before.
+    fn number(&mut self, clock: &HostClock) -> Result<usize, SyncError> {
+        if let Some(number) = self.clocks.iter().position(|known| known.clock.id == clock.id) {
+            return Ok(number);
+        }
+        let clock = HostClock { traces: Vec::new(), captures: Vec::new(), ..clock.clone() };
+        self.clocks.push(Known { clock, span: None, evidence: Vec::new() });
+        let clocks: Vec<HostClock> = self.clocks.iter().map(|known| known.clock.clone()).collect();
+        self.links.set_clocks(Trust::new(&clocks, &[])?, clocks.len());
+        Ok(self.synchronizer.add_clock())
+    }
+
+    fn message(&mut self, message: Message) -> Result<(), SyncError> {
+        self.links.add(message);
+        let Message { sender, sent, receiver, received } = message;
+        match self.synchronizer.message(sender, sent, receiver, received) {
+            // The link counts it as one that cannot be computed with.
+            Ok(()) | Err(ClockError::TimeOutOfRange(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::Clocks;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// The second clock is five seconds ahead and gains 20 ppm.
+    fn ahead(time: i64) -> i64 {
+        time + 5 * SECOND + time / 50_000
+    }
+
+    /// Two clocks that send each other a message a second, from one second to another.
+    fn send(all: &mut Continued, (from, to): (i64, i64)) {
+        for name in ["a", "b"] {
+            all.number(&HostClock::named(name.to_owned(), Vec::new())).unwrap();
+        }
+        for second in from..to {
+            let (sent, delay) = (second * SECOND, 50_000 + second * 7919 % 300_000);
+            let forth = Message { sender: 0, sent, receiver: 1, received: ahead(sent + delay) };
+            let back = Message {
+                sender: 1,
+                sent: ahead(sent + SECOND / 2),
+                receiver: 0,
+                received: sent + SECOND / 2 + delay,
+            };
+            all.message(forth).unwrap();
+            all.message(back).unwrap();
+        }
+        let last = to * SECOND;
+        for (known, end) in all.clocks.iter_mut().zip([last, ahead(last)]) {
+            known.span =
+                Some(Span { begin: known.span.map_or(end - (to - from) * SECOND, |span| span.begin), end });
+        }
+    }
+
+    fn clocks(all: &mut Continued) -> Clocks {
+        Clocks::new(&all.artefact().unwrap().unwrap()).unwrap()
+    }
+
+    fn points(kept: &KeptSync) -> usize {
+        kept.links.iter().map(|link| link.upper.len() + link.lower.len()).sum()
+    }
+
+    #[test]
+    fn days_take_no_more_room_than_hours() {
+        let mut all = Continued::new(Options::default()).unwrap();
+        let mut most = Vec::new();
+        for hour in 0..72 {
+            send(&mut all, (hour * 3600, (hour + 1) * 3600));
+            most.push(points(&all.kept()));
+        }
+        // At most 4096 windows, of a few points a side.
+        assert!(most.iter().all(|&points| points < 4096 * 8), "{most:?}");
+        assert!(most[71] < most[6] * 4, "{most:?}");
+        assert_eq!(all.kept().links[0].counts.a_to_b, 72 * 3600);
+    }
+
+    #[test]
+    fn what_is_kept_is_enough_to_go_on() {
+        let mut all = Continued::new(Options::default()).unwrap();
+        send(&mut all, (0, 600));
+        let before = clocks(&mut all);
+        let mut other = Continued::from_kept(Options::default(), all.kept()).unwrap();
+        assert_eq!(other.reference, all.reference);
+        for known in [&mut all, &mut other] {
+            send(known, (600, 1200));
+        }
+        let [one, two] = [&mut all, &mut other].map(clocks);
+        assert_eq!(one.get(0).unwrap().reference, before.get(0).unwrap().reference);
+        let of = |clocks: &Clocks, second: i64| {
+            let [a, b] = [0, 1].map(|number| clocks.get(number).unwrap());
+            let related = clocks.related(a, b, second * SECOND).unwrap();
+            (related.bounds.0.unwrap(), related.bounds.1.unwrap())
+        };
+        for second in (10..1190).step_by(59) {
+            let (one, two) = (of(&one, second), of(&two, second));
+            let truth = ahead(second * SECOND);
+            for (lo, hi) in [one, two] {
+                assert!(lo <= truth && truth <= hi, "{second}: {lo} {truth} {hi}");
+            }
+            let (width, other) = (one.1 - one.0, two.1 - two.0);
+            assert!((width - other).abs() <= width / 50 + 2, "{second}: {width} and {other}");
+        }
+        let wrong = KeptLink { pair: (1, 0), ..all.kept().links[0].clone() };
+        let wrong = KeptSync { links: vec![wrong], ..all.kept() };
+        assert!(Continued::from_kept(Options::default(), wrong).is_err());
+    }
+
+    #[test]
+    fn of_nothing_comes_nothing() {
+        let mut all = Continued::new(Options::default()).unwrap();
+        assert!(all.artefact().unwrap().is_none());
+        all.take(&Inputs::default(), |_| true).unwrap();
+        assert!(all.artefact().unwrap().is_none());
+    }
+}
