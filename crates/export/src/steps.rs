@@ -185,7 +185,7 @@ impl StepFigures {
 /// A name in a row: what does not apply and what is unknown as tables show them.
 fn shown(cell: &Cell) -> String {
     match cell {
-        Cell::Text(text) => text.to_string(),
+        Cell::Text(_) | Cell::Call(_) => cell.as_text().unwrap_or_default().into_owned(),
         Cell::Int(number) => number.to_string(),
         Cell::Float(number) => number.to_string(),
         Cell::None => "-".to_owned(),

@@ -10,7 +10,7 @@ use isochrone_testkit::LttngTrace;
 use super::{Said, hosts, run, run_with, shop};
 
 /// Options whose value says how the work is done and not what comes of it, or that say what is so anyway.
-const NEUTRAL: [&str; 13] = [
+const NEUTRAL: [&str; 14] = [
     "--help",
     "--version",
     "--quiet",
