@@ -6,7 +6,8 @@ import { formatBytes, formatDuration } from "./format";
 import type { Minimap } from "./minimap";
 import type { SamplePicture } from "./sample";
 
-const POLL_MS = 400, RETRY_MS = 2000;
+/** How often it is asked how far the work is; and until there is a picture. */
+const POLL_MS = 400, FIRST_POLL_MS = 100, RETRY_MS = 2000;
 const WORDS: Readonly<Record<Stage["name"], string>> = {
   opening: "Opening the traces", synchronizing: "Putting the clocks on one: matching packets", indexing: "Indexing: what each thread and CPU did", ready: "Ready", failed: "The traces cannot be shown",
 };
@@ -55,7 +56,7 @@ export class StagePicture {
       }
       if (hasOverview && !this.sample.isThere) await this.sample.load(this.minimap.overview!);
       this.show(WORDS[stage.name], this.progress(stage), stage.total > 0 ? stage.done / stage.total : null);
-      await pause(POLL_MS);
+      await pause(this.sample.isThere ? POLL_MS : FIRST_POLL_MS);
     }
   }
   private progress({ done, total, message }: Stage): string {

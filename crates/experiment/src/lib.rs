@@ -5,7 +5,7 @@
 //! what raw times mean ([`Timing`], [`Stamp`]). [`Experiment::select`] takes some of them; [`Times`] says what a window of Unix
 //! times is on the clock of each; [`model()`] reads all of them on one pool of threads, and gives [`ModelledHost`]s, of which the
 //! tables of analyses are made ([`Question`]). [`Experiment::traces`] gives traces one by one, for those who want their events in
-//! one row; [`mod@pieces`] are models of parts of hosts, apart from their traces; [`Experiment::survey`] counts them. [`Conversion`] needs no traces, only the corrections.
+//! one row; [`mod@pieces`] are models of parts of hosts, apart from their traces; [`Experiment::survey`] counts them; [`sample()`] says what CPUs did now and then, long before all is read. [`Conversion`] needs no traces, only the corrections.
 //!
 //! Nothing is printed here: what a person should know is a value or a typed error, progress goes to a callback.
 //!

@@ -13,31 +13,18 @@ const CHUNKS: u64 = 300;
 const CHUNK_NS: u64 = 20_000_000;
 const BEGIN_NS: u64 = 1_000_000_000;
 
-/// A machine on which a process opens a file, reads and closes it in every chunk: always the same one, or one with a number of its own that
-/// ends then.
+/// A machine on which a process runs in every chunk: always the same one, or one with a number of its own that ends then.
 fn session(directory: &Path, has_deaths: bool) {
     let number = "integer { size = 32; align = 8; signed = 1; }";
     let name = "integer { size = 8; align = 8; signed = 0; encoding = UTF8; base = 10; }";
     let mut trace = LttngTrace::kernel("web1");
     trace.define("sched_process_exit", &format!("{name} _comm[16]; {number} _tid; {number} _prio;"));
-    trace.define("syscall_entry_openat", &format!("{number} _dfd; string _filename; {number} _flags;"));
-    trace.define("syscall_exit_openat", &format!("{number} _ret;"));
-    trace.define("syscall_entry_read", &format!("{number} _fd; {number} _count;"));
-    trace.define("syscall_exit_read", &format!("{number} _ret;"));
-    trace.define("syscall_entry_close", &format!("{number} _fd;"));
-    trace.define("syscall_exit_close", &format!("{number} _ret;"));
+    trace.context(&format!("{number} _tid; {number} _pid;"));
     for chunk in 0..CHUNKS {
         let tid = if has_deaths { 1000 + chunk as i64 } else { 1000 };
         let at = |step: u64| BEGIN_NS + chunk * CHUNK_NS + 1_000_000 + step * 100_000;
-        let state = |from: i64| {
-            if from == 0 {
-                0
-            } else if has_deaths {
-                16
-            } else {
-                1
-            }
-        };
+        let left = if has_deaths { 16 } else { 1 };
+        let state = |from: i64| if from == 0 { 0 } else { left };
         let switch = |from: i64, to: i64| {
             [
                 ("prev_comm", "work".into()),
@@ -47,17 +34,14 @@ fn session(directory: &Path, has_deaths: bool) {
                 ("next_tid", to.into()),
             ]
         };
-        trace.event(0, at(0), "sched_switch", &switch(0, tid));
-        trace.event(0, at(1), "syscall_entry_openat", &[("filename", "data".into())]);
-        trace.event(0, at(2), "syscall_exit_openat", &[("ret", 3.into())]);
-        trace.event(0, at(3), "syscall_entry_read", &[("fd", 3.into()), ("count", 10.into())]);
-        trace.event(0, at(4), "syscall_exit_read", &[("ret", 10.into())]);
-        trace.event(0, at(5), "syscall_entry_close", &[("fd", 3.into())]);
-        trace.event(0, at(6), "syscall_exit_close", &[("ret", 0.into())]);
+        let idle = [("context.tid", 0.into()), ("context.pid", 0.into())];
+        trace.event(0, at(0), "sched_switch", &[&idle[..], &switch(0, tid)].concat());
+        let who = [("context.tid", tid.into()), ("context.pid", tid.into())];
         if has_deaths {
-            trace.event(0, at(7), "sched_process_exit", &[("comm", "work".into()), ("tid", tid.into())]);
+            let exit = [("comm", "work".into()), ("tid", tid.into())];
+            trace.event(0, at(7), "sched_process_exit", &[&who[..], &exit].concat());
         }
-        trace.event(0, at(8), "sched_switch", &switch(tid, 0));
+        trace.event(0, at(8), "sched_switch", &[&who[..], &switch(tid, 0)].concat());
     }
     let cuts: Vec<u64> = (1..CHUNKS).map(|chunk| BEGIN_NS + chunk * CHUNK_NS).collect();
     trace.write_rotated(directory, &cuts).unwrap();
@@ -106,7 +90,7 @@ fn kinds(names: &[&str]) -> Vec<AnalysisKind> {
 
 #[test]
 fn days_take_no_more_room() {
-    let names = ["cputop", "syscallstats", "irqstats", "schedfreq", "iousagetop", "iolatencystats"];
+    let names = ["cputop", "irqstats", "schedfreq", "schedstats"];
     let sizes = sizes(&kinds(&names), false);
     let (after_50, last) = (sizes[49], sizes[sizes.len() - 1]);
     // Numbers take a byte more where they have become larger.
@@ -125,6 +109,6 @@ fn of_ended_threads_names_and_rows_stay() {
             "{names:?}: {each} bytes for a thread: {after_50} after 50, {last} after {CHUNKS}"
         );
     };
-    check(&["irqstats", "schedfreq", "iolatencyfreq"], 64);
-    check(&["cputop", "syscallstats"], 400);
+    check(&["irqstats", "schedfreq"], 64);
+    check(&["cputop", "schedstats"], 400);
 }

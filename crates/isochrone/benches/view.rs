@@ -5,7 +5,8 @@
 //! it down to a millionth, at random places. Fails where the first picture takes longer than 2 s, or states take longer than 20 ms (median, and 95 of 100). The page's own
 //! drawing is measured by `npm run bench` in `ui`.
 //!
-//! `VIEW_EVENTS` sets the size of the trace that is made (three million by default), `VIEW_TRACE` names one to read instead.
+//! `VIEW_EVENTS` sets the size of the trace that is made (three million by default), `VIEW_TRACE` names one to read instead. Switches of the trace that is made do not follow
+//! from each other, so that much of what its threads did is unknown: figures that say something come from a real trace.
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // A bench reports and may panic.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

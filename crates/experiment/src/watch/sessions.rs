@@ -100,7 +100,9 @@ pub(super) fn ready(waiting: &[Opened], done: &Done, how: Waiting) -> Option<Rea
     ended.extend(passed.iter().filter(|it| it.is_succeeded).map(|it| it.first.chunk.session.clone()));
     let mut opened: Vec<PathBuf> =
         waiting.iter().filter(is_before).map(|chunk| chunk.chunk.path.clone()).collect();
-    opened.extend(passed.iter().filter_map(|session| Some(session.next?.chunk.path.clone())));
+    // That a stream goes on is only known by its next chunk.
+    let goes_on = sessions.iter().filter(|session| is_before(&session.first));
+    opened.extend(goes_on.filter_map(|session| Some(session.next?.chunk.path.clone())));
     opened.sort_unstable();
     opened.dedup();
     let passed = passed.iter().map(|it| &it.first.chunk);
@@ -195,10 +197,10 @@ mod tests {
     #[test]
     fn two_sessions_at_a_time() {
         let waiting = ["a0:0-10", "a1:10-20", "b0:1-16", "b1:16-31"];
-        check(&[], &waiting, MORE, Some("10 [a0 a1 b0] a0"));
+        check(&[], &waiting, MORE, Some("10 [a0 a1 b0 b1] a0"));
         check(&["a0:0-10"], &waiting[1..], MORE, None);
         let waiting = ["a1:10-20", "a2:20-30", "b0:1-16", "b1:16-31"];
-        check(&["a0:0-10"], &waiting, MORE, Some("16 [a1 b0 b1] b0"));
+        check(&["a0:0-10"], &waiting, MORE, Some("16 [a1 a2 b0 b1] b0"));
         // Of one of them nothing has come yet.
         check(&["a0:0-10", "b0:1-16"], &["a1:10-20", "a2:20-30"], MORE, None);
         check(&["a0:0-10", "b0:1-16"], &["a1:10-20", "a2:20-30"], OVER, Some("20 [a1 a2] a1, over: b"));
