@@ -299,6 +299,16 @@ impl Table {
 
     /// A bar for each row, `width` characters at most; nothing where nothing is drawn.
     pub fn bars(&self, width: usize) -> Vec<String> {
+        self.drawn().into_iter().map(|(value, whole)| bar(value, whole, width)).collect()
+    }
+
+    /// How long the bar of each row is, as a part of the longest of its group; nothing where nothing is drawn.
+    pub fn shares(&self) -> Vec<f64> {
+        self.drawn().into_iter().map(|(value, whole)| if whole > 0.0 { value / whole } else { 0.0 }).collect()
+    }
+
+    /// By row the value that is drawn, and the greatest of its group.
+    fn drawn(&self) -> Vec<(f64, f64)> {
         let Some(Drawn { column, group }) = self.drawn else { return Vec::new() };
         let drawn = |row: Vec<Cell>| (row[..group].to_vec(), row[column].as_f64());
         let values: Vec<(Vec<Cell>, f64)> = self.rows.iter().map(drawn).collect();
@@ -307,7 +317,7 @@ impl Table {
             .flat_map(|rows| {
                 let values = || rows.iter().map(|(_, value)| *value);
                 let whole = values().fold(0.0, f64::max);
-                values().map(move |value| bar(value, whole, width)).collect::<Vec<_>>()
+                values().map(move |value| (value, whole)).collect::<Vec<_>>()
             })
             .collect()
     }

@@ -1,6 +1,6 @@
 //! What Isochrone found, in forms that need nothing of it to be read: those of other tools, and pages.
 //!
-//! * Reports: [`lami`], [`openmetrics`] and [`steps`] know [`Report`](isochrone_analysis::Report) and its tables by their names, and nothing of traces, hosts or clocks.
+//! * Reports and time series: [`lami`], [`openmetrics`] and [`steps`] know [`Report`](isochrone_analysis::Report) and its tables by their names, and nothing of traces, hosts or clocks.
 //! * Pages: [`html`] draws plain values.
 //! * Timelines: [`export`] walks over the store of an experiment and passes what hosts did to a [`Timeline`](timeline::Timeline), of which there is
 //!   one for each format: [`perfetto`], [`chrome`]. The walk knows no format, and a format knows no store.
@@ -16,4 +16,4 @@ pub mod steps;
 pub mod timeline;
 mod walk;
 
-pub use walk::{ExportError, Exported, export};
+pub use walk::{ExportError, Exported, SOME_STEPS, export};

@@ -2,12 +2,13 @@
 //!
 //! Each figure of a table is a family of its own, `isochrone_cputop_processes_cpu_seconds`, whose labels are the names in the row: the
 //! host, the process, the call. Durations are in seconds, as is the custom there, written exactly to the ns. Tables of instants (logs) have no
-//! figures that are worth a series. Format: `OpenMetrics` 1.0.
+//! figures that are worth a series. Tables of steps become [`series`]: what was used until the end of each step, with its time. Format:
+//! `OpenMetrics` 1.0.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use isochrone_analysis::{Cell, Report, Table, Unit};
+use isochrone_analysis::{Cell, Column, Report, Table, Unit};
 
 /// What a server says that this is.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -32,22 +33,24 @@ pub struct Sample {
     pub labels: Vec<(String, String)>,
     /// A number.
     pub value: String,
+    /// When it was so, Unix ns; `None`: when it is read.
+    pub at: Option<i128>,
 }
 
 impl Sample {
     /// Of a whole number.
     pub fn count(labels: &[(&str, &str)], count: u64) -> Self {
-        Self { labels: owned(labels), value: count.to_string() }
+        Self { labels: owned(labels), value: count.to_string(), at: None }
     }
 
     /// Of a whole number that may be negative.
     pub fn whole(labels: &[(&str, &str)], number: i128) -> Self {
-        Self { labels: owned(labels), value: number.to_string() }
+        Self { labels: owned(labels), value: number.to_string(), at: None }
     }
 
     /// Of ns, as seconds.
     pub fn seconds(labels: &[(&str, &str)], ns: i128) -> Self {
-        Self { labels: owned(labels), value: seconds(ns) }
+        Self { labels: owned(labels), value: seconds(ns), at: None }
     }
 }
 
@@ -67,31 +70,11 @@ pub fn families(reports: &[Report]) -> Vec<Family> {
 /// The families of a table.
 fn of_table((analysis, table): (&str, &Table)) -> Vec<Family> {
     let figures = table.columns.iter().enumerate().filter(|(_, column)| column.unit != Unit::None);
-    let mut families: Vec<(usize, Family)> = figures
-        .map(|(place, column)| {
-            let (name, unit) = match column.unit {
-                Unit::Ns => (column.name.trim_end_matches("_ns"), "_seconds"),
-                _ => (&*column.name, ""),
-            };
-            let name = format!("isochrone_{}_{}_{}{unit}", word(analysis), word(table.name), word(name));
-            let help = format!("{}: {}", table.title, column.name);
-            (place, Family { name, help, is_counter: false, samples: Vec::new() })
-        })
-        .collect();
+    let mut families: Vec<(usize, Family)> =
+        figures.map(|(place, column)| (place, family(analysis, table, column, false))).collect();
     let mut known: BTreeMap<Vec<(String, String)>, u64> = BTreeMap::new();
     for row in &table.rows {
-        let mut labels: Vec<(String, String)> = Vec::new();
-        for (column, cell) in
-            table.columns.iter().zip(row.iter()).filter(|(column, _)| column.unit == Unit::None)
-        {
-            let value = match cell {
-                Cell::Text(_) | Cell::Call(_) => cell.as_text().unwrap_or_default().into_owned(),
-                Cell::Int(number) => number.to_string(),
-                Cell::Float(number) => number.to_string(),
-                Cell::Null | Cell::None => continue,
-            };
-            labels.push((word(&column.name), value));
-        }
+        let mut labels = labels(table, &row);
         // A number of a thread is used again: two rows may have one name.
         let times = known.entry(labels.clone()).and_modify(|times| *times += 1).or_insert(1);
         if *times > 1 {
@@ -106,10 +89,101 @@ fn of_table((analysis, table): (&str, &Table)) -> Vec<Family> {
                 // What is unknown has no sample.
                 _ => continue,
             };
-            family.samples.push(Sample { labels: labels.clone(), value });
+            family.samples.push(Sample { labels: labels.clone(), value, at: None });
         }
     }
     families.into_iter().map(|(_, family)| family).filter(|family| !family.samples.is_empty()).collect()
+}
+
+/// The family of a column, without samples.
+fn family(analysis: &str, table: &Table, column: &Column, is_counter: bool) -> Family {
+    let (name, unit) = match column.unit {
+        Unit::Ns => (column.name.trim_end_matches("_ns"), "_seconds"),
+        _ => (&*column.name, ""),
+    };
+    let name = format!("isochrone_{}_{}_{}{unit}", word(analysis), word(table.name), word(name));
+    let help = format!("{}: {}", table.title, column.name);
+    Family { name, help, is_counter, samples: Vec::new() }
+}
+
+/// What a row is about.
+fn labels(table: &Table, row: &[Cell]) -> Vec<(String, String)> {
+    let columns = table.columns.iter().zip(row).filter(|(column, _)| column.unit == Unit::None);
+    let label = |(column, cell): (&Column, &Cell)| {
+        let value = match cell {
+            Cell::Text(_) | Cell::Call(_) => cell.as_text()?.into_owned(),
+            Cell::Int(number) => number.to_string(),
+            Cell::Float(_) | Cell::Null | Cell::None => return None,
+        };
+        Some((word(&column.name), value))
+    };
+    columns.filter_map(label).collect()
+}
+
+/// What columns of steps are called that say how much there is at the end of a step, and not how much came in it.
+const STANDING: [&str; 1] = ["net_pages"];
+
+/// The time series of reports that have tables of steps (`usage`): counters of what was used, with samples at the begin of the first step and at the
+/// ends of all steps, so that Prometheus' `rate` of them is what a step shows. Where steps of a thing are left out because nothing came in them,
+/// there is a sample before the next one. Means and shares follow from these, and are no series. Linear in the rows.
+pub fn series(reports: &[Report]) -> Vec<Family> {
+    let tables = reports.iter().flat_map(|report| report.tables.iter().map(|table| (report.analysis, table)));
+    tables.flat_map(|(analysis, table)| of_steps(analysis, table)).collect()
+}
+
+/// The families of a table of steps; none of another table.
+fn of_steps(analysis: &str, table: &Table) -> Vec<Family> {
+    let (Some(begins), Some(ends)) = (table.column("begin_ns"), table.column("end_ns")) else {
+        return Vec::new();
+    };
+    let is_figure = |unit| matches!(unit, Unit::Ns | Unit::Count | Unit::Bytes);
+    let columns: Vec<usize> =
+        (0..table.columns.len()).filter(|&place| is_figure(table.columns[place].unit)).collect();
+    let is_standing = |place: usize| STANDING.contains(&&*table.columns[place].name);
+    let mut families: Vec<Family> = columns
+        .iter()
+        .map(|&place| family(analysis, table, &table.columns[place], !is_standing(place)))
+        .collect();
+    // What one thing has come to, by column, and until when; rows of one thing follow each other.
+    let mut sums: Vec<i128> = Vec::new();
+    let mut until: Option<(Vec<(String, String)>, i128)> = None;
+    let mut times: BTreeMap<Vec<(String, String)>, u64> = BTreeMap::new();
+    for row in table.rows.iter() {
+        let (Cell::Int(begin), Cell::Int(end)) = (&row[begins], &row[ends]) else { continue };
+        let (begin, end) = (*begin, *end);
+        let about = labels(table, &row);
+        let goes_on = until.as_ref().filter(|(known, last)| *known == about && *last <= begin).map(|it| it.1);
+        if goes_on.is_none() {
+            sums = vec![0; columns.len()];
+            *times.entry(about.clone()).or_default() += 1;
+        }
+        let mut shown = about.clone();
+        if let Some(again @ 2..) = times.get(&about).copied() {
+            // A number of a process is used again.
+            shown.push(("again".to_owned(), again.to_string()));
+        }
+        for ((sum, family), &place) in sums.iter_mut().zip(&mut families).zip(&columns) {
+            let unit = table.columns[place].unit;
+            let mut push = |sum: i128, at: i128| {
+                let value = if unit == Unit::Ns { seconds(sum) } else { sum.to_string() };
+                family.samples.push(Sample { labels: shown.clone(), value, at: Some(at) });
+            };
+            if goes_on != Some(begin) {
+                push(*sum, begin);
+            }
+            if let Cell::Int(figure) = &row[place] {
+                *sum = if is_standing(place) { *figure } else { sum.saturating_add(*figure) };
+            }
+            push(*sum, end);
+        }
+        until = Some((about, end));
+    }
+    // What nothing ever came of says nothing.
+    let says = |family: &Family| {
+        family.samples.iter().any(|sample| sample.value.bytes().any(|it| (b'1'..=b'9').contains(&it)))
+    };
+    families.retain(says);
+    families
 }
 
 /// The text of families, to its end.
@@ -141,11 +215,12 @@ pub fn text_at(instants: &[(&[Family], Option<i128>)]) -> String {
         if instants.len() > 1 {
             samples.sort_by(|a, b| (&a.0.labels, a.1).cmp(&(&b.0.labels, b.1)));
         }
-        for (Sample { labels, value }, at) in samples {
+        for (Sample { labels, value, at: own }, at) in samples {
             let labels: Vec<String> =
                 labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
             let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-            let at = at.map_or_else(String::new, |at| format!(" {}", milliseconds(at)));
+            let at = own.map(seconds).or_else(|| at.map(milliseconds));
+            let at = at.map_or_else(String::new, |at| format!(" {at}"));
             let _ = writeln!(out, "{name}{suffix}{labels} {value}{at}");
         }
     }
@@ -250,5 +325,66 @@ mod tests {
             ),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn steps_become_counters_with_times() {
+        let columns = [
+            ("host", Unit::None),
+            ("pid", Unit::None),
+            ("begin_ns", Unit::Time),
+            ("end_ns", Unit::Time),
+            ("cpu_ns", Unit::Ns),
+            ("percent", Unit::Percent),
+            ("net_pages", Unit::Count),
+            ("read_bytes", Unit::Bytes),
+            ("mean_in_flight", Unit::None),
+        ];
+        let mut table = Table::new("processes", "Processes over time", &columns);
+        // Steps 0, 1 and 4 of a process; its number is used again.
+        for (begin, cpu, net) in [(0_i128, 5_i128, 3_i128), (10, 7, -2), (40, 1, -2), (20, 9, 0)] {
+            let [begin, end] = [begin, begin + 10].map(|at| Cell::Int(1_000_000_000 + at));
+            let host = Cell::text("h");
+            let (share, mean) = (Cell::Float(50.0), Cell::Float(0.25));
+            table.row(vec![
+                host,
+                Cell::Int(7),
+                begin,
+                end,
+                cpu.into(),
+                share,
+                net.into(),
+                Cell::Int(0),
+                mean,
+            ]);
+        }
+        let whole = Table::new("overview", "Usage over time", &[("host", Unit::None), ("busy_ns", Unit::Ns)]);
+        let report = Report {
+            analysis: "usage",
+            version: 1,
+            sync: true,
+            range: None,
+            tables: vec![whole, table],
+            notes: Vec::new(),
+        };
+        let shown = text(&series(&[report]));
+        let line = |name: &str, again: &str, value: &str, at: u64| {
+            format!("isochrone_usage_processes_{name}{{host=\"h\",pid=\"7\"{again}}} {value} 1.{at:09}\n")
+        };
+        let cpu = |again: &str, ns: u64, at| line("cpu_seconds_total", again, &format!("0.{ns:09}"), at);
+        let net = |again: &str, pages: i32, at| line("net_pages", again, &pages.to_string(), at);
+        let again = ",again=\"2\"";
+        let expect = [
+            "# TYPE isochrone_usage_processes_cpu_seconds counter\n".to_owned(),
+            "# HELP isochrone_usage_processes_cpu_seconds Processes over time: cpu_ns\n".to_owned(),
+            [cpu("", 0, 0), cpu("", 5, 10), cpu("", 12, 20), cpu("", 12, 40), cpu("", 13, 50)].concat(),
+            [cpu(again, 0, 20), cpu(again, 9, 30)].concat(),
+            "# TYPE isochrone_usage_processes_net_pages gauge\n".to_owned(),
+            "# HELP isochrone_usage_processes_net_pages Processes over time: net_pages\n".to_owned(),
+            [net("", 0, 0), net("", 3, 10), net("", -2, 20), net("", -2, 40), net("", -2, 50)].concat(),
+            [net(again, 0, 20), net(again, 0, 30)].concat(),
+            "# EOF\n".to_owned(),
+        ];
+        assert_eq!(shown, expect.concat());
     }
 }

@@ -84,6 +84,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Sync(command) => commands::sync::run(&command, quiet),
         Command::Index(command) => commands::index::run(&command, quiet),
         Command::Export(command) => commands::export::run(&command, quiet),
+        Command::Summary(command) => commands::summary::run(&command, quiet),
         Command::Live(command) => commands::live::run(&command, quiet),
         Command::Map(command) => commands::pieces::map(&command, quiet),
         Command::Merge(command) => commands::pieces::merge(&command, quiet),

@@ -17,6 +17,8 @@ mod mistakes;
 mod options;
 #[path = "people/questions.rs"]
 mod questions;
+#[path = "people/summary.rs"]
+mod summary;
 #[path = "people/tables.rs"]
 mod tables;
 #[path = "people/times.rs"]

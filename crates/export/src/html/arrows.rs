@@ -7,6 +7,8 @@ const WIDTH: f64 = 920.0;
 const LEFT: f64 = 110.0;
 const RIGHT: f64 = 20.0;
 const ROW: f64 = 46.0;
+/// Arrows that are drawn, most: more would cover each other.
+const MOST: usize = 60;
 
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +23,7 @@ pub struct Arrow {
 
 /// The same messages before and after.
 pub(crate) fn draw(hosts: &[String], arrows: &[Arrow]) -> [(String, String); 2] {
+    let arrows = arrows.get(..MOST).unwrap_or(arrows);
     let panel = |title: &str, times: fn(&Arrow) -> (i64, i64)| {
         let inverted = arrows.iter().filter(|arrow| times(arrow).1 < times(arrow).0).count();
         let says = format!("{title}: {inverted} of {} messages arrive before they were sent", arrows.len());

@@ -14,6 +14,11 @@ const BOTTOM: f64 = 30.0;
 /// Room around the times of the messages, as a share of them.
 const AROUND: f64 = 0.03;
 
+/// Breaks, and messages that were left out, of a picture, most: they have words.
+const MOST_MARKS: usize = 60;
+/// Points of a line or a cloud, most: more would not be seen.
+const MOST_POINTS: usize = 2_000;
+
 /// A point: when, ns since the begin; and how far from the estimate, ns.
 pub type Dot = (i64, i64);
 
@@ -62,9 +67,9 @@ impl LinkPicture {
         let (x, y) = (self.times(), self.offsets());
         axes(&mut svg, &x, &y);
         let place = |&(at, off): &Dot| (x.at(at as f64), y.at(off as f64));
-        let places = |dots: &[Dot]| dots.iter().map(place).collect::<Vec<_>>();
+        let places = |dots: &[Dot]| dots.iter().take(MOST_POINTS).map(place).collect::<Vec<_>>();
         svg.clipped(name, (LEFT, TOP), (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM), |svg| {
-            for (begin, end, what) in &self.breaks {
+            for (begin, end, what) in self.breaks.iter().take(MOST_MARKS) {
                 let (from, to) = (x.at(*begin as f64), x.at(*end as f64));
                 svg.rect(
                     "break",
@@ -74,12 +79,20 @@ impl LinkPicture {
                 );
             }
             svg.band("corridor", &places(&self.upper), &places(&self.lower));
-            let known = self.bounds.iter().filter_map(|&(at, lo, hi, _)| Some(((at, lo?), (at, hi?))));
+            let known = self
+                .bounds
+                .iter()
+                .take(MOST_POINTS)
+                .filter_map(|&(at, lo, hi, _)| Some(((at, lo?), (at, hi?))));
             let (lows, highs): (Vec<Dot>, Vec<Dot>) = known.unzip();
             svg.path("bound", &places(&lows));
             svg.path("bound", &places(&highs));
-            let likely: Vec<Dot> =
-                self.bounds.iter().filter_map(|&(at, .., likely)| Some((at, likely?))).collect();
+            let likely: Vec<Dot> = self
+                .bounds
+                .iter()
+                .take(MOST_POINTS)
+                .filter_map(|&(at, .., likely)| Some((at, likely?)))
+                .collect();
             let minus: Vec<Dot> = likely.iter().map(|&(at, off)| (at, -off)).collect();
             svg.band("likely", &places(&likely), &places(&minus));
             svg.dots("forth", &places(&self.forth));
@@ -87,7 +100,7 @@ impl LinkPicture {
             svg.path("hull", &places(&self.upper));
             svg.path("hull", &places(&self.lower));
             svg.line("estimate", (LEFT, y.at(0.0)), (WIDTH - RIGHT, y.at(0.0)));
-            for (at, off, why) in &self.suspects {
+            for (at, off, why) in self.suspects.iter().take(MOST_MARKS) {
                 let off = (*off).clamp(y.from as i64, y.to as i64);
                 svg.circle("suspect", place(&(*at, off)), 4.0, why);
             }
@@ -95,9 +108,15 @@ impl LinkPicture {
         let beyond =
             self.forth.iter().chain(&self.back).filter(|dot| !(y.from..=y.to).contains(&(dot.1 as f64)));
         let beyond = beyond.count();
-        if beyond > 0 {
-            let text = format!("{beyond} of these points are farther off than shown");
-            svg.text("note", (WIDTH - RIGHT - 4.0, TOP + 12.0), Anchor::End, &text);
+        let left_out = |all: usize| all.saturating_sub(MOST_MARKS);
+        let marks = left_out(self.breaks.len()) + left_out(self.suspects.len());
+        let notes = [
+            (beyond > 0).then(|| format!("{beyond} of these points are farther off than shown")),
+            (marks > 0).then(|| format!("{marks} more breaks and messages that were left out are not shown")),
+        ];
+        for (line, text) in notes.iter().flatten().enumerate() {
+            let at = (WIDTH - RIGHT - 4.0, TOP + 12.0 + line as f64 * 14.0);
+            svg.text("note", at, Anchor::End, text);
         }
         svg.finish()
     }
@@ -110,25 +129,30 @@ impl LinkPicture {
         let ends = self.bounds.first().zip(self.bounds.last());
         let (begin, end) = ends.map_or((0, 1), |(first, last)| (first.0, last.0));
         let x = Scale::new(begin as f64, end as f64, (LEFT, WIDTH - RIGHT));
-        let all = self.bounds.iter().flat_map(|&(_, lo, hi, likely)| [lo, hi, likely]).flatten();
+        let all =
+            self.bounds.iter().take(MOST_POINTS).flat_map(|&(_, lo, hi, likely)| [lo, hi, likely]).flatten();
         let (least, most) = all.fold((0, 0), |(least, most), off| (least.min(off), most.max(off)));
         let room = (most - least).max(1) as f64 * 0.06;
         let y = Scale::new(least as f64 - room, most as f64 + room, (LOW - BOTTOM, TOP));
         axes(&mut svg, &x, &y);
         let place = |(at, off): Dot| (x.at(at as f64), y.at(off as f64));
         svg.clipped(name, (LEFT, TOP), (WIDTH - LEFT - RIGHT, LOW - TOP - BOTTOM), |svg| {
-            let known =
-                self.bounds.iter().filter_map(|&(at, lo, hi, _)| Some((place((at, lo?)), place((at, hi?)))));
+            let known = self
+                .bounds
+                .iter()
+                .take(MOST_POINTS)
+                .filter_map(|&(at, lo, hi, _)| Some((place((at, lo?)), place((at, hi?)))));
             let (lows, highs): (Vec<_>, Vec<_>) = known.unzip();
             svg.band("corridor", &highs, &lows);
             let likely = self
                 .bounds
                 .iter()
+                .take(MOST_POINTS)
                 .filter_map(|&(at, .., likely)| Some((place((at, likely?)), place((at, -likely?)))));
             let (above, below): (Vec<_>, Vec<_>) = likely.unzip();
             svg.band("likely", &above, &below);
             svg.line("estimate", (LEFT, y.at(0.0)), (WIDTH - RIGHT, y.at(0.0)));
-            for (begin, end, what) in &self.breaks {
+            for (begin, end, what) in self.breaks.iter().take(MOST_MARKS) {
                 let (from, to) = (x.at(*begin as f64), x.at(*end as f64));
                 svg.rect("break", (from - 1.0, TOP), ((to - from).max(0.0) + 2.0, LOW - TOP - BOTTOM), what);
             }

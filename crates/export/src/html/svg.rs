@@ -22,7 +22,7 @@ impl Svg {
     /// A picture of a size in pixels, and what it shows, for who cannot see it.
     pub(crate) fn new(width: f64, height: f64, about: &str) -> Self {
         let (width, height) = (number(width), number(height));
-        let about = escaped(about);
+        let about = label(about);
         let text = format!(
             "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{about}\">"
         );
@@ -97,7 +97,7 @@ impl Svg {
             Anchor::End => " text-anchor=\"end\"",
         };
         let _ =
-            write!(self.text, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", escaped(text));
+            write!(self.text, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", label(text));
     }
 
     /// A group of shapes that are cut off at the borders of a rectangle; `name` is unique on the page.
@@ -134,7 +134,7 @@ fn run(points: &[(f64, f64)]) -> String {
 }
 
 fn titled(title: &str) -> String {
-    if title.is_empty() { String::new() } else { format!("<title>{}</title>", escaped(title)) }
+    if title.is_empty() { String::new() } else { format!("<title>{}</title>", label(title)) }
 }
 
 /// A coordinate to a tenth of a pixel, without what says nothing.
@@ -146,18 +146,32 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// A text that means itself, whatever is in it. Control characters have no place in a page.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+/// Bytes of a text in a picture, most: names come from traces, and may be long.
+const MOST_OF_LABEL: usize = 240;
+
+fn label(text: &str) -> String {
+    escaped(text, MOST_OF_LABEL)
+}
+
+/// A text that means itself, whatever is in it; without its end, which `…` stands for, where it would take more bytes than that. Control
+/// characters have no place in a page.
+pub(crate) fn escaped(text: &str, most: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(most));
     for character in text.chars() {
+        let end = out.len();
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            other if other.is_control() => out.push('\u{fffd}'),
+            other if other.is_control() && other != '\n' => out.push('\u{fffd}'),
             other => out.push(other),
+        }
+        if out.len() > most {
+            out.truncate(end);
+            out.push('…');
+            break;
         }
     }
     out
@@ -180,7 +194,12 @@ mod tests {
 
     #[test]
     fn texts_mean_themselves() {
-        assert_eq!(escaped("<a b=\"c\">&'\u{1b}"), "&lt;a b=&quot;c&quot;&gt;&amp;&#39;\u{fffd}");
+        let check = |text: &str, most, expect: &str| assert_eq!(escaped(text, most), expect);
+        check("<a b=\"c\">&'\u{1b}", 99, "&lt;a b=&quot;c&quot;&gt;&amp;&#39;\u{fffd}");
+        // No part of a character is left.
+        check("a<b", 4, "a…");
+        check("aéé", 4, "aé…");
+        check("aé", 3, "aé");
     }
 
     #[test]

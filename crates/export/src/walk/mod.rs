@@ -25,7 +25,7 @@ use host::Host;
 const PART_ROWS: u64 = 1 << 16;
 
 /// Steps that counters have at most, unless another length is asked for.
-const SOME_STEPS: u64 = 1000;
+pub const SOME_STEPS: u64 = 1000;
 
 /// Why there is no timeline.
 #[derive(Debug, thiserror::Error)]

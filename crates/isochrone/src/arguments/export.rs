@@ -1,4 +1,4 @@
-//! `isochrone export`: timelines in the formats of other tools.
+//! `isochrone export`: timelines and time series in the formats of other tools.
 
 use std::path::PathBuf;
 
@@ -32,24 +32,27 @@ pub(crate) struct Export {
     /// Only these hosts
     #[arg(long = "host", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) hosts: Vec<String>,
-    /// How long each step of the counters is: 1ms, 100ms; steps begin at whole multiples of it [default: such that there are some hundreds]
+    /// How long each step of counters and of time series is: 1ms, 100ms; steps begin at whole multiples of it [default: such that there are some hundreds]
     #[arg(long, value_name = "DURATION", value_parser = super::analyze::step)]
     pub(crate) every: Option<u64>,
-    /// The store to use, built by `isochrone index -o` [default: in the cache, built if it is missing or stale]
+    /// The store of timelines, built by `isochrone index -o` [default: in the cache, built if it is missing or stale]
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
-    /// How many cores to use where the store has to be built [default: all]
+    /// How many cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
 }
 
-/// A format of timelines.
+/// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// Perfetto's own, for ui.perfetto.dev and its trace processor
     Perfetto,
     /// Chrome's trace events, in JSON
     Chrome,
+    /// Time series of what was used, with times, for Prometheus and its relatives
+    #[value(name = "openmetrics")]
+    OpenMetrics,
     /// Reports of analyses: made by another command.
     #[value(hide = true)]
     Lami,

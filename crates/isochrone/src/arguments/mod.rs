@@ -7,6 +7,7 @@ mod export;
 mod live;
 mod pieces;
 mod short;
+mod summary;
 mod sync_eval;
 pub(crate) mod time;
 mod view;
@@ -33,6 +34,7 @@ pub(crate) use export::{Export, ExportFormat};
 pub(crate) use live::{Live, Place};
 pub(crate) use pieces::{Map, Merge};
 pub(crate) use short::Short;
+pub(crate) use summary::Summary;
 pub(crate) use sync_eval::{Eval, Method, SyncCommand};
 use time::{Given, Zone, given};
 pub(crate) use view::{Serve, Served, View};
@@ -195,16 +197,25 @@ pub(crate) enum Command {
         isochrone serve --root /traces                 viewers open what they want below /traces\n\n\
         Trace Compass's extension for VS Code and Theia's trace viewer find a server at 127.0.0.1:8080. All experiments are on one clock.")]
     Serve(Serve),
-    /// Write what all hosts did as a timeline of another tool: Perfetto, Chrome's trace events
+    /// Write what all hosts did for other tools: as a timeline for Perfetto or Chrome, as time series for Prometheus
     #[command(after_help = "Examples:\n  \
         isochrone export --to perfetto -o shop.pftrace web/ app/ db/    for ui.perfetto.dev\n  \
         isochrone export --to chrome -o shop.json shop.store            for what reads Chrome's JSON\n  \
-        isochrone export --to perfetto --begin 12:30:01 --end 12:30:02 -o second.pftrace web/ app/\n\n\
+        isochrone export --to perfetto --begin 12:30:01 --end 12:30:02 -o second.pftrace web/ app/\n  \
+        isochrone export --to openmetrics --every 1s -o shop.om web/ app/ db/    for promtool tsdb create-blocks-from\n\n\
         States and system calls of threads, what CPUs ran, interrupts, disks, phases of programs, and counters, all on one clock; wake-ups and messages \
         between hosts are flows. A message says how long it took, and what the clocks leave open of that. Processes of the second host have \
         their pid + 10,000,000, those of the third + 20,000,000, and so on: these tools have one space of pids. docs/perfetto.md has queries.\n\n\
+        Time series are counters of what CPUs, processes, disks and network interfaces used until the end of each step, as `isochrone analyze usage` \
+        has them, in OpenMetrics' text with Unix times; docs/openmetrics.md has queries.\n\n\
         Reports of analyses in LAMI are made by `isochrone analyze NAME --format lami`.")]
     Export(Box<Export>),
+    /// Write one page about traces: who used CPUs, disks, networks and memory, what was slow, how sure the clocks are, what is missing
+    #[command(after_help = "Examples:\n  \
+        isochrone summary web/ app/ db/ -o shop.html                  a page for any browser, and for paper\n  \
+        isochrone summary --begin 12:30 --end 12:31 web/ -o min.html  of a minute\n\n\
+        The page needs nothing but itself: it can be sent, printed and kept. Below each part is the command that shows the same as text.")]
+    Summary(Box<Summary>),
     /// Ask in SQL: hands over to the program `isochrone-sql`, which is installed apart
     #[command(
         disable_help_flag = true,
@@ -461,6 +472,7 @@ impl Command {
             Self::Sync(sync) => Some(&sync.zone),
             Self::Events(events) => Some(&events.zone),
             Self::Export(export) => Some(&export.zone),
+            Self::Summary(summary) => Some(&summary.zone),
             Self::CrossHost(asked) => Some(&asked.common().zone),
             Self::Analyze(named) => Some(&named.analyze.zone),
             Self::Short(short) => Some(&short.asked().zone),

@@ -242,7 +242,7 @@ pub(super) fn recorded<'h>(hosts: &[&'h TimedHost<'_>]) -> Vec<Recorded<'h>> {
 }
 
 /// Says of each analysis what was not recorded for it, and how to record it.
-fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>]) {
+pub(super) fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>]) {
     for report in reports {
         for need in AnalysisKind::of(report.analysis).map_or(&[][..], AnalysisKind::needs) {
             let lacks = |host: &&Recorded<'_>| !host.events.iter().any(|name| need.is_met_by(name));

@@ -1,7 +1,7 @@
-//! What answers `isochrone analyze`: one pass over the traces for analyses of whole traces and of periods, two for what lies within
-//! periods; the store for what threads and descriptors were at an instant.
+//! What answers `isochrone analyze`, and commands that show what it would say: one pass over the traces for analyses of whole traces and of
+//! periods, two for what lies within periods; the store for what threads and descriptors were at an instant.
 
-use isochrone_analysis::{AnalysisKind, Asks, HostContext, Options, Report};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, Asks, HostContext, Options, Report};
 use isochrone_experiment::{
     ModelError, ModelledHost, Opened, Question, Spread, TimedHost, Times, ask_within, at_instant,
     instant_reports, is_on_one_clock, reports, reports_within, unfinished,
@@ -115,6 +115,33 @@ fn read<'o, S>(
         }
     });
     bar.finish();
+    let (modelled, ending) = complete(answers, hosts, quiet)?;
+    if !quiet {
+        let modelled: Vec<&dyn HostContext> = modelled.iter().map(|host| host as &dyn HostContext).collect();
+        tell_unmatched(arguments, &recorded(hosts), &modelled);
+    }
+    Ok((modelled, ending))
+}
+
+/// What analyses heard of all hosts, while their reading is shown; tells what could not be read.
+pub(super) fn modelled<'o>(
+    question: &Question<'_>,
+    hosts: &[&TimedHost<'o>],
+    spread: Spread,
+    quiet: bool,
+) -> anyhow::Result<(Vec<ModelledHost<'o, AnalysisSet>>, ExitStatus)> {
+    let bar = Progress::over(hosts.iter().map(|host| host.traced.bytes()).sum(), "analysing", quiet);
+    let answers = question.ask(hosts, spread, Some(&|bytes| bar.add(bytes)));
+    bar.finish();
+    complete(answers, hosts, quiet)
+}
+
+/// The models of all hosts; tells what could not be read.
+fn complete<'o, S>(
+    answers: Vec<Result<ModelledHost<'o, S>, ModelError>>,
+    hosts: &[&TimedHost<'o>],
+    quiet: bool,
+) -> anyhow::Result<(Vec<ModelledHost<'o, S>>, ExitStatus)> {
     let modelled: Vec<ModelledHost<'o, S>> =
         answers.into_iter().map(|answer| answer.map_err(in_words)).collect::<anyhow::Result<_>>()?;
     let endings = modelled
@@ -122,9 +149,5 @@ fn read<'o, S>(
         .zip(hosts)
         .map(|(host, TimedHost { traced, .. })| report_missing(traced, &host.report, quiet));
     let ending = endings.fold(ExitStatus::Done, ExitStatus::max);
-    if !quiet {
-        let modelled: Vec<&dyn HostContext> = modelled.iter().map(|host| host as &dyn HostContext).collect();
-        tell_unmatched(arguments, &recorded(hosts), &modelled);
-    }
     Ok((modelled, ending))
 }

@@ -8,7 +8,7 @@ use isochrone_crosshost::{
     Asked, Cluster, Party, Requests, accounting, blocking, critical_path, dot, ipc, messages, path,
     phase_names, requests, thread_path,
 };
-use isochrone_experiment::{Spread, extent, is_on_one_clock};
+use isochrone_experiment::{Spread, Times, extent, is_on_one_clock};
 use wildmatch::WildMatch;
 
 use super::reports::{Shown, TEXT_ROWS};
@@ -150,6 +150,14 @@ fn span(cluster: &Cluster<'_>, window: Window) -> anyhow::Result<(i64, i64)> {
     window.or_else(|| cluster.range()).context("the traces have no events")
 }
 
+/// The times that are asked for, of traces that hold these.
+pub(super) fn window(times: Times, (first, last): (i128, i128)) -> Window {
+    let bound =
+        |time: Option<i128>, otherwise: i128| time.unwrap_or(otherwise).clamp(0, i64::MAX.into()) as i64;
+    let is_asked = times.begin.is_some() || times.end.is_some();
+    is_asked.then(|| (bound(times.begin, first), bound(times.end, last + 1)))
+}
+
 /// Opens what was named and its store, asks, and prints the report.
 fn across(
     arguments: &AcrossHosts,
@@ -164,10 +172,7 @@ fn across(
     let (hosts, ending) = host_selection::chosen(&opened, &experiment, &[], consequence, ending, quiet)?;
     let (first, last) = extent(hosts.iter().copied()).unwrap_or_default();
     let times = host_selection::times([arguments.begin, arguments.end, None], Some((first, last)))?;
-    let window = times.begin.is_some() || times.end.is_some();
-    let bound =
-        |time: Option<i128>, otherwise: i128| time.unwrap_or(otherwise).clamp(0, i64::MAX.into()) as i64;
-    let window = window.then(|| (bound(times.begin, first), bound(times.end, last + 1)));
+    let window = window(times, (first, last));
     let spread = Spread { threads: arguments.threads, pieces: None };
     let (store, ending) = index::store(&named, kept, &opened, spread, ending, quiet)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;

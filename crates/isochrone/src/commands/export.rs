@@ -1,15 +1,17 @@
-//! `isochrone export`: timelines in the formats of other tools, from the store of the traces.
+//! `isochrone export`: timelines in the formats of other tools, from the store of the traces; and time series, from the traces.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use isochrone_experiment::{Spread, extent};
+use isochrone_analysis::{AnalysisKind, Options};
+use isochrone_experiment::{Question, Spread, TimedHost, Times, extent, reports, step_length};
 use isochrone_export::chrome::Chrome;
 use isochrone_export::perfetto::Perfetto;
-use isochrone_export::{ExportError, Exported, export};
+use isochrone_export::{ExportError, Exported, SOME_STEPS, export, openmetrics};
 use isochrone_sync::output as files;
 
+use super::answers::modelled;
 use super::{host_selection, index, named, open_named, writable};
 use crate::ExitStatus;
 use crate::arguments::{Export, ExportFormat};
@@ -22,50 +24,93 @@ pub(crate) fn run(arguments: &Export, quiet: bool) -> anyhow::Result<ExitStatus>
         arguments.to != ExportFormat::Lami,
         "--to lami: LAMI has reports and no timelines: isochrone analyze NAME --format lami"
     );
+    let is_series = arguments.to == ExportFormat::OpenMetrics;
+    anyhow::ensure!(
+        !is_series || arguments.store.is_none(),
+        "--store does not apply to --to openmetrics: time series are made of the traces"
+    );
     check_output(arguments)?;
     let named = named(&arguments.traces)?;
     let kept = arguments.store.as_deref();
     let (opened, ending) = open_named(&named, kept, arguments.clock.time_base()?, quiet)?;
     let experiment = opened.experiment();
     let consequence = ": their times cannot be compared";
-    let (hosts, ending) =
+    let (hosts, mut ending) =
         host_selection::chosen(&opened, &experiment, &arguments.hosts, consequence, ending, quiet)?;
     let given = [arguments.begin, arguments.end, None];
     let times = host_selection::times(given, extent(hosts.iter().copied()))?;
     let spread = Spread { threads: arguments.threads, pieces: None };
-    let (store, ending) = index::store(&named, kept, &opened, spread, ending, quiet)?;
-    let clocks = opened.clocks();
-    let exported = Exported { store: &store, hosts: &hosts, clocks, times, every: arguments.every };
-    let traced = hosts.iter().filter_map(|host| host.traced.extent());
-    let bar = Progress::over_file(traced.map(|(first, last)| last.abs_diff(first)).sum(), "exporting", quiet);
-    let write = |to: &mut dyn Write| -> Result<(), ExportError> {
-        let progress = |ns| bar.add(ns);
-        match arguments.to {
-            ExportFormat::Perfetto => export(&exported, &mut Perfetto::new(to)?, &progress),
-            ExportFormat::Chrome | ExportFormat::Lami => {
-                export(&exported, &mut Chrome::new(to, exported.origin())?, &progress)
-            }
-        }
-    };
-    match &arguments.output {
-        Some(path) => files::write_with(path, |to| {
-            write(to).with_context(|| format!("cannot write {}", Plain(path.display())))
-        })?,
-        None => {
-            output::print(|stdout| Ok(write(stdout)?))?;
-        }
+    if is_series {
+        let (text, here) = series(arguments, &hosts, times, spread, quiet)?;
+        ending = ending.max(here);
+        write(arguments, |to| Ok(to.write_all(text.as_bytes())?))?;
+    } else {
+        let (store, here) = index::store(&named, kept, &opened, spread, ending, quiet)?;
+        ending = here;
+        let clocks = opened.clocks();
+        let exported = Exported { store: &store, hosts: &hosts, clocks, times, every: arguments.every };
+        let traced = hosts.iter().filter_map(|host| host.traced.extent());
+        let length = traced.map(|(first, last)| last.abs_diff(first)).sum();
+        let bar = Progress::over_file(length, "exporting", quiet);
+        write(arguments, |to| timeline(arguments.to, &exported, to, &|ns| bar.add(ns)))?;
+        bar.finish();
     }
-    bar.finish();
     if let (Some(path), false) = (&arguments.output, quiet) {
-        tell!("note: {} is for {}", Plain(path.display()), viewers(arguments.to));
+        tell!("note: {} is for {}", Plain(path.display()), readers(arguments.to));
     }
     Ok(ending)
 }
 
-/// Who opens a format.
-fn viewers(format: ExportFormat) -> &'static str {
+/// Writes to the file that is named, or to stdout.
+fn write(
+    arguments: &Export,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>,
+) -> anyhow::Result<()> {
+    match &arguments.output {
+        Some(path) => files::write_with(path, |to| {
+            write(to).with_context(|| format!("cannot write {}", Plain(path.display())))
+        }),
+        None => output::print(|stdout| Ok(write(stdout)?)).map(|_| ()),
+    }
+}
+
+/// Writes a timeline.
+fn timeline(
+    format: ExportFormat,
+    exported: &Exported<'_, '_>,
+    to: &mut dyn Write,
+    progress: &dyn Fn(u64),
+) -> Result<(), ExportError> {
+    match format {
+        ExportFormat::Perfetto => export(exported, &mut Perfetto::new(to)?, progress),
+        ExportFormat::Chrome | ExportFormat::OpenMetrics | ExportFormat::Lami => {
+            export(exported, &mut Chrome::new(to, exported.origin())?, progress)
+        }
+    }
+}
+
+/// The text of time series of what hosts used.
+fn series(
+    arguments: &Export,
+    hosts: &[&TimedHost<'_>],
+    times: Times,
+    spread: Spread,
+    quiet: bool,
+) -> anyhow::Result<(String, ExitStatus)> {
+    let every = step_length(arguments.every, times, hosts.iter().copied(), SOME_STEPS);
+    let options = Options { every_ns: Some(every), ..Options::default() };
+    let question = Question { kinds: &[AnalysisKind::Usage], options: &options, times, periods: None };
+    let (modelled, ending) = modelled(&question, hosts, spread, quiet)?;
+    Ok((openmetrics::text(&openmetrics::series(&reports(&modelled, &options))), ending))
+}
+
+/// Who reads a format.
+fn readers(format: ExportFormat) -> &'static str {
     match format {
         ExportFormat::Perfetto => "ui.perfetto.dev, which reads it in the browser and sends it nowhere",
+        ExportFormat::OpenMetrics => {
+            "Prometheus: promtool tsdb create-blocks-from openmetrics FILE DIRECTORY"
+        }
         ExportFormat::Chrome | ExportFormat::Lami => "ui.perfetto.dev, chrome://tracing and Speedscope",
     }
 }

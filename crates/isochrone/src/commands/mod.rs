@@ -34,6 +34,7 @@ pub(crate) mod shell;
 mod signals;
 pub(crate) mod sql;
 mod stored;
+pub(crate) mod summary;
 pub(crate) mod sync;
 mod sync_eval;
 pub(crate) mod view;

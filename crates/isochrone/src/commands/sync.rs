@@ -18,7 +18,8 @@ use crate::arguments::{ReportFormat, Sync, SyncCommand};
 use crate::output::{self, tell};
 use crate::progress::Progress;
 use crate::render::plain::Plain;
-use crate::render::{complaints, figures, report, sync_page};
+use crate::render::sync_page::MOST_PICTURES;
+use crate::render::{PROGRAM, complaints, figures, report, sync_page};
 
 /// Digits of formulas where none are asked for: those of IEEE 754's decimal128, with which Trace Compass computes.
 const DIGITS: u32 = 34;
@@ -126,7 +127,9 @@ fn save(
         isochrone_sync::output::write(path, json.as_bytes())?;
     }
     if let Some((path, sample)) = arguments.html.as_ref().zip(sample) {
-        let page = sync_page::of(outcome, sample)?.to_html();
+        let number = |clock: usize| outcome.numbers.get(clock).copied().flatten();
+        let of = sync_page::of(&outcome.artefact, &outcome.clocks, sample, number, MOST_PICTURES)?;
+        let page = of.to_html(PROGRAM);
         isochrone_sync::output::write(path, page.as_bytes())?;
     }
     match &arguments.write {

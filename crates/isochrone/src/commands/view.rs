@@ -14,7 +14,7 @@ use isochrone_server::{
 
 use super::{Named, index, named};
 use crate::ExitStatus;
-use crate::arguments::{Serve, Served, View};
+use crate::arguments::{Clock, Serve, Served, View};
 use crate::output::{self, tell};
 use crate::render::plain::plain;
 
@@ -79,7 +79,7 @@ fn library(paths: &[PathBuf], served: &Served) -> anyhow::Result<(Arc<Library>, 
     let clock = served.clock.clone();
     let first = (named.traces.clone(), store_of(&named, served.store.as_deref())?);
     let name = name_of(paths);
-    let command = command_line(paths, served);
+    let command = command_line(paths, &served.clock);
     let opener = move |paths: &[PathBuf], name: String| {
         let (store, command) = match first.0 == paths {
             true => (Ok(first.1.clone()), command.clone()),
@@ -101,12 +101,12 @@ fn library(paths: &[PathBuf], served: &Served) -> anyhow::Result<(Arc<Library>, 
 }
 
 /// How these traces are named in command lines that are shown.
-fn command_line(paths: &[PathBuf], served: &Served) -> CommandLine {
+pub(super) fn command_line(paths: &[PathBuf], clock: &Clock) -> CommandLine {
     let mut options = Vec::new();
-    if let Some(sync) = &served.clock.sync {
+    if let Some(sync) = &clock.sync {
         options.push(format!("--sync {}", CommandLine::word(&sync.to_string_lossy())));
     }
-    if served.clock.no_sync {
+    if clock.no_sync {
         options.push("--no-sync".to_owned());
     }
     CommandLine { options: options.join(" "), traces: words(paths) }
@@ -130,7 +130,7 @@ fn store_of(named: &Named, kept: Option<&Path>) -> anyhow::Result<PathBuf> {
 }
 
 /// What people call some traces: the directory, and how many there are beside it.
-fn name_of(traces: &[PathBuf]) -> String {
+pub(super) fn name_of(traces: &[PathBuf]) -> String {
     let name = |path: &PathBuf| {
         let path = path.canonicalize().unwrap_or_else(|_| path.clone());
         path.file_name()

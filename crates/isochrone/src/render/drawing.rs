@@ -80,9 +80,9 @@ fn heading(cluster: &Cluster<'_>, all: &[Request], request: &Request) -> String 
 }
 
 /// Host, and thread if there is one.
-type Row = Option<(usize, Option<u32>)>;
+pub(super) type Row = Option<(usize, Option<u32>)>;
 
-fn name(cluster: &Cluster<'_>, row: Row) -> String {
+pub(super) fn name(cluster: &Cluster<'_>, row: Row) -> String {
     let Some((host, thread)) = row else { return String::new() };
     let who = match thread {
         Some(thread) => {
@@ -96,7 +96,7 @@ fn name(cluster: &Cluster<'_>, row: Row) -> String {
 }
 
 /// The rows: who held the request, in the order in which it came to them. What a kernel did by itself is in the next row of its host.
-fn rows(request: &Request) -> Vec<Row> {
+pub(super) fn rows(request: &Request) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (step, _) in request.path.iter().filter(|(step, _)| step.thread.is_some()) {
         let row = Some((step.host, step.thread));
@@ -113,7 +113,7 @@ fn rows(request: &Request) -> Vec<Row> {
 }
 
 /// The row of a step.
-fn place(rows: &[Row], step: &Step) -> Option<usize> {
+pub(super) fn place(rows: &[Row], step: &Step) -> Option<usize> {
     match step.thread {
         Some(_) => rows.iter().position(|row| *row == Some((step.host, step.thread))),
         None => rows.iter().position(|row| row.is_some_and(|(host, _)| host == step.host)),

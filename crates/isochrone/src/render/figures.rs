@@ -55,6 +55,19 @@ pub(crate) fn ppm(ppm: f64) -> String {
     }
 }
 
+/// So many bytes, in the unit that fits: `3.53 MB`, `512 B`.
+pub(crate) fn bytes(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    match UNITS.iter().find(|(size, _)| bytes >= *size) {
+        Some((size, unit)) => {
+            let value = bytes / size;
+            let places = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+            format!("{value:.places$} {unit}")
+        }
+        None => format!("{bytes:.0} B"),
+    }
+}
+
 /// A number in groups of three: `1,234,567`. For unsigned numbers of any width.
 pub(crate) fn count(number: impl TryInto<u128>) -> String {
     let digits = number.try_into().unwrap_or(u128::MAX).to_string();
@@ -162,6 +175,16 @@ mod tests {
         assert_eq!(plural(2000_usize, "gap"), "2,000 gaps");
         check(1_234_567, "1,234,567");
         check(u128::from(u64::MAX) + 1, "18,446,744,073,709,551,616");
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        let check = |size, expect: &str| assert_eq!(bytes(size), expect);
+        check(0.0, "0 B");
+        check(999.0, "999 B");
+        check(3_528_704.0, "3.53 MB");
+        check(12_345.0, "12.3 kB");
+        check(123_456_789_000.0, "123 GB");
     }
 
     #[test]

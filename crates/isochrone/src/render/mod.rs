@@ -12,7 +12,11 @@ pub(crate) mod info;
 mod methods;
 pub(crate) mod plain;
 pub(crate) mod report;
+pub(crate) mod summary;
 pub(crate) mod sync_page;
 pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod time;
+
+/// What pages say that wrote them.
+pub(crate) const PROGRAM: &str = concat!("isochrone ", env!("CARGO_PKG_VERSION"));

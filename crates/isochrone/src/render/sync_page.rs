@@ -1,9 +1,9 @@
-//! The report of a synchronization as a page: values for [`isochrone_export::html`], from what was found and from some of the messages.
+//! The report of a synchronization as a page, or as a part of one: values for [`isochrone_export::html`], from what was found and from some of
+//! the messages.
 
 use std::io;
 
-use isochrone_export::html::{Arrow, Edge, Latencies, LinkPicture, LinkSection, Node, SyncPage};
-use isochrone_sync::Outcome;
+use isochrone_export::html::{Arrow, Edge, Latencies, LinkPicture, LinkSection, Node, Synchronization};
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, BreakKind, LinkEntry, RefusedEntry};
 use isochrone_sync::picture::{self, Dot};
@@ -12,14 +12,16 @@ use isochrone_sync::sample::{MessageSample, PairSample};
 use super::error_summary::Errors;
 use super::{assumptions, breaks, figures, methods, report};
 
-/// Links with pictures, most: a page is to be read, and below 2 MB.
-const MOST_PICTURES: usize = 40;
+/// Links with pictures, most: a page is to be read.
+pub(crate) const MOST_PICTURES: usize = 30;
 /// Dots of all pictures together, about.
-const MOST_DOTS: usize = 40_000;
+const MOST_DOTS: usize = 16_000;
 /// Dots of a picture, each way.
 const DOTS: std::ops::RangeInclusive<usize> = 60..=1500;
-/// Steps of bounds of a picture.
-const STEPS: i64 = 150;
+/// Steps of bounds of a picture; and where there are many pictures.
+const STEPS: [i64; 2] = [150, 75];
+/// So many pictures are many.
+const MANY_PICTURES: usize = 12;
 /// Messages that are drawn before and after.
 const ARROWS: usize = 24;
 
@@ -32,20 +34,28 @@ struct Pair<'s> {
     is_forth: bool,
 }
 
-/// The page.
-pub(crate) fn of(outcome: &Outcome, sample: &MessageSample) -> io::Result<SyncPage> {
-    let (artefact, clocks) = (&outcome.artefact, &outcome.clocks);
-    let mut pairs: Vec<Pair<'_>> =
-        sample.pairs().filter_map(|(ends, kept)| pair(outcome, ends, kept)).collect();
+/// A synchronization with pictures of so many links at most. `number` gives the place among the clocks of what the sample has by a number.
+pub(crate) fn of(
+    artefact: &Artefact,
+    clocks: &Clocks,
+    sample: &MessageSample,
+    number: impl Fn(usize) -> Option<usize>,
+    most_pictures: usize,
+) -> io::Result<Synchronization> {
+    let of_pair = |((a, b), sample)| {
+        let (a, b) = (number(a)?, number(b)?);
+        Some(Pair { ends: [a.min(b), a.max(b)], sample, is_forth: a < b })
+    };
+    let mut pairs: Vec<Pair<'_>> = sample.pairs().filter_map(of_pair).collect();
     let messages = |pair: &Pair<'_>| pair.sample.counts().0 + pair.sample.counts().1;
     pairs.sort_by_key(|pair| (std::cmp::Reverse(messages(pair)), pair.ends));
-    let without_picture = pairs.len().saturating_sub(MOST_PICTURES);
+    let without_picture = pairs.len().saturating_sub(most_pictures);
     let arrows = arrows(clocks, &pairs);
-    pairs.truncate(MOST_PICTURES);
+    pairs.truncate(most_pictures);
     pairs.sort_by_key(|pair| pair.ends);
     let most = (MOST_DOTS / (2 * pairs.len().max(1))).clamp(*DOTS.start(), *DOTS.end());
-    Ok(SyncPage {
-        program: format!("isochrone {}", env!("CARGO_PKG_VERSION")),
+    let steps = STEPS[usize::from(pairs.len() > MANY_PICTURES)];
+    Ok(Synchronization {
         verdict: report::verdicts(artefact, clocks),
         hosts: report::clocks_table(clocks).into_page(),
         links: report::links_table(&artefact.links.iter().collect::<Vec<_>>()).into_page(),
@@ -53,16 +63,10 @@ pub(crate) fn of(outcome: &Outcome, sample: &MessageSample) -> io::Result<SyncPa
         edges: artefact.links.iter().filter_map(|link| edge(link, clocks)).collect(),
         names: clocks.iter().map(|clock| clock.entry.host.clone()).collect(),
         arrows,
-        pictures: pairs.iter().filter_map(|pair| section(artefact, clocks, pair, most)).collect(),
+        pictures: pairs.iter().filter_map(|pair| section(artefact, clocks, pair, (most, steps))).collect(),
         without_picture,
         lists: lists(artefact, clocks)?,
     })
-}
-
-fn pair<'s>(outcome: &Outcome, (a, b): (usize, usize), sample: &'s PairSample) -> Option<Pair<'s>> {
-    let number = |clock: usize| outcome.numbers.get(clock).copied().flatten();
-    let (a, b) = (number(a)?, number(b)?);
-    Some(Pair { ends: [a.min(b), a.max(b)], sample, is_forth: a < b })
 }
 
 impl Pair<'_> {
@@ -110,8 +114,13 @@ fn span(clock: &Clock) -> Option<(i64, i64)> {
     Some((rows.first()?.raw, rows.last()?.raw))
 }
 
-/// The pictures of a link; nothing where its clocks cannot be compared.
-fn section(artefact: &Artefact, clocks: &Clocks, pair: &Pair<'_>, most: usize) -> Option<LinkSection> {
+/// The pictures of a link, with so many dots each way at most and so many steps of bounds; nothing where its clocks cannot be compared.
+fn section(
+    artefact: &Artefact,
+    clocks: &Clocks,
+    pair: &Pair<'_>,
+    (most, steps): (usize, i64),
+) -> Option<LinkSection> {
     let [a, b] = pair.ends.map(|clock| clocks.get(clock));
     let (a, b) = (a?, b?);
     if a.entry.island != b.entry.island {
@@ -147,7 +156,7 @@ fn section(artefact: &Artefact, clocks: &Clocks, pair: &Pair<'_>, most: usize) -
                 of: pair.count(is_forth),
             }
         });
-    let bounds = picture::bounds(clocks, a, b, (begin, end), STEPS);
+    let bounds = picture::bounds(clocks, a, b, (begin, end), steps);
     let link = artefact.links.iter().find(|link| link.a == *of_a && link.b == *of_b);
     let suspects = artefact.suspects.iter().filter_map(|suspect| {
         let is_forth = (&suspect.link.0, &suspect.link.1) == (of_a, of_b);

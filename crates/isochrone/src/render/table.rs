@@ -55,6 +55,7 @@ impl<'h> Table<'h> {
             header: self.header.iter().map(ToString::to_string).collect(),
             is_number: (0..self.header.len()).map(is_right).collect(),
             rows: self.rows,
+            shares: Vec::new(),
         }
     }
 

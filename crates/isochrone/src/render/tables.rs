@@ -121,17 +121,58 @@ fn is_implied(table: &Table, place: usize) -> bool {
     }
 }
 
-fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
+/// Which columns of a table people see: their places, their headings, and whether they stand to the right.
+fn columns(shown: &Table) -> (Vec<usize>, Vec<String>, Vec<bool>) {
     let places: Vec<usize> = shown.shown().into_iter().filter(|&place| !is_implied(shown, place)).collect();
-    let header: Vec<String> = places.iter().map(|&place| title(&shown.columns[place])).collect();
+    let header = places.iter().map(|&place| title(&shown.columns[place])).collect();
+    let is_right = |place: usize| {
+        shown.columns[place].unit != Unit::None
+            || shown.rows.iter().all(|row| !matches!(row[place], Cell::Text(_) | Cell::Call(_)))
+    };
+    let rights = places.iter().map(|&place| is_right(place)).collect();
+    (places, header, rights)
+}
+
+/// The same for a page: the first rows, and as many columns as there is room for on paper.
+pub(crate) fn for_page(shown: &Table, most: usize) -> isochrone_export::html::Table {
+    /// Columns, where some can be spared.
+    const COLUMNS: usize = 9;
+    /// Columns, most.
+    const MOST_COLUMNS: usize = 11;
+    let mut shown = shown.clone();
+    shown.cut(most);
+    let (mut places, mut header, mut is_number) = columns(&shown);
+    for name in SPARE {
+        if places.len() <= COLUMNS {
+            break;
+        }
+        if let Some(spare) = places.iter().position(|&place| shown.columns[place].name == *name) {
+            places.remove(spare);
+            header.remove(spare);
+            is_number.remove(spare);
+        }
+    }
+    // Of figures, those on the right are the finer ones.
+    while places.len() > MOST_COLUMNS
+        && let Some(last) = is_number.iter().rposition(|is_number| *is_number)
+    {
+        places.remove(last);
+        header.remove(last);
+        is_number.remove(last);
+    }
+    let cells =
+        |row: Vec<Cell>| places.iter().map(|&place| with_bounds(&shown, &row, place).into_owned()).collect();
+    isochrone_export::html::Table {
+        header,
+        is_number,
+        rows: shown.rows.iter().map(cells).collect(),
+        shares: shown.shares(),
+    }
+}
+
+fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
+    let (places, header, rights) = columns(shown);
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let rights: Vec<bool> = places
-        .iter()
-        .map(|&place| {
-            shown.columns[place].unit != Unit::None
-                || shown.rows.iter().all(|row| !matches!(row[place], Cell::Text(_) | Cell::Call(_)))
-        })
-        .collect();
     let is_right = |column| rights.get(column).copied().unwrap_or(false);
     let spare: Vec<usize> = SPARE
         .iter()

@@ -348,6 +348,12 @@ fn of_merge() {
 #[test]
 fn of_export() {
     check_on(&["export", "--to", "chrome"], &["client", "app"]);
+    check_on(&["export", "--to", "openmetrics"], &["client", "app"]);
+}
+
+#[test]
+fn of_summary() {
+    check_on(&["summary"], &["client", "app"]);
 }
 
 #[test]

@@ -89,18 +89,13 @@ fn state(state: State) -> (&'static str, Option<u64>) {
     }
 }
 
-/// Prints when a host was recorded, if something is missing of it.
-pub(crate) fn print(info: &HostInfo, out: &mut impl Write) -> io::Result<()> {
-    if info.notes.is_empty() {
-        return Ok(());
-    }
+/// When the streams of a host were recorded, and how many stretches of time there is no room for.
+pub(crate) fn table(info: &HostInfo) -> (Table<'static>, usize) {
     let mut table = Table::new(&["recorded time of", "CPU", "from", "until", "within", ""]);
     let host = plain(&info.host);
-    let mut shown = 0;
     let spans = info.streams.iter().flat_map(|stream| stream.coverage.iter().map(move |span| (stream, span)));
     let all = spans.clone().count();
     for (stream, span) in spans.take(MAX_SPANS) {
-        shown += 1;
         let what = match (span.count, span.state) {
             (Some(count), "events lost") => format!("{} lost", plural(count, "event")),
             (Some(count), _) => format!("{} lost", plural(count, "packet")),
@@ -115,13 +110,22 @@ pub(crate) fn print(info: &HostInfo, out: &mut impl Write) -> io::Result<()> {
             what,
         ]);
     }
+    (table, all.saturating_sub(MAX_SPANS))
+}
+
+/// Prints when a host was recorded, if something is missing of it.
+pub(crate) fn print(info: &HostInfo, out: &mut impl Write) -> io::Result<()> {
+    if info.notes.is_empty() {
+        return Ok(());
+    }
+    let (table, more) = table(info);
     writeln!(out)?;
     table.print_indented(out)?;
-    if all > shown {
-        writeln!(out, "  … and {} more stretches; --format json shows all", all - shown)?;
+    if more > 0 {
+        writeln!(out, "  … and {more} more stretches; --format json shows all")?;
     }
     for cpu in &info.missing_cpus {
-        writeln!(out, "  {host} CPU {cpu}: no stream")?;
+        writeln!(out, "  {} CPU {cpu}: no stream", plain(&info.host))?;
     }
     Ok(())
 }
