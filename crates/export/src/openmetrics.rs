@@ -148,7 +148,7 @@ fn of_steps(analysis: &str, table: &Table) -> Vec<Family> {
     let mut sums: Vec<i128> = Vec::new();
     let mut until: Option<(Vec<(String, String)>, i128)> = None;
     let mut times: BTreeMap<Vec<(String, String)>, u64> = BTreeMap::new();
-    for row in table.rows.iter() {
+    for row in &table.rows {
         let (Cell::Int(begin), Cell::Int(end)) = (&row[begins], &row[ends]) else { continue };
         let (begin, end) = (*begin, *end);
         let about = labels(table, &row);

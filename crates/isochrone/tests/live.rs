@@ -311,6 +311,9 @@ fn live_is_what_was_recorded() {
     assert!(fs::read(&cut).unwrap() == events(&[&recorded("fourth")], &[]), "over a bad network");
 }
 
+/// What is given, and whether what comes of it is right.
+type Tried<'t> = (&'t str, &'t [&'t str], &'t dyn Fn(&str) -> bool);
+
 /// Each option that the help lists changes what is printed, or is an error.
 #[test]
 fn options_of_live() {
@@ -330,7 +333,7 @@ fn options_of_live() {
     let (code, plain, said) = run(&few);
     assert!(code == Some(0) && plain.lines().count() == 5, "{said}");
     let keep = lttng.path("kept");
-    let tried: [(&str, &[&str], &dyn Fn(&str) -> bool); 5] = [
+    let tried: [Tried<'_>; 5] = [
         ("--date", &["--date"], &|out| out.lines().all(|line| line.starts_with("[20"))),
         ("--timezone", &["--timezone", "Asia/Tokyo"], &|out| out != plain),
         ("--gmt", &["--gmt", "--date"], &|out| out.lines().all(|line| line.starts_with("[20"))),

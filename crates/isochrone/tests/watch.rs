@@ -244,7 +244,9 @@ fn of_two_sessions_at_a_time() {
     for nth in 0..count {
         // Those of the kernel come first, or those of the programs.
         let both = if nth % 2 == 0 { [nth, count + nth] } else { [count + nth, nth] };
-        both.into_iter().for_each(|chunk| sessions.bring(chunk));
+        for chunk in both {
+            sessions.bring(chunk);
+        }
         let mut looking = sessions.start(ANALYSES, &["--wait-missing", "1000s"]);
         thread::sleep(Duration::from_millis(300));
         looking.kill().unwrap();

@@ -356,13 +356,17 @@ impl<'w> Watch<'w> {
         known.events.extend(facts.events);
         known.events.sort_unstable();
         known.events.dedup();
-        parts.iter().for_each(|(session, number, begin)| host.done.join(session, *number, *begin));
+        for (session, number, begin) in &parts {
+            host.done.join(session, *number, *begin);
+        }
         for (session, number, path) in passed {
             changes.push(Change::Mapped { host: name.clone(), chunk: path.clone() });
             let recent = Recent { session: session.clone(), path, to: to.unwrap_or(Time::MAX) };
             host.done.pass(session, number, recent);
         }
-        ended.into_iter().for_each(|session| host.done.end(session));
+        for session in ended {
+            host.done.end(session);
+        }
         if !self.watched.has_steps {
             host.done.forget(Time::MAX);
         }

@@ -52,7 +52,9 @@ pub(super) fn ready(waiting: &[Opened], done: &Done, how: Waiting) -> Option<Rea
     for chunk in waiting {
         by_session.entry(&chunk.chunk.session).or_default().push(chunk);
     }
-    by_session.values_mut().for_each(|chunks| chunks.sort_by_key(|chunk| chunk.chunk.number));
+    for chunks in by_session.values_mut() {
+        chunks.sort_by_key(|chunk| chunk.chunk.number);
+    }
     let sessions: Vec<Session<'_>> = by_session
         .values()
         .filter_map(|chunks| {

@@ -141,7 +141,7 @@ impl Steps {
             }
         }
         // Streams that turned early have the end of what was mapped in the chunk that comes next.
-        let chunks = chunks_of(&hosts, |host| host.mapped_to());
+        let chunks = chunks_of(&hosts, super::HostWatch::mapped_to);
         self.synchronize(watch, &chunks)?;
         let clocks = self.clocks(watch);
         let unix = |&(id, host, to): &(&str, &HostWatch, Time)| host.timing(id, clocks).unix_ns(to);

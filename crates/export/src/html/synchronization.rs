@@ -110,7 +110,9 @@ impl Synchronization {
         }
         drawn.sort_unstable();
         let without = self.without_picture + self.pictures.len() - drawn.len();
-        drawn.iter().for_each(|(_, html)| page.part(html));
+        for (_, html) in &drawn {
+            page.part(html);
+        }
         if without > 0 {
             page.paragraph(
                 "note",

@@ -40,7 +40,7 @@ fn values(option: &str) -> Vec<Vec<String>> {
             .to_vec(),
         "--begin" => one("06:10:24"),
         "--end" => one("06:10:26"),
-        "--at" => one("06:10:25"),
+        "--at" | "--from" => one("06:10:25"),
         "--host" => one("h2"),
         "--reference" => one("h1"),
         "--tid" | "--pid" | "--follow" => one("199"),
@@ -99,7 +99,6 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--html" | "--output" => one("/proc/none/file"),
         "--traces" => one("/no/such/traces"),
         "--piece" => one("1/2"),
-        "--from" => one("06:10:25"),
         _ => vec![vec![option.to_owned()]],
     }
 }

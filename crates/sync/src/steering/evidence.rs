@@ -94,7 +94,9 @@ impl Spans {
         all.extend(other.spans);
         all.sort_unstable_by_key(|span| (span.begin, span.end));
         self.overflow |= other.overflow;
-        all.into_iter().for_each(|span| self.add(span));
+        for span in all {
+            self.add(span);
+        }
     }
 }
 
@@ -158,9 +160,13 @@ impl Calls {
         all.extend(other.whole);
         all.sort_unstable();
         self.overflow |= other.overflow;
-        all.into_iter().for_each(|call| self.add(call));
+        for call in all {
+            self.add(call);
+        }
         for (of, more) in [(&mut self.entered, other.entered), (&mut self.left, other.left)] {
-            more.into_iter().for_each(|half| Self::half(of, &mut self.overflow, half));
+            for half in more {
+                Self::half(of, &mut self.overflow, half);
+            }
         }
     }
 
@@ -245,7 +251,7 @@ pub(crate) fn add_trace(traces: &mut Vec<Vec<StreamEvidence>>, streams: Vec<Stre
     let last = traces.last_mut().and_then(|streams| streams.first_mut());
     match (last, later.span) {
         (Some(last), Some(span)) if last.traced == later.traced && last.is_followed_by(span) => {
-            last.join(later)
+            last.join(later);
         }
         _ => traces.push(vec![later]),
     }

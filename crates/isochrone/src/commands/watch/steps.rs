@@ -23,7 +23,7 @@ pub(super) struct Steps<'w> {
     asked: &'w [Stepped],
     options: &'w Options,
     spread: Spread,
-    steps: isochrone_experiment::Steps,
+    found: isochrone_experiment::Steps,
     kept: Kept,
     /// Where stores of steps are made.
     directory: TempDir,
@@ -47,7 +47,7 @@ impl<'w> Steps<'w> {
         quiet: bool,
     ) -> anyhow::Result<Self> {
         let names: Vec<String> = asked.iter().map(|stepped| stepped.name().to_owned()).collect();
-        let (steps, kept) = isochrone_experiment::Steps::new::<Kept>(watch).map_err(error_in_words)?;
+        let (found, kept) = isochrone_experiment::Steps::new::<Kept>(watch).map_err(error_in_words)?;
         anyhow::ensure!(
             kept.as_ref().is_none_or(|kept| kept.asked == names),
             "--state: was kept for {}; name another directory, or delete it",
@@ -55,7 +55,7 @@ impl<'w> Steps<'w> {
         );
         let kept = kept.unwrap_or_else(|| Kept { asked: names, figures: StepFigures::default() });
         let (directory, of_clocks) = (tempfile::tempdir()?, Vec::new());
-        Ok(Self { asked, options, spread, steps, kept, directory, of_clocks, quiet })
+        Ok(Self { asked, options, spread, found, kept, directory, of_clocks, quiet })
     }
 
     /// Makes the steps that can be made, writes what comes of them to where figures are kept, and gives their tables to `show`.
@@ -66,12 +66,12 @@ impl<'w> Steps<'w> {
         figures: &Figures,
         show: impl Fn(Vec<Report>, usize) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        while let Some(step) = self.steps.next(watch, is_last).map_err(error_in_words)? {
+        while let Some(step) = self.found.next(watch, is_last).map_err(error_in_words)? {
             self.step(watch, &step, figures, &show)?;
             if step.is_last {
                 return Ok(());
             }
-            self.steps.done(watch, &step, &self.kept).map_err(error_in_words)?;
+            self.found.done(watch, &step, &self.kept).map_err(error_in_words)?;
         }
         Ok(())
     }
@@ -87,10 +87,10 @@ impl<'w> Steps<'w> {
         let path = self.directory.path().join("store");
         index(&Experiment::new(&inputs, None), &path, self.spread, None)?;
         let store = Store::open(&path)?;
-        let experiment = Experiment::new(&inputs, self.steps.clocks(watch));
+        let experiment = Experiment::new(&inputs, self.found.clocks(watch));
         let hosts: Vec<&TimedHost<'_>> =
             experiment.hosts().iter().filter(|host| host.timing.is_some()).collect();
-        let cluster = Cluster::open(&store, &hosts, self.steps.clocks(watch))?;
+        let cluster = Cluster::open(&store, &hosts, self.found.clocks(watch))?;
         let begin = step.begin.or(cluster.range().map(|(first, _)| first.into())).unwrap_or(step.end);
         let bound = |at: i128| at.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         let window = Some((bound(begin), bound(step.end)));
@@ -110,7 +110,9 @@ impl<'w> Steps<'w> {
         }
         let kept = &mut self.kept.figures;
         kept.begin();
-        reports.iter().for_each(|report| kept.add(report));
+        for report in &reports {
+            kept.add(report);
+        }
         self.of_clocks = of_step(step);
         figures.keep_step((begin, step.end), &kept.before(), &self.families())?;
         self.tell(step);

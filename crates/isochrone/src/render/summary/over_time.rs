@@ -128,7 +128,7 @@ impl Row<'_> {
 fn groups<'t>(table: &'t Table, names: &[&str]) -> Vec<(String, Vec<Row<'t>>)> {
     let places: Vec<usize> = names.iter().filter_map(|name| table.column(name)).collect();
     let mut groups: Vec<(String, Vec<Row<'t>>)> = Vec::new();
-    for cells in table.rows.iter() {
+    for cells in &table.rows {
         let word = |&place: &usize| match &cells[place] {
             Cell::Text(text) => text.to_string(),
             Cell::Int(number) => number.to_string(),
