@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -76,7 +77,12 @@ struct Lttng {
     directory: tempfile::TempDir,
     port: u16,
     _daemons: [Running; 2],
+    /// After the daemons: what is dropped last.
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// Held while daemons run: those of root share a directory.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn is_installed(program: &str) -> bool {
     Command::new("sh")
@@ -99,6 +105,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 impl Lttng {
     /// `None`: not installed.
     fn start() -> Option<Self> {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = tempfile::tempdir().unwrap();
         let source = directory.path().join("program.c");
         fs::write(&source, PROGRAM).unwrap();
@@ -139,7 +146,7 @@ impl Lttng {
             format!("--output={}", directory.path().join("relay").display()),
         ];
         let daemons = [start("lttng-relayd", &relay), start("lttng-sessiond", &["--no-kernel".to_owned()])];
-        let lttng = Self { directory, port: live, _daemons: daemons };
+        let lttng = Self { directory, port: live, _daemons: daemons, _alone: alone };
         wait_for("the session daemon", || lttng.lttng(&["list"]).status.success());
         wait_for("the relay daemon", || TcpStream::connect(("127.0.0.1", live)).is_ok());
         fs::write(lttng.path("ports"), format!("{control}:{data}")).unwrap();
