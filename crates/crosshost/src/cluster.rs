@@ -9,6 +9,7 @@ use isochrone_store::{HostStore, Message, MessageEnd, Store, StoreError, ThreadR
 use isochrone_sync::apply::{Clocks, Related};
 use rustc_hash::FxHashMap;
 
+use crate::mpi::{self, MpiMessage};
 use crate::request::Party;
 use crate::sockets::Sockets;
 use crate::unaddressed;
@@ -96,6 +97,8 @@ pub struct Cluster<'e> {
     pub(crate) hosts: Vec<Host<'e>>,
     /// By host and time of their arrival; hosts are places in `hosts`.
     messages: Vec<Message>,
+    /// By the receiver and the time of the reception.
+    mpi: Vec<MpiMessage>,
     clocks: Option<&'e Clocks>,
 }
 
@@ -165,7 +168,28 @@ impl<'e> Cluster<'e> {
             }
         })?;
         messages.sort_by_key(|message| (message.received.host, message.received.at, message.received.cpu));
-        Ok(Self { hosts: opened, messages, clocks })
+        let place = |number: u32| Some(places.get(number as usize).copied().flatten()? as usize);
+        let mpi = mpi::messages(store, &opened, place)?;
+        Ok(Self { hosts: opened, messages, mpi, clocks })
+    }
+
+    /// The messages of MPI programs, by the receiver and the time of the reception.
+    pub fn mpi_messages(&self) -> &[MpiMessage] {
+        &self.mpi
+    }
+
+    /// The messages of MPI programs that a thread received, by the time of the reception.
+    pub(crate) fn mpi_received_by(&self, receiver: Party) -> &[MpiMessage] {
+        let from = self.mpi.partition_point(|it| it.receiver < receiver);
+        let until = self.mpi.partition_point(|it| it.receiver <= receiver);
+        &self.mpi[from..until]
+    }
+
+    /// The last message of an MPI program that a thread received after an instant and not after another one, raw ns. Only from hosts whose
+    /// times can be compared.
+    pub(crate) fn mpi_received(&self, receiver: Party, span: (i64, i64)) -> Option<&MpiMessage> {
+        let last = mpi::last_received(&self.mpi, receiver, span);
+        last.filter(|message| self.are_comparable(message.sender.host, receiver.host))
     }
 
     /// The message that arrived at a host at an instant, on a CPU. Only those between hosts whose times can be compared.

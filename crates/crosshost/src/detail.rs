@@ -19,6 +19,10 @@ pub(crate) fn detail(window: &Window<'_, '_>, step: &Step, about: &About) -> Str
     let host = &window.cluster.hosts[step.host];
     match (about, step.cause) {
         (About::Packet { flow, bytes, to }, _) => packet(window, step, *flow, *bytes, *to),
+        (&About::Message { ranks: (sender, receiver), tag, bytes, to }, _) => {
+            let way = packet(window, step, None, None, Some(to));
+            format!("{way}, rank {sender} → rank {receiver}, tag {tag}, {bytes} bytes")
+        }
         (About::Wait { call, fd, waker }, _) => wait(host, step, call.as_deref(), *fd, *waker),
         (About::Disk { device, bytes, is_write }, _) => {
             let way = if *is_write { "write" } else { "read" };

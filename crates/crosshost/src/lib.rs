@@ -17,6 +17,7 @@ mod exchange;
 mod graph;
 mod keyed;
 mod messages;
+mod mpi;
 mod network;
 mod pipelining;
 mod relations;
@@ -37,6 +38,7 @@ pub use critical_path::critical_path;
 pub use graph::dot;
 pub use isochrone_experiment::Cause;
 pub use messages::messages;
+pub use mpi::MpiMessage;
 pub use network::Carried;
 pub use relations::ipc;
 pub use request::{

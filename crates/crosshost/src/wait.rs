@@ -7,6 +7,7 @@ use isochrone_kernel::Cause as WakeCause;
 use isochrone_net::Flow;
 use isochrone_store::{PacketSpan, State, StateRow, WakeupSpan};
 
+use crate::mpi::MpiMessage;
 use crate::timeline::Window;
 use crate::walk::Place;
 
@@ -30,6 +31,13 @@ pub(crate) enum About {
         flow: Option<Flow>,
         bytes: Option<u32>,
         to: Option<usize>,
+    },
+    /// A message of an MPI program.
+    Message {
+        ranks: (i64, i64),
+        tag: i64,
+        bytes: u64,
+        to: usize,
     },
     /// A wait in a call for a descriptor, ended by a thread.
     Wait {
@@ -311,6 +319,11 @@ fn is_read(call: &str) -> bool {
 /// Whether a packet carries data, as far as is known.
 pub(crate) fn has_data(packet: &PacketSpan) -> bool {
     packet.flow.is_none_or(|(_, carried)| carried.payload.is_none_or(|payload| payload > 0))
+}
+
+pub(crate) fn of_message(message: &MpiMessage) -> About {
+    let MpiMessage { ranks, tag, bytes, receiver, .. } = *message;
+    About::Message { ranks, tag, bytes, to: receiver.host }
 }
 
 pub(crate) fn of_packet(packet: &PacketSpan, to: Option<usize>) -> About {

@@ -1,4 +1,5 @@
-//! All waits of threads in a time: each with its cause, its call and who ended it.
+//! All waits of threads in a time: each with its cause, its call and who ended it. Receptions of MPI programs are waits for who sends, though libraries of
+//! MPI poll: what a thread did within one is no other wait.
 
 use isochrone_experiment::Cause;
 use isochrone_kernel::Cause as WakeCause;
@@ -6,6 +7,7 @@ use isochrone_kernel::Name;
 use isochrone_store::{State, StateRow, StoreError};
 
 use crate::cluster::Cluster;
+use crate::mpi::MpiMessage;
 use crate::request::Party;
 use crate::timeline::Window;
 use crate::wait::vector;
@@ -21,7 +23,7 @@ pub struct Wait {
     pub begin: i64,
     /// Until the thread could run, raw ns.
     pub end: i64,
-    /// In which system call, if in any that is known.
+    /// In which system call or call of MPI, if in any that is known.
     pub call: Option<Name>,
     /// How long the call took from entry to exit, ns; `None`: its ends are not known.
     pub call_ns: Option<i64>,
@@ -57,7 +59,9 @@ pub fn waits(
                 let states = loaded.timelines[place].states(thread);
                 let first = states.partition_point(|row| row.end <= from);
                 let ended = states[first..].iter().take_while(|row| row.end <= to);
-                for row in ended.filter(|row| row.state == State::Blocked) {
+                let messages = cluster.mpi_received_by(who);
+                for row in ended.filter(|row| row.state == State::Blocked && !is_in_reception(messages, row))
+                {
                     let mut row = row.clone();
                     // What began before is cut.
                     if row.begin <= loaded_from
@@ -69,10 +73,34 @@ pub fn waits(
                         each(&explained(&loaded, who, &row));
                     }
                 }
+                let received = messages.iter().filter(|it| (from + 1..=to).contains(&it.received));
+                received.filter(|it| it.since < it.received).for_each(|message| each(&for_message(message)));
             }
         }
     }
     Ok(())
+}
+
+/// Whether a thread was in a call that received a message during a wait.
+fn is_in_reception(messages: &[MpiMessage], row: &StateRow) -> bool {
+    let next = messages.partition_point(|message| message.received < row.end);
+    messages.get(next).is_some_and(|message| message.since <= row.begin)
+}
+
+/// The wait of a reception.
+fn for_message(message: &MpiMessage) -> Wait {
+    let is_within = message.sender.host == message.receiver.host;
+    Wait {
+        who: message.receiver,
+        cause: if is_within { Cause::Socket } else { Cause::Network },
+        begin: message.since,
+        end: message.received,
+        call: message.call.as_deref().map(Name::from),
+        call_ns: None,
+        ret: None,
+        fd: None,
+        ended_by: Some(message.sender),
+    }
 }
 
 /// How much more time is read than is asked about, ns: packets that end waits were sent before.

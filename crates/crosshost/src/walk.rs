@@ -9,6 +9,9 @@
 //!   lies between is the path. If not, the waker worked for somebody else, and the time is a wait for it: a lock, a pipe …;
 //! * a timer, a disk: the wait is explained.
 //!
+//! A thread that received a message of an MPI program waited for who sent it, if that was sent after the call began: whatever it did meanwhile, because
+//! libraries of MPI poll. The walk goes on at the sender.
+//!
 //! A server that was busy when a request arrived was not woken by it: the thread that sends the answer holds the request since the last
 //! packet that it can have read of it, and there the walk goes on at the client. What a host did while a thread of another one
 //! waited for it is the path also where it does not lead back; then the walk goes on at the thread that waited, before its wait.
@@ -23,8 +26,10 @@ use isochrone_experiment::Cause;
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_store::{PacketSpan, State, StateRow, WakeupSpan};
 
+use crate::mpi::MpiMessage;
+use crate::request::Party;
 use crate::timeline::{Timeline, Window};
-use crate::wait::{About, Arrival, of_packet, vector};
+use crate::wait::{About, Arrival, of_message, of_packet, vector};
 
 /// Waits inside waits that are followed: as many tiers and helper threads as a request goes through.
 const MOST_WAITS: usize = 64;
@@ -200,7 +205,19 @@ impl Walk<'_, '_, '_> {
                     State::WaitCpu | State::WaitFork => Cause::WaitCpu,
                     _ => Cause::Unknown,
                 };
-                if let Some(packet) = self.window.came_in_call(host, thread, (lower, at)) {
+                let party = Party { host, thread };
+                if let Some(message) = self.window.cluster.mpi_received(party, (lower, at)) {
+                    if is_below {
+                        return End::Floor;
+                    }
+                    let received = self.common(host, message.received);
+                    self.emit(host, Some(thread), cause, received, About::Nothing);
+                    match self.try_message(message) {
+                        End::Back(place, sent) if place == self.waiting.len() => at = sent,
+                        End::Floor => at = message.since,
+                        end @ End::Back(..) => return end,
+                    }
+                } else if let Some(packet) = self.window.came_in_call(host, thread, (lower, at)) {
                     let came = self.common(host, packet.at);
                     self.emit(host, Some(thread), cause, came, About::Nothing);
                     match self.try_packet(host, thread, &packet, came) {
@@ -322,6 +339,39 @@ impl Walk<'_, '_, '_> {
             self.clip(floor);
             // From somebody who is not traced, or who did not do it because of this thread.
             self.emit(host, Some(thread), Cause::Network, floor, of_packet(packet, Some(host)));
+        }
+        end
+    }
+
+    /// Goes on at the sender of a message of an MPI program, if it was sent after the receiver had begun to wait for it.
+    fn try_message(&mut self, message: &MpiMessage) -> End {
+        let MpiMessage { sender, receiver, .. } = *message;
+        let floor = self.common(receiver.host, message.since);
+        let left = self.common(sender.host, message.sent);
+        let count = self.steps.len();
+        self.emit(sender.host, None, Cause::Network, left.max(floor), of_message(message));
+        if self.steps.len() > count
+            && let Some((step, _)) = self.steps.last_mut()
+            && sender.host != receiver.host
+        {
+            step.uncertainty = self.window.cluster.uncertainty((sender.host, message.sent), receiver.host);
+        }
+        if left <= floor {
+            return End::Floor;
+        }
+        let mut end = End::Floor;
+        if self.waiting.len() < MOST_WAITS {
+            self.waiting.push(Waiting { host: receiver.host, thread: receiver.thread });
+            let place = Place { host: sender.host, thread: sender.thread, at: message.sent };
+            end = match self.waits(sender.host, sender.thread) {
+                Some(waits) => End::Back(waits, message.sent),
+                None => self.back(place, None, floor),
+            };
+            self.waiting.pop();
+        }
+        if end == End::Floor {
+            self.clip(floor);
+            self.emit(sender.host, Some(sender.thread), Cause::Unknown, floor, About::Nothing);
         }
         end
     }

@@ -8,13 +8,15 @@ use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
 use isochrone_net::Origin;
 use isochrone_pipeline::in_order;
 use isochrone_store::{
-    HostEntry, Loss, Message, MessageEnd, Missing, Source, SpanWriter, Store, StoreError, StoreWriter,
-    TableEntry,
+    HostEntry, Loss, Message, MessageEnd, Missing, MpiMessage, MpiMessageEnd, MpiWriter, Source, SpanWriter,
+    Store, StoreError, StoreWriter, TableEntry,
 };
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::{Artefact, ArtefactError};
 use isochrone_sync::matching::{End, Matched};
-use isochrone_sync::{Inputs, Options, RefusedKind, SyncError, synchronize_with};
+use isochrone_sync::{
+    Inputs, MpiEnd, MpiMatched, Options, RefusedKind, Sinks, SyncError, clocks_of, synchronize_into,
+};
 
 use crate::experiment::{Experiment, TimedHost};
 use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
@@ -117,7 +119,7 @@ pub fn index(
     });
     let entries = tasks.into_iter().filter_map(|(_, done)| done.into_inner());
     let entries: Vec<HostEntry> = entries.collect::<Result<_, _>>()?;
-    let (messages, clocks) = write_messages(experiment, &hosts, &store)?;
+    let (messages, clocks) = write_messages(experiment, &hosts, &mut store)?;
     store.commit(entries, Some(messages), clocks, sources)?;
     Ok(Indexed { reports })
 }
@@ -147,11 +149,11 @@ fn losses(host: &Host<'_>) -> Vec<Loss> {
     of_streams.chain(host.gaps().iter().map(gap)).chain(host.absent_cpus().iter().map(absent)).collect()
 }
 
-/// Matches the packets of all hosts, and writes the messages and what their clocks show. Hosts have the numbers of their order here.
+/// Matches the packets of all hosts and the messages of MPI programs, and writes the messages and what their clocks show. Hosts have the numbers of their order here.
 fn write_messages(
     experiment: &Experiment<'_>,
     hosts: &[&TimedHost<'_>],
-    store: &StoreWriter,
+    store: &mut StoreWriter,
 ) -> Result<(TableEntry, Option<(TableEntry, bool)>), IndexError> {
     let mut writer = store.messages()?;
     // Of one host there are none, and nothing to correct.
@@ -176,7 +178,32 @@ fn write_messages(
             writer.push(&Message { sent, received });
         }
     };
-    match synchronize_with(experiment.inputs, &Options::default(), &|_| (), sink) {
+    // Clocks have the identities of hosts.
+    let clocks = clocks_of(experiment.inputs);
+    let host_of = |clock: usize| {
+        let id = &clocks.get(clock)?.id;
+        hosts.iter().position(|host| host.traced.id == *id).map(|place| place as u32)
+    };
+    let mpi_end = |end: &MpiEnd| {
+        Some(MpiMessageEnd { host: host_of(end.clock)?, at: end.at, tid: end.thread, rank: end.rank })
+    };
+    let mut of_mpi: Option<Result<MpiWriter, StoreError>> = None;
+    let mpi = &mut |message: &MpiMatched| {
+        let (Some(sent), Some(received)) = (mpi_end(&message.sent), mpi_end(&message.received)) else {
+            return;
+        };
+        let MpiMatched { communicator, tag, .. } = *message;
+        let bytes = message.sent.bytes;
+        if let Ok(writer) = of_mpi.get_or_insert_with(|| store.mpi()) {
+            writer.push(&MpiMessage { sent, received, communicator, tag, bytes });
+        }
+    };
+    let sinks = Sinks { packets: sink, mpi };
+    let outcome = synchronize_into(experiment.inputs, &Options::default(), &|_| (), sinks);
+    if let Some(written) = of_mpi {
+        store.add_mpi(written?.finish()?);
+    }
+    match outcome {
         Ok(outcome) => {
             let clocks = store.clocks(&outcome.artefact.to_json()?, outcome.artefact.clocks.len() as u64)?;
             // Traces that were refused are refused whenever they are opened.

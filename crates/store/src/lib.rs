@@ -43,7 +43,7 @@ pub use error::StoreError;
 pub use host_writer::HostWriter;
 pub use losses::{Loss, Missing};
 pub use manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
-pub use messages::{Message, MessageEnd, MessagesWriter};
+pub use messages::{Message, MessageEnd, MessagesWriter, MpiMessage, MpiMessageEnd, MpiWriter};
 pub use open_files::OpenFile;
 pub use packets::Runner;
 pub use span_rows::{

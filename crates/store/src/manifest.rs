@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 
 /// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";
@@ -23,6 +23,9 @@ pub struct Manifest {
     pub hosts: Vec<HostEntry>,
     /// The table of messages between hosts, if they were matched.
     pub messages: Option<TableEntry>,
+    /// The table of messages of MPI programs, if there are any.
+    #[serde(default)]
+    pub mpi: Option<TableEntry>,
     /// The corrections of the hosts' clocks as of when the store was made, `sync.json`, if they were computed. Nothing else
     /// in the store depends on them.
     pub clocks: Option<TableEntry>,

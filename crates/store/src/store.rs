@@ -12,7 +12,7 @@ use crate::host_writer::HostWriter;
 use crate::instant;
 use crate::losses::{Loss, read_losses};
 use crate::manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
-use crate::messages::{self, Message, MessagesWriter};
+use crate::messages::{self, Message, MessagesWriter, MpiMessage, MpiWriter};
 use crate::open_files::{self, OpenFile};
 use crate::packets::{self, Runner};
 use crate::rows_between;
@@ -37,6 +37,7 @@ pub struct StoreWriter {
     /// Its final path.
     path: PathBuf,
     hosts: u32,
+    mpi: Option<TableEntry>,
     is_committed: bool,
 }
 
@@ -55,7 +56,7 @@ impl StoreWriter {
             fs::remove_dir_all(&partial).map_err(StoreError::io(&partial))?;
         }
         fs::create_dir(&partial).map_err(StoreError::io(&partial))?;
-        Ok(Self { partial, path: path.to_owned(), hosts: 0, is_committed: false })
+        Ok(Self { partial, path: path.to_owned(), hosts: 0, mpi: None, is_committed: false })
     }
 
     /// Creates the next host. `id`: identity of its clock; `offset_ns`: Unix time of the clock's zero.
@@ -78,6 +79,19 @@ impl StoreWriter {
     /// Its file cannot be made.
     pub fn messages(&self) -> Result<MessagesWriter, StoreError> {
         MessagesWriter::create(&self.partial)
+    }
+
+    /// Creates the table of messages of MPI programs; [`Self::add_mpi`] takes it when it is complete.
+    ///
+    /// # Errors
+    /// Its file cannot be made.
+    pub fn mpi(&self) -> Result<MpiWriter, StoreError> {
+        MpiWriter::create(&self.partial)
+    }
+
+    /// Adds the table of messages of MPI programs.
+    pub fn add_mpi(&mut self, table: TableEntry) {
+        self.mpi = Some(table);
     }
 
     /// Writes the corrections of the hosts' clocks, `sync.json`, beside the tables. `clocks`: how many there are.
@@ -107,7 +121,8 @@ impl StoreWriter {
         let are_clocks_all = clocks.as_ref().is_some_and(|(_, are_all)| *are_all);
         let clocks = clocks.map(|(entry, _)| entry);
         hosts.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
-        Manifest { version: VERSION, sources, hosts, messages, clocks, are_clocks_all }
+        let mpi = self.mpi.take();
+        Manifest { version: VERSION, sources, hosts, messages, mpi, clocks, are_clocks_all }
             .write(&self.partial)?;
         // A directory cannot be renamed over one that is not empty: the old store is renamed first. Between the two steps
         // there is none.
@@ -175,7 +190,8 @@ impl Store {
             let directory = self.path.join(&host.directory);
             host.tables.iter().map(move |table| (directory.clone(), table))
         });
-        let of_all = self.manifest.messages.iter().map(|table| (self.path.clone(), table));
+        let of_all = self.manifest.messages.iter().chain(&self.manifest.mpi);
+        let of_all = of_all.map(|table| (self.path.clone(), table));
         let tables = of_hosts.chain(of_all);
         let clocks = self.manifest.clocks.iter().map(|table| (self.path.join(CLOCKS), table));
         tables
@@ -193,6 +209,17 @@ impl Store {
             return Ok(());
         }
         messages::read(&self.path, to)
+    }
+
+    /// Passes all messages of MPI programs to `to`, in the order of [`Self::messages`].
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn mpi(&self, to: impl FnMut(MpiMessage)) -> Result<(), StoreError> {
+        match self.manifest.mpi {
+            Some(_) => messages::read_mpi(&self.path, to),
+            None => Ok(()),
+        }
     }
 
     /// The table of messages between hosts; `None` if they were not matched.

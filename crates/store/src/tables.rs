@@ -99,6 +99,11 @@ rows! {
         sent_host: u32, sent_at: i64, sent_cpu: Option<u32>, received_host: u32, received_at: i64,
         received_cpu: Option<u32>,
     }
+    /// Messages of MPI programs, by the numbers of their hosts: raw times on the clocks of both, threads as the kernel numbers them, and ranks.
+    MpiRow MpiView "mpi" by sent_at {
+        sent_host: u32, sent_at: i64, sent_tid: Option<i32>, sender: i64, received_host: u32, received_at: i64,
+        received_tid: Option<i32>, receiver: i64, communicator: u64, tag: i64, bytes: u64,
+    }
     /// Times in which events of a host are missing.
     LossRow LossView "losses" by begin, end {
         begin: i64, end: i64, cpu: Option<u32>, what: Name, count: Option<u64>, }

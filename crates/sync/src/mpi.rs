@@ -34,6 +34,44 @@ pub struct MpiSummary {
     pub notes: Vec<String>,
 }
 
+/// A message, with what is known of its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MpiMatched {
+    /// The send.
+    pub sent: MpiEnd,
+    /// The reception.
+    pub received: MpiEnd,
+    /// The communicator; 0 where it is not recorded.
+    pub communicator: u64,
+    /// The tag.
+    pub tag: i64,
+}
+
+/// An end of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MpiEnd {
+    /// The clock of its host.
+    pub clock: usize,
+    /// Raw ns: when it was about to be sent, or had been received.
+    pub at: i64,
+    /// The rank in `MPI_COMM_WORLD`.
+    pub rank: i64,
+    /// The thread, if it was recorded.
+    pub thread: Option<i32>,
+    /// Bytes: those that were sent, or room for so many.
+    pub bytes: u64,
+}
+
+impl MpiMatched {
+    /// What it says of clocks; nothing where both ends are on one host.
+    pub(crate) fn message(&self) -> Option<Message> {
+        let Self { sent, received, .. } = self;
+        let message =
+            Message { sender: sent.clock, sent: sent.at, receiver: received.clock, received: received.at };
+        (sent.clock != received.clock).then_some(message)
+    }
+}
+
 /// From where to where, by what: the order of messages is kept within that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Channel {
@@ -44,19 +82,11 @@ struct Channel {
     tag: i64,
 }
 
-/// An end of a message.
-#[derive(Debug, Clone, Copy)]
-struct End {
-    clock: usize,
-    time: i64,
-    bytes: u64,
-}
-
 /// What waits in a channel: only one of the two is not empty.
 #[derive(Debug, Default)]
 struct Waiting {
-    sent: VecDeque<End>,
-    received: VecDeque<End>,
+    sent: VecDeque<MpiEnd>,
+    received: VecDeque<MpiEnd>,
     /// The order is broken: sizes do not fit.
     is_closed: bool,
 }
@@ -72,7 +102,7 @@ struct Source<'t> {
     readers: Vec<Option<MpiReader>>,
 }
 
-/// Passes the messages of MPI programs to `sink`, with the times that prove something. `first`: by place of the trace and by stream, the packet where
+/// Passes the messages of MPI programs to `sink`, those within a host too, with the times that prove something. `first`: by place of the trace and by stream, the packet where
 /// reading begins; `hosts` and `offsets` (Unix time less raw time): by clock. `None`:
 /// there are no such events. Reads them twice; memory is what waits.
 pub(crate) fn messages(
@@ -80,7 +110,7 @@ pub(crate) fn messages(
     first: &dyn Fn(usize, usize) -> usize,
     hosts: &[Host<'_>],
     offsets: &[i64],
-    sink: &mut dyn FnMut(Message),
+    sink: &mut dyn FnMut(&MpiMatched),
 ) -> Option<MpiSummary> {
     let of_trace = |(place, &trace)| sources(trace, &|stream| first(place, stream));
     let sources: Vec<Source<'_>> = traces.iter().enumerate().flat_map(of_trace).collect();
@@ -96,12 +126,11 @@ pub(crate) fn messages(
         let MpiEvent::Message(message) = event else { return };
         let clock = source.trace.clock;
         let peer = Rank { rank: message.peer, ..message.own };
-        let (Some(&own), Some(&other)) = (ranks.get(&message.own), ranks.get(&peer)) else {
+        let (Some(&own), Some(_)) = (ranks.get(&message.own), ranks.get(&peer)) else {
             summary.unmatched += 1;
             return;
         };
-        if own != clock || other == own {
-            // On one host, it says nothing of clocks.
+        if own != clock {
             return;
         }
         if time >= complete[clock] || waiting >= MOST_WAITING {
@@ -113,7 +142,8 @@ pub(crate) fn messages(
             summary.uncertain += 1;
             return;
         }
-        let end = End { clock, time, bytes: message.bytes };
+        let end =
+            MpiEnd { clock, at: time, rank: message.own.rank, thread: message.thread, bytes: message.bytes };
         let (own_ends, other_ends) = match message.is_send {
             true => (&mut channel.sent, &mut channel.received),
             false => (&mut channel.received, &mut channel.sent),
@@ -133,14 +163,11 @@ pub(crate) fn messages(
             summary.uncertain += 2 + others as u64;
             return;
         }
-        summary.messages += 1;
-        summary.tied.extend([sent.clock, received.clock]);
-        sink(Message {
-            sender: sent.clock,
-            sent: sent.time,
-            receiver: received.clock,
-            received: received.time,
-        });
+        if sent.clock != received.clock {
+            summary.messages += 1;
+            summary.tied.extend([sent.clock, received.clock]);
+        }
+        sink(&MpiMatched { sent, received, communicator: message.communicator, tag: message.tag });
     });
     let left = channels.values().map(|channel| channel.sent.len() + channel.received.len());
     summary.unmatched += left.sum::<usize>() as u64;

@@ -22,7 +22,7 @@ use crate::facts::TraceFacts;
 use crate::input::Inputs;
 use crate::links::{self, Links};
 use crate::matching::{Message, MessageSink, Summary};
-use crate::mpi::{self, MpiSummary};
+use crate::mpi::{self, MpiMatched, MpiSummary};
 use crate::notes;
 use crate::options::Options;
 use crate::refused::{Refused, RefusedKind};
@@ -86,6 +86,27 @@ pub fn synchronize_with(
     progress: Progress<'_>,
     sink: MessageSink<'_>,
 ) -> Result<Outcome, SyncError> {
+    synchronize_into(inputs, options, progress, Sinks { packets: sink, mpi: &mut |_| {} })
+}
+
+/// Who gets the messages.
+pub struct Sinks<'s> {
+    /// Those that are packets.
+    pub packets: MessageSink<'s>,
+    /// Those of MPI programs, within hosts too, after the packets.
+    pub mpi: &'s mut dyn FnMut(&MpiMatched),
+}
+
+/// As [`synchronize_with`], with a sink for messages of MPI programs beside that for packets.
+///
+/// # Errors
+/// As there.
+pub fn synchronize_into(
+    inputs: &Inputs,
+    options: &Options,
+    progress: Progress<'_>,
+    sinks: Sinks<'_>,
+) -> Result<Outcome, SyncError> {
     check_captures(inputs, options)?;
     let stamped = clocks_of(inputs);
     let mut refused = unclocked(inputs, &stamped);
@@ -93,7 +114,7 @@ pub fn synchronize_with(
     let choices = Choices::new(&stamped, &options.clocks)?;
     let links = Links::new(trust, &choices.declared_free()).with_exchanges(options.wants_exchanges());
     let Reading { facts, traffic, mut steering, captures, messages, packets, mpi, lacking } =
-        read(inputs, &stamped, links, options, (progress, sink));
+        read(inputs, &stamped, links, options, (progress, sinks));
     refused.extend(capture::refused(&inputs.captures, &captures));
 
     let (mut clocks, mut spans, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
@@ -166,7 +187,7 @@ pub fn match_only(
     let mut refused = unclocked(inputs, &clocks);
     let links = Links::new(Trust::new(&clocks, &[])?, &[]);
     let Reading { facts, traffic: by_trace, captures, packets, lacking, .. } =
-        read(inputs, &clocks, links, options, (progress, sink));
+        read(inputs, &clocks, links, options, (progress, Sinks { packets: sink, mpi: &mut |_| {} }));
     refused.extend(capture::refused(&inputs.captures, &captures));
     for clock in &clocks {
         if span(inputs, clock, &facts, &captures).is_none() {
@@ -430,7 +451,7 @@ pub(crate) fn read(
     clocks: &[HostClock],
     mut messages: Links,
     options: &Options,
-    (progress, sink): (Progress<'_>, MessageSink<'_>),
+    (progress, sinks): (Progress<'_>, Sinks<'_>),
 ) -> Reading {
     let mut order = Vec::new();
     for (number, clock) in clocks.iter().enumerate() {
@@ -459,9 +480,14 @@ pub(crate) fn read(
     let packets = match_sources(&mut sources, &offsets, losses, &mut |matched| {
         messages.add(matched.message());
         messages.exchange(matched);
-        sink(matched);
+        (sinks.packets)(matched);
     });
-    let mpi = mpi::messages(&traces, &first, &hosts, &offsets, &mut |message| messages.add(message));
+    let mpi = mpi::messages(&traces, &first, &hosts, &offsets, &mut |matched| {
+        if let Some(message) = matched.message() {
+            messages.add(message);
+        }
+        (sinks.mpi)(matched);
+    });
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
     let mut traffic = vec![Traffic::default(); inputs.traces.len()];
     let mut steering = vec![Vec::new(); inputs.traces.len()];

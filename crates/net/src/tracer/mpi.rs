@@ -8,7 +8,8 @@
 //! | `mpi:init` | `rank`, `size`, `job` |
 //! | `mpi:msg` | `rank`, `is_send`, `peer`, `tag`, `bytes`, `job`, `comm` |
 //!
-//! Ranks are those of `MPI_COMM_WORLD`. `job` and `comm` may be missing: then there is one job, and one communicator.
+//! Ranks are those of `MPI_COMM_WORLD`. `job` and `comm` may be missing: then there is one job, and one communicator. Where the thread is a context
+//! (`vtid`), it is known who sends and receives.
 
 use isochrone_ctf::Event;
 use isochrone_ctf::plan::{EventPlan, FieldRef, StreamPlan};
@@ -51,6 +52,8 @@ pub struct MpiMessage {
     pub tag: i64,
     /// Bytes.
     pub bytes: u64,
+    /// The thread, if it was recorded.
+    pub thread: Option<i32>,
 }
 
 /// Reads the events of one class.
@@ -68,6 +71,7 @@ struct MessageFields {
     tag: FieldRef,
     bytes: FieldRef,
     communicator: Option<FieldRef>,
+    thread: Option<FieldRef>,
 }
 
 /// The reader for an event class, if it is one of MPI. Linear in the fields of the class.
@@ -81,6 +85,7 @@ pub fn mpi_reader(stream: &StreamPlan, class: &EventPlan) -> Option<MpiReader> {
             tag: field("tag")?,
             bytes: field("bytes")?,
             communicator: field("comm"),
+            thread: class.context_field(stream, "vtid"),
         }),
         _ => return None,
     };
@@ -103,6 +108,7 @@ impl MpiReader {
             communicator: message.communicator.as_ref().map_or(Some(0), number)? as u64,
             tag: number(&message.tag)?,
             bytes: number(&message.bytes)?.max(0).unsigned_abs(),
+            thread: message.thread.as_ref().and_then(number).and_then(|thread| i32::try_from(thread).ok()),
         }))
     }
 }

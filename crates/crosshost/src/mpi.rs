@@ -1,0 +1,168 @@
+//! Messages of MPI programs, with the calls that they were received in: what a rank waits for is the rank that sends.
+//!
+//! Libraries of MPI poll: a rank that waits is on a CPU, and nothing wakes it. So neither its states nor packets say for whom it waited; the order of
+//! messages does (`isochrone_sync`), which the store keeps. A reception waits from the begin of its call (a phase, `mpi MPI_Recv`) until the message
+//! was there. Used by: `walk.rs`, `waits.rs`.
+
+use isochrone_store::{MpiMessageEnd, Store, StoreError};
+
+use crate::cluster::Host;
+use crate::keyed::last_until;
+use crate::request::Party;
+
+/// How phases are called that are calls of MPI.
+const CALL: &str = "mpi ";
+
+/// A message that was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MpiMessage {
+    /// The thread that sent it.
+    pub sender: Party,
+    /// When it was about to be sent, raw ns of the sender's host.
+    pub sent: i64,
+    /// The thread that received it.
+    pub receiver: Party,
+    /// When it had been received, raw ns of the receiver's host.
+    pub received: i64,
+    /// Since when the receiver was in the call, raw ns; when it was received, where no call is known.
+    pub since: i64,
+    /// The call, without its head: `MPI_Recv`.
+    pub call: Option<String>,
+    /// Ranks of the sender and of the receiver.
+    pub ranks: (i64, i64),
+    /// The tag.
+    pub tag: i64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// A call of MPI: the thread, from when to when (raw ns), and its name.
+type Call = (u32, i64, i64, String);
+
+/// All messages of a store between threads that are known, by the receiver and the time of the reception. `place` gives the place of a host by its
+/// number in the store. Linear in the messages and in the phases of their hosts.
+///
+/// # Errors
+/// The store cannot be read.
+pub(crate) fn messages(
+    store: &Store,
+    hosts: &[Host<'_>],
+    place: impl Fn(u32) -> Option<usize>,
+) -> Result<Vec<MpiMessage>, StoreError> {
+    let mut found = Vec::new();
+    store.mpi(|message| found.push(message))?;
+    let mut calls: Vec<Vec<Call>> = vec![Vec::new(); hosts.len()];
+    if !found.is_empty() {
+        for (calls, host) in calls.iter_mut().zip(hosts) {
+            *calls = calls_of(host)?;
+        }
+    }
+    let party = |end: &MpiMessageEnd| {
+        let host = place(end.host)?;
+        let threads = hosts[host].store.threads();
+        // The last one, where several had the number.
+        let thread = threads.iter().rposition(|thread| thread.tid.is_some() && thread.tid == end.tid)?;
+        Some(Party { host, thread: thread as u32 })
+    };
+    let of = |message: isochrone_store::MpiMessage| {
+        let isochrone_store::MpiMessage { sent, received, tag, bytes, .. } = message;
+        let (sender, receiver) = (party(&sent)?, party(&received)?);
+        let call = call_at(&calls[receiver.host], receiver.thread, received.at);
+        Some(MpiMessage {
+            sender,
+            sent: sent.at,
+            receiver,
+            received: received.at,
+            since: call.map_or(received.at, |call| call.1),
+            call: call.map(|call| call.3.clone()),
+            ranks: (sent.rank, received.rank),
+            tag,
+            bytes,
+        })
+    };
+    let mut messages: Vec<MpiMessage> = found.into_iter().filter_map(of).collect();
+    messages.sort_by_key(|it| (it.receiver, it.received, it.sender, it.sent));
+    Ok(messages)
+}
+
+/// The calls of MPI of a host, by thread and time.
+fn calls_of(host: &Host<'_>) -> Result<Vec<Call>, StoreError> {
+    let phases = host.store.phases_between((i64::MIN, i64::MAX))?;
+    let call = |phase: isochrone_store::PhaseSpan| {
+        let name = phase.name.strip_prefix(CALL)?.to_owned();
+        Some((phase.thread?, phase.begin, phase.end, name))
+    };
+    let mut calls: Vec<Call> = phases.into_iter().filter_map(call).collect();
+    calls.sort_unstable();
+    Ok(calls)
+}
+
+/// The call that a thread is in at an instant.
+fn call_at(calls: &[Call], thread: u32, at: i64) -> Option<&Call> {
+    let from = calls.partition_point(|call| call.0 < thread);
+    let until = calls.partition_point(|call| call.0 <= thread);
+    last_until(&calls[from..until], at, |call| call.1).filter(|call| call.2 >= at)
+}
+
+/// The last message that a thread received after an instant and not after another one, of some that are sorted.
+pub(crate) fn last_received(
+    messages: &[MpiMessage],
+    receiver: Party,
+    (after, until): (i64, i64),
+) -> Option<&MpiMessage> {
+    let place = messages.partition_point(|it| (it.receiver, it.received) <= (receiver, until));
+    messages[..place].last().filter(|it| it.receiver == receiver && it.received > after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(thread: u32, received: i64) -> MpiMessage {
+        let party = |thread| Party { host: 0, thread };
+        MpiMessage {
+            sender: party(9),
+            sent: 0,
+            receiver: party(thread),
+            received,
+            since: 0,
+            call: None,
+            ranks: (0, 1),
+            tag: 0,
+            bytes: 0,
+        }
+    }
+
+    #[test]
+    fn the_last_message_of_a_thread_is_found() {
+        let all = [message(1, 10), message(1, 20), message(2, 15)];
+        let check = |thread, span, expect: Option<i64>| {
+            let receiver = Party { host: 0, thread };
+            assert_eq!(
+                last_received(&all, receiver, span).map(|it| it.received),
+                expect,
+                "{thread} {span:?}"
+            );
+        };
+        check(1, (0, 20), Some(20));
+        check(1, (0, 19), Some(10));
+        check(1, (10, 19), None);
+        check(2, (0, 99), Some(15));
+        check(3, (0, 99), None);
+    }
+
+    #[test]
+    fn a_call_is_the_one_around() {
+        let calls: Vec<Call> = [(1, 0, 5), (1, 10, 20), (2, 0, 100)]
+            .map(|(thread, begin, end)| (thread, begin, end, "MPI_Recv".to_owned()))
+            .to_vec();
+        let check = |thread, at, expect: Option<i64>| {
+            assert_eq!(call_at(&calls, thread, at).map(|call| call.1), expect, "{thread} {at}");
+        };
+        check(1, 3, Some(0));
+        check(1, 7, None);
+        check(1, 20, Some(10));
+        check(2, 7, Some(0));
+        check(3, 7, None);
+    }
+}
