@@ -37,7 +37,7 @@ impl LogRow for FileSpan {
     }
 }
 
-/// Rows, sorted whenever they are read or written. Memory: that of [`FRESH`] bytes of rows, and some hundred bytes for each run of so
+/// Rows, sorted whenever they are read or written. Memory: that of `FRESH` bytes of rows, and some hundred bytes for each run of so
 /// many; without a scratch, that of all rows encoded.
 pub struct LogRows<T> {
     fresh: Vec<T>,
@@ -105,7 +105,7 @@ impl<T: LogRow> LogRows<T> {
         }
     }
 
-    /// All rows in their order. Logarithmic for each in the number of runs. Memory: of a run that others interleave with, [`READ`]
+    /// All rows in their order. Logarithmic for each in the number of runs. Memory: of a run that others interleave with, `READ`
     /// bytes while it is read, else those of its first row.
     pub fn sorted(&self) -> Sorted<'_, T> {
         let mut fresh: Vec<&T> = self.fresh.iter().collect();

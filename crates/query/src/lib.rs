@@ -2,9 +2,9 @@
 //! knows DataFusion.
 //!
 //! [`Traced`] holds open traces with their store. [`session()`] makes a session of DataFusion that has them as tables: `events` over the
-//! traces ([`mod@events`]), all others over the store ([`mod@tables`]). A table is cut into *pieces* (packets of a stream, batches of
-//! a file), of which a query reads those that its conditions leave ([`pruning`]), each by itself ([`scan`]). Functions are in
-//! [`functions`]. The program `isochrone-sql` is [`program`]; `docs/sql.md` is what people read.
+//! traces (`events`), all others over the store (`tables`). A table is cut into *pieces* (packets of a stream, batches of
+//! a file), of which a query reads those that its conditions leave (`pruning`), each by itself (`scan`). Functions are in
+//! `functions`. The program `isochrone-sql` is [`program`]; `docs/sql.md` is what people read.
 
 mod cluster;
 mod error;

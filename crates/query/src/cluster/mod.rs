@@ -2,7 +2,7 @@
 //!
 //! A table travels as its name and where its traces are ([`codec`]); what reads it is the same node as here ([`crate::scan`]), over a list of
 //! pieces of which each executor gets a part. All machines need the same files at the same paths. Executors fetch their work from the
-//! [`scheduler`], so that nobody connects to them but for what they have made ([`executor`]). Who may connect is in [`door`].
+//! [`mod@scheduler`], so that nobody connects to them but for what they have made ([`mod@executor`]). Who may connect is in [`door`].
 
 mod codec;
 mod door;

@@ -1,7 +1,7 @@
 //! The program `isochrone-sql`: asks traces in SQL, and writes the answers.
 //!
-//! [`arguments`] defines what can be typed, [`statements`] splits and runs what is asked, [`output`] writes results, [`prompt`] asks people,
-//! [`words`] says what is wrong, [`parts`] runs the parts of a cluster.
+//! `arguments` defines what can be typed, `statements` splits and runs what is asked, `output` writes results, `prompt` asks people,
+//! `words` says what is wrong, `parts` runs the parts of a cluster.
 
 mod arguments;
 mod output;
