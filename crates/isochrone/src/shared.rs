@@ -6,8 +6,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use isochrone_experiment::{Opened, Spread};
+use isochrone_experiment::{Opened, Spread, read_corrections};
 use isochrone_store::Store;
+use isochrone_sync::artefact::Artefact;
 
 use crate::commands::{host_selection, index, named, open_named};
 use crate::output::tell;
@@ -17,6 +18,7 @@ use crate::render::table::Layout;
 
 pub use crate::ExitStatus;
 pub use crate::arguments::Clock;
+pub use crate::commands::check_output;
 pub use crate::near::did_you_mean;
 pub use crate::output::{Stdout, print};
 pub use crate::render::figures::duration;
@@ -95,6 +97,21 @@ pub fn open(
     let paths = named.traces().iter().map(absolute).collect::<Result<_, _>>()?;
     let store_path = std::path::absolute(index::place(&named, kept)?)?;
     Ok(Ready { opened, paths, store, store_path, ending })
+}
+
+/// The corrections that open traces are on, as a `sync.json` would say them; `None`: each host is on its own clock, or nobody has written
+/// down how they came about. `clock`: what was asked for; `store`: that of the traces.
+///
+/// # Errors
+/// A `sync.json`, or the store, cannot be read.
+pub fn corrections(opened: &Opened, clock: &Clock, store: &Store) -> anyhow::Result<Option<Artefact>> {
+    let text = match (&clock.sync, opened.clocks(), opened.synchronized()) {
+        (Some(path), ..) => Some(read_corrections(path)?.1),
+        (None, None, _) => None,
+        (None, Some(_), Some(outcome)) => return Ok(Some(outcome.artefact.clone())),
+        (None, Some(_), None) => store.clocks()?,
+    };
+    Ok(text.as_deref().map(Artefact::from_json).transpose()?)
 }
 
 /// Prints rows as a table that fits the terminal. `is_right`: which columns are put to the right.

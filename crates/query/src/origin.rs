@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use isochrone::shared::{Clock, Ready};
-use isochrone_experiment::{Inputs, Opened, TimeBase, fresh_store, read_corrections};
+use isochrone::shared::{Clock, Ready, corrections};
+use isochrone_experiment::{Inputs, Opened, TimeBase, fresh_store};
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::Artefact;
 use serde::{Deserialize, Serialize};
@@ -41,14 +41,11 @@ impl Origin {
     /// A `sync.json`, or the store, cannot be read.
     pub fn of(ready: &Ready, clock: &Clock) -> anyhow::Result<Self> {
         let Ready { opened, paths, store, store_path, .. } = ready;
-        let clocks = match (&clock.sync, opened.clocks(), opened.synchronized()) {
-            (Some(path), ..) => Corrections::Kept(read_corrections(path)?.1),
-            (None, None, _) => Corrections::Own,
-            (None, Some(_), Some(outcome)) => Corrections::Here(outcome.artefact.to_json()?),
-            (None, Some(_), None) => {
-                let text = store.clocks()?;
-                Corrections::Here(text.context("the store has no corrections of clocks any more")?)
-            }
+        let clocks = match (corrections(opened, clock, store)?, opened.clocks()) {
+            (Some(artefact), _) if clock.sync.is_some() => Corrections::Kept(artefact.to_json()?),
+            (Some(artefact), _) => Corrections::Here(artefact.to_json()?),
+            (None, None) => Corrections::Own,
+            (None, Some(_)) => anyhow::bail!("the store has no corrections of clocks any more"),
         };
         Ok(Self { paths: paths.clone(), store: store_path.clone(), clocks })
     }
@@ -72,6 +69,6 @@ impl Origin {
             Corrections::Here(text) => TimeBase::Stored(of_text(text)?),
         };
         let opened = Opened::new(inputs, base, &|_| ())?;
-        Ok(Traced::new(opened, store, self.clone()))
+        Ok(Traced::new(opened, store, Some(self.clone())))
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use datafusion::common::{DataFusionError, internal_datafusion_err};
 use isochrone_ctf::Diagnostic;
 use isochrone_experiment::{Experiment, Opened, TimedHost, TimedTrace, Timing, sources};
 use isochrone_store::{HostEntry, HostStore, Store};
@@ -33,7 +34,8 @@ self_cell!(
 /// Traces with their store.
 pub struct Traced {
     viewed: Viewed,
-    origin: Origin,
+    /// How another process opens the same, where one has to.
+    origin: Option<Origin>,
     store: Store,
     /// The hosts in the store that have a clock, in the order of their names.
     hosts: Vec<StoredHost>,
@@ -60,8 +62,8 @@ impl std::fmt::Debug for Traced {
 }
 
 impl Traced {
-    /// Takes open traces and the store of them. `O(n log n)` in the packets; no event is read.
-    pub fn new(opened: Opened, store: Store, origin: Origin) -> Self {
+    /// Takes open traces and the store of them. `origin`: for those who let a cluster answer. `O(n log n)` in the packets; no event is read.
+    pub fn new(opened: Opened, store: Store, origin: Option<Origin>) -> Self {
         let viewed = Viewed::new(opened, |opened| {
             let experiment = opened.experiment();
             let traces = experiment.traces().traces;
@@ -86,8 +88,13 @@ impl Traced {
     }
 
     /// How another process opens the same.
-    pub(crate) fn origin(&self) -> &Origin {
-        &self.origin
+    ///
+    /// # Errors
+    /// None has to.
+    pub(crate) fn origin(&self) -> Result<&Origin, DataFusionError> {
+        self.origin
+            .as_ref()
+            .ok_or_else(|| internal_datafusion_err!("these traces are for this process alone"))
     }
 
     /// Whether the files are as they were when they were opened.

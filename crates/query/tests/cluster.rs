@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use common::{Here, shop, text};
+use common::{Here, TABLES, questions, shop, text};
 
 /// Held while a test runs: they measure how long something takes.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -97,28 +97,8 @@ fn answers(output: &Output) -> Vec<Vec<String>> {
 
 /// All statements that documents name, and some more: the rows of all tables, and joins.
 fn statements() -> Vec<String> {
-    let cookbook =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md")).unwrap();
-    let questions = cookbook.split_once("## Twenty questions").unwrap().1;
-    let fenced = questions.split("```sql\n").skip(1).map(|rest| rest.split_once("```").unwrap().0.to_owned());
-    let mut all: Vec<String> = fenced.collect();
-    assert_eq!(all.len(), 20);
-    for table in [
-        "events",
-        "hosts",
-        "threads",
-        "thread_states",
-        "slices",
-        "syscalls",
-        "wakeups",
-        "irqs",
-        "fds",
-        "sockets",
-        "packets",
-        "messages",
-    ] {
-        all.push(format!("SELECT count(*) AS n FROM {table}"));
-    }
+    let mut all: Vec<String> = questions().into_values().collect();
+    all.extend(TABLES.map(|table| format!("SELECT count(*) AS n FROM {table}")));
     all.extend([
         // Times by functions that know clocks, on the executors.
         "SELECT host, min(common_time(host, begin_time_raw)) AS first, max(bound(host, end_time_raw)['hi']) AS last FROM slices GROUP BY host".to_owned(),

@@ -5,7 +5,7 @@ mod common;
 
 use std::process::Output;
 
-use common::{Here, rows_of, shop, text};
+use common::{Here, TABLES, rows_of, shop, text};
 use serde_json::Value;
 
 /// Asks the example.
@@ -23,21 +23,7 @@ fn every_table_can_be_read() {
     let here = Here::new();
     let tables = here.rows("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'");
     let names: Vec<&str> = tables.iter().map(|row| row["table_name"].as_str().unwrap()).collect();
-    for expected in [
-        "hosts",
-        "threads",
-        "thread_states",
-        "slices",
-        "syscalls",
-        "wakeups",
-        "irqs",
-        "fds",
-        "sockets",
-        "block_requests",
-        "messages",
-        "phases",
-        "events",
-    ] {
+    for expected in TABLES {
         assert!(names.contains(&expected), "{expected} is not among {names:?}");
     }
     for name in names {

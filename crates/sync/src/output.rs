@@ -106,7 +106,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
 /// [`OutputError::Io`], or what `fill` says.
 pub fn write_with<E: From<OutputError>>(
     path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), E>,
 ) -> Result<(), E> {
     let io = |cause| OutputError::Io { path: path.to_owned(), cause };
     let former = fs::metadata(path).ok();

@@ -1,7 +1,6 @@
 //! `isochrone export`: timelines in the formats of other tools, from the store of the traces; and time series, from the traces.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 
 use anyhow::Context;
 use isochrone_analysis::{AnalysisKind, Options};
@@ -12,7 +11,7 @@ use isochrone_export::{ExportError, Exported, SOME_STEPS, export, openmetrics};
 use isochrone_sync::output as files;
 
 use super::answers::modelled;
-use super::{host_selection, index, named, open_named, writable};
+use super::{check_output, host_selection, index, named, open_named};
 use crate::ExitStatus;
 use crate::arguments::{Export, ExportFormat};
 use crate::output::{self, tell};
@@ -29,7 +28,13 @@ pub(crate) fn run(arguments: &Export, quiet: bool) -> anyhow::Result<ExitStatus>
         !is_series || arguments.store.is_none(),
         "--store does not apply to --to openmetrics: time series are made of the traces"
     );
-    check_output(arguments)?;
+    match &arguments.output {
+        Some(path) => check_output(path, &arguments.traces)?,
+        None => anyhow::ensure!(
+            arguments.to != ExportFormat::Perfetto || !std::io::stdout().is_terminal(),
+            "--to perfetto is no text for a terminal: name a file with -o"
+        ),
+    }
     let named = named(&arguments.traces)?;
     let kept = arguments.store.as_deref();
     let (opened, ending) = open_named(&named, kept, arguments.clock.time_base()?, quiet)?;
@@ -113,23 +118,4 @@ fn readers(format: ExportFormat) -> &'static str {
         }
         ExportFormat::Chrome | ExportFormat::Lami => "ui.perfetto.dev, chrome://tracing and Speedscope",
     }
-}
-
-/// What cannot be written is better said before hours of reading than after.
-fn check_output(arguments: &Export) -> anyhow::Result<()> {
-    match &arguments.output {
-        Some(path) => {
-            anyhow::ensure!(path.as_os_str() != "-", "-o -: leave -o out to write to stdout");
-            writable(path.parent().unwrap_or(Path::new("")))?;
-            files::check(path, &arguments.traces)?;
-        }
-        None => {
-            let is_binary = arguments.to == ExportFormat::Perfetto;
-            anyhow::ensure!(
-                !is_binary || !std::io::stdout().is_terminal(),
-                "--to perfetto is no text for a terminal: name a file with -o"
-            );
-        }
-    }
-    Ok(())
 }

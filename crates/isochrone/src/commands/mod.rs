@@ -156,6 +156,16 @@ fn refuse_missing(paths: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// That a file can be written which is not among what is read: better said before hours of reading than after.
+///
+/// # Errors
+/// It cannot, or is.
+pub fn check_output(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
+    anyhow::ensure!(path.as_os_str() != "-", "-o -: leave -o out to write to stdout");
+    writable(path.parent().unwrap_or(Path::new("")))?;
+    Ok(isochrone_sync::output::check(path, inputs)?)
+}
+
 /// Whether files can be made in a directory that exists: what cannot be written is better said before hours of reading than after.
 ///
 /// # Errors

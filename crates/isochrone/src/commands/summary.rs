@@ -1,15 +1,12 @@
 //! `isochrone summary`: one page about an experiment. What is on it is in [`crate::render::summary`].
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 
-use anyhow::Context;
 use isochrone_analysis::{AnalysisKind, Options, Report};
 use isochrone_crosshost::{Asked, Cluster, Requests, critical_path, messages, path, requests};
 use isochrone_experiment::{Opened, Question, Spread, TimedHost, Times, extent, is_on_one_clock, reports};
 use isochrone_export::html::Synchronization;
 use isochrone_store::{Message, Store};
-use isochrone_sync::artefact::Artefact;
 use isochrone_sync::output as files;
 use isochrone_sync::sample::MessageSample;
 
@@ -17,13 +14,14 @@ use super::analyze::{add_needs, recorded};
 use super::answers::modelled;
 use super::crosshost::window;
 use super::view::{command_line, name_of};
-use super::{host_selection, index, named, open_named, writable};
+use super::{check_output, host_selection, index, named, open_named};
 use crate::ExitStatus;
 use crate::arguments::Summary;
 use crate::output::{self, tell};
 use crate::render::plain::Plain;
 use crate::render::summary::{Found, ROWS, page};
 use crate::render::sync_page;
+use crate::shared::corrections;
 
 /// Links with pictures, most: the page of `isochrone sync --html` has more.
 const MOST_LINKS: usize = 6;
@@ -41,7 +39,13 @@ const KINDS: [AnalysisKind; 8] = [
 ];
 
 pub(crate) fn run(arguments: &Summary, quiet: bool) -> anyhow::Result<ExitStatus> {
-    check_output(arguments)?;
+    match &arguments.output {
+        Some(path) => check_output(path, &arguments.traces)?,
+        None => anyhow::ensure!(
+            !std::io::stdout().is_terminal(),
+            "a page is no text for a terminal: name a file with -o"
+        ),
+    }
     let named = named(&arguments.traces)?;
     let kept = arguments.store.as_deref();
     let (opened, ending) = open_named(&named, kept, arguments.clock.time_base()?, quiet)?;
@@ -117,15 +121,7 @@ fn synchronization(
     store: &Store,
 ) -> anyhow::Result<Option<Synchronization>> {
     let Some(clocks) = opened.clocks() else { return Ok(None) };
-    let text = match &arguments.clock.sync {
-        Some(path) => Some(std::fs::read_to_string(path).with_context(|| Plain(path.display()).to_string())?),
-        None => store.clocks()?,
-    };
-    let artefact = match (opened.synchronized(), text) {
-        (Some(outcome), _) => outcome.artefact.clone(),
-        (None, Some(text)) => Artefact::from_json(&text)?,
-        (None, None) => return Ok(None),
-    };
+    let Some(artefact) = corrections(opened, &arguments.clock, store)? else { return Ok(None) };
     let clock_of = |number: u32| {
         let entry = store.manifest().hosts.iter().find(|entry| entry.number == number)?;
         let host = hosts.iter().find(|host| host.traced.id == entry.id)?;
@@ -146,20 +142,4 @@ fn synchronization(
         }
     })?;
     Ok(Some(sync_page::of(&artefact, clocks, &sample, Some, MOST_LINKS)?))
-}
-
-/// What cannot be written is better said before hours of reading than after.
-fn check_output(arguments: &Summary) -> anyhow::Result<()> {
-    match &arguments.output {
-        Some(path) => {
-            anyhow::ensure!(path.as_os_str() != "-", "-o -: leave -o out to write to stdout");
-            writable(path.parent().unwrap_or(Path::new("")))?;
-            files::check(path, &arguments.traces)?;
-        }
-        None => anyhow::ensure!(
-            !std::io::stdout().is_terminal(),
-            "a page is no text for a terminal: name a file with -o"
-        ),
-    }
-    Ok(())
 }

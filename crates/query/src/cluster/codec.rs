@@ -34,8 +34,11 @@ pub(super) struct Known(Mutex<Vec<(Origin, Arc<Traced>)>>);
 
 impl Known {
     /// With one that is open.
-    pub(super) fn with(traced: &Arc<Traced>) -> Self {
-        Self(Mutex::new(vec![(traced.origin().clone(), Arc::clone(traced))]))
+    ///
+    /// # Errors
+    /// Other processes cannot open it.
+    pub(super) fn with(traced: &Arc<Traced>) -> Result<Self> {
+        Ok(Self(Mutex::new(vec![(traced.origin()?.clone(), Arc::clone(traced))])))
     }
 
     /// An experiment, opened if it is not.
@@ -71,13 +74,6 @@ struct ScanBytes {
     all: u64,
 }
 
-/// A function.
-#[derive(Serialize, Deserialize)]
-struct FunctionBytes {
-    /// The traces whose clocks it knows.
-    origin: Option<Origin>,
-}
-
 fn put(value: &impl Serialize, to: &mut Vec<u8>) -> Result<()> {
     to.extend_from_slice(MARK);
     serde_json::to_writer(to, value).map_err(|error| internal_datafusion_err!("cannot be sent: {error}"))
@@ -93,16 +89,17 @@ fn get<T: DeserializeOwned>(bytes: &[u8]) -> Option<Result<T>> {
     }))
 }
 
+/// A function is its name and the origin of the traces whose clocks it knows, if any.
 fn put_function(function: &ScalarUDF, to: &mut Vec<u8>) -> Result<()> {
     match (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<Function>() {
-        Some(own) => put(&FunctionBytes { origin: own.traced().map(|traced| traced.origin().clone()) }, to),
+        Some(own) => put(&own.traced().map(|traced| traced.origin()).transpose()?, to),
         None => Ok(()),
     }
 }
 
 fn get_function(known: &Known, name: &str, bytes: &[u8]) -> Option<Result<Arc<ScalarUDF>>> {
-    let found = get::<FunctionBytes>(bytes)?;
-    let function = found.and_then(|FunctionBytes { origin }| {
+    let found = get::<Option<Origin>>(bytes)?;
+    let function = found.and_then(|origin| {
         let traced = origin.map(|origin| known.traced(&origin)).transpose()?;
         functions::named(name, traced.as_ref())
             .map(Arc::new)
@@ -111,16 +108,22 @@ fn get_function(known: &Known, name: &str, bytes: &[u8]) -> Option<Result<Arc<Sc
     Some(function)
 }
 
-/// For logical plans: from who asks to the scheduler.
+/// What is of this crate, and whose the rest is.
 #[derive(Debug)]
-pub(super) struct LogicalCodec {
+pub(super) struct Codec<R> {
     known: Arc<Known>,
-    rest: BallistaLogicalExtensionCodec,
+    rest: R,
 }
 
-impl LogicalCodec {
+/// For logical plans: from who asks to the scheduler.
+pub(super) type LogicalCodec = Codec<BallistaLogicalExtensionCodec>;
+
+/// For plans that are carried out: from the scheduler to executors.
+pub(super) type PhysicalCodec = Codec<BallistaPhysicalExtensionCodec>;
+
+impl<R: Default> Codec<R> {
     pub(super) fn new(known: &Arc<Known>) -> Self {
-        Self { known: Arc::clone(known), rest: BallistaLogicalExtensionCodec::default() }
+        Self { known: Arc::clone(known), rest: R::default() }
     }
 }
 
@@ -157,7 +160,7 @@ impl LogicalExtensionCodec for LogicalCodec {
     ) -> Result<()> {
         match provider.downcast_ref::<Provider>() {
             Some(Provider(table)) => {
-                put(&TableBytes { origin: table.traced.origin().clone(), name: table.name.clone() }, to)
+                put(&TableBytes { origin: table.traced.origin()?.clone(), name: table.name.clone() }, to)
             }
             None => self.rest.try_encode_table_provider(reference, provider, to),
         }
@@ -189,19 +192,6 @@ impl LogicalExtensionCodec for LogicalCodec {
 
     fn try_decode_udwf(&self, name: &str, bytes: &[u8]) -> Result<Arc<WindowUDF>> {
         self.rest.try_decode_udwf(name, bytes)
-    }
-}
-
-/// For plans that are carried out: from the scheduler to executors.
-#[derive(Debug)]
-pub(super) struct PhysicalCodec {
-    known: Arc<Known>,
-    rest: BallistaPhysicalExtensionCodec,
-}
-
-impl PhysicalCodec {
-    pub(super) fn new(known: &Arc<Known>) -> Self {
-        Self { known: Arc::clone(known), rest: BallistaPhysicalExtensionCodec::default() }
     }
 }
 
@@ -239,7 +229,7 @@ impl PhysicalExtensionCodec for PhysicalCodec {
         };
         let Scanned { named, selection, columns, all } = scan.scanned.as_ref();
         let bytes = ScanBytes {
-            origin: named.traced.origin().clone(),
+            origin: named.traced.origin()?.clone(),
             name: named.name.clone(),
             selection: selection.clone(),
             columns: columns.clone(),

@@ -54,7 +54,7 @@ pub(crate) async fn session(
     scheduler: &str,
     door: &Door,
 ) -> anyhow::Result<SessionContext> {
-    let known = Arc::new(Known::with(traced));
+    let known = Arc::new(Known::with(traced)?);
     let state = SessionStateBuilder::new().with_config(config(&known, door)).with_default_features().build();
     let scheme = if door.is_locked() { "https" } else { "http" };
     let context = SessionContext::remote_with_state(&format!("{scheme}://{scheduler}"), state)

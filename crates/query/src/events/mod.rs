@@ -21,10 +21,10 @@ use crate::traced::Traced;
 use columns::EventColumns;
 
 /// The events of all traces.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct EventTable {
     traced: Arc<Traced>,
-    columns: Arc<EventColumns>,
+    columns: EventColumns,
     /// The name that all of them have.
     name: Option<String>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct EventTable {
 impl EventTable {
     /// All events.
     pub(crate) fn all(traced: &Arc<Traced>) -> Self {
-        Self { traced: Arc::clone(traced), columns: Arc::new(EventColumns::of_all()), name: None }
+        Self { traced: Arc::clone(traced), columns: EventColumns::of_all(), name: None }
     }
 
     /// Those of one name, with their fields.
@@ -40,7 +40,7 @@ impl EventTable {
     /// # Errors
     /// There are none.
     pub(crate) fn named(traced: &Arc<Traced>, name: &str) -> Result<Self> {
-        let columns = Arc::new(EventColumns::of(traced.view(), name)?);
+        let columns = EventColumns::of(traced.view(), name)?;
         Ok(Self { traced: Arc::clone(traced), columns, name: Some(name.to_owned()) })
     }
 }

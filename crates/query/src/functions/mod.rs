@@ -110,8 +110,8 @@ impl ScalarUDFImpl for Function {
 /// Functions of one name are the same if they know the clocks of the same traces.
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
-        let origin = |function: &Self| function.traced.as_ref().map(|traced| traced.origin().clone());
-        self.name == other.name && origin(self) == origin(other)
+        let address = |function: &Self| function.traced.as_ref().map(Arc::as_ptr);
+        self.name == other.name && address(self) == address(other)
     }
 }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Parser;
 use isochrone::shared::{self, ExitStatus, Ready};
+use isochrone_sync::output as files;
 use tokio::runtime::Runtime;
 
 use crate::cluster::{self, Door};
@@ -48,7 +49,11 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
     let door = Door::new(&arguments.keys)?;
     // What is asked is read first: a file that is not there costs no time.
     let given = given(arguments)?;
-    let target = Target::new(arguments, given.is_none())?;
+    let format = output::format(arguments, given.is_none())?;
+    if let Some(path) = &arguments.output {
+        let checked = shared::check_output(path, &arguments.traces);
+        checked.with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let ready = shared::open(
         &arguments.traces,
         &arguments.clock,
@@ -56,20 +61,39 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
         arguments.threads,
         arguments.quiet,
     )?;
-    let origin = Origin::of(&ready, &arguments.clock)?;
-    let Ready { opened, store, ending, .. } = ready;
+    let origin = match arguments.cluster {
+        Some(_) => Some(Origin::of(&ready, &arguments.clock)?),
+        None => None,
+    };
+    let Ready { opened, store, mut ending, .. } = ready;
     let traced = Arc::new(Traced::new(opened, store, origin));
     let runtime = Runtime::new().context("threads cannot be started")?;
     let context = match &arguments.cluster {
         Some(scheduler) => runtime.block_on(cluster::session(&traced, scheduler, &door))?,
         None => session(&traced, arguments.threads)?,
     };
-    let mut asker = Asker { context, runtime, traced, target, ending, quiet: arguments.quiet };
+    let quiet = arguments.quiet;
+    match &arguments.output {
+        Some(path) => files::write_with(path, |to| {
+            let target = Target::new(format, Some((path, to)));
+            ending = ask(Asker { context, runtime, traced, target, ending, quiet }, given)?;
+            anyhow::Ok(())
+        })?,
+        None => {
+            let target = Target::new(format, None);
+            ending = ask(Asker { context, runtime, traced, target, ending, quiet }, given)?;
+        }
+    }
+    Ok(ending)
+}
+
+/// Asks what is given, or lets a person ask.
+fn ask(mut asker: Asker<'_>, given: Option<Vec<String>>) -> anyhow::Result<ExitStatus> {
     match given {
         Some(texts) => texts.iter().try_for_each(|text| asker.ask_all(text))?,
         None => prompt::run(&mut asker)?,
     }
-    asker.finish()
+    Ok(asker.ending)
 }
 
 /// What is asked, unless a person is to type it.

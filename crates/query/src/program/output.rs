@@ -1,8 +1,7 @@
-//! Answers, written in the format that was asked for. A file has its name when it is whole.
+//! Answers, written in the format that was asked for.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal, Seek, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use datafusion::arrow::array::RecordBatch;
@@ -17,7 +16,6 @@ use isochrone::shared;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use tempfile::NamedTempFile;
 
 use super::arguments::{Arguments, Format};
 use super::statements::Batches;
@@ -26,34 +24,32 @@ use super::statements::Batches;
 const MOST_SHOWN: usize = 10_000;
 
 /// Where answers go, and how they are written.
-pub(super) struct Target {
+pub(super) struct Target<'o> {
     format: Format,
-    file: Option<Unfinished>,
+    file: Option<(&'o Path, &'o mut (dyn Write + Send))>,
     /// Answers that have been written.
     answers: usize,
 }
 
-/// A file that has no name yet.
-struct Unfinished {
-    path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+/// The format that the arguments say. `is_prompt`: a person types what is asked.
+///
+/// # Errors
+/// A terminal would be given what is no text.
+pub(super) fn format(arguments: &Arguments, is_prompt: bool) -> anyhow::Result<Format> {
+    let by_name = arguments.output.as_deref().and_then(Format::of_name);
+    let format = arguments.format.or(by_name).unwrap_or(Format::Table);
+    let to_terminal = arguments.output.is_none() && (is_prompt || io::stdout().is_terminal());
+    anyhow::ensure!(
+        !(format.is_binary() && to_terminal),
+        "Parquet and Arrow are no text for a terminal; write them to a file with -o FILE"
+    );
+    Ok(format)
 }
 
-impl Target {
-    /// As the arguments say. `is_prompt`: a person types what is asked.
-    ///
-    /// # Errors
-    /// The file cannot be made, or a terminal would be given what is no text.
-    pub(super) fn new(arguments: &Arguments, is_prompt: bool) -> anyhow::Result<Self> {
-        let by_name = arguments.output.as_deref().and_then(Format::of_name);
-        let format = arguments.format.or(by_name).unwrap_or(Format::Table);
-        let to_terminal = arguments.output.is_none() && (is_prompt || io::stdout().is_terminal());
-        anyhow::ensure!(
-            !(format.is_binary() && to_terminal),
-            "Parquet and Arrow are no text for a terminal; write them to a file with -o FILE"
-        );
-        let file = arguments.output.as_deref().map(Unfinished::new).transpose()?;
-        Ok(Self { format, file, answers: 0 })
+impl<'o> Target<'o> {
+    /// Stdout, or a file of this name.
+    pub(super) fn new(format: Format, file: Option<(&'o Path, &'o mut (dyn Write + Send))>) -> Self {
+        Self { format, file, answers: 0 }
     }
 
     /// Writes an answer.
@@ -68,8 +64,12 @@ impl Target {
         );
         self.answers += 1;
         match &mut self.file {
-            Some(Unfinished { file, path }) => {
-                let written = write(format, is_first, &mut batches, quiet, file);
+            Some((path, file)) => {
+                let written = match format {
+                    Format::Parquet => parquet(&mut batches, file),
+                    Format::Arrow => arrow_file(&mut batches, file),
+                    _ => text(format, is_first, &mut batches, quiet, file),
+                };
                 written.with_context(|| format!("cannot write {}", path.display()))
             }
             None if format == Format::Parquet => {
@@ -90,58 +90,14 @@ impl Target {
             }
         }
     }
-
-    /// Gives the file its name.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub(super) fn finish(self) -> anyhow::Result<()> {
-        let Some(Unfinished { path, file }) = self.file else { return Ok(()) };
-        let context = || format!("cannot write {}", path.display());
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(context)?;
-        file.persist(&path).map_err(|error| error.error).with_context(context)?;
-        Ok(())
-    }
 }
 
-impl Unfinished {
-    fn new(path: &Path) -> anyhow::Result<Self> {
-        let directory =
-            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let made = tempfile::Builder::new()
-            .prefix(&format!(".{name}."))
-            .permissions(permissions())
-            .tempfile_in(directory);
-        let file = made.with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
+fn arrow_file(batches: &mut Batches<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut writer = FileWriter::try_new(out, &batches.stream.schema())?;
+    for batch in batches {
+        writer.write(&batch?)?;
     }
-}
-
-/// Those of a file that a program makes, before the user's mask.
-fn permissions() -> std::fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::Permissions::from_mode(0o666)
-}
-
-fn write(
-    format: Format,
-    is_first: bool,
-    batches: &mut Batches<'_>,
-    quiet: bool,
-    out: &mut BufWriter<NamedTempFile>,
-) -> anyhow::Result<()> {
-    match format {
-        Format::Parquet => parquet(batches, out.get_mut().as_file_mut()),
-        Format::Arrow => {
-            let mut writer = FileWriter::try_new(out, &batches.stream.schema())?;
-            for batch in batches {
-                writer.write(&batch?)?;
-            }
-            Ok(writer.finish()?)
-        }
-        _ => text(format, is_first, batches, quiet, out),
-    }
+    Ok(writer.finish()?)
 }
 
 fn arrow_stream(batches: &mut Batches<'_>, out: &mut impl Write) -> anyhow::Result<()> {
@@ -152,7 +108,7 @@ fn arrow_stream(batches: &mut Batches<'_>, out: &mut impl Write) -> anyhow::Resu
     Ok(writer.finish()?)
 }
 
-fn parquet(batches: &mut Batches<'_>, out: &mut File) -> anyhow::Result<()> {
+fn parquet(batches: &mut Batches<'_>, out: &mut (impl Write + Send)) -> anyhow::Result<()> {
     let properties =
         WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
     let mut writer = ArrowWriter::try_new(out, batches.stream.schema(), Some(properties))?;

@@ -27,7 +27,7 @@ const HELP: &str = "Statements end with `;` and may have several lines. Tab comp
 ///
 /// # Errors
 /// The terminal cannot be used.
-pub(super) fn run(asker: &mut Asker) -> anyhow::Result<()> {
+pub(super) fn run(asker: &mut Asker<'_>) -> anyhow::Result<()> {
     let mut editor: Editor<Names, FileHistory> = Editor::new().context("the terminal cannot be used")?;
     editor.set_helper(Some(Names::new(asker)));
     let history = history_file();
@@ -77,7 +77,7 @@ fn history_file() -> Option<PathBuf> {
 struct Names(Vec<String>);
 
 impl Names {
-    fn new(asker: &Asker) -> Self {
+    fn new(asker: &Asker<'_>) -> Self {
         let mut names = table_names(&asker.context);
         let providers = names
             .clone()

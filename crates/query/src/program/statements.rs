@@ -15,16 +15,16 @@ use super::words::explain;
 use crate::traced::Traced;
 
 /// Who asks.
-pub(super) struct Asker {
+pub(super) struct Asker<'o> {
     pub(super) context: SessionContext,
     pub(super) runtime: Runtime,
     pub(super) traced: Arc<Traced>,
-    pub(super) target: Target,
+    pub(super) target: Target<'o>,
     pub(super) ending: ExitStatus,
     pub(super) quiet: bool,
 }
 
-impl Asker {
+impl Asker<'_> {
     /// Asks all statements of a text, and writes what they answer.
     ///
     /// # Errors
@@ -53,15 +53,6 @@ impl Asker {
         let lost = self.traced.take_complaints();
         self.ending = self.ending.max(shared::show_lost(&lost, self.quiet));
         Ok(())
-    }
-
-    /// Ends the file that answers were written to.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub(super) fn finish(self) -> anyhow::Result<ExitStatus> {
-        self.target.finish()?;
-        Ok(self.ending)
     }
 }
 

@@ -16,21 +16,15 @@ use crate::traced::{StoredHost, Traced};
 type Make = Box<dyn Fn(&Traced, &[StoredHost]) -> ArrayRef + Send + Sync>;
 
 /// The hosts: one piece.
-#[derive(Clone)]
+#[derive(Debug)]
 pub(super) struct HostTable {
     traced: Arc<Traced>,
-    columns: Arc<Columns<Make>>,
-}
-
-impl std::fmt::Debug for HostTable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HostTable").finish_non_exhaustive()
-    }
+    columns: Columns<Make>,
 }
 
 impl HostTable {
     pub(super) fn new(traced: &Arc<Traced>) -> Self {
-        Self { traced: Arc::clone(traced), columns: Arc::new(Columns::new(columns())) }
+        Self { traced: Arc::clone(traced), columns: Columns::new(columns()) }
     }
 }
 

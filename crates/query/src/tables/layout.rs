@@ -38,9 +38,11 @@ pub(crate) enum Item {
     Address(&'static str, &'static str),
     /// The port of a socket's address.
     Port(&'static str, &'static str),
+    /// Those that several tables have.
+    All(&'static [Item]),
 }
 
-use Item::{Address, As, Duration, Errno, Instant, Port, Same, Thread, Word};
+use Item::{Address, All, As, Duration, Errno, Instant, Port, Same, Thread, Word};
 
 /// A span from `begin` to `end`.
 const BEGIN: Item = Instant("begin_time", "begin");
@@ -51,12 +53,8 @@ const WHO: Item = Thread("", "thread");
 const SPAN: Option<(&str, &str)> = Some(("begin_time", "end_time"));
 const MOMENT: Option<(&str, &str)> = Some(("time", "time"));
 
-/// What descriptors have, sockets too.
-const FILE: [Item; 19] = [
-    As("process", "process"),
-    Same("fd"),
-    Same("kind"),
-    As("path", "name"),
+/// The life of a descriptor, and what was done with it.
+const USED: Item = All(&[
     WHO,
     BEGIN,
     END,
@@ -72,7 +70,7 @@ const FILE: [Item; 19] = [
     Same("written_bytes"),
     Same("others"),
     Same("errors"),
-];
+]);
 
 /// All of them.
 pub(crate) const LAYOUTS: &[Layout] = &[
@@ -189,35 +187,21 @@ pub(crate) const LAYOUTS: &[Layout] = &[
     Layout {
         name: "fds",
         stored: "files",
-        columns: &FILE,
+        columns: &[Same("process"), Same("fd"), Same("kind"), As("path", "name"), USED],
         only: None,
-        times: Some(("begin_time", "end_time")),
+        times: SPAN,
     },
     Layout {
         name: "sockets",
         stored: "files",
         columns: &[
-            As("process", "process"),
+            Same("process"),
             Same("fd"),
             Address("local_address", "local"),
             Port("local_port", "local"),
             Address("peer_address", "peer"),
             Port("peer_port", "peer"),
-            WHO,
-            BEGIN,
-            END,
-            Duration,
-            Same("is_begin_seen"),
-            Same("is_end_seen"),
-            Same("opened_by"),
-            Same("closed_by"),
-            Same("is_doubtful"),
-            Same("reads"),
-            Same("read_bytes"),
-            Same("writes"),
-            Same("written_bytes"),
-            Same("others"),
-            Same("errors"),
+            USED,
         ],
         only: Some(("kind", "socket")),
         times: SPAN,

@@ -49,21 +49,15 @@ struct Rows<'h> {
 type Make = Box<dyn Fn(&Rows<'_>) -> ArrayRef + Send + Sync>;
 
 /// The messages of all hosts: a piece is some batches of their file.
-#[derive(Clone)]
+#[derive(Debug)]
 pub(super) struct MessageTable {
     traced: Arc<Traced>,
-    columns: Arc<Columns<Make>>,
-}
-
-impl std::fmt::Debug for MessageTable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MessageTable").finish_non_exhaustive()
-    }
+    columns: Columns<Make>,
 }
 
 impl MessageTable {
     pub(super) fn new(traced: &Arc<Traced>) -> Self {
-        Self { traced: Arc::clone(traced), columns: Arc::new(Columns::new(columns())) }
+        Self { traced: Arc::clone(traced), columns: Columns::new(columns()) }
     }
 }
 

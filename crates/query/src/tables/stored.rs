@@ -27,12 +27,12 @@ use crate::traced::Traced;
 const PIECE: u64 = 1 << 20;
 
 /// A table of spans.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Stored {
     traced: Arc<Traced>,
     layout: &'static Layout,
     schema: SchemaRef,
-    makers: Arc<[Maker]>,
+    makers: Vec<Maker>,
 }
 
 /// How a column is made.
@@ -79,8 +79,7 @@ impl Stored {
                 makers.push(Maker { of, make });
             })?;
         }
-        let (schema, makers) = (Arc::new(Schema::new(fields)), makers.into());
-        Ok(Self { traced: Arc::clone(traced), layout, schema, makers })
+        Ok(Self { traced: Arc::clone(traced), layout, schema: Arc::new(Schema::new(fields)), makers })
     }
 }
 
@@ -118,6 +117,7 @@ impl Item {
             Self::Errno(name, of) => add(Field::new(name, DataType::Utf8, true), Some(of), Make::Errno),
             Self::Address(name, of) => add(Field::new(name, DataType::Utf8, true), Some(of), Make::Address),
             Self::Port(name, of) => add(Field::new(name, DataType::UInt16, true), Some(of), Make::Port),
+            Self::All(items) => return items.iter().try_for_each(|item| item.columns(stored, add)),
         }
         Ok(())
     }

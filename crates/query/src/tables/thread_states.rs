@@ -32,21 +32,15 @@ type Make = Box<dyn Fn(&Rows<'_>) -> ArrayRef + Send + Sync>;
 type Window = (i64, i64);
 
 /// The states of the threads of all hosts: a piece is some threads of a host.
-#[derive(Clone)]
+#[derive(Debug)]
 pub(super) struct StateTable {
     traced: Arc<Traced>,
-    columns: Arc<Columns<Make>>,
-}
-
-impl std::fmt::Debug for StateTable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StateTable").finish_non_exhaustive()
-    }
+    columns: Columns<Make>,
 }
 
 impl StateTable {
     pub(super) fn new(traced: &Arc<Traced>) -> Self {
-        Self { traced: Arc::clone(traced), columns: Arc::new(Columns::new(columns())) }
+        Self { traced: Arc::clone(traced), columns: Columns::new(columns()) }
     }
 }
 

@@ -27,21 +27,15 @@ struct Rows<'h> {
 type Make = Box<dyn Fn(&Rows<'_>) -> ArrayRef + Send + Sync>;
 
 /// The threads of all hosts: a piece a host.
-#[derive(Clone)]
+#[derive(Debug)]
 pub(super) struct ThreadTable {
     traced: Arc<Traced>,
-    columns: Arc<Columns<Make>>,
-}
-
-impl std::fmt::Debug for ThreadTable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ThreadTable").finish_non_exhaustive()
-    }
+    columns: Columns<Make>,
 }
 
 impl ThreadTable {
     pub(super) fn new(traced: &Arc<Traced>) -> Self {
-        Self { traced: Arc::clone(traced), columns: Arc::new(Columns::new(columns())) }
+        Self { traced: Arc::clone(traced), columns: Columns::new(columns()) }
     }
 }
 

@@ -1,11 +1,48 @@
 //! What several tests need: the two programs, the example's traces, and a cache of their own.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// Tables that there have to be.
+#[allow(dead_code)] // Not every test needs them.
+pub(crate) const TABLES: [&str; 14] = [
+    "hosts",
+    "threads",
+    "thread_states",
+    "slices",
+    "syscalls",
+    "wakeups",
+    "irqs",
+    "fds",
+    "sockets",
+    "block_requests",
+    "packets",
+    "messages",
+    "phases",
+    "events",
+];
+
+/// The questions of `docs/sql.md` by their numbers.
+#[allow(dead_code)] // As above.
+pub(crate) fn questions() -> BTreeMap<u32, String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, cookbook) = page.split_once("\n## Twenty questions\n").unwrap();
+    let parts = cookbook.split("\n### ").skip(1);
+    let question = |part: &str| {
+        let (number, rest) = part.split_once(". ").unwrap();
+        let (_, code) = rest.split_once("```sql\n").unwrap();
+        (number.parse().unwrap(), code.split_once("```").unwrap().0.to_owned())
+    };
+    let questions: BTreeMap<u32, String> = parts.map(question).collect();
+    assert_eq!(questions.keys().copied().collect::<Vec<_>>(), (1..=20).collect::<Vec<_>>());
+    questions
+}
 
 /// A cache in which stores are built, which ends with the test.
 pub(crate) struct Here {

@@ -5,10 +5,10 @@ mod over_time;
 mod slow;
 mod verdict;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_analysis::{Report, Table};
-use isochrone_crosshost::{Cluster, Request};
+use isochrone_analysis::{Cell, Report, Table};
+use isochrone_crosshost::{Cause, Cluster, Request};
 use isochrone_experiment::TimedHost;
 use isochrone_export::html::{Part, Section, SummaryPage, Synchronization};
 use isochrone_server::CommandLine;
@@ -97,6 +97,24 @@ impl Found<'_, '_> {
             parts: parts.into_iter().flatten().collect(),
         }
     }
+}
+
+/// A name in a table.
+fn word(cell: Option<&Cell>) -> String {
+    match cell {
+        Some(Cell::Text(text)) => text.to_string(),
+        Some(Cell::Int(number)) => number.to_string(),
+        _ => "?".to_owned(),
+    }
+}
+
+/// What a request spent its time on, by cause, ns.
+fn by_cause(request: &Request) -> BTreeMap<Cause, i64> {
+    let mut sums: BTreeMap<Cause, i64> = BTreeMap::new();
+    for (on, ns) in &request.spent {
+        *sums.entry(on.cause).or_default() += ns;
+    }
+    sums
 }
 
 /// A table under its own title.

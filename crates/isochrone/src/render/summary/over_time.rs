@@ -3,7 +3,7 @@
 use isochrone_analysis::{Cell, Table};
 use isochrone_export::html::{Part, Step, Strip};
 
-use super::Found;
+use super::{Found, word};
 use crate::render::{figures, time};
 
 /// How busy the CPUs of each host were.
@@ -129,12 +129,8 @@ fn groups<'t>(table: &'t Table, names: &[&str]) -> Vec<(String, Vec<Row<'t>>)> {
     let places: Vec<usize> = names.iter().filter_map(|name| table.column(name)).collect();
     let mut groups: Vec<(String, Vec<Row<'t>>)> = Vec::new();
     for cells in &table.rows {
-        let word = |&place: &usize| match &cells[place] {
-            Cell::Text(text) => text.to_string(),
-            Cell::Int(number) => number.to_string(),
-            _ => "?".to_owned(),
-        };
-        let name = places.iter().map(word).collect::<Vec<_>>().join(" ");
+        let names: Vec<String> = places.iter().map(|&place| word(cells.get(place))).collect();
+        let name = names.join(" ");
         let row = Row { table, cells };
         match groups.last_mut() {
             Some((last, rows)) if *last == name => rows.push(row),

@@ -1,12 +1,11 @@
 //! The slowest requests, and one of them across its hosts.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use isochrone_crosshost::{Cause, Cluster, Request};
 use isochrone_export::html::{Bar, Carried, Part, RequestPicture, RequestStep, Section};
 
-use super::{Found, ROWS, part};
+use super::{Found, ROWS, by_cause, part};
 use crate::render::{drawing, figures};
 
 pub(super) fn section(found: &Found<'_, '_>) -> Section {
@@ -35,11 +34,7 @@ fn bars(requests: &[Request]) -> Part {
     slowest.sort_by_key(|request| (Reverse(request.duration()), request.number));
     slowest.truncate(ROWS);
     let bar = |request: &&Request| {
-        let mut sums: BTreeMap<Cause, i64> = BTreeMap::new();
-        for (on, ns) in &request.spent {
-            *sums.entry(on.cause).or_default() += ns;
-        }
-        let parts = sums.into_iter().map(|(cause, ns)| (cause.name(), ns)).collect();
+        let parts = by_cause(request).into_iter().map(|(cause, ns)| (cause.name(), ns)).collect();
         Bar { name: format!("request {}", request.number), parts }
     };
     let says = format!(

@@ -1,11 +1,9 @@
 //! What matters most of an experiment, in a few sentences.
 
-use std::collections::BTreeMap;
-
-use isochrone_analysis::{Cell, Table, nearest_rank};
+use isochrone_analysis::{Table, nearest_rank};
 use isochrone_crosshost::Request;
 
-use super::Found;
+use super::{Found, by_cause, word};
 use crate::render::{figures, time};
 
 /// Hosts that a sentence names; the rest is counted.
@@ -44,11 +42,7 @@ fn figure(table: &Table, row: usize, column: &str) -> f64 {
 }
 
 fn text(table: &Table, row: usize, column: &str) -> String {
-    match table.column(column).and_then(|place| table.rows.cell(row, place)) {
-        Some(Cell::Text(text)) => text.to_string(),
-        Some(Cell::Int(number)) => number.to_string(),
-        _ => "?".to_owned(),
-    }
+    word(table.column(column).and_then(|place| table.rows.cell(row, place)).as_ref())
 }
 
 fn sum(table: &Table, column: &str) -> f64 {
@@ -95,13 +89,11 @@ fn requests(found: &Found<'_, '_>) -> Option<String> {
     let mut values: Vec<i64> = found.requests.iter().map(Request::duration).collect();
     values.sort_unstable();
     let median = nearest_rank(&values, 50).copied().unwrap_or_default();
-    let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
-    for (on, ns) in &slowest.spent {
-        *sums.entry(on.cause.name()).or_default() += ns;
-    }
-    let most = sums.iter().max_by_key(|(_, ns)| **ns);
+    let sums = by_cause(slowest);
+    // Of causes that took the same time, the last one by name.
+    let most = sums.iter().max_by_key(|(cause, ns)| (**ns, cause.name()));
     let most = most.map_or(String::new(), |(cause, ns)| {
-        format!(", most of it for {cause} ({})", figures::duration(*ns))
+        format!(", most of it for {} ({})", cause.name(), figures::duration(*ns))
     });
     Some(format!(
         "{}: median {}; the slowest, number {}, took {}{most}.",
