@@ -11,7 +11,12 @@ use crate::log_rows::LogRows;
 
 /// What a descriptor is, in a few words; `None` where it is unknown.
 pub(crate) fn name(file: &FileSpan) -> Option<&Name> {
-    Some(&file.name).filter(|name| !name.is_empty())
+    known(&file.name)
+}
+
+/// A name, unless it is empty: then it is unknown.
+fn known(name: &Name) -> Option<&Name> {
+    Some(name).filter(|name| !name.is_empty())
 }
 
 /// The process whose table of descriptors a thread has, as far as its number goes: all threads of a process have the
@@ -31,7 +36,7 @@ pub(crate) struct NamedFile {
 impl NamedFile {
     /// What it is, in a few words; `None` where it is unknown.
     pub(crate) fn name(&self) -> Option<&Name> {
-        Some(&self.name).filter(|name| !name.is_empty())
+        known(&self.name)
     }
 }
 

@@ -1,6 +1,6 @@
 //! An I/O call as a row of a table.
 
-use isochrone_kernel::{Name, Syscall, ThreadAliases, ThreadId, Time};
+use isochrone_kernel::{Name, Syscall, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -62,11 +62,6 @@ impl IoRow {
     /// What the call does.
     pub(crate) fn kind(&self) -> IoKind {
         self.kind
-    }
-
-    /// Gives its thread the name that it has now.
-    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
-        self.thread = aliases.of(self.thread);
     }
 
     /// A table of calls without rows.

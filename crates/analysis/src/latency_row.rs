@@ -1,6 +1,6 @@
 //! A scheduling latency as a row of a table.
 
-use isochrone_kernel::{SchedLatency, ThreadAliases, ThreadId, Time};
+use isochrone_kernel::{SchedLatency, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -42,12 +42,6 @@ impl SortKey for LatencyRow {
 }
 
 impl LatencyRow {
-    /// Gives its threads the names that they have now.
-    pub fn rename(&mut self, aliases: &ThreadAliases) {
-        self.thread = aliases.of(self.thread);
-        self.waker = self.waker.map(|waker| aliases.of(waker));
-    }
-
     /// A table of waits without rows.
     pub(crate) fn table(name: &'static str, title: &'static str) -> Table {
         const COLUMNS: &[(&str, Unit)] = &[

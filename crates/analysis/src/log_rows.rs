@@ -29,6 +29,11 @@ const READ: usize = if cfg!(test) { 32 } else { 8 << 10 };
 pub trait LogRow: Ord + Clone + Serialize + DeserializeOwned {
     /// The threads that it names.
     fn threads(&mut self) -> [Option<&mut ThreadId>; 2];
+
+    /// Gives them the names that they have now.
+    fn rename(&mut self, aliases: &ThreadAliases) {
+        self.threads().into_iter().flatten().for_each(|thread| aliases.change(thread));
+    }
 }
 
 impl LogRow for FileSpan {
@@ -94,12 +99,13 @@ impl<T: LogRow> LogRows<T> {
 
     /// Gives threads the names that they have now. Linear in the rows of the runs that name any of them.
     pub fn rename(&mut self, aliases: &ThreadAliases) {
-        let rename = |row: &mut T| row.threads().into_iter().flatten().for_each(|it| aliases.change(it));
-        self.fresh.iter_mut().for_each(rename);
+        self.fresh.iter_mut().for_each(|row| row.rename(aliases));
         for run in &mut self.runs {
             if aliases.iter().any(|(from, _)| run.threads.binary_search(&from).is_ok()) {
                 let mut rows: Vec<T> = Reader::new(run).collect();
-                rows.iter_mut().for_each(rename);
+                for row in &mut rows {
+                    row.rename(aliases);
+                }
                 *run = Run::new(rows, &self.scratch);
             }
         }

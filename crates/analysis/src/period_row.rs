@@ -1,6 +1,6 @@
 //! A period, or a phase of a program, as a row of a table.
 
-use isochrone_kernel::{Name, Period, Phase, ThreadAliases, ThreadId, Time};
+use isochrone_kernel::{Name, Period, Phase, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -75,11 +75,6 @@ impl SortKey for PeriodRow {
 }
 
 impl PeriodRow {
-    /// Gives its thread the name that it has now.
-    pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
-        aliases.change(&mut self.thread);
-    }
-
     /// The name of the period that it lies within.
     pub(crate) fn parent(&self) -> Option<&Name> {
         self.parent.as_ref().map(|(_, name)| name)

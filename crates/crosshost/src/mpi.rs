@@ -5,6 +5,7 @@
 //! was there. Used by: `walk.rs`, `waits.rs`.
 
 use isochrone_store::{MpiMessageEnd, Store, StoreError};
+use rustc_hash::FxHashMap;
 
 use crate::cluster::Host;
 use crate::keyed::last_until;
@@ -40,7 +41,7 @@ pub struct MpiMessage {
 type Call = (u32, i64, i64, String);
 
 /// All messages of a store between threads that are known, by the receiver and the time of the reception. `place` gives the place of a host by its
-/// number in the store. Linear in the messages and in the phases of their hosts.
+/// number in the store. Linear in the messages, and in the threads and phases of all hosts.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -51,18 +52,19 @@ pub(crate) fn messages(
 ) -> Result<Vec<MpiMessage>, StoreError> {
     let mut found = Vec::new();
     store.mpi(|message| found.push(message))?;
-    let mut calls: Vec<Vec<Call>> = vec![Vec::new(); hosts.len()];
-    if !found.is_empty() {
-        for (calls, host) in calls.iter_mut().zip(hosts) {
-            *calls = calls_of(host)?;
-        }
+    if found.is_empty() {
+        return Ok(Vec::new());
     }
+    let calls: Vec<Vec<Call>> = hosts.iter().map(calls_of).collect::<Result<_, _>>()?;
+    // The last one, where several had a number.
+    let numbered = |host: &Host<'_>| {
+        let threads = (0..).zip(host.store.threads());
+        threads.filter_map(|(number, thread)| Some((thread.tid?, number))).collect()
+    };
+    let threads: Vec<FxHashMap<i32, u32>> = hosts.iter().map(numbered).collect();
     let party = |end: &MpiMessageEnd| {
         let host = place(end.host)?;
-        let threads = hosts[host].store.threads();
-        // The last one, where several had the number.
-        let thread = threads.iter().rposition(|thread| thread.tid.is_some() && thread.tid == end.tid)?;
-        Some(Party { host, thread: thread as u32 })
+        Some(Party { host, thread: *threads[host].get(&end.tid?)? })
     };
     let of = |message: isochrone_store::MpiMessage| {
         let isochrone_store::MpiMessage { sent, received, tag, bytes, .. } = message;

@@ -174,8 +174,8 @@ fn host_name(clock: &HostClock, traces: &[&Trace]) -> String {
     of_kernel.or_else(|| clock.hostnames.iter().min().cloned()).unwrap_or_default()
 }
 
-/// Two boots of a host, or two clones of a machine, have one name and two clocks: they are numbered.
-pub fn tell_apart(clocks: &mut [HostClock], name: impl Fn(&mut HostClock) -> &mut String) {
+/// Two boots of a host, or two clones of a machine, have one name and two clocks: they are numbered, in the order in which they come.
+pub fn tell_apart<C>(clocks: &mut [C], name: impl Fn(&mut C) -> &mut String) {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     for clock in clocks {
         let name = name(clock);

@@ -11,7 +11,7 @@ use crate::analysis::{Analysis, HostResult};
 use crate::fd_names::FdNames;
 use crate::io_call::{IoKind, SizeFilter};
 use crate::io_row::IoRow;
-use crate::log_rows::LogRows;
+use crate::log_rows::{LogRow, LogRows};
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::sorted_rows::{SortKey, TopRows};

@@ -6,6 +6,7 @@ use isochrone_kernel::{Period, Phase, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
+use crate::log_rows::LogRow;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::period_row::PeriodRow;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::latency_row::LatencyRow;
+use crate::log_rows::LogRow;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
 use crate::sorted_rows::{SortKey, TopRows};

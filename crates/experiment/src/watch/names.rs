@@ -1,24 +1,21 @@
 //! What people call the hosts that are watched. A machine that was started again has another clock, and is another host of the same name: they
-//! are numbered as [`isochrone_hosts::clocks::tell_apart`] numbers them, the earlier boot first.
+//! are numbered, the earlier boot first.
 
 use std::collections::BTreeMap;
+
+use isochrone_hosts::clocks::tell_apart;
 
 use super::{HostWatch, Watch};
 
 impl Watch<'_> {
     /// The names of all hosts, by their ids.
     pub(super) fn names(&self) -> BTreeMap<&str, String> {
-        let mut hosts: Vec<(&str, i64, &str)> =
-            self.hosts.iter().map(|(id, host)| (host.name(id), host.offset_ns(), id.as_str())).collect();
+        let named = |(id, host): (&'_ String, &HostWatch)| (host.name(id).to_owned(), host.offset_ns());
+        let all = self.hosts.iter().map(|(id, host)| (named((id, host)), id.as_str()));
+        let mut hosts: Vec<((String, i64), &str)> = all.collect();
         hosts.sort_unstable();
-        let mut names = BTreeMap::new();
-        let mut before: Option<(&str, usize)> = None;
-        for (name, _, id) in hosts {
-            let count = before.filter(|(other, _)| *other == name).map_or(0, |(_, count)| count) + 1;
-            before = Some((name, count));
-            names.insert(id, if count == 1 { name.to_owned() } else { format!("{name}#{count}") });
-        }
-        names
+        tell_apart(&mut hosts, |((name, _), _)| name);
+        hosts.into_iter().map(|((name, _), id)| (id, name)).collect()
     }
 }
 

@@ -85,9 +85,7 @@ impl Spans {
             _ => self.spans.push(span),
         }
     }
-}
 
-impl Spans {
     /// Adds those of another stream.
     fn join(&mut self, other: Self) {
         let mut all = std::mem::take(&mut self.spans);
