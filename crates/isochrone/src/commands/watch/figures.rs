@@ -27,11 +27,9 @@ impl Figures {
     /// Shows the figures of now.
     pub(super) fn show(&self, all: &[Family]) -> anyhow::Result<()> {
         let shown = text(all);
-        if let Some(file) = &self.file {
-            replace(file, &shown)?;
-        }
-        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = shown;
-        Ok(())
+        // Who sees that the file is there may ask the server for the same.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&shown);
+        self.file.as_deref().map_or(Ok(()), |file| replace(file, &shown))
     }
 
     /// Whether nothing has been shown yet.
