@@ -241,10 +241,11 @@ on(chain3, (it, since) => {
       if (event === "block_rq_issue") open.set(place, { host, dev, begin: since(time_ns), isWrite: (rwbs & 1) === 1 });
       else if (event === "block_rq_complete" && open.has(place)) { requests.push({ ...open.get(place), end: since(time_ns) }); open.delete(place); }
     }
+    const named = new Map(eventsOf("lttng_statedump_block_device", chain3).map(({ host, payload }) => [`${host} ${payload.dev}`, payload.diskname]));
     await it.page.keyboard.press("g");
     for (const [isWrite, colour] of [[true, [150, 60, 170]], [false, [0, 140, 160]]]) {
       const [long] = requests.filter((request) => request.isWrite === isWrite).sort((a, b) => b.end - b.begin - a.end + a.begin), { host, dev, begin, end } = long, length = end - begin;
-      const row = it.rows.find((row) => row.kind === "disk" && it.hosts[row.host].name === host && row.label === `disk ${dev >> 20}:${dev & 0xfffff}`);
+      const row = it.rows.find((row) => row.kind === "disk" && it.hosts[row.host].name === host && row.label === `disk ${named.get(`${host} ${dev}`)}`);
       await show(it.page, row.id, { begin: begin - length, end: end + length });
       assert.deepEqual((await pixelAt(it.page, row.id, begin + length * 0.6)).colour, colour, `${host} ${row.label}`);
     }

@@ -1,12 +1,10 @@
 //! Disks as tables name them, and the requests to them that took a time.
 
-use isochrone_kernel::{BlockRequest, Time};
+use isochrone_kernel::{BlockRequest, Time, device_numbers};
 
 use crate::host::HostContext;
 use crate::table::Cell;
 
-/// Bits of a device's number that are the minor one, as the kernel itself numbers devices.
-const MINOR_BITS: u32 = 20;
 /// Bytes of a sector, whatever the disk has.
 const SECTOR: u64 = 512;
 
@@ -14,7 +12,7 @@ const SECTOR: u64 = 512;
 pub(crate) fn name(host: &dyn HostContext, device: u32) -> Cell {
     match host.disk(device) {
         Some(name) => name.into(),
-        None => Cell::text(&format!("{}:{}", device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1))),
+        None => Cell::text(&device_numbers(device)),
     }
 }
 

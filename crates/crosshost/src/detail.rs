@@ -27,8 +27,7 @@ pub(crate) fn detail(window: &Window<'_, '_>, step: &Step, about: &About) -> Str
         (About::Disk { device, bytes, is_write }, _) => {
             let way = if *is_write { "write" } else { "read" };
             let size = bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
-            // As the kernel numbers devices (`include/linux/kdev_t.h`).
-            format!("{way} of disk {}:{}{size}", device >> 20, device & 0xf_ffff)
+            format!("{way} of disk {}{size}", host.store.entry().disk_name(*device))
         }
         (About::Handler(name), _) => name.clone(),
         (About::Nothing, Cause::Cpu) => ran(window, host, step),

@@ -1,6 +1,6 @@
 //! Writes the tables of one host: spans as they come, then threads and what is derived from all spans.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,8 +46,8 @@ impl HostWriter {
         std::fs::create_dir(&path).map_err(StoreError::io(&path))?;
         let shared = Arc::new(Shared::new(&path)?);
         let (id, name) = (id.to_owned(), name.to_owned());
-        let (range, cpus, levels, tables) = (None, Vec::new(), 0, Vec::new());
-        let entry = HostEntry { number, id, name, directory, offset_ns, range, cpus, levels, tables };
+        let (range, cpus, disks, levels, tables) = (None, Vec::new(), BTreeMap::new(), 0, Vec::new());
+        let entry = HostEntry { number, id, name, directory, offset_ns, range, cpus, disks, levels, tables };
         Ok(Self { path, entry, shared })
     }
 
@@ -63,10 +63,11 @@ impl HostWriter {
     /// # Errors
     /// A file cannot be written, now or when a consumer wrote it.
     pub fn finish(mut self, model: Finished<SpanWriter>, losses: &[Loss]) -> Result<HostEntry, StoreError> {
-        let Finished { spans, threads, range, .. } = model;
+        let Finished { spans, threads, disks, range, .. } = model;
         let named = spans.flush();
         self.entry.tables = self.shared.finish()?;
         self.entry.range = range;
+        self.entry.disks = disks.into_iter().map(|(device, name)| (device, name.into())).collect();
         let range = range.unwrap_or_default();
         let mut numbered = Numbered::new(&threads, named, range);
         let names = Arc::clone(self.shared.names());

@@ -1,13 +1,16 @@
 //! The manifest of a store: `store.json`.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use isochrone_kernel::device_numbers;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
 /// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";
@@ -77,10 +80,20 @@ pub struct HostEntry {
     pub range: Option<(i64, i64)>,
     /// The CPUs that threads were seen to run on, or of which it is unknown what ran, in order.
     pub cpus: Vec<u32>,
+    /// The names of its disks and partitions by number of the device, as far as a dump has them.
+    pub disks: BTreeMap<u32, String>,
     /// Number of zoom levels of states.
     pub levels: usize,
     /// Its tables.
     pub tables: Vec<TableEntry>,
+}
+
+impl HostEntry {
+    /// How people call a disk: by its name, or by its major and minor number (`8:1`) where no dump has one.
+    pub fn disk_name(&self, device: u32) -> Cow<'_, str> {
+        let known = self.disks.get(&device);
+        known.map_or_else(|| device_numbers(device).into(), |name| name.into())
+    }
 }
 
 /// A table of a host.

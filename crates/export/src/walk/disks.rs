@@ -8,9 +8,6 @@ use super::ExportError;
 use super::host::Host;
 use crate::timeline::{Lanes, Place, Shown, Timeline, Value};
 
-/// Bits of a device's number that are the minor one.
-const MINOR_BITS: u32 = 20;
-
 /// Passes the requests of a part of a host's time, and counts bytes.
 pub(super) fn emit<T: Timeline>(
     host: &mut Host<'_>,
@@ -38,7 +35,7 @@ pub(super) fn emit<T: Timeline>(
     for request in &all {
         let (begin, end) = (host.common(request.begin), host.common(request.end));
         let (parent, device) = (host.row, request.device);
-        let name = format!("disk {}:{}", device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1));
+        let name = format!("disk {}", host.store.entry().disk_name(device));
         let mut lanes: Lanes = host.disks.remove(&device).unwrap_or_default();
         let row = lanes.place((begin, end), to, |to| to.row(&Place::Under { parent, name: &name }))?;
         host.disks.insert(device, lanes);

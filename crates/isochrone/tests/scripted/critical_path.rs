@@ -17,7 +17,8 @@ use super::run::{analyze, rows};
 pub(super) fn host() -> KernelScript {
     let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
     host.process(10, "sh").process(20, "web").process(30, "helper");
-    host.at(50).dump_process(10).dump_file(10, 3, 0, "/data/x");
+    let disk = [("dev", (8 << 20).into()), ("diskname", "sda".into())];
+    host.at(50).dump_process(10).dump_file(10, 3, 0, "/data/x").event("lttng_statedump_block_device", &disk);
     host.at(90).switch(0, 10);
     let ends = FieldValue::Array(vec![4.into(), 5.into()]);
     host.at(100).enter("pipe2", &[]).after(1).exit_with("pipe2", 0, &[("fildes", ends)]);
@@ -64,7 +65,7 @@ fn each_wait_by_what_ended_it() {
         "184 195 30 helper cpu user",
         "195 197 10 sh wait-cpu helper 30 ran",
         "197 211 10 sh cpu user 7 ns, pread64 6 ns, futex 1 ns",
-        "211 230 10 sh disk read of disk 8:0, 4096 bytes",
+        "211 230 10 sh disk read of disk sda, 4096 bytes",
         "230 233 10 sh wait-cpu swapper/0 ran",
         "233 251 10 sh cpu user 16 ns, pread64 1 ns, read 1 ns",
         "251 260 10 sh pipe read fd 4 (pipe 5 → 4), ended by web 20",

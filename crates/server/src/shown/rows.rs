@@ -107,8 +107,7 @@ impl Rows {
             devices.insert(request.device);
         })?;
         for device in devices {
-            // As the kernel numbers them: 12 bits of the major number, 20 of the minor one.
-            let label = format!("disk {}:{}", device >> 20, device & 0xf_ffff);
+            let label = format!("disk {}", host.store.entry().disk_name(device));
             self.push(Row { label, number: device, ..row(Kind::Disk, place, Some(top), life) });
         }
         let mut with_phases = BTreeSet::new();
