@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds the release, and what packages have beside it: manual pages, completions. They are put into target/package-files.
+# Builds the program, optimized across crates, and what packages have beside it: manual pages, completions. They are put into target/package-files.
 set -eu
 cd "$(dirname "$0")/.."
-cargo build --locked --release -p isochrone "$@"
+cargo build --locked --profile dist -p isochrone "$@"
 target="${CARGO_TARGET_DIR:-target}"
-program="$target/release/isochrone"
+program="$target/dist/isochrone"
 made="target/package-files"
 rm -rf "$made"
 mkdir -p "$made/man"

@@ -134,7 +134,7 @@ export const api = {
     return decodeStates(await (await answer("states", posted(asked), signal)).arrayBuffer());
   },
   messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal) =>
-    get<{ total: number; messages: Message[]; command: string }>("messages", { begin, end, clock, limit }, signal),
+    get<{ total: number; messages: Message[]; mpi_total: number; mpi: Message[]; command: string }>("messages", { begin, end, clock, limit }, signal),
   matching: (text: string, begin: Time, end: Time, clock: Clock) => get<{ rows: number[]; states: number; is_whole: boolean }>("matching", { text, begin, end, clock }),
   wakeups: (begin: Time, end: Time, clock: Clock, rows: number[], limit: number, signal?: AbortSignal) =>
     get<{ total: number; wakeups: Wakeup[] }>("wakeups", { begin, end, clock, rows: rows.join(","), limit }, signal),

@@ -82,16 +82,16 @@ export function causeStyle(cause: string): number { return FIRST_CAUSE + Math.ma
 
 /** Colours of the canvas that are no states. */
 export interface Ink {
-  background: Rgb; band: Rgb; text: string; faint: string; line: string; message: string; inverted: string; sure: string; likely: string; wakeup: string;
+  background: Rgb; band: Rgb; text: string; faint: string; line: string; message: string; mpi: string; inverted: string; sure: string; likely: string; wakeup: string;
   selection: string; edge: string; chosen: Rgb; loss: string; bytes: string; lens: string; mark: string; halo: string;
 }
 const LIGHT: Ink = {
-  background: [255, 255, 255], band: [245, 246, 248], text: "#1c2026", faint: "#6a717c", line: "#e3e6ea", message: "rgba(60,66,80,0.75)", inverted: "#e0001b",
+  background: [255, 255, 255], band: [245, 246, 248], text: "#1c2026", faint: "#6a717c", line: "#e3e6ea", message: "rgba(60,66,80,0.75)", mpi: "rgba(0,120,140,0.9)", inverted: "#e0001b",
   sure: "rgba(40,110,230,0.22)", likely: "rgba(25,80,190,0.75)", wakeup: "rgba(150,60,200,0.9)", selection: "rgba(60,120,220,0.13)", edge: "#2f6fd6",
   chosen: [226, 236, 252], loss: "rgba(214,40,40,0.65)", bytes: "#7d94b5", lens: "rgba(47,111,214,0.14)", mark: "#b06000", halo: "rgba(255,255,255,0.85)",
 };
 const DARK: Ink = {
-  background: [22, 24, 29], band: [28, 31, 37], text: "#e4e7ec", faint: "#949ca8", line: "#30343c", message: "rgba(205,210,220,0.7)", inverted: "#ff5060",
+  background: [22, 24, 29], band: [28, 31, 37], text: "#e4e7ec", faint: "#949ca8", line: "#30343c", message: "rgba(205,210,220,0.7)", mpi: "rgba(80,205,225,0.9)", inverted: "#ff5060",
   sure: "rgba(110,165,255,0.25)", likely: "rgba(130,180,255,0.8)", wakeup: "rgba(200,130,255,0.9)", selection: "rgba(110,165,255,0.16)", edge: "#6ea5ff",
   chosen: [36, 46, 66], loss: "rgba(255,90,90,0.6)", bytes: "#5d7496", lens: "rgba(110,165,255,0.18)", mark: "#e0a040", halo: "rgba(22,24,29,0.85)",
 };

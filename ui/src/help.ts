@@ -35,7 +35,7 @@ export class Help {
 }
 function causes(): HTMLElement { return h("ul", { class: "legend" }, ...causeNames.map((cause) => h("li", {}, swatch(causeColour(cause), causeWord(cause))))); }
 function messages(): HTMLElement {
-  return h("p", {}, "Arrows are messages between hosts. The bar at their end is what the clocks leave open: surely within the light one, likely within the dark one. Red: received before it was sent.");
+  return h("p", {}, "Arrows are messages between hosts; those of MPI programs are blue-green, within hosts too. The bar at their end is what the clocks leave open: surely within the light one, likely within the dark one. Red: received before it was sent.");
 }
 function definitions(pairs: readonly [string, string][]): HTMLElement {
   const list = h("dl");

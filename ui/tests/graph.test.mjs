@@ -56,7 +56,7 @@ for (const traces of [chain3, ping5]) {
       await rest(page);
       // The test before has scrolled to rows of its own: the sender's is shown, whatever height the drawer leaves.
       await page.evaluate((sent) => {
-        const message = isochrone.graph.arrows.messages.value.find((it) => Math.abs(it[2] - sent) < 1000);
+        const message = isochrone.graph.arrows.messages.value[0].find((it) => Math.abs(it[2] - sent) < 1000);
         isochrone.layout.see(isochrone.rows.lineOf(message[0]));
       }, sent);
       await rest(page);

@@ -12,7 +12,7 @@ const LONGEST_MS = 60_000;
 const ui = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 export const program = resolve(ui, process.env.ISOCHRONE_BIN ?? "../target/release/isochrone");
 const machines = resolve(ui, "../../shared/data/vm");
-export const chain3 = resolve(machines, "chain3"), ping5 = resolve(machines, "ping5"), phases3 = resolve(machines, "phases3"), mpi4 = resolve(machines, "mpi4");
+export const chain3 = resolve(machines, "chain3"), ping5 = resolve(machines, "ping5"), phases3 = resolve(machines, "phases3"), mpi4 = resolve(machines, "mpi4"), ustMpi = resolve(machines, "../ust/mpi");
 /** Writes traces with losses; it lies beside the public corpus. */
 export const generator = resolve(machines, "../../tools/gen_ctf_kernel.py");
 /** What independent programs made of these traces. */

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { chain3, count, eventsOf, generator, launch, mpi4, now, open, phases3, ping5, pixelAt, rest, serve, show, tableOf } from "./page.mjs";
+import { chain3, count, eventsOf, generator, launch, mpi4, now, open, phases3, ping5, pixelAt, rest, serve, show, tableOf, ustMpi } from "./page.mjs";
 
 const IRQ = [200, 0, 100], SOFTIRQ = [200, 150, 100], IDLE = [200, 200, 200], RUNS = [0, 170, 120], WAKEUP = [150, 60, 200], EDGE = [47, 111, 214];
 let browser;
@@ -316,6 +316,36 @@ on(mpi4, (it, since) => {
       colours.push(x.join());
     }
     assert.equal(new Set(colours).size, 3, colours.join(" "));
+  });
+});
+
+for (const [traces, sent] of [[mpi4, 240], [ustMpi, 300]]) on(traces, (it, since) => {
+  test("messages of MPI are arrows of a colour of their own, between the threads that sent and received them", async () => {
+    const MPI = [0, 120, 140];
+    await it.page.emulateMedia({ colorScheme: "light" });
+    const all = await it.page.evaluate(async () => {
+      const { begin, end } = isochrone.view.now.experiment;
+      return (await fetch(`api/messages?begin=${begin}&end=${end}&clock=common&limit=5000`)).json();
+    });
+    assert.equal(all.mpi_total, sent);
+    assert.equal(all.mpi.length, sent);
+    const calls = tableOf(["analyze", "periodlog", "--limit", "0"], traces, "log"), inside = (name, row, at) =>
+      calls.some((call) => call.period === name && call.tid === row.tid && call.host === it.hosts[row.host].name && since(call.begin_ns) <= at + 1 && at - 1 <= since(call.begin_ns) + call.duration_ns);
+    for (const [from, to, left, arrived] of all.mpi) {
+      assert.equal(it.rows[from].kind, "thread");
+      assert.ok(inside("mpi MPI_Send", it.rows[from], left) && inside("mpi MPI_Recv", it.rows[to], arrived), `${from} → ${to} at ${left}`);
+    }
+    // One that is long enough to be seen, between rows that are near each other.
+    const [from, to, left, arrived] = all.mpi.filter(([from, to]) => from !== to).sort((a, b) => (Math.abs(a[0] - a[1]) - Math.abs(b[0] - b[1])) || (b[3] - b[2]) - (a[3] - a[2]))[0];
+    const room = Math.max(arrived - left, 2e4);
+    await show(it.page, Math.min(from, to), { begin: left - room, end: arrived + room });
+    const colour = await it.page.evaluate(([from, left]) => {
+      const arrow = isochrone.graph.arrows.seen(isochrone.graph.scene()).arrows.find((it) => it.isMpi && it.message[0] === from && it.message[2] === left);
+      // Its head is filled.
+      const length = Math.hypot(arrow.x1 - arrow.x0, arrow.y1 - arrow.y0);
+      return isochrone.pixel(arrow.x1 - (arrow.x1 - arrow.x0) / length * 3, arrow.y1 - (arrow.y1 - arrow.y0) / length * 3);
+    }, [from, left]);
+    assert.ok(colour.every((part, place) => Math.abs(part - MPI[place]) < 40), colour.join());
   });
 });
 

@@ -15,7 +15,7 @@ use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::{Artefact, ArtefactError};
 use isochrone_sync::matching::{End, Matched};
 use isochrone_sync::{
-    Inputs, MpiEnd, MpiMatched, Options, RefusedKind, Sinks, SyncError, clocks_of, synchronize_into,
+    Inputs, MpiEnd, MpiMatched, Options, RefusedKind, Sinks, SyncError, clocks_of, has_mpi, synchronize_into,
 };
 
 use crate::experiment::{Experiment, TimedHost};
@@ -156,8 +156,8 @@ fn write_messages(
     store: &mut StoreWriter,
 ) -> Result<(TableEntry, Option<(TableEntry, bool)>), IndexError> {
     let mut writer = store.messages()?;
-    // Of one host there are none, and nothing to correct.
-    if hosts.len() < 2 && experiment.inputs.captures.is_empty() {
+    // Of one host there are none, and nothing to correct; but the processes of an MPI program may be on one.
+    if hosts.len() < 2 && experiment.inputs.captures.is_empty() && !has_mpi(experiment.inputs) {
         return Ok((writer.finish()?, None));
     }
     // By place of the trace and number of the stream: host and CPU.

@@ -46,11 +46,16 @@ impl Server {
 
     /// The answer to a whole request.
     fn send(&self, request: &str) -> String {
+        String::from_utf8(self.bytes(request)).unwrap()
+    }
+
+    /// The same, of answers that are no text.
+    fn bytes(&self, request: &str) -> Vec<u8> {
         let port = self.parts().0.rsplit_once(':').unwrap().1;
         let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
         answer
     }
 
@@ -110,6 +115,58 @@ fn ready(command: &str, options: &[&str]) -> Server {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     server
+}
+
+/// Memory that the server has for itself, without files that are mapped, bytes.
+#[cfg(target_os = "linux")]
+fn memory(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// A browser that is left open for days asks for other windows all the time: what they were is not kept.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_requests() {
+    /// What allocators may keep for themselves.
+    const SPARE: u64 = 16 << 20;
+    let server = ready("view", &["--no-open"]);
+    let host = server.parts().0.to_owned();
+    let experiment = server.get("/api/experiment", &host);
+    let experiment: serde_json::Value =
+        serde_json::from_str(&experiment[experiment.find("\r\n\r\n").unwrap()..]).unwrap();
+    let [first, last] = ["begin", "end"].map(|it| experiment[it].as_i64().unwrap());
+    let ask = |request: i64| {
+        let begin = first + (last - first) * (request * 7 % 97) / 97;
+        let end = begin + (last - begin) / (1 + request % 50);
+        let window = format!("begin={begin}&end={end}");
+        let path = match request % 6 {
+            0 => format!("/api/messages?{window}"),
+            1 => format!("/api/usage?{window}&points=500"),
+            2 => format!("/api/events?{window}&search=sched"),
+            3 => format!("/api/wakeups?{window}&rows=5,6,7"),
+            4 => format!("/api/overview?bins={}", 100 + request),
+            _ => {
+                let rows: Vec<i64> = (0..60).collect();
+                let body = format!(r#"{{"rows":{rows:?},"begin":{begin},"end":{end},"pixels":2000}}"#);
+                let head =
+                    format!("POST /api/states HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json");
+                let length = body.len();
+                let answer = server
+                    .bytes(&format!("{head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"));
+                assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+                return;
+            }
+        };
+        let answer = server.get(&path, &host);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    };
+    (0..120).for_each(ask);
+    let before = memory(&server);
+    (120..1_200).for_each(ask);
+    let after = memory(&server);
+    assert!(after < before + SPARE, "{before} bytes, {after} after a thousand requests more");
 }
 
 /// Each option of both commands does something. `--listen` and `--no-open` are in the tests above; `--threads` and `--quiet` change nothing that is served.

@@ -19,7 +19,7 @@ pub struct Finished<S> {
     pub threads: Threads,
     /// Names of disks and partitions by device, as far as the dump at the begin of the trace has them.
     pub disks: BTreeMap<u32, Name>,
-    /// Times of the first and the last event of the kernel, raw ns.
+    /// Times of the first and the last event of the kernel, or of programs where the kernel was not traced, raw ns.
     pub range: Option<(Time, Time)>,
     /// Number of events.
     pub events: u64,
@@ -86,6 +86,7 @@ impl<S: Spans> PartialState<S> {
         self.settle_begin();
         let Self {
             range,
+            programs_range,
             events,
             complete,
             events_lost,
@@ -138,7 +139,7 @@ impl<S: Spans> PartialState<S> {
             spans,
             threads,
             disks,
-            range,
+            range: range.or(programs_range),
             events,
             losses,
             events_lost,

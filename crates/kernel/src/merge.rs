@@ -9,7 +9,7 @@ use crate::border::Border;
 use crate::completeness::LossCount;
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId};
 use crate::in_flight::{CallOwner, DeferredEffect, PendingCall};
-use crate::partial_state::{Cpu, PartialState, emit_phase};
+use crate::partial_state::{Cpu, PartialState, emit_phase, united};
 use crate::span::Spans;
 
 /// Two pieces that are not neighbours.
@@ -66,10 +66,8 @@ impl<S: Spans> PartialState<S> {
         self.retire_ended(ended.threads, &ended.strays);
         self.spans.absorb(right.spans);
         self.end = right.end;
-        self.range = match (self.range, right.range) {
-            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
-            (a, b) => a.or(b),
-        };
+        self.range = united(self.range, right.range);
+        self.programs_range = united(self.programs_range, right.programs_range);
         self.events += right.events;
         self.complete.append(right.complete, right.begin);
         self.programs_complete.append(right.programs_complete, right.begin);

@@ -29,6 +29,15 @@ use crate::timeline::Timeline;
 /// Fewer CPUs than this are indexes of a list.
 const LOW_CPUS: usize = 64;
 
+/// The least range that has both.
+#[inline]
+pub(crate) fn united(a: Option<(Time, Time)>, b: Option<(Time, Time)>) -> Option<(Time, Time)> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    }
+}
+
 /// Bytes of a thread's name that the kernel keeps.
 pub(crate) const COMM: usize = 15;
 
@@ -39,6 +48,8 @@ pub struct PartialState<S> {
     pub(crate) end: Border,
     /// Times of the first and the last event of the kernel, raw ns.
     pub(crate) range: Option<(Time, Time)>,
+    /// Times of the first and the last event of programs, raw ns.
+    pub(crate) programs_range: Option<(Time, Time)>,
     /// Number of events, those of programs included.
     pub(crate) events: u64,
     /// Losses of the kernel's events, on all CPUs.
@@ -122,6 +133,7 @@ impl<S: Spans> PartialState<S> {
             begin,
             end: begin,
             range: None,
+            programs_range: None,
             events: 0,
             complete: Completeness::default(),
             programs_complete: Completeness::default(),
@@ -252,10 +264,11 @@ impl<S: Spans> PartialState<S> {
         self.events += 1;
         let at = context.time;
         if context.is_user {
+            self.programs_range = united(self.programs_range, Some((at, at)));
             self.program_event(context, &what);
             return;
         }
-        self.range = Some(self.range.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
+        self.range = united(self.range, Some((at, at)));
         let cpu = context.cpu;
         match what {
             KernelEvent::Switch { prev, prev_state, next } => self.switch(context, prev, prev_state, next),

@@ -196,9 +196,10 @@ async fn messages(State(session): Page, Query(asked): Query<AskedArrows>) -> Ans
     ask(&session, move |shown| {
         let limit = asked.limit.unwrap_or(5000).min(MOST_ARROWS);
         let (window, clock) = ((asked.begin, asked.end), asked.clock.into());
-        let (total, messages) = shown.arrows(window, clock, limit);
+        let (total, messages) = shown.arrows(&shown.messages.all, window, clock, limit);
+        let (mpi_total, mpi) = shown.arrows(&shown.messages.mpi, window, clock, limit);
         let command = shown.command_on(clock, "messages", Some(window));
-        Ok(json!({"total": total, "messages": messages, "command": command}))
+        Ok(json!({"total": total, "messages": messages, "mpi_total": mpi_total, "mpi": mpi, "command": command}))
     })
     .await
 }

@@ -47,7 +47,7 @@ pub use error::SyncError;
 pub use extract::{Extraction, extract, survey};
 pub use facts::{StreamFacts, Tally, TraceFacts};
 pub use input::{InputTrace, Inputs};
-pub use mpi::{MpiEnd, MpiMatched, MpiSummary};
+pub use mpi::{MpiEnd, MpiMatched, MpiSummary, has_mpi};
 pub use options::Options;
 pub use refused::{Refused, RefusedKind};
 pub use rounds::{PacketSource, match_sources};

@@ -13,6 +13,7 @@ use isochrone_net::Direction;
 use isochrone_net::tracer::mpi::{MpiEvent, MpiMessage, MpiReader, Rank, mpi_reader};
 
 use crate::extract::Stamped;
+use crate::input::Inputs;
 use crate::matching::Message;
 use crate::network_look::times;
 
@@ -181,6 +182,14 @@ fn channel_of(message: &MpiMessage) -> Channel {
     let MpiMessage { own, peer, is_send, communicator, tag, .. } = *message;
     let (sender, receiver) = if is_send { (own.rank, peer) } else { (peer, own.rank) };
     Channel { job: own.job, communicator, sender, receiver, tag }
+}
+
+/// Whether there are events of MPI programs among some traces, as far as their metadata tell. Linear in their classes of events.
+pub fn has_mpi(inputs: &Inputs) -> bool {
+    inputs.traces.iter().any(|input| {
+        let plans = (0..input.trace.streams().len()).map(|stream| input.trace.stream_plan(stream));
+        plans.into_iter().any(|plan| plan.events.iter().any(|class| mpi_reader(plan, class).is_some()))
+    })
 }
 
 /// The streams of a trace that have such events.

@@ -1,4 +1,4 @@
-// Arrows of messages between hosts, with what their clocks leave open at the received end, and of wake-ups.
+// Arrows of messages between hosts and of MPI programs, with what their clocks leave open at the received end, and of wake-ups.
 // Talks to: api (through Fetched), scene. Used by: graph (screen and export).
 import { api, type Clock, type Message, type Time, type Wakeup } from "../api";
 import { ink } from "../colours";
@@ -11,19 +11,20 @@ const MOST_ASKED = 5000, MOST_DRAWN = 1000, MOST_WAKEUPS = 2000;
 const HEAD = 5;
 
 /** A message as it is drawn now. */
-export interface Arrow { readonly x0: number; readonly y0: number; readonly x1: number; readonly y1: number; readonly isInverted: boolean; readonly message: Message }
+export interface Arrow { readonly x0: number; readonly y0: number; readonly x1: number; readonly y1: number; readonly isInverted: boolean; readonly isMpi: boolean; readonly message: Message }
 
 export class Arrows {
   areMessagesOn = true;
   areWakeupsOn = false;
-  private readonly messages: Fetched<Message[]>;
+  /** Packets, then what MPI programs sent. */
+  private readonly messages: Fetched<[Message[], Message[]]>;
   private readonly wakeups: Fetched<Wakeup[]>;
   private total = 0;
   constructor(private readonly view: View, arrived: () => void) {
     this.messages = new Fetched(async (range, clock, signal) => {
-      const { total, messages } = await api.messages(range.begin, range.end, clock, MOST_ASKED, signal);
+      const { total, messages, mpi_total, mpi } = await api.messages(range.begin, range.end, clock, MOST_ASKED, signal);
       this.total = total;
-      return { value: messages, isThinned: total > messages.length };
+      return { value: [messages, mpi], isThinned: total > messages.length || mpi_total > mpi.length };
     }, arrived);
     this.wakeups = new Fetched(async (range, clock, signal) => {
       const { total, wakeups } = await api.wakeups(range.begin, range.end, clock, [this.view.now.row ?? 0], MOST_WAKEUPS, signal);
@@ -47,14 +48,17 @@ export class Arrows {
     if (!this.areMessagesOn) return { arrows, total: 0 };
     const clock = this.messages.clock, width = scene.layout.width, bottom = scene.top(0) + scene.layout.scrollTop + scene.layout.full + scene.layout.fixed;
     const seen: Arrow[] = [];
-    for (const message of this.messages.value ?? []) {
+    const [packets, mpi] = this.messages.value ?? [[], []];
+    const look = (message: Message, isMpi: boolean): void => {
       const [from, to, sent, received] = message;
       const x0 = scene.hostX(scene.hostOf(from), sent, clock), x1 = scene.hostX(scene.hostOf(to), received, clock);
-      if ((x0 < 0 && x1 < 0) || (x0 > width && x1 > width)) continue;
+      if ((x0 < 0 && x1 < 0) || (x0 > width && x1 > width)) return;
       const y0 = scene.rowY(from), y1 = scene.rowY(to);
-      if (y0 === null || y1 === null || y0 === y1 || (y0 < 0 && y1 < 0) || (y0 > bottom && y1 > bottom)) continue;
-      seen.push({ x0, y0, x1, y1, isInverted: x1 < x0, message });
-    }
+      if (y0 === null || y1 === null || y0 === y1 || (y0 < 0 && y1 < 0) || (y0 > bottom && y1 > bottom)) return;
+      seen.push({ x0, y0, x1, y1, isInverted: x1 < x0, isMpi, message });
+    };
+    packets.forEach((message) => look(message, false));
+    mpi.forEach((message) => look(message, true));
     const keep = Math.min(1, MOST_DRAWN / Math.max(seen.length, 1));
     seen.forEach((arrow, place) => { if (Math.floor(place * keep) !== Math.floor((place - 1) * keep)) arrows.push(arrow); });
     return { arrows, total: this.total };
@@ -65,7 +69,8 @@ export class Arrows {
     this.bounds(ctx, scene, arrows);
     // Many arrows are drawn fainter, so that the bars below can still be read; red ones never.
     ctx.globalAlpha = arrows.length > 300 ? 0.5 : 1;
-    drawArrows(ctx, arrows.filter((arrow) => !arrow.isInverted), colours.message, 1);
+    drawArrows(ctx, arrows.filter((arrow) => !arrow.isInverted && !arrow.isMpi), colours.message, 1);
+    drawArrows(ctx, arrows.filter((arrow) => !arrow.isInverted && arrow.isMpi), colours.mpi, 1);
     ctx.globalAlpha = 1;
     drawArrows(ctx, arrows.filter((arrow) => arrow.isInverted), colours.inverted, 1.25);
     if (this.areWakeupsOn) this.drawWakeups(ctx, scene);

@@ -1,6 +1,6 @@
-//! Messages between hosts: which rows sent and received them, on either clock, and how sure the times of their ends are.
+//! Messages between hosts, and those of MPI programs: which rows sent and received them, on either clock, and how sure the times of their ends are.
 
-use isochrone_store::{MessageEnd, StoreError};
+use isochrone_store::{MessageEnd, MpiMessageEnd, StoreError};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -22,7 +22,10 @@ pub(crate) struct Message {
 /// All messages of an experiment. They take 48 bytes each.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
+    /// The packets between hosts.
     pub(crate) all: Vec<Message>,
+    /// Those of MPI programs, within hosts too.
+    pub(crate) mpi: Vec<Message>,
     /// How many arrive before they are sent, on the hosts' own clocks and on the common one.
     pub(crate) inverted_own: usize,
     pub(crate) inverted: usize,
@@ -91,8 +94,38 @@ impl Messages {
             })
             .count();
         let inverted = all.iter().filter(|message| message.common[1] < message.common[0]).count();
-        Ok(Self { all, inverted_own, inverted })
+        Ok(Self { all, mpi: of_mpi(shown, &places)?, inverted_own, inverted })
     }
+}
+
+/// The messages of MPI programs between threads that have rows. `places`: by number of the host. Linear in them and in the threads of all hosts.
+fn of_mpi(shown: &Shown<'_>, places: &FxHashMap<u32, usize>) -> Result<Vec<Message>, StoreError> {
+    let mut ends: Vec<[MpiMessageEnd; 2]> = Vec::new();
+    shown.store.mpi(|message| ends.push([message.sent, message.received]))?;
+    if ends.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut rows: FxHashMap<(usize, i32), u32> = FxHashMap::default();
+    for (place, host) in shown.hosts.iter().enumerate() {
+        for (number, thread) in (0..).zip(host.store.threads()) {
+            // The last one, where several had a number.
+            if let (Some(tid), Some(row)) = (thread.tid, shown.rows.of_thread(place, number)) {
+                rows.insert((place, tid), row);
+            }
+        }
+    }
+    let end = |end: &MpiMessageEnd| {
+        let place = *places.get(&end.host)?;
+        Some((place, *rows.get(&(place, end.tid?))?, end.at, shown.at(place, end.at, Clock::Common)))
+    };
+    let message = |[sent, received]: &[MpiMessageEnd; 2]| {
+        let (from, to) = (end(sent)?, end(received)?);
+        let (hosts, rows) = ([from.0 as u16, to.0 as u16], [from.1, to.1]);
+        Some(Message { hosts, rows, raw: [from.2, to.2], common: [from.3, to.3] })
+    };
+    let mut all: Vec<Message> = ends.iter().filter_map(message).collect();
+    all.sort_by_key(|message| (message.common, message.rows));
+    Ok(all)
 }
 
 impl Shown<'_> {
@@ -108,15 +141,19 @@ impl Shown<'_> {
         pairs
     }
 
-    /// Messages with an end in a window, or that span it: how many, and `limit` of them, evenly chosen. Linear in all messages.
-    pub(crate) fn arrows(&self, window: (i64, i64), clock: Clock, limit: usize) -> (usize, Vec<Arrow>) {
+    /// Those among some messages that have an end in a window, or span it: how many, and `limit` of them, evenly chosen. Linear in the messages.
+    pub(crate) fn arrows(
+        &self,
+        messages: &[Message],
+        window: (i64, i64),
+        clock: Clock,
+        limit: usize,
+    ) -> (usize, Vec<Arrow>) {
         let times = |message: &Message| match clock {
             Clock::Common => message.common,
             Clock::Own => [0, 1].map(|end| self.at(message.hosts[end].into(), message.raw[end], Clock::Own)),
         };
-        let inside: Vec<(&Message, [i64; 2])> = self
-            .messages
-            .all
+        let inside: Vec<(&Message, [i64; 2])> = messages
             .iter()
             .map(|message| (message, times(message)))
             .filter(|(_, [sent, received])| {

@@ -273,14 +273,14 @@ pub(super) async fn arrows(of: OfOutput, Parameters(asked): Parameters<AskedArro
     }
     let Object(range) = asked.requested_timerange;
     of.model(move |shown| {
-        let (_, arrows) = shown.arrows(range.window(shown), Clock::Common, MOST_ARROWS);
+        let of = |messages| shown.arrows(messages, range.window(shown), Clock::Common, MOST_ARROWS).1;
+        let arrows = of(&shown.messages.all).into_iter().chain(of(&shown.messages.mpi));
         // What an idle CPU received has no thread: it ends at the host.
         let entry = |id: u32| match shown.rows.get(id) {
             Some(row) if row.kind == Kind::Cpu => shown.rows.of_host(row.host).unwrap_or(id),
             _ => id,
         };
         let all: Vec<Value> = arrows
-            .into_iter()
             .map(|arrow| {
                 let key = if arrow.7 == 1 { styles::INVERTED } else { styles::MESSAGE };
                 json!({"sourceId": entry(arrow.0), "targetId": entry(arrow.1), "start": shown.unix(arrow.2),
