@@ -178,3 +178,13 @@ test("shop: strips are as high as CPUs were busy", async () => {
   assert.ok(await page.locator("rect.cause-cpu").count() > 10);
   await page.close();
 });
+
+test("causes have the colours that the page gives them", () => {
+  const shown = readFileSync(resolve(project, "crates/export/src/html/style.css"), "utf8"), drawn = readFileSync(resolve(project, "ui/src/colours.ts"), "utf8");
+  const [, list] = /const CAUSES[^{]*\{([^}]*)\}/.exec(drawn), causes = [...list.matchAll(/"?([a-z-]+)"?: \[(\d+), (\d+), (\d+)\]/g)];
+  assert.equal(causes.length, 14);
+  for (const [, cause, ...colour] of causes) {
+    const rule = new RegExp(`\\.cause-${cause}\\b[^{]*\\{ fill: #([0-9a-f]{6});`).exec(shown);
+    assert.deepEqual(rule?.[1].match(/../g).map((part) => parseInt(part, 16)), colour.map(Number), cause);
+  }
+});

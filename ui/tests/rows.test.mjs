@@ -338,7 +338,7 @@ for (const [traces, sent] of [[mpi4, 240], [ustMpi, 300]]) on(traces, (it, since
     // One that is long enough to be seen, between rows that are near each other.
     const [from, to, left, arrived] = all.mpi.filter(([from, to]) => from !== to).sort((a, b) => (Math.abs(a[0] - a[1]) - Math.abs(b[0] - b[1])) || (b[3] - b[2]) - (a[3] - a[2]))[0];
     const room = Math.max(arrived - left, 2e4);
-    await show(it.page, Math.min(from, to), { begin: left - room, end: arrived + room });
+    await show(it.page, to, { begin: left - room, end: arrived + room });
     const colour = await it.page.evaluate(([from, left]) => {
       const arrow = isochrone.graph.arrows.seen(isochrone.graph.scene()).arrows.find((it) => it.isMpi && it.message[0] === from && it.message[2] === left);
       // Its head is filled.

@@ -15,7 +15,8 @@ use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::{Artefact, ArtefactError};
 use isochrone_sync::matching::{End, Matched};
 use isochrone_sync::{
-    Inputs, MpiEnd, MpiMatched, Options, RefusedKind, Sinks, SyncError, clocks_of, has_mpi, synchronize_into,
+    Inputs, MpiEnd, MpiMatched, Options, RefusedKind, Sinks, SyncError, clocks_of, mpi_messages,
+    synchronize_into,
 };
 
 use crate::experiment::{Experiment, TimedHost};
@@ -156,10 +157,6 @@ fn write_messages(
     store: &mut StoreWriter,
 ) -> Result<(TableEntry, Option<(TableEntry, bool)>), IndexError> {
     let mut writer = store.messages()?;
-    // Of one host there are none, and nothing to correct; but the processes of an MPI program may be on one.
-    if hosts.len() < 2 && experiment.inputs.captures.is_empty() && !has_mpi(experiment.inputs) {
-        return Ok((writer.finish()?, None));
-    }
     // By place of the trace and number of the stream: host and CPU.
     let mut places: HashMap<(usize, usize), (u32, Option<u32>)> = HashMap::new();
     for (number, host) in (0..).zip(hosts) {
@@ -198,21 +195,31 @@ fn write_messages(
             writer.push(&MpiMessage { sent, received, communicator, tag, bytes });
         }
     };
-    let sinks = Sinks { packets: sink, mpi };
-    let outcome = synchronize_into(experiment.inputs, &Options::default(), &|_| (), sinks);
+    // Of one host there are no packets between hosts, and nothing to correct; ranks of MPI programs may be on it.
+    let is_alone = hosts.len() < 2 && experiment.inputs.captures.is_empty();
+    let outcome = match is_alone {
+        true => {
+            mpi_messages(experiment.inputs, mpi);
+            None
+        }
+        false => {
+            let sinks = Sinks { packets: sink, mpi };
+            Some(synchronize_into(experiment.inputs, &Options::default(), &|_| (), sinks))
+        }
+    };
     if let Some(written) = of_mpi {
         store.add_mpi(written?.finish()?);
     }
-    match outcome {
-        Ok(outcome) => {
+    match outcome.transpose() {
+        Ok(Some(outcome)) => {
             let clocks = store.clocks(&outcome.artefact.to_json()?, outcome.artefact.clocks.len() as u64)?;
             // Traces that were refused are refused whenever they are opened.
             let mut refused = outcome.refused.iter().filter(|refused| refused.what != RefusedKind::Trace);
             let are_all = refused.next().is_none() && outcome.advice.is_empty();
             Ok((writer.finish()?, Some((clocks, are_all))))
         }
-        // Hosts that have nothing to do with each other have no messages.
-        Err(SyncError::NothingToDo { .. }) => Ok((writer.finish()?, None)),
+        // Hosts that have nothing to do with each other have no messages either.
+        Ok(None) | Err(SyncError::NothingToDo { .. }) => Ok((writer.finish()?, None)),
         Err(error) => Err(error.into()),
     }
 }

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod scripted {
+    mod accounting;
     mod across;
+    mod blocking;
     mod calls;
     mod cputop;
     mod critical_path;
@@ -14,15 +16,24 @@ mod scripted {
     mod follow;
     mod interrupts;
     mod io;
+    mod io_edges;
+    mod ipc;
     mod lami;
+    mod loopback;
     mod many_rows;
     mod memory;
+    mod messages;
+    mod mpi;
     mod options;
+    mod path_causes;
     mod periods;
+    mod phase_causes;
     mod phases;
     mod processes;
+    mod requests;
     mod run;
     mod sched;
     mod shown;
+    mod states;
     mod usage;
 }

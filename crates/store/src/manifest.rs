@@ -92,7 +92,7 @@ impl HostEntry {
     /// How people call a disk: by its name, or by its major and minor number (`8:1`) where no dump has one.
     pub fn disk_name(&self, device: u32) -> Cow<'_, str> {
         let known = self.disks.get(&device);
-        known.map_or_else(|| device_numbers(device).into(), |name| name.into())
+        known.map_or_else(|| device_numbers(device).into(), Into::into)
     }
 }
 

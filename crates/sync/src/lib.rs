@@ -47,14 +47,14 @@ pub use error::SyncError;
 pub use extract::{Extraction, extract, survey};
 pub use facts::{StreamFacts, Tally, TraceFacts};
 pub use input::{InputTrace, Inputs};
-pub use mpi::{MpiEnd, MpiMatched, MpiSummary, has_mpi};
+pub use mpi::{MpiEnd, MpiMatched, MpiSummary};
 pub use options::Options;
 pub use refused::{Refused, RefusedKind};
 pub use rounds::{PacketSource, match_sources};
 pub use steering::{ClockChoice, MissingEvidence, Untraced};
 pub use synchronize::{
-    Matching, Outcome, Sinks, clocks_of, match_only, synchronize, synchronize_into, synchronize_messages,
-    synchronize_messages_with, synchronize_with,
+    Matching, Outcome, Sinks, clocks_of, match_only, mpi_messages, synchronize, synchronize_into,
+    synchronize_messages, synchronize_messages_with, synchronize_with,
 };
 
 /// Called with the number of bytes of the traces that were read since the last call, from several threads.

@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use isochrone_ctf::merge::Merge;
 use isochrone_ctf::schema::ClockClass;
-use isochrone_hosts::Host;
+use isochrone_hosts::{Host, LossKind, StreamLoss};
 use isochrone_net::Direction;
 use isochrone_net::tracer::mpi::{MpiEvent, MpiMessage, MpiReader, Rank, mpi_reader};
 
 use crate::extract::Stamped;
-use crate::input::Inputs;
 use crate::matching::Message;
 use crate::network_look::times;
 
@@ -184,14 +183,6 @@ fn channel_of(message: &MpiMessage) -> Channel {
     Channel { job: own.job, communicator, sender, receiver, tag }
 }
 
-/// Whether there are events of MPI programs among some traces, as far as their metadata tell. Linear in their classes of events.
-pub fn has_mpi(inputs: &Inputs) -> bool {
-    inputs.traces.iter().any(|input| {
-        let plans = (0..input.trace.streams().len()).map(|stream| input.trace.stream_plan(stream));
-        plans.into_iter().any(|plan| plan.events.iter().any(|class| mpi_reader(plan, class).is_some()))
-    })
-}
-
 /// The streams of a trace that have such events.
 fn sources<'t>(trace: Stamped<'t>, first: &dyn Fn(usize) -> usize) -> Vec<Source<'t>> {
     let of_stream = |stream: usize| {
@@ -270,7 +261,13 @@ fn complete_until(host: &Host<'_>) -> i64 {
             plan.events.iter().any(|class| mpi_reader(plan, class).is_some())
         })
         .collect();
-    let lost = host.losses().iter().chain(host.uncovered()).filter(|loss| is_mpi[loss.source]);
+    // A stream that begins later than others lacks nothing if its first packet is the first one.
+    let is_whole = |loss: &StreamLoss| {
+        let source = &host.sources()[loss.source];
+        loss.what == LossKind::NotBegun && source.trace().begins_with_first_packet(source.stream)
+    };
+    let uncovered = host.uncovered().iter().filter(|&loss| !is_whole(loss));
+    let lost = host.losses().iter().chain(uncovered).filter(|loss| is_mpi[loss.source]);
     let gaps = host.gaps().iter().map(|gap| gap.from);
     lost.map(|loss| loss.from).chain(gaps).min().unwrap_or(i64::MAX)
 }

@@ -445,6 +445,38 @@ pub(crate) struct Reading {
     lacking: Vec<String>,
 }
 
+/// Passes the messages of MPI programs to `sink`, those within a host too, without a look at anything else: what
+/// [`synchronize_into`] finds of them. Reads the streams that have such events twice; others not at all.
+pub fn mpi_messages(inputs: &Inputs, sink: &mut dyn FnMut(&MpiMatched)) {
+    let clocks = clocks_of(inputs);
+    let order = traces_of(&clocks);
+    let (traces, hosts) = (stamped(inputs, &order), hosts_of(inputs, &clocks));
+    let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
+    let first: HashMap<_, _> = hosts.iter().flat_map(Host::first_packets).collect();
+    let first = |at: usize, stream: usize| first.get(&(order[at].0, stream)).copied().unwrap_or(0);
+    mpi::messages(&traces, &first, &hosts, &offsets, sink);
+}
+
+/// The traces of all clocks: their numbers among the inputs, each with that of its clock.
+fn traces_of(clocks: &[HostClock]) -> Vec<(usize, usize)> {
+    let mut order = Vec::new();
+    for (number, clock) in clocks.iter().enumerate() {
+        order.extend(clock.traces.iter().map(|&trace| (trace, number)));
+    }
+    order
+}
+
+fn stamped<'i>(inputs: &'i Inputs, order: &[(usize, usize)]) -> Vec<Stamped<'i>> {
+    let stamped =
+        |&(number, clock): &(usize, usize)| Stamped { trace: &inputs.traces[number].trace, number, clock };
+    order.iter().map(stamped).collect()
+}
+
+fn hosts_of<'i>(inputs: &'i Inputs, clocks: &[HostClock]) -> Vec<Host<'i>> {
+    let all: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
+    clocks.iter().map(|clock| Host::new(clock, &all)).collect()
+}
+
 /// Reads the traces and captures of all clocks side by side, and matches their packets.
 pub(crate) fn read(
     inputs: &Inputs,
@@ -453,16 +485,9 @@ pub(crate) fn read(
     options: &Options,
     (progress, sinks): (Progress<'_>, Sinks<'_>),
 ) -> Reading {
-    let mut order = Vec::new();
-    for (number, clock) in clocks.iter().enumerate() {
-        order.extend(clock.traces.iter().map(|&trace| (trace, number)));
-    }
-    let stamped =
-        |&(number, clock): &(usize, usize)| Stamped { trace: &inputs.traces[number].trace, number, clock };
-    let traces: Vec<Stamped<'_>> = order.iter().map(stamped).collect();
+    let order = traces_of(clocks);
+    let (traces, hosts) = (stamped(inputs, &order), hosts_of(inputs, clocks));
     let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
-    let all: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
-    let hosts: Vec<Host<'_>> = clocks.iter().map(|clock| Host::new(clock, &all)).collect();
     let losses = hosts.iter().map(losses).collect();
     let first: HashMap<_, _> = hosts.iter().flat_map(Host::first_packets).collect();
     let first = |at: usize, stream: usize| first.get(&(order[at].0, stream)).copied().unwrap_or(0);

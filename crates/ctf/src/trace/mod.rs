@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{DecodeError, Diagnostic, Error, Severity};
 use crate::plan::{Cursor, Ignore, NodeKind, Plan, StreamPlan, Visitor, walk};
-use crate::schema::{ClockClass, Schema, StreamClass};
+use crate::schema::{ClockClass, Role, Schema, StreamClass};
 use description::Description;
 use event_times::TimeRule;
 use files::{Absent, Files};
@@ -369,6 +369,13 @@ impl Trace {
     pub fn losses(&self, stream: usize) -> Vec<Loss> {
         let absent = self.absent.get(&stream).map(Vec::as_slice).unwrap_or_default();
         losses::of(&self.streams()[stream], self.stream_plan(stream), absent)
+    }
+
+    /// Whether the first packet of a stream is the first that its tracer recorded, as its number says (0): then nothing is missing before it but the
+    /// events that it says were discarded. `false` where packets are not numbered.
+    pub fn begins_with_first_packet(&self, stream: usize) -> bool {
+        let is_numbered = self.stream_plan(stream).context_bits(Role::PacketSequenceNumber).is_some();
+        is_numbered && self.streams()[stream].packets.first().is_some_and(|packet| packet.sequence == 0)
     }
 
     /// Files of which nothing is there although their indexes list packets, by their names, as of the last look. What

@@ -63,16 +63,24 @@ pub(crate) enum CrossHost {
 /// Names of these commands.
 const NAMES: [&str; 5] = ["accounting", "blocking", "critical-path", "ipc", "messages"];
 
-/// Arguments in which `analyze NAME` is the command of that name, where there is one.
+/// Arguments in which `analyze NAME` is the command of that name, where there is one. Options may stand between the two; what follows one that is
+/// written out (`--format json`) is its value.
 pub(crate) fn spelled_short(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let is_option = |argument: &&OsString| argument.as_encoded_bytes().starts_with(b"-");
     let command = 1 + arguments.iter().skip(1).take_while(is_option).count();
-    let is_name = |name: &OsString| NAMES.iter().any(|known| name == known);
-    if arguments.get(command).is_some_and(|it| it == "analyze")
-        && arguments.get(command + 1).is_some_and(is_name)
-    {
-        arguments.remove(command);
+    if arguments.get(command).is_none_or(|it| it != "analyze") {
+        return arguments;
+    }
+    let takes_value = |option: &OsString| {
+        let option = option.as_encoded_bytes();
+        option.starts_with(b"--") && !option.contains(&b'=') && option != b"--quiet"
+    };
+    let is_value = |place: usize| takes_value(&arguments[place - 1]);
+    let first = (command + 1..arguments.len()).find(|&it| !is_option(&&arguments[it]) && !is_value(it));
+    if let Some(place) = first.filter(|&place| NAMES.iter().any(|known| arguments[place] == *known)) {
+        let name = arguments.remove(place);
+        arguments[command] = name;
     }
     arguments
 }
@@ -224,6 +232,9 @@ mod tests {
         check("isochrone -q analyze critical-path web", "isochrone -q critical-path web");
         check("isochrone analyze cputop ipc", "isochrone analyze cputop ipc");
         check("isochrone info analyze ipc", "isochrone info analyze ipc");
+        check("isochrone analyze --format json ipc web", "isochrone ipc --format json web");
+        check("isochrone analyze -q --limit=3 ipc web", "isochrone ipc -q --limit=3 web");
+        check("isochrone analyze --host ipc cputop web", "isochrone analyze --host ipc cputop web");
         check("isochrone", "isochrone");
         check("isochrone analyze", "isochrone analyze");
     }

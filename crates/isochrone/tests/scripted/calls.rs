@@ -61,6 +61,26 @@ fn counted_in_part() {
     check("--cpu 1", &[]);
 }
 
+/// Two threads of a process call `read` five times: 1, 2, 3, 4 and 100 ns. Quantiles are those of the nearest rank, at most 1/16 above.
+#[test]
+fn by_process_and_by_name() {
+    let mut host = KernelScript::new("h1", V2_13).contexts(true);
+    host.process(10, "web").thread(11, 10, "pool").at(90).switch(0, 10);
+    for (at, ns) in [(100, 4), (110, 1), (120, 3)] {
+        host.at(at).enter("read", &[("fd", 3.into())]).after(ns).exit("read", 8);
+    }
+    host.at(200).switch(10, 11);
+    for (at, ns) in [(210, 100), (320, 2)] {
+        host.at(at).enter("read", &[("fd", 3.into())]).after(ns).exit("read", -11);
+    }
+    let columns = "tid comm syscall count total_ns min_ns max_ns errors";
+    let rows = ["11 pool read 2 102 2 100 2", "10 web read 3 8 1 4 0"];
+    check(&host, "syscallstats --table syscalls", columns, &rows);
+    check(&host, "syscallstats --table syscalls --by-process", columns, &["10 web read 5 110 1 100 2"]);
+    let columns = "syscall count min_ns avg_ns p50_ns max_ns";
+    check(&host, "syscallstats --table names", columns, &["read 5 1 22 3 100"]);
+}
+
 #[test]
 fn as_lines() {
     let opened = r#"110 114 4 10 openat(AT_FDCWD, "/x", O_WRONLY|O_CREAT|O_TRUNC, 0644) = 3</x>"#;

@@ -216,6 +216,25 @@ fn what_went_through_is_counted() {
     }
 }
 
+/// From 20 to 40 events are lost. Nobody knows whether what is closed at 50 is `/x`, nor whether somebody else shares the table since then.
+#[test]
+fn what_was_open_while_events_were_lost() {
+    let mut host = host(V2_13);
+    open(&mut host, 10, "/x", 0, 3);
+    open(&mut host, 12, "/y", 0, 4);
+    close(&mut host, 14, 4);
+    call(&mut host, 30, "getpid", &[], 10);
+    host.lose(0, 20, 35, 2).at(40);
+    host.new_packet(0);
+    close(&mut host, 50, 3);
+    open(&mut host, 60, "/z", 0, 3);
+    let expect = ["3 /x 11 ? yes", "3 /z 61 ? yes", "3 ? ? 51 yes", "4 /y 13 15 no"];
+    let said = analyze(&[&host], "fds --format json");
+    let mut found = rows(&said.stdout, "fd name begin_ns end_ns doubtful");
+    found.sort();
+    assert_eq!(found, expect);
+}
+
 #[test]
 fn at_an_instant_what_was_open_then() {
     let mut host = host(V2_13);

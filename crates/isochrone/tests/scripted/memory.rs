@@ -25,3 +25,20 @@ fn by_thread_and_process() {
     check(&host, "memtop --table total", "allocated_pages freed_pages net_pages", &["9 9 0"]);
     check(&host, "memtop --table total --begin @12", "allocated_pages freed_pages", &["8 9"]);
 }
+
+/// The kernel reports pages that it frees in a batch twice: they count once, by whichever of the two events is traced.
+#[test]
+fn freed_in_batches() {
+    let freed = |untraced: &[&str]| {
+        let mut host = KernelScript::new("h1", Generation::V2_13).untraced(untraced);
+        host.process(10, "web").at(10).switch(0, 10);
+        for at in [20, 30, 40] {
+            host.at(at).event("kmem_mm_page_free_batched", &[]).page_free(0);
+        }
+        host
+    };
+    let check = |untraced: &[&str]| check(&freed(untraced), "memtop", "tid freed_pages frees", &["10 3 3"]);
+    check(&[]);
+    check(&["kmem_mm_page_free_batched"]);
+    check(&["kmem_mm_page_free"]);
+}

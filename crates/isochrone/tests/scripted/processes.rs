@@ -70,6 +70,35 @@ fn what_each_thread_did() {
     }
 }
 
+/// What a thread is that left its CPU at 150, by what the kernel says of it.
+#[test]
+fn off_the_cpu() {
+    for (state, expect) in
+        [(1, "blocked"), (2, "uninterruptible"), (4, "stopped"), (8, "stopped"), (256, "preempted")]
+    {
+        let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
+        host.process(10, "web").at(100).switch(0, 10).after(50).switch_state(10, state, 0);
+        host.at(200).softirq_entry(1).after(1).softirq_exit(1);
+        check(&host, "processes --at @170 --tid 10", "state since_ns", &[&format!("{expect} 150")]);
+    }
+}
+
+/// After a loss, what a thread did is unknown until its next event.
+#[test]
+fn after_lost_events() {
+    let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
+    host.process(10, "web").process(20, "db");
+    host.at(100).switch(0, 10);
+    host.at(150).enter("getpid", &[]).after(1).switch(10, 20);
+    host.at(220).preempt(20, 10);
+    host.at(300).switch(10, 0);
+    host.lose(0, 140, 200, 2).at(200);
+    host.new_packet(0);
+    for (at, expect) in [(130, "running 100"), (170, "unknown ?"), (210, "unknown ?"), (230, "running 220")] {
+        check(&host, &format!("processes --at @{at} --tid 10"), "state since_ns", &[expect]);
+    }
+}
+
 #[test]
 fn what_each_cpu_ran() {
     let host = host(Generation::V2_13);

@@ -56,7 +56,7 @@ pub(super) fn check(host: &KernelScript, arguments: &str, columns: &str, expect:
 
 /// As [`check`], of several hosts.
 pub(super) fn check_all(hosts: &[&KernelScript], arguments: &str, columns: &str, expect: &[&str]) {
-    let said = analyze(hosts, &format!("--format json {arguments}"));
+    let said = analyze(hosts, &format!("{arguments} --format json"));
     assert_eq!(said.status, Some(0), "{arguments}: {}", said.stderr);
     assert_eq!(rows(&said.stdout, columns), expect, "{arguments}: {columns}");
 }

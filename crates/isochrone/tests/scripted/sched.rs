@@ -64,3 +64,18 @@ fn distributed() {
     let rows = ["5 32 2", "33 60 1"];
     check(&host, "schedfreq --table freq --linear --bars 2", "lo_ns hi_ns count", &rows);
 }
+
+/// A thread that had to leave its CPU waits for it without a wake-up: that is no row here. Nor is a wait in which events were lost.
+#[test]
+fn waits_without_a_row() {
+    let mut host = KernelScript::new("h1", Generation::V2_13);
+    host.process(10, "web").process(20, "db");
+    host.at(100).switch(0, 10).after(10).preempt(10, 20).after(20).preempt(20, 10);
+    host.at(140).wake(20, 0).after(5).switch(10, 20);
+    host.at(160).wake(10, 0);
+    host.at(220).switch(20, 10);
+    host.lose(0, 170, 200, 2).at(200);
+    host.new_packet(0);
+    check(&host, "schedlog", "tid wakeup_ns switch_ns latency_ns", &["20 140 145 5"]);
+    check(&host, "schedstats --table total", "count total_ns", &["1 5"]);
+}

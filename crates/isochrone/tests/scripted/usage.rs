@@ -76,6 +76,59 @@ fn lines_are_drawn() {
     );
 }
 
+/// Two requests at a disk, from 1000 to 2500 and from 1500 to 3000, and one that only flushes; the first one reads, the second one writes.
+#[test]
+fn disks() {
+    let mut host = KernelScript::new("h1", Generation::V2_13);
+    host.process(10, "web").at(500).switch(0, 10);
+    host.at(1000).block_issue(SDA, 100, 8);
+    let write = [("dev", SDA.into()), ("sector", 900.into()), ("nr_sector", 2.into()), ("rwbs", 1.into())];
+    host.at(1500)
+        .event("block_rq_issue", &[&write[..], &[("bytes", 1024.into()), ("tid", 10.into())]].concat());
+    host.at(2500).block_complete(SDA, 100, 8);
+    host.at(2600).block_issue(SDA, 0, 0).after(100).block_complete(SDA, 0, 0);
+    host.at(3000).event("block_rq_complete", &write);
+    host.at(3900).switch(10, 0);
+    let columns = "begin_ns read_bytes written_bytes requests flushes in_flight_ns mean_in_flight";
+    // In each step of 1 µs: 1000 + 500 ns, then 500 + 1000 and the 100 of the flush.
+    let rows = ["0 0 0 0 0 0 0", "1000 0 0 0 0 1500 1.5", "2000 4096 0 1 1 1600 1.6", "3000 0 1024 1 0 0 0"];
+    check(&host, "usage --every 1us --table disks", columns, &rows);
+    // One that ends later is not in it. Means are over whole steps.
+    let rows = ["0 0 0 0 0 0 0", "1000 0 0 0 0 1000 1", "2000 4096 0 1 0 500 0.5"];
+    check(&host, "usage --every 1us --table disks --end @2600", columns, &rows);
+}
+
+/// While events are lost, nobody knows what the CPU does: not busy and not idle; `percent` is what was surely busy.
+#[test]
+fn lost_events() {
+    let mut host = KernelScript::new("h1", Generation::V2_13);
+    host.process(10, "web").at(0).switch(0, 10);
+    host.at(1400).page_alloc(0);
+    host.at(2200).switch(10, 0).after(300).switch(0, 10);
+    host.at(3000).switch(10, 0);
+    host.lose(0, 1500, 2000, 4).at(2000);
+    host.new_packet(0);
+    let rows = ["0 0 1000 0 0 100", "0 1000 500 0 500 50", "0 2000 500 300 200 50"];
+    check(&host, "usage --every 1us --table cpus", "cpu begin_ns busy_ns idle_ns unknown_ns percent", &rows);
+}
+
+#[test]
+fn filters() {
+    let mut host = KernelScript::new("h1", Generation::V2_13).cpus(2);
+    host.process(10, "web").process(20, "db");
+    host.at(0).cpu(0).dump().switch(0, 10);
+    host.at(100).cpu(1).switch(0, 20).net_queue("eth0", 50);
+    host.at(600).cpu(1).switch(20, 0);
+    host.at(900).cpu(0).switch(10, 0).net_queue("eth0", 30);
+    let check = |arguments: &str, columns: &str, expect: &[&str]| {
+        check(&host, &format!("usage --every 1us {arguments}"), columns, expect);
+    };
+    check("--table processes --pid 20", "pid begin_ns cpu_ns", &["20 0 500"]);
+    check("--table processes --procname w*", "pid begin_ns cpu_ns", &["10 0 900"]);
+    check("--table cpus --cpu 1", "cpu begin_ns busy_ns", &["1 0 500"]);
+    check("--table host --cpu 1", "begin_ns cpu_ns sent_bytes", &["0 500 50"]);
+}
+
 #[test]
 fn too_many_steps() {
     let mut host = host();
