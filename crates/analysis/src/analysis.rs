@@ -26,6 +26,9 @@ pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
     /// collect it.
     const SNAPSHOT: bool = false;
 
+    /// Whether it consumes descriptors. If no analysis does, the model does not follow them: see [`Spans::wants_files`].
+    const FILES: bool = false;
+
     /// What it can be asked, beside times and hosts.
     const USES: &'static [Asks];
 

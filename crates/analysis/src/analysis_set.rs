@@ -29,6 +29,8 @@ pub struct AnalysisSet {
     at_instant: Vec<Accumulator>,
     /// And to this one, where any of them shows what threads and CPUs did then: it is the same for all.
     instant: Option<SnapshotBuilder>,
+    /// Whether any of the analyses consumes descriptors.
+    wants_files: bool,
 }
 
 impl AnalysisSet {
@@ -42,7 +44,9 @@ impl AnalysisSet {
             .partition(|all| when.at.is_some() && all.kind().answers_instant());
         let instant =
             when.at.filter(|_| kinds.iter().any(|kind| kind.shows_snapshot())).map(SnapshotBuilder::new);
-        Self { span_filter: SpanFilter::new(options, when.window), kinds, analyses, at_instant, instant }
+        let (span_filter, wants_files) =
+            (SpanFilter::new(options, when.window), kinds.iter().any(|kind| kind.wants_files()));
+        Self { span_filter, kinds, analyses, at_instant, instant, wants_files }
     }
 
     /// Cuts the time of the host into steps, for the analyses that show something over time.
@@ -110,6 +114,11 @@ macro_rules! filter_spans {
                     });
                 }
             )*
+
+            #[inline]
+            fn wants_files(&self) -> bool {
+                self.wants_files
+            }
 
             fn rename(&mut self, aliases: &ThreadAliases) {
                 if !aliases.is_empty() {
@@ -190,7 +199,7 @@ pub fn empty_reports(kinds: &[AnalysisKind], options: &Options) -> Vec<Report> {
 mod tests {
     use super::*;
     use crate::options::Filter;
-    use crate::testing::{Simple, call, idle, slice, thread};
+    use crate::testing::{Simple, call, file, idle, slice, thread};
     use crate::window::Window;
 
     fn set(kinds: &[AnalysisKind], options: &Options, when: When) -> AnalysisSet {
@@ -248,6 +257,25 @@ mod tests {
         let text = ["Text(\"alpha\") Int(60)", "Text(\"beta\") Int(10)"];
         check(&[], [1000, 1100], &text);
         check(&["beta"], [1050, 1100], &text[1..]);
+    }
+
+    /// An analysis that collects descriptors and does not say so would never get any.
+    #[test]
+    fn descriptors_are_wanted_by_those_that_collect_them() {
+        let (options, when) = (Options::default(), When::default());
+        let bytes = |set: &AnalysisSet| postcard::to_stdvec(set).unwrap();
+        let mut collect = Vec::new();
+        for &kind in AnalysisKind::ALL {
+            let mut set = AnalysisSet::new(&[kind], &options, when);
+            let before = bytes(&set);
+            set.file(&file(thread(1), 3, "/etc/passwd", 10, 30));
+            if bytes(&set) != before {
+                assert!(set.wants_files(), "{}", kind.name());
+                collect.push(kind.name());
+            }
+        }
+        assert!(collect.contains(&"fds"), "{collect:?}");
+        assert!(!AnalysisSet::new(&[AnalysisKind::IrqStats], &options, when).wants_files());
     }
 
     #[test]

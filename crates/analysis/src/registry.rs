@@ -63,6 +63,11 @@ macro_rules! registry {
                 match self { $(Self::$Type => $Type::NEEDS,)* }
             }
 
+            /// Whether it consumes descriptors.
+            pub(crate) fn wants_files(self) -> bool {
+                match self { $(Self::$Type => $Type::FILES,)* }
+            }
+
             /// Whether it shows what threads and CPUs did at that instant.
             pub(crate) fn shows_snapshot(self) -> bool {
                 match self { $(Self::$Type => $Type::SNAPSHOT,)* }

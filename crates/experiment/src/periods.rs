@@ -26,6 +26,10 @@ impl Spans for PeriodLog {
         self.0.push(period.clone());
     }
 
+    fn wants_files(&self) -> bool {
+        false
+    }
+
     fn rename(&mut self, aliases: &ThreadAliases) {
         self.0.iter_mut().for_each(|period| aliases.change(&mut period.thread));
     }

@@ -80,6 +80,10 @@ impl Spans for SampledPart {
         self.softirq += length(softirq.begin, softirq.end);
     }
 
+    fn wants_files(&self) -> bool {
+        false
+    }
+
     // Threads are told apart by their tids here.
     fn rename(&mut self, _: &ThreadAliases) {}
 

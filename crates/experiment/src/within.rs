@@ -26,6 +26,10 @@ macro_rules! pass_on {
                 self.0.iter_mut().for_each(|set| set.$method(it));
             })*
 
+            fn wants_files(&self) -> bool {
+                self.0.iter().any(Spans::wants_files)
+            }
+
             fn rename(&mut self, aliases: &ThreadAliases) {
                 self.0.iter_mut().for_each(|set| set.rename(aliases));
             }

@@ -261,7 +261,9 @@ impl<'p, 't> HostEvents<'p, 't> {
     }
 
     /// The next event or loss.
-    #[inline]
+    // Where it is inlined into the loop over all events, the item is never written.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub fn next_ref(&mut self) -> Option<ItemRef<'_, 't>> {
         if self.is_taken {
             self.go_on();

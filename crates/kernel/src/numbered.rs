@@ -47,11 +47,13 @@ impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize
     }
 
     /// Returns the value of a number, inserting what `make` returns if there is none.
-    #[inline]
+    // An index, nearly always: a call would cost more than that.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(crate) fn or_insert_with(&mut self, number: K, make: impl FnOnce() -> V) -> &mut V {
         match Self::place(number) {
-            Some(place) if place < self.low.len() => self.low[place].get_or_insert_with(make),
-            Some(place) => self.low_mut(place).get_or_insert_with(make),
+            Some(place) if place < self.low.len() => self.low[place].get_or_insert_with(|| new(make)),
+            Some(place) => self.low_mut(place).get_or_insert_with(|| new(make)),
             None => self.high.or_insert_with(number, make),
         }
     }
@@ -123,6 +125,12 @@ impl<K: Copy + Ord + Hash + TryInto<usize> + TryFrom<usize>, V, const LOW: usize
         }
         &mut self.low[place]
     }
+}
+
+/// Makes a value that was not there: rare, and kept out of the code of lookups.
+#[cold]
+fn new<V>(make: impl FnOnce() -> V) -> V {
+    make()
 }
 
 impl<K, V, const LOW: usize> FromIterator<(K, V)> for Numbered<K, V, LOW>

@@ -436,12 +436,20 @@ impl<S: Spans> PartialState<S> {
 
     /// As [`Self::current`], and records the facts in the event's contexts.
     fn present(&mut self, context: &EventContext<'_>) -> ThreadId {
+        let EventContext { time: at, pid, comm, .. } = *context;
         let thread = self.current(context);
-        if let (Some(pid), false) = (context.pid, thread.is_idle()) {
-            self.join_process(thread, pid, context.time);
+        let pid = pid.filter(|_| !thread.is_idle());
+        if pid.is_none() && comm.is_none() {
+            return thread;
         }
-        if let Some(comm) = context.comm {
-            self.threads.or_default(thread).set_comm(comm, context.time);
+        let there = self.threads.or_default(thread);
+        if let Some(comm) = comm {
+            there.set_comm(comm, at);
+        }
+        if let Some(pid) = pid
+            && there.join(pid, at)
+        {
+            self.files.note(FileOp::Member { thread, pid }, &mut self.spans);
         }
         thread
     }
@@ -474,9 +482,7 @@ impl<S: Spans> PartialState<S> {
 
     /// Records the process of a thread that runs.
     pub(crate) fn join_process(&mut self, thread: ThreadId, pid: i32, at: Time) {
-        let there = self.threads.or_default(thread);
-        there.set_pid(pid, at);
-        if there.membership.replace(Membership::Of(pid)) != Some(Membership::Of(pid)) {
+        if self.threads.or_default(thread).join(pid, at) {
             self.files.note(FileOp::Member { thread, pid }, &mut self.spans);
         }
     }

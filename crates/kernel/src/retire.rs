@@ -177,6 +177,11 @@ macro_rules! forward {
         impl<S: Spans> Spans for WithThreads<S> {
             $(forward!(@one $method $Type);)*
 
+            #[inline]
+            fn wants_files(&self) -> bool {
+                self.inner.wants_files()
+            }
+
             fn rename(&mut self, aliases: &ThreadAliases) {
                 self.inner.rename(aliases);
             }

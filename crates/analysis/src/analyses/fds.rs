@@ -45,6 +45,7 @@ impl Spans for Fds {
 
 impl Analysis for Fds {
     const AT_INSTANT: bool = true;
+    const FILES: bool = true;
 
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Fds, Asks::Instant];
     const NEEDS: &'static [Need] = &[Need::Calls];

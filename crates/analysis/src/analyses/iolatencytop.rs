@@ -80,6 +80,7 @@ impl Longest {
 }
 
 impl Analysis for IoLatencyTop {
+    const FILES: bool = true;
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Sizes];
     const NEEDS: &'static [Need] = &[Need::Calls];
 

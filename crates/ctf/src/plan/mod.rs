@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         self.align(8);
         let start = (self.at / 8) as usize;
         let content = self.bytes.get(start..(self.limit / 8) as usize).unwrap_or_default();
-        let length = memchr::memchr(0, content).ok_or(crate::DecodeError::UnterminatedString)?;
+        let length = walk::find_nul(content).ok_or(crate::DecodeError::UnterminatedString)?;
         self.at += (length as u64 + 1) * 8;
         Ok(&content[..length])
     }

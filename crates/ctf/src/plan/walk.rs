@@ -127,22 +127,23 @@ impl<'a> Text<'a> {
     /// What is shown: up to the first NUL.
     #[inline]
     pub fn shown(self) -> &'a [u8] {
-        let end = match <&[u8; 16]>::try_from(self.field) {
-            Ok(sixteen) => first_nul(sixteen),
-            Err(_) => memchr::memchr(0, self.field).unwrap_or(self.field.len()),
-        };
-        &self.field[..end]
+        &self.field[..find_nul(self.field).unwrap_or(self.field.len())]
     }
 }
 
-/// Where the first NUL is, or 16. Names of threads have this size (`TASK_COMM_LEN`): it is worth some instructions without a call.
+/// Where the first NUL is. Most texts are names of at most 15 bytes (`TASK_COMM_LEN`): these are worth some instructions without a
+/// call.
 #[inline]
-fn first_nul(bytes: &[u8; 16]) -> usize {
+pub(crate) fn find_nul(bytes: &[u8]) -> Option<usize> {
     const ONES: u128 = u128::MAX / 0xff;
-    let text = u128::from_le_bytes(*bytes);
+    let Some(sixteen) = bytes.first_chunk() else { return memchr::memchr(0, bytes) };
+    let text = u128::from_le_bytes(*sixteen);
     // The lowest bit that is set is in the first byte that is zero; those above it may be of a borrow.
     let zeros = text.wrapping_sub(ONES) & !text & (ONES << 7);
-    (zeros.trailing_zeros() / 8) as usize
+    if zeros != 0 {
+        return Some((zeros.trailing_zeros() / 8) as usize);
+    }
+    Some(16 + memchr::memchr(0, bytes.get(16..)?)?)
 }
 
 /// Decodes one field, filling slots on the way; the cursor ends after it. Linear in the bits of the field.

@@ -118,19 +118,21 @@ impl<'t> Event<'t> {
     /// An unsigned (or non-negative) integer.
     #[inline]
     pub fn unsigned(&self, field: &FieldRef) -> Option<u64> {
-        match self.integer(field)? {
-            (value, false) => Some(value),
-            (value, true) => u64::try_from(value as i64).ok(),
-        }
+        let (value, is_signed) = self.integer(field)?;
+        (!is_signed || value as i64 >= 0).then_some(value)
     }
 
     /// An integer as signed number.
     #[inline]
     pub fn signed(&self, field: &FieldRef) -> Option<i64> {
-        match self.integer(field)? {
-            (value, true) => Some(value as i64),
-            (value, false) => i64::try_from(value).ok(),
-        }
+        let (value, is_signed) = self.integer(field)?;
+        (is_signed || value as i64 >= 0).then_some(value as i64)
+    }
+
+    /// An integer of any sign: its bits, and above them those of its sign, as 64 bits in two's complement.
+    #[inline]
+    pub fn integer_bits(&self, field: &FieldRef) -> Option<u64> {
+        self.integer(field).map(|(bits, _)| bits)
     }
 
     /// Text up to its first NUL. Text in UTF-16 and UTF-32 has no such view: [`Self::visit_field`] shows it.
@@ -177,7 +179,9 @@ impl<'t> Event<'t> {
     }
 
     /// The raw bits of an integer, sign-extended, and whether it is signed.
-    #[inline]
+    // Three words are returned through memory, and most callers use one of them: so it is inlined into those.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn integer(&self, field: &FieldRef) -> Option<(u64, bool)> {
         if !field.is_of(self.class) {
             return None;

@@ -98,7 +98,7 @@ impl Source for Filled<'_> {
 /// An integer of any sign; those of 64 bits keep their bits.
 #[inline]
 pub(super) fn number(event: &Event<'_>, field: &FieldRef) -> Option<i64> {
-    event.signed(field).or_else(|| event.unsigned(field).map(|value| value as i64))
+    event.integer_bits(field).map(|bits| bits as i64)
 }
 
 /// Bytes of a trace as text.

@@ -27,8 +27,11 @@ pub struct Decoder<'t> {
     /// By stream.
     streams: Vec<StreamDecoder>,
     /// The periods that are asked for, and the name of the host.
-    periods: Option<(Arc<Definitions>, Box<str>)>,
+    periods: Option<PeriodsOfHost>,
 }
+
+/// Definitions of periods, and the name of the host that they are to be found on.
+type PeriodsOfHost = (Arc<Definitions>, Box<str>);
 
 /// Properties of the tracer, as far as the meaning of events depends on them.
 #[derive(Debug, Clone, Copy)]
@@ -103,6 +106,13 @@ enum Kind {
 struct Contexts {
     /// Traces of other programs have it as a field.
     cpu: Option<FieldRef>,
+    /// `None` if the class has none of them, or nobody needs them.
+    thread: Option<ThreadContexts>,
+}
+
+/// Where the contexts of a class are that say which thread ran.
+#[derive(Debug)]
+struct ThreadContexts {
     tid: Option<FieldRef>,
     pid: Option<FieldRef>,
     comm: Option<FieldRef>,
@@ -130,52 +140,67 @@ impl<'t> Decoder<'t> {
     /// Prepares to decode an event of the trace. Amortized constant.
     ///
     /// Context and event are decoded separately: a pair of such sizes would be copied.
-    #[inline]
+    // A few instructions, once the class is there, and a result of five words: a call would cost as much again.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub fn prepare(&mut self, event: &Event<'_>) -> EventDecoder<'_> {
         let Self { trace, facts, streams, periods } = self;
         let stream = &mut streams[event.stream()];
-        let packet = event.packet();
-        let place = std::ptr::from_ref(packet).addr();
-        if stream.packet != Some(place) {
-            stream.packet = Some(place);
-            stream.cpu = cpu_of(trace, event.stream(), packet);
-            if stream.needs_packets {
-                stream.packet_fields = PacketFields::of(trace, event.stream(), packet);
-            }
+        if stream.packet != Some(std::ptr::from_ref(event.packet()).addr()) {
+            stream.enter(trace, event);
         }
         let index = event.class().index;
         if index >= stream.classes.len() {
-            stream.classes.resize_with(event.stream_plan().events.len().max(index + 1), || None);
+            stream.make_room(event);
         }
         let StreamDecoder { cpu, packet_fields, needs_packets, classes, .. } = stream;
         let class = classes[index].get_or_insert_with(|| {
-            let (class, streams) = (event.class(), event.stream_plan());
-            let mut decoder = ClassDecoder::new(trace, event.stream(), streams, class, *facts);
-            decoder.periods = periods.as_ref().and_then(|(all, host)| all.bind(class, streams, host));
+            let decoder = ClassDecoder::bound(trace, event, *facts, periods.as_ref());
             if !*needs_packets && decoder.periods.as_ref().is_some_and(BoundClass::needs_packet) {
                 *needs_packets = true;
-                *packet_fields = PacketFields::of(trace, event.stream(), packet);
+                *packet_fields = PacketFields::of(trace, event.stream(), event.packet());
             }
-            Box::new(decoder)
+            decoder
         });
         let definitions = periods.as_ref().map(|(all, _)| &**all);
         EventDecoder { class, cpu: *cpu, is_user: facts.is_user, definitions, packet: packet_fields }
     }
 }
 
-impl<'d> EventDecoder<'d> {
-    /// Where the event was recorded, and the fields of its contexts, if it is one of the model; `time`: when, raw ns.
-    #[inline]
-    pub fn context<'e>(&self, event: &Event<'e>, time: Time) -> EventContext<'e> {
-        let contexts = &self.class.contexts;
-        let cpu = self.cpu(event).unwrap_or(0);
-        let mut context = EventContext { time, cpu, tid: None, pid: None, comm: None, is_user: self.is_user };
-        if self.class.periods.is_some() || !matches!(self.class.kind, Kind::Other) {
-            contexts.read(event, &mut context);
+impl StreamDecoder {
+    /// Goes on to the packet of an event.
+    #[cold]
+    fn enter(&mut self, trace: &Trace, event: &Event<'_>) {
+        let packet = event.packet();
+        self.packet = Some(std::ptr::from_ref(packet).addr());
+        self.cpu = cpu_of(trace, event.stream(), packet);
+        if self.needs_packets {
+            self.packet_fields = PacketFields::of(trace, event.stream(), packet);
         }
-        context
     }
 
+    /// Makes room for the classes of the stream of an event.
+    #[cold]
+    fn make_room(&mut self, event: &Event<'_>) {
+        let count = event.stream_plan().events.len().max(event.class().index + 1);
+        self.classes.resize_with(count, || None);
+    }
+}
+
+impl<'d> EventDecoder<'d> {
+    /// Where the event was recorded, and the fields of its contexts, if it is one of the model; `time`: when, raw ns.
+    #[allow(clippy::inline_always)] // As above.
+    #[inline(always)]
+    pub fn context<'e>(&self, event: &Event<'e>, time: Time) -> EventContext<'e> {
+        let cpu = self.cpu(event).unwrap_or(0);
+        let (tid, pid, comm) = match &self.class.contexts.thread {
+            Some(thread) => thread.read(event),
+            None => (None, None, None),
+        };
+        EventContext { time, cpu, tid, pid, comm, is_user: self.is_user }
+    }
+
+    #[inline]
     fn cpu(&self, event: &Event<'_>) -> Option<u32> {
         self.cpu.or_else(|| self.class.contexts.cpu(event))
     }
@@ -232,6 +257,18 @@ impl Tracer {
 }
 
 impl ClassDecoder {
+    /// The decoder of an event's class, with what periods need of it.
+    #[cold]
+    fn bound(trace: &Trace, event: &Event<'_>, facts: Tracer, periods: Option<&PeriodsOfHost>) -> Box<Self> {
+        let (class, streams) = (event.class(), event.stream_plan());
+        let mut decoder = Self::new(trace, event.stream(), streams, class, facts);
+        decoder.periods = periods.and_then(|(all, host)| all.bind(class, streams, host));
+        if decoder.periods.is_none() && matches!(decoder.kind, Kind::Other) {
+            decoder.contexts.thread = None;
+        }
+        Box::new(decoder)
+    }
+
     fn new(trace: &Trace, stream: usize, streams: &StreamPlan, class: &EventPlan, facts: Tracer) -> Self {
         let fields = Fields { stream: streams, class };
         let contexts = Contexts::of(&fields, facts);
@@ -257,19 +294,23 @@ impl Contexts {
         // A program's tracer records the ids of the program's namespace only.
         let [tid, pid] = if facts.is_user { ["vtid", "vpid"] } else { ["tid", "pid"] };
         let cpu = fields.context("cpu_id").or_else(|| fields.get("cpu_id"));
-        Self { cpu, tid: fields.context(tid), pid: fields.context(pid), comm: fields.context("procname") }
+        let [tid, pid, comm] = [tid, pid, "procname"].map(|name| fields.context(name));
+        let has_any = tid.is_some() || pid.is_some() || comm.is_some();
+        Self { cpu, thread: has_any.then_some(ThreadContexts { tid, pid, comm }) }
     }
 
     fn cpu(&self, event: &Event<'_>) -> Option<u32> {
         event.unsigned(self.cpu.as_ref()?).map(|cpu| cpu as u32)
     }
+}
 
+impl ThreadContexts {
+    /// Tid, pid and name.
     #[inline]
-    fn read<'e>(&self, event: &Event<'e>, context: &mut EventContext<'e>) {
+    fn read<'e>(&self, event: &Event<'e>) -> (Option<i32>, Option<i32>, Option<&'e [u8]>) {
         let number = |field: &Option<FieldRef>| field.as_ref().and_then(|field| int32(event, field));
-        context.tid = number(&self.tid);
-        context.pid = number(&self.pid);
-        context.comm = self.comm.as_ref().and_then(|field| event.text(field));
+        let comm = self.comm.as_ref().and_then(|field| event.text(field));
+        (number(&self.tid), number(&self.pid), comm)
     }
 }
 
@@ -295,6 +336,7 @@ fn int32(event: &Event<'_>, field: &FieldRef) -> Option<i32> {
 }
 
 /// A text field, empty if it cannot be read.
+#[inline]
 fn text<'e>(event: &Event<'e>, field: &FieldRef) -> &'e [u8] {
     event.text(field).unwrap_or_default()
 }

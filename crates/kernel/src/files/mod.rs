@@ -55,8 +55,12 @@ impl Files {
 
     /// Adds the next operation. Constant for one descriptor, linear in what is open in a table for what concerns all of it.
     ///
-    /// No [`FileOp::Member`] may follow the exit of its thread, which would exist again.
+    /// No [`FileOp::Member`] may follow the exit of its thread, which would exist again. Where `spans` does not want files, nothing
+    /// is added.
     pub fn note(&mut self, op: FileOp, spans: &mut impl Spans) {
+        if !spans.wants_files() {
+            return;
+        }
         match op.returned() {
             Some(call) => self.returned(&call, spans),
             None => self.take(op, spans),
@@ -65,6 +69,9 @@ impl Files {
 
     /// Adds a call as the next operation: as [`Self::note`] does, and nothing is copied unless it must be kept.
     pub fn returned(&mut self, call: &Returned<'_>, spans: &mut impl Spans) {
+        if !spans.wants_files() {
+            return;
+        }
         match call.step() {
             Step::Nothing => {}
             Step::Use(one) => self.note_use(one),

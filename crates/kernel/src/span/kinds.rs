@@ -94,6 +94,12 @@ macro_rules! define {
         pub trait Spans {
             $($(#[$doc])* fn $method(&mut self, _: &$Type) {})*
 
+            /// Whether it consumes descriptors ([`Self::file`], and [`Self::poll`] of epoll sets): without them, nothing follows
+            /// what calls do to descriptors. The same for all pieces of a trace.
+            fn wants_files(&self) -> bool {
+                true
+            }
+
             /// Renames threads: what is kept for each old id is to be kept for the new one.
             fn rename(&mut self, aliases: &ThreadAliases);
 

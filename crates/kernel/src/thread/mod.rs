@@ -71,6 +71,12 @@ impl Thread {
         self.fact_times.pid = at;
     }
 
+    /// Sets its process, of which it makes calls. Whether that is to be passed to the files: they do not know it yet.
+    pub(crate) fn join(&mut self, pid: i32, at: Time) -> bool {
+        self.set_pid(pid, at);
+        self.membership.replace(Membership::Of(pid)) != Some(Membership::Of(pid))
+    }
+
     /// Merges the state of the same thread under another id. The later facts count; of equal times, those of `there`.
     pub(crate) fn learn(&mut self, there: &mut Self) {
         let Self { facts, fact_times, .. } = self;

@@ -54,6 +54,7 @@ impl Spans for IoUsageTop {
 }
 
 impl Analysis for IoUsageTop {
+    const FILES: bool = true;
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Processes, Asks::Durations, Asks::Sizes];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::Disks, Need::Packets];
 

@@ -82,6 +82,7 @@ impl Spans for Syscalls {
 impl Analysis for Syscalls {
     const AT_INSTANT: bool = true;
     const SNAPSHOT: bool = true;
+    const FILES: bool = true;
 
     const USES: &'static [Asks] =
         &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Calls, Asks::Errors, Asks::Around, Asks::Instant];
