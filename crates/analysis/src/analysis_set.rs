@@ -44,8 +44,8 @@ impl AnalysisSet {
             .partition(|all| when.at.is_some() && all.kind().answers_instant());
         let instant =
             when.at.filter(|_| kinds.iter().any(|kind| kind.shows_snapshot())).map(SnapshotBuilder::new);
-        let (span_filter, wants_files) =
-            (SpanFilter::new(options, when.window), kinds.iter().any(|kind| kind.wants_files()));
+        let span_filter = SpanFilter::new(options, when.window);
+        let wants_files = kinds.iter().any(|kind| kind.wants_files());
         Self { span_filter, kinds, analyses, at_instant, instant, wants_files }
     }
 

@@ -5,7 +5,6 @@
 //! was there. Used by: `walk.rs`, `waits.rs`.
 
 use isochrone_store::{MpiMessageEnd, Store, StoreError};
-use rustc_hash::FxHashMap;
 
 use crate::cluster::Host;
 use crate::keyed::last_until;
@@ -56,12 +55,7 @@ pub(crate) fn messages(
         return Ok(Vec::new());
     }
     let calls: Vec<Vec<Call>> = hosts.iter().map(calls_of).collect::<Result<_, _>>()?;
-    // The last one, where several had a number.
-    let numbered = |host: &Host<'_>| {
-        let threads = (0..).zip(host.store.threads());
-        threads.filter_map(|(number, thread)| Some((thread.tid?, number))).collect()
-    };
-    let threads: Vec<FxHashMap<i32, u32>> = hosts.iter().map(numbered).collect();
+    let threads: Vec<_> = hosts.iter().map(|host| host.store.threads_by_tid()).collect();
     let party = |end: &MpiMessageEnd| {
         let host = place(end.host)?;
         Some(Party { host, thread: *threads[host].get(&end.tid?)? })

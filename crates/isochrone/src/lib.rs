@@ -52,7 +52,8 @@ pub fn main() -> ExitCode {
 fn parse() -> Result<Arguments, clap::Error> {
     let colours = if are_colours_welcome() { ColorChoice::Auto } else { ColorChoice::Never };
     let mut command = Arguments::command_line().color(colours);
-    let matches = command.try_get_matches_from_mut(spelled_short(std::env::args_os()))?;
+    let arguments = spelled_short(std::env::args_os(), &command);
+    let matches = command.try_get_matches_from_mut(arguments)?;
     Arguments::from_arg_matches(&matches).map_err(|wrong| wrong.format(&mut command))
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use isochrone_kernel::{Cause, Spans, ThreadId};
+use rustc_hash::FxHashMap;
 
 use crate::batches::{Batches, sum_of};
 use crate::columns::TableFile;
@@ -285,6 +286,12 @@ impl HostStore {
     /// The number of the thread that rows of spans have a number for, if it is known: see `thread_names` in `docs/store.md`.
     pub fn thread_of(&self, name: u32) -> Option<u32> {
         self.spans.thread(name)
+    }
+
+    /// The number of each thread, by its tid; of the last one, where several had it. Linear in the threads.
+    pub fn threads_by_tid(&self) -> FxHashMap<i32, u32> {
+        let threads = (0..).zip(self.threads());
+        threads.filter_map(|(number, thread)| Some((thread.tid?, number))).collect()
     }
 
     /// One of its tables, by its name.

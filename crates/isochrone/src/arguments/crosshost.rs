@@ -63,9 +63,12 @@ pub(crate) enum CrossHost {
 /// Names of these commands.
 const NAMES: [&str; 5] = ["accounting", "blocking", "critical-path", "ipc", "messages"];
 
-/// Arguments in which `analyze NAME` is the command of that name, where there is one. Options may stand between the two; what follows one that is
-/// written out (`--format json`) is its value.
-pub(crate) fn spelled_short(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+/// Arguments in which `analyze NAME` is the command of that name, where there is one. Options may stand between the two, with their values as far as
+/// those of `line` take any.
+pub(crate) fn spelled_short(
+    arguments: impl IntoIterator<Item = OsString>,
+    line: &clap::Command,
+) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let is_option = |argument: &&OsString| argument.as_encoded_bytes().starts_with(b"-");
     let command = 1 + arguments.iter().skip(1).take_while(is_option).count();
@@ -73,8 +76,11 @@ pub(crate) fn spelled_short(arguments: impl IntoIterator<Item = OsString>) -> Ve
         return arguments;
     }
     let takes_value = |option: &OsString| {
-        let option = option.as_encoded_bytes();
-        option.starts_with(b"--") && !option.contains(&b'=') && option != b"--quiet"
+        let commands =
+            line.get_subcommands().filter(|it| it.get_name() == "analyze" || NAMES.contains(&it.get_name()));
+        let mut known = commands.flat_map(clap::Command::get_arguments);
+        let Some(long) = option.to_str().and_then(|option| option.strip_prefix("--")) else { return false };
+        known.any(|it| it.get_long() == Some(long) && it.get_action().takes_values())
     };
     let is_value = |place: usize| takes_value(&arguments[place - 1]);
     let first = (command + 1..arguments.len()).find(|&it| !is_option(&&arguments[it]) && !is_value(it));
@@ -225,7 +231,8 @@ mod tests {
     #[test]
     fn commands_by_both_names() {
         let check = |text: &str, expect: &str| {
-            let found = spelled_short(text.split(' ').map(OsString::from));
+            let line = crate::arguments::Arguments::command_line();
+            let found = spelled_short(text.split(' ').map(OsString::from), &line);
             assert_eq!(found.join(" ".as_ref()), expect, "{text}");
         };
         check("isochrone analyze ipc web", "isochrone ipc web");
@@ -234,6 +241,7 @@ mod tests {
         check("isochrone info analyze ipc", "isochrone info analyze ipc");
         check("isochrone analyze --format json ipc web", "isochrone ipc --format json web");
         check("isochrone analyze -q --limit=3 ipc web", "isochrone ipc -q --limit=3 web");
+        check("isochrone analyze --no-sync ipc web", "isochrone ipc --no-sync web");
         check("isochrone analyze --host ipc cputop web", "isochrone analyze --host ipc cputop web");
         check("isochrone", "isochrone");
         check("isochrone analyze", "isochrone analyze");

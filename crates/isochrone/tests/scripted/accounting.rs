@@ -6,7 +6,7 @@ use isochrone_testkit::{Generation, KernelScript};
 
 use super::critical_path::{End, segment};
 use super::loopback::{Loopback, has_read};
-use super::requests::three;
+use super::requests::{asked_from_elsewhere, three};
 use super::run::check;
 
 const PROCESSES: &str = "pid comm parent_pid role self_ns sub_ns total_ns";
@@ -192,15 +192,7 @@ fn pools() {
 #[test]
 fn untraced_clients() {
     let (client, server): (End, End) = (([10, 0, 0, 9], 40_000), ([10, 0, 0, 1], 8_001));
-    let mut host = host();
-    host.process(20, "server").at(10).dump_file(20, 3, 2, "socket:[100]");
-    host.at(80).switch(0, 20).after(5).enter("read", &[("fd", 3.into())]).after(1).switch(20, 0);
-    host.at(102)
-        .softirq_entry(3)
-        .after(1)
-        .event("net_if_receive_skb", &segment(client, server, 1_000, 5_000));
-    host.at(104).wake(20, 0).after(1).softirq_exit(3);
-    host.at(111).switch(0, 20).after(1).exit("read", 100);
+    let mut host = asked_from_elsewhere(client, server);
     host.at(150).enter("write", &[("fd", 3.into()), ("count", 100.into())]);
     host.at(151).event("net_dev_queue", &segment(server, client, 5_000, 1_100)).after(5).exit("write", 100);
     host.at(160).enter("read", &[("fd", 3.into())]).after(1).switch(20, 0);

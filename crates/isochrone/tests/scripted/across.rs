@@ -44,17 +44,22 @@ fn packets_in_the_queue_on_the_wire_and_received() {
     );
 }
 
-/// Thread 10 of h1 sends two requests on one connection, 25 µs apart, before it reads the first answer, every millisecond, eight times. In µs after
-/// the begin of the millisecond: they leave at 10 and 35 and arrive at 110 and 135; thread 20 of h2 reads the first at 121 and answers from
-/// 310 to 410, reads the second at 331 and answers from 510 to 610. `are_read_at_once`: it reads both at 121.
-fn pipelined(are_read_at_once: bool) -> [KernelScript; 2] {
-    let [mut h1, mut h2] = [("h1", 10, "client"), ("h2", 20, "server")].map(|(name, pid, comm)| {
+/// Process 10 of h1 and 20 of h2, on their CPUs from 950 µs on, each with a socket as descriptor 3.
+pub(super) fn client_and_server() -> [KernelScript; 2] {
+    [("h1", 10, "client"), ("h2", 20, "server")].map(|(name, pid, comm)| {
         let mut host = KernelScript::new(name, Generation::V2_13).contexts(true);
         host.process(pid, comm);
         host.at(900 * US).dump_file(pid, 3, 2, "socket:[100]");
         host.at(950 * US).switch(0, pid);
         host
-    });
+    })
+}
+
+/// Thread 10 of h1 sends two requests on one connection, 25 µs apart, before it reads the first answer, every millisecond, eight times. In µs after
+/// the begin of the millisecond: they leave at 10 and 35 and arrive at 110 and 135; thread 20 of h2 reads the first at 121 and answers from
+/// 310 to 410, reads the second at 331 and answers from 510 to 610. `are_read_at_once`: it reads both at 121.
+fn pipelined(are_read_at_once: bool) -> [KernelScript; 2] {
+    let [mut h1, mut h2] = client_and_server();
     let (client, server): (End, End) = (([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 8_001));
     let fd = || vec![("fd", FieldValue::from(3))];
     let write = |bytes: u32| [fd(), vec![("count", bytes.into())]].concat();

@@ -194,12 +194,7 @@ fn what_is_not_traced() {
 /// A packet from the same host is a `socket`, from another host `network`. The hosts are those of `critical_path.rs`.
 #[test]
 fn packets() {
-    let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
-    host.process(10, "client").process(20, "server");
-    let mut connection = Loopback::dumped(&mut host, [40_000, 8_001], 3, &[10, 20]);
-    host.at(90).switch(0, 20);
-    connection.waits(&mut host, 95, (20, 10));
-    connection.asks(&mut host, 100, Some(20));
+    let (mut host, _) = Loopback::asked();
     host.at(110).switch(10, 20);
     has_read(&mut host, 111);
     let columns = "comm cause syscall fd count total_ns ended_by";

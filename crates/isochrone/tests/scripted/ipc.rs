@@ -138,12 +138,7 @@ fn bytes_of_several_writers() {
 /// What the calls of both ends of a connection wrote, and who was woken by a packet of it.
 #[test]
 fn sockets_within_a_host() {
-    let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
-    host.process(10, "client").process(20, "server");
-    let mut connection = Loopback::dumped(&mut host, [40_000, 8_001], 3, &[10, 20]);
-    host.at(90).switch(0, 20);
-    connection.waits(&mut host, 95, (20, 10));
-    connection.asks(&mut host, 100, Some(20));
+    let (mut host, mut connection) = Loopback::asked();
     connection.waits(&mut host, 110, (10, 20));
     has_read(&mut host, 112);
     connection.answers(&mut host, 150, Some(10));

@@ -1,6 +1,6 @@
 //! Connections within a host, for scripts of a few events: every time is exact, because there is one clock.
 
-use isochrone_testkit::{FieldValue, KernelScript};
+use isochrone_testkit::{FieldValue, Generation, KernelScript};
 
 use super::critical_path::{BYTES, End, segment};
 
@@ -21,6 +21,17 @@ impl Loopback {
         }
         let [client, server] = ports.map(|port| ([127, 0, 0, 1], port));
         Self { client, server, fd, next: [1_000, 500_000] }
+    }
+
+    /// A host on which server 20 waits from 95 on, and client 10 asks at 100: the server is woken at 104.
+    pub(super) fn asked() -> (KernelScript, Self) {
+        let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
+        host.process(10, "client").process(20, "server");
+        let mut connection = Self::dumped(&mut host, [40_000, 8_001], 3, &[10, 20]);
+        host.at(90).switch(0, 20);
+        connection.waits(&mut host, 95, (20, 10));
+        connection.asks(&mut host, 100, Some(20));
+        (host, connection)
     }
 
     /// The thread on the CPU writes a request: it is in the call for 6 ns, the packet is sent after 1 and there after 3, and

@@ -1,7 +1,8 @@
 //! `messages`: packets between hosts, each rule on conversations that are small enough to check by eye.
 
-use isochrone_testkit::{FieldValue, Generation, KernelScript};
+use isochrone_testkit::{FieldValue, KernelScript};
 
+use super::across::client_and_server;
 use super::critical_path::{BYTES, End, US, hosts, segment};
 use super::run::{analyze, check_all, rows};
 
@@ -50,13 +51,7 @@ fn one_by_one() {
 /// Thread 10 of h1 asks every millisecond, ten times: from 0 on in a call of 5 µs, in the queue at 2 µs, on h2 at 102; the answer goes back from 302
 /// to 402. The sixth request is lost, and sent again at 62 by a softirq, when the call is over; it arrives at 162.
 fn lossy() -> [KernelScript; 2] {
-    let [mut h1, mut h2] = [("h1", 10, "client"), ("h2", 20, "server")].map(|(name, pid, comm)| {
-        let mut host = KernelScript::new(name, Generation::V2_13).contexts(true);
-        host.process(pid, comm);
-        host.at(900 * US).dump_file(pid, 3, 2, "socket:[100]");
-        host.at(950 * US).switch(0, pid);
-        host
-    });
+    let [mut h1, mut h2] = client_and_server();
     let (client, server): (End, End) = (([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 8_001));
     let on: [(&str, FieldValue); 2] = [("fd", 3.into()), ("count", BYTES.into())];
     for number in 0..10_u32 {

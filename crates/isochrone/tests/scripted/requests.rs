@@ -88,6 +88,20 @@ fn sums() {
     check(&tiers(), "critical-path --table services", columns, &[expect]);
 }
 
+/// Server 20 waits from 86 on; a packet of a client that is not traced is there at 103, wakes it at 104, and is read at 112.
+pub(super) fn asked_from_elsewhere(client: End, server: End) -> KernelScript {
+    let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
+    host.process(20, "server").at(10).dump_file(20, 3, 2, "socket:[100]");
+    host.at(80).switch(0, 20).after(5).enter("read", &on(3, 100)).after(1).switch(20, 0);
+    host.at(102)
+        .softirq_entry(3)
+        .after(1)
+        .event("net_if_receive_skb", &segment(client, server, 1_000, 5_000));
+    host.at(104).wake(20, 0).after(1).softirq_exit(3);
+    host.at(111).switch(0, 20).after(1).exit("read", 100);
+    host
+}
+
 /// Client 10 asks three times, at 100, 300 and 500; the server computes for 10, 30 and 20 ns. Every request takes so long and 24 ns more.
 pub(super) fn three() -> KernelScript {
     let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
@@ -168,15 +182,7 @@ fn on(fd: i32, count: u32) -> Vec<(&'static str, FieldValue)> {
 #[test]
 fn of_untraced_clients() {
     let (client, server): (End, End) = (([10, 0, 0, 9], 40_000), ([10, 0, 0, 1], 8_001));
-    let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
-    host.process(20, "server").at(10).dump_file(20, 3, 2, "socket:[100]");
-    host.at(80).switch(0, 20).after(5).enter("read", &on(3, 100)).after(1).switch(20, 0);
-    host.at(102)
-        .softirq_entry(3)
-        .after(1)
-        .event("net_if_receive_skb", &segment(client, server, 1_000, 5_000));
-    host.at(104).wake(20, 0).after(1).softirq_exit(3);
-    host.at(111).switch(0, 20).after(1).exit("read", 100);
+    let mut host = asked_from_elsewhere(client, server);
     for (at, seq) in [(150, 5_000), (160, 5_100)] {
         host.at(at).enter("write", &on(3, 100));
         host.at(at + 1)

@@ -95,9 +95,7 @@ pub fn mpi_reader(stream: &StreamPlan, class: &EventPlan) -> Option<MpiReader> {
 impl MpiReader {
     /// What an event of the class records; `None` where a field is no number. `O(1)`.
     pub fn read(&self, event: &Event<'_>) -> Option<MpiEvent> {
-        let number = |field: &FieldRef| {
-            event.signed(field).or_else(|| event.unsigned(field).map(|value| value as i64))
-        };
+        let number = |field: &FieldRef| event.integer_bits(field).map(|bits| bits as i64);
         let job = self.job.as_ref().map_or(Some(0), number)?;
         let own = Rank { job: job as u64, rank: number(&self.rank)? };
         let Some(message) = &self.message else { return Some(MpiEvent::Begun(own)) };

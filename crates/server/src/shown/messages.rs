@@ -105,18 +105,11 @@ fn of_mpi(shown: &Shown<'_>, places: &FxHashMap<u32, usize>) -> Result<Vec<Messa
     if ends.is_empty() {
         return Ok(Vec::new());
     }
-    let mut rows: FxHashMap<(usize, i32), u32> = FxHashMap::default();
-    for (place, host) in shown.hosts.iter().enumerate() {
-        for (number, thread) in (0..).zip(host.store.threads()) {
-            // The last one, where several had a number.
-            if let (Some(tid), Some(row)) = (thread.tid, shown.rows.of_thread(place, number)) {
-                rows.insert((place, tid), row);
-            }
-        }
-    }
+    let threads: Vec<_> = shown.hosts.iter().map(|host| host.store.threads_by_tid()).collect();
     let end = |end: &MpiMessageEnd| {
         let place = *places.get(&end.host)?;
-        Some((place, *rows.get(&(place, end.tid?))?, end.at, shown.at(place, end.at, Clock::Common)))
+        let row = shown.rows.of_thread(place, *threads[place].get(&end.tid?)?)?;
+        Some((place, row, end.at, shown.at(place, end.at, Clock::Common)))
     };
     let message = |[sent, received]: &[MpiMessageEnd; 2]| {
         let (from, to) = (end(sent)?, end(received)?);
