@@ -29,6 +29,15 @@ pub struct Indexed {
     pub reports: Vec<ReadReport>,
 }
 
+/// Who is asked while a store is made.
+#[derive(Clone, Copy, Default)]
+pub struct Indexing<'p> {
+    /// Gets the bytes that were read.
+    pub progress: Option<Progress<'p>>,
+    /// Called once if another process, or thread, makes a store at the same place: then this one waits.
+    pub waits: Option<&'p dyn Fn()>,
+}
+
 /// Why there is no store.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
@@ -79,7 +88,7 @@ pub fn stored_clocks(store: &Store) -> Option<Clocks> {
 }
 
 /// Makes the store of all hosts of an experiment at a path, where it replaces what is there when it is complete. Times in it are raw, and
-/// all hosts have to be in it: the experiment is one on the hosts' own clocks. `progress` gets the bytes that were read.
+/// all hosts have to be in it: the experiment is one on the hosts' own clocks.
 ///
 /// # Errors
 /// It cannot be written, or a host not be read; then nothing is left of it.
@@ -87,11 +96,48 @@ pub fn index(
     experiment: &Experiment<'_>,
     path: &Path,
     spread: Spread,
+    indexing: Indexing<'_>,
+) -> Result<Indexed, IndexError> {
+    let store = StoreWriter::create(path, || indexing.says_that_it_waits())?;
+    write(experiment, store, spread, indexing.progress)
+}
+
+/// As [`index`], unless there is a store of the traces as they are, or one is there when others who made it have finished: then `None`.
+///
+/// # Errors
+/// As [`index`].
+pub fn index_if_stale(
+    experiment: &Experiment<'_>,
+    path: &Path,
+    spread: Spread,
+    indexing: Indexing<'_>,
+) -> Result<Option<Indexed>, IndexError> {
+    if fresh_store(path, experiment.inputs).is_some() {
+        return Ok(None);
+    }
+    let store = StoreWriter::create(path, || indexing.says_that_it_waits())?;
+    if fresh_store(path, experiment.inputs).is_some() {
+        return Ok(None);
+    }
+    write(experiment, store, spread, indexing.progress).map(Some)
+}
+
+impl Indexing<'_> {
+    fn says_that_it_waits(&self) {
+        if let Some(waits) = self.waits {
+            waits();
+        }
+    }
+}
+
+fn write(
+    experiment: &Experiment<'_>,
+    mut store: StoreWriter,
+    spread: Spread,
     progress: Option<Progress<'_>>,
 ) -> Result<Indexed, IndexError> {
     // Before anything is read: a file that changes while it is makes the store stale.
     let sources = sources(experiment.inputs)?;
-    let mut store = StoreWriter::create(path)?;
     let hosts: Vec<&TimedHost<'_>> = experiment.hosts().iter().collect();
     let mut writers = Vec::with_capacity(hosts.len());
     for TimedHost { traced, .. } in &hosts {

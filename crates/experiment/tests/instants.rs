@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table};
 use isochrone_experiment::{
-    Experiment, Inputs, Opened, Question, Spread, TimedHost, Times, at_instant, index, instant_reports,
-    reports,
+    Experiment, Indexing, Inputs, Opened, Question, Spread, TimedHost, Times, at_instant, index,
+    instant_reports, reports,
 };
 use isochrone_store::Store;
 use isochrone_testkit::{Random, RandomKernel};
@@ -53,7 +53,7 @@ fn check(store: &Store, host: &TimedHost<'_>, raw: i64, part: &str) {
 fn check_instants(experiment: &Experiment<'_>, random: &mut Random, (count, part): (usize, &str)) {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("store");
-    index(experiment, &path, Spread::default(), None).unwrap();
+    index(experiment, &path, Spread::default(), Indexing::default()).unwrap();
     let store = Store::open(&path).unwrap();
     store.verify().unwrap();
     for host in experiment.hosts() {
@@ -97,7 +97,7 @@ fn a_store_has_losses() {
     RandomKernel::new(7).cpus(3).events(2000).losses(5).missing_cpus(1).write(&trace).unwrap();
     let opened = Opened::unsynchronized(Inputs::open(&[trace]));
     let experiment = opened.experiment();
-    index(&experiment, &path, Spread::default(), None).unwrap();
+    index(&experiment, &path, Spread::default(), Indexing::default()).unwrap();
     let store = Store::open(&path).unwrap();
     let host = &experiment.hosts()[0].traced;
     let losses = store.host(&store.manifest().hosts[0]).unwrap().losses((i64::MIN, i64::MAX)).unwrap();
@@ -118,7 +118,7 @@ fn a_store_has_clocks() {
     let path = root.path().join("store");
     let opened = Opened::unsynchronized(Inputs::open(&[shared("chain3")]));
     let experiment = opened.experiment();
-    index(&experiment, &path, Spread::default(), None).unwrap();
+    index(&experiment, &path, Spread::default(), Indexing::default()).unwrap();
     let store = Store::open(&path).unwrap();
     let clocks: serde_json::Value = serde_json::from_str(&store.clocks().unwrap().unwrap()).unwrap();
     assert_eq!(clocks["clocks"].as_array().unwrap().len(), experiment.hosts().len());

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use isochrone_experiment::{Inputs, Opened, Spread, index};
+use isochrone_experiment::{Indexing, Inputs, Opened, Spread, index};
 use isochrone_store::{HostStore, Message, State, Store};
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ fn read(path: PathBuf) -> Value {
 /// The store of a scenario: its hosts by number, and all messages.
 fn store(part: &str, path: &Path) -> (HashMap<u32, HostStore>, Vec<Message>) {
     let opened = Opened::unsynchronized(Inputs::open(&[shared(part)]));
-    index(&opened.experiment(), path, Spread::default(), None).unwrap();
+    index(&opened.experiment(), path, Spread::default(), Indexing::default()).unwrap();
     let store = Store::open(path).unwrap();
     store.verify().unwrap();
     let hosts = store.manifest().hosts.iter().map(|entry| (entry.number, store.host(entry).unwrap()));

@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use isochrone_testkit::LttngTrace;
@@ -272,6 +272,28 @@ fn pixels_are_at_most_as_many_rows() {
     let of = |pixels: &str| rows(&cache, &["states", "--tid", "9", "--pixels", pixels], &[&trace]).len();
     assert!(of("10") <= 20, "{}", of("10"));
     assert_eq!(of("100000"), 1999);
+}
+
+/// Several processes that need a store of the same traces at once make one, and all of them read that.
+#[test]
+fn several_processes_make_one_store() {
+    let root = tempfile::tempdir().unwrap();
+    let (cache, trace) = (root.path().join("cache"), root.path().join("trace"));
+    small(&trace, 60_000);
+    let spawn = |_| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+        command.env("XDG_CACHE_HOME", &cache).args(["analyze", "states", "--tid", "9", "--pixels", "50"]);
+        command.arg(&trace).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let children: Vec<Child> = (0..6).map(spawn).collect();
+    let outputs: Vec<Output> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    for output in &outputs {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.stdout, outputs[0].stdout);
+    }
+    let waits = |output: &&Output| String::from_utf8_lossy(&output.stderr).contains("waiting for it");
+    assert!(outputs.iter().filter(waits).count() < outputs.len());
+    assert_eq!(fs::read_dir(cache.join("isochrone")).unwrap().count(), 1);
 }
 
 /// Killed at any instant, `index` leaves the store that was there, a complete new one, or none.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use isochrone_experiment::{
-    Inputs, Opened, Spread, TimeBase, fresh_store, index, stored_clocks, total_bytes,
+    Indexing, Inputs, Opened, Spread, TimeBase, fresh_store, index_if_stale, stored_clocks, total_bytes,
 };
 use isochrone_store::Store;
 use serde_json::{Value, json};
@@ -313,7 +313,8 @@ fn load(
     }
     let own = isochrone_experiment::Experiment::new(opened.inputs(), None);
     progress.begin(Stage::Indexing, own.hosts().iter().map(|host| host.traced.bytes()).sum());
-    index(&own, path, spread, Some(&|bytes| progress.add(bytes))).map_err(|error| error.to_string())?;
+    let indexing = Indexing { progress: Some(&|bytes| progress.add(bytes)), waits: None };
+    index_if_stale(&own, path, spread, indexing).map_err(|error| error.to_string())?;
     let store = Store::open(path).map_err(|error| error.to_string())?;
     Ok((opened, store))
 }

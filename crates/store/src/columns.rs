@@ -126,7 +126,7 @@ mod tests {
     fn columns_of_batches() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.store");
-        let store = StoreWriter::create(&path).unwrap();
+        let store = StoreWriter::create(&path, || ()).unwrap();
         let mut messages = store.messages().unwrap();
         for at in 0..20_000 {
             let end = |host, at| MessageEnd { host, at, cpu: None };

@@ -24,6 +24,7 @@ mod names;
 mod open_calls;
 mod open_files;
 mod packets;
+mod place;
 mod rows_between;
 mod span_rows;
 mod spans;

@@ -16,6 +16,7 @@ use crate::manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
 use crate::messages::{self, Message, MessagesWriter, MpiMessage, MpiWriter};
 use crate::open_files::{self, OpenFile};
 use crate::packets::{self, Runner};
+use crate::place::Place;
 use crate::rows_between;
 use crate::span_rows::{CallSpan, PhaseSpan};
 use crate::spans::SpanTables;
@@ -33,31 +34,19 @@ const CLOCKS: &str = "sync.json";
 /// A store that is being written. Dropped without [`Self::commit`], it leaves nothing.
 #[derive(Debug)]
 pub struct StoreWriter {
-    /// Its temporary directory.
-    partial: PathBuf,
-    /// Its final path.
-    path: PathBuf,
+    place: Place,
     hosts: u32,
     mpi: Option<TableEntry>,
-    is_committed: bool,
 }
 
 impl StoreWriter {
-    /// Creates a store that will be at `path`: an existing one is replaced when the new one is complete.
+    /// Creates a store that will be at `path`: an existing one is replaced when the new one is complete. One writer at a time makes it, of
+    /// however many processes: the others wait here, and `waits` is called once if it is so.
     ///
     /// # Errors
-    /// The temporary directory cannot be made.
-    pub fn create(path: &Path) -> Result<Self, StoreError> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
-        }
-        if partial.exists() {
-            fs::remove_dir_all(&partial).map_err(StoreError::io(&partial))?;
-        }
-        fs::create_dir(&partial).map_err(StoreError::io(&partial))?;
-        Ok(Self { partial, path: path.to_owned(), hosts: 0, mpi: None, is_committed: false })
+    /// The temporary directory cannot be made or locked.
+    pub fn create(path: &Path, waits: impl FnOnce()) -> Result<Self, StoreError> {
+        Ok(Self { place: Place::reserve(path, waits)?, hosts: 0, mpi: None })
     }
 
     /// Creates the next host. `id`: identity of its clock; `offset_ns`: Unix time of the clock's zero.
@@ -71,7 +60,7 @@ impl StoreWriter {
             .collect();
         let number = self.hosts;
         self.hosts += 1;
-        HostWriter::create(&self.partial, number, format!("{number}-{plain}"), id, name, offset_ns)
+        HostWriter::create(self.place.directory(), number, format!("{number}-{plain}"), id, name, offset_ns)
     }
 
     /// Creates the table of messages between hosts.
@@ -79,7 +68,7 @@ impl StoreWriter {
     /// # Errors
     /// Its file cannot be made.
     pub fn messages(&self) -> Result<MessagesWriter, StoreError> {
-        MessagesWriter::create(&self.partial)
+        MessagesWriter::create(self.place.directory())
     }
 
     /// Creates the table of messages of MPI programs; [`Self::add_mpi`] takes it when it is complete.
@@ -87,7 +76,7 @@ impl StoreWriter {
     /// # Errors
     /// Its file cannot be made.
     pub fn mpi(&self) -> Result<MpiWriter, StoreError> {
-        MpiWriter::create(&self.partial)
+        MpiWriter::create(self.place.directory())
     }
 
     /// Adds the table of messages of MPI programs.
@@ -100,7 +89,7 @@ impl StoreWriter {
     /// # Errors
     /// The file cannot be written.
     pub fn clocks(&self, json: &str, clocks: u64) -> Result<TableEntry, StoreError> {
-        let path = self.partial.join(CLOCKS);
+        let path = self.place.directory().join(CLOCKS);
         fs::write(&path, json).map_err(StoreError::io(&path))?;
         let (name, bytes) = ("sync".to_owned(), json.len() as u64);
         Ok(TableEntry { name, rows: clocks, bytes, crc32: sum_of(&path)? })
@@ -124,27 +113,8 @@ impl StoreWriter {
         hosts.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
         let mpi = self.mpi.take();
         Manifest { version: VERSION, sources, hosts, messages, mpi, clocks, are_clocks_all }
-            .write(&self.partial)?;
-        // A directory cannot be renamed over one that is not empty: the old store is renamed first. Between the two steps
-        // there is none.
-        let old = self.partial.with_extension("old");
-        if self.path.exists() {
-            fs::rename(&self.path, &old).map_err(StoreError::io(&self.path))?;
-        }
-        fs::rename(&self.partial, &self.path).map_err(StoreError::io(&self.path))?;
-        self.is_committed = true;
-        if old.exists() {
-            fs::remove_dir_all(&old).map_err(StoreError::io(&old))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for StoreWriter {
-    fn drop(&mut self) {
-        if !self.is_committed {
-            let _ = fs::remove_dir_all(&self.partial);
-        }
+            .write(self.place.directory())?;
+        self.place.commit()
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use isochrone_analysis::{Cell, Table};
 use isochrone_crosshost::Cluster;
-use isochrone_experiment::{Inputs, Opened, Spread, TimeBase, index};
+use isochrone_experiment::{Indexing, Inputs, Opened, Spread, TimeBase, index};
 use isochrone_store::Store;
 
 /// A scenario of the shared data.
@@ -34,7 +34,7 @@ fn ask_on<R>(paths: &[PathBuf], base: TimeBase, ask: impl FnOnce(&Cluster<'_>) -
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let own = Opened::unsynchronized(Inputs::open(paths));
-    index(&own.experiment(), &path, Spread::default(), None).unwrap();
+    index(&own.experiment(), &path, Spread::default(), Indexing::default()).unwrap();
     let opened = Opened::new(Inputs::open(paths), base, &|_| ()).unwrap();
     let store = Store::open(&path).unwrap();
     let experiment = opened.experiment();

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use isochrone_experiment::{
-    Experiment, IndexError, Inputs, Opened, Spread, TimeBase, fresh_store, index, sources, stored_clocks,
+    Experiment, IndexError, Indexing, Inputs, Opened, Spread, TimeBase, fresh_store, index, index_if_stale,
+    sources, stored_clocks,
 };
 use isochrone_store::{Manifest, Store};
 use isochrone_sync::apply::Clocks;
@@ -15,7 +16,7 @@ use super::analyze::{in_words, report_missing};
 use super::{Named, named, open_named, writable};
 use crate::ExitStatus;
 use crate::arguments::Index;
-use crate::output;
+use crate::output::{self, tell};
 use crate::progress::Progress;
 use crate::render::figures;
 use crate::render::plain::{Plain, plain};
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> 
     };
     let (opened, ending) = open_named(&named, None, TimeBase::Own, quiet)?;
     let spread = Spread { threads: arguments.threads, pieces: None };
-    let ending = make(&path, &opened, spread, ending, quiet)?;
+    let ending = make(&path, &opened, spread, When::Always, ending, quiet)?;
     let store = Store::open(&path)?;
     output::print(|stdout| {
         writeln!(stdout, "{}", Plain(path.display()))?;
@@ -147,14 +148,24 @@ fn cached(
     if let Some(store) = fresh_store(&path, opened.inputs()) {
         return Ok((store, ending));
     }
-    let ending = make(&path, opened, spread, ending, quiet)?;
+    let ending = make(&path, opened, spread, When::Stale, ending, quiet)?;
     Ok((Store::open(&path)?, ending))
+}
+
+/// When a store is made.
+#[derive(Clone, Copy)]
+enum When {
+    /// Whatever is there.
+    Always,
+    /// Unless there is one of the traces as they are.
+    Stale,
 }
 
 fn make(
     path: &Path,
     opened: &Opened,
     spread: Spread,
+    when: When,
     ending: ExitStatus,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
@@ -162,7 +173,17 @@ fn make(
     let experiment = Experiment::new(opened.inputs(), None);
     let bytes = experiment.hosts().iter().map(|host| host.traced.bytes()).sum();
     let bar = Progress::over(bytes, "indexing", quiet);
-    let made = index(&experiment, path, spread, Some(&|bytes| bar.add(bytes)));
+    let progress = |bytes| bar.add(bytes);
+    let waits = || {
+        if !quiet {
+            tell!("note: another process indexes these traces; waiting for it");
+        }
+    };
+    let indexing = Indexing { progress: Some(&progress), waits: Some(&waits) };
+    let made = match when {
+        When::Always => index(&experiment, path, spread, indexing).map(Some),
+        When::Stale => index_if_stale(&experiment, path, spread, indexing),
+    };
     bar.finish();
     let made = made.map_err(|error| match error {
         IndexError::Store(error) => anyhow::Error::new(error),
@@ -170,6 +191,7 @@ fn make(
         IndexError::Sync(error) => anyhow::Error::new(error),
         IndexError::Artefact(error) => anyhow::Error::new(error),
     })?;
+    let Some(made) = made else { return Ok(ending) };
     let missing = experiment
         .hosts()
         .iter()

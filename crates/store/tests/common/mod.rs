@@ -24,7 +24,7 @@ pub fn open(directory: &Path) -> Vec<Trace> {
 /// Builds a store of all hosts.
 pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
     let hosts = Hosts::group(traces);
-    let mut writer = StoreWriter::create(path).unwrap();
+    let mut writer = StoreWriter::create(path, || ()).unwrap();
     let mut entries = Vec::new();
     for host in &hosts.hosts {
         let tables = writer.host(&host.id, &host.name, host.offset_ns).unwrap();

@@ -3,7 +3,8 @@
 use isochrone_analysis::{Options, Report};
 use isochrone_crosshost::{Cluster, accounting, messages};
 use isochrone_experiment::{
-    Experiment, Inputs, PhaseFilter, Spread, Step, TimedHost, Times, Watch, index, is_on_one_clock, phases,
+    Experiment, Indexing, Inputs, PhaseFilter, Spread, Step, TimedHost, Times, Watch, index, is_on_one_clock,
+    phases,
 };
 use isochrone_export::openmetrics::Family;
 use isochrone_export::steps::StepFigures;
@@ -85,7 +86,7 @@ impl<'w> Steps<'w> {
     ) -> anyhow::Result<()> {
         let inputs = Inputs::open(&step.chunks);
         let path = self.directory.path().join("store");
-        index(&Experiment::new(&inputs, None), &path, self.spread, None)?;
+        index(&Experiment::new(&inputs, None), &path, self.spread, Indexing::default())?;
         let store = Store::open(&path)?;
         let experiment = Experiment::new(&inputs, self.found.clocks(watch));
         let hosts: Vec<&TimedHost<'_>> =

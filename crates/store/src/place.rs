@@ -1,0 +1,172 @@
+//! The place of a store while it is written: its temporary directory, which one writer at a time holds, of however many processes.
+
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::StoreError;
+
+/// The temporary directory of a store, empty at first and locked. Dropped without [`Self::commit`], it is removed.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// The directory to write to.
+    partial: PathBuf,
+    /// The final path.
+    path: PathBuf,
+    /// The lock on the directory itself: it goes with the process that holds it, and follows the directory when that is renamed.
+    lock: File,
+    is_committed: bool,
+}
+
+impl Place {
+    /// Waits until nobody else writes a store for `path`, then begins one. `waits` is called once if somebody does. What a killed writer
+    /// left is removed.
+    ///
+    /// # Errors
+    /// The directory cannot be made or locked.
+    pub(crate) fn reserve(path: &Path, waits: impl FnOnce()) -> Result<Self, StoreError> {
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let partial = path.with_file_name(format!(".{name}.partial"));
+        let mut waits = Some(waits);
+        let lock = loop {
+            if let Some(lock) = locked(&partial, &mut waits)? {
+                break lock;
+            }
+        };
+        let place = Self { partial, path: path.to_owned(), lock, is_committed: false };
+        place.clear()?;
+        Ok(place)
+    }
+
+    /// The directory to write to.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Renames the directory to the final path. What was there is removed.
+    pub(crate) fn commit(mut self) -> Result<(), StoreError> {
+        // A directory cannot be renamed over one that is not empty: the old store is renamed first. Between the two steps
+        // there is none.
+        let old = self.old();
+        if self.path.exists() {
+            fs::rename(&self.path, &old).map_err(StoreError::io(&self.path))?;
+        }
+        fs::rename(&self.partial, &self.path).map_err(StoreError::io(&self.path))?;
+        self.is_committed = true;
+        remove(&old)
+    }
+
+    /// Where the store that is replaced is until the new one has its name.
+    fn old(&self) -> PathBuf {
+        self.partial.with_extension("old")
+    }
+
+    /// Removes what a killed writer left.
+    fn clear(&self) -> Result<(), StoreError> {
+        remove(&self.old())?;
+        let entries = fs::read_dir(&self.partial).map_err(StoreError::io(&self.partial))?;
+        for entry in entries {
+            let path = entry.map_err(StoreError::io(&self.partial))?.path();
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(StoreError::io(&path))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.is_committed {
+            let _ = fs::remove_dir_all(&self.partial);
+        }
+        // Who waits finds that the directory has gone, and makes a new one.
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Makes a directory if there is none, and locks it. `None`: it was renamed or removed before it could be locked.
+fn locked(directory: &Path, waits: &mut Option<impl FnOnce()>) -> Result<Option<File>, StoreError> {
+    use std::io::ErrorKind::{AlreadyExists, NotFound};
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != AlreadyExists => return Err(StoreError::io(directory)(error)),
+        _ => {}
+    }
+    let lock = match File::open(directory) {
+        Err(error) if error.kind() == NotFound => return Ok(None),
+        opened => opened.map_err(StoreError::io(directory))?,
+    };
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            if let Some(waits) = waits.take() {
+                waits();
+            }
+            lock.lock().map_err(StoreError::io(directory))?;
+        }
+        Err(TryLockError::Error(error)) => return Err(StoreError::io(directory)(error)),
+    }
+    let held = lock.metadata().map_err(StoreError::io(directory))?;
+    let is_there =
+        fs::metadata(directory).is_ok_and(|now| (now.dev(), now.ino()) == (held.dev(), held.ino()));
+    Ok(is_there.then_some(lock))
+}
+
+fn remove(directory: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io(directory)(error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may panic.
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    /// Writers of one place take turns, and whoever looks finds a whole store once there is one.
+    #[test]
+    fn one_writer_at_a_time() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("store");
+        let (writing, waited) = (AtomicU32::new(0), AtomicBool::new(false));
+        let write = |number: u32| {
+            let place = Place::reserve(&path, || waited.store(true, Ordering::SeqCst)).unwrap();
+            assert_eq!(writing.fetch_add(1, Ordering::SeqCst), 0);
+            assert_eq!(fs::read_dir(place.directory()).unwrap().count(), 0);
+            fs::write(place.directory().join("half"), number.to_string()).unwrap();
+            thread::yield_now();
+            fs::write(place.directory().join("other half"), number.to_string()).unwrap();
+            writing.fetch_sub(1, Ordering::SeqCst);
+            if !number.is_multiple_of(3) {
+                place.commit().unwrap();
+            }
+        };
+        thread::scope(|scope| {
+            for thread in 0..8 {
+                scope.spawn(move || (0..20).for_each(|turn| write(thread * 20 + turn)));
+            }
+        });
+        assert!(waited.load(Ordering::SeqCst));
+        let half = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+        assert_eq!(half("half"), half("other half"));
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_goes() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("store");
+        for left in [".store.partial/1-h", ".store.old/1-h"] {
+            fs::create_dir_all(root.path().join(left)).unwrap();
+        }
+        Place::reserve(&path, || unreachable!("nobody writes")).unwrap().commit().unwrap();
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+}
