@@ -14,6 +14,8 @@ export interface Experiment {
   name: string; version: string; stage: Stage; origin_unix_ns: string | null; begin: Time | null; end: Time | null;
   own: { begin: Time; end: Time } | null; is_synchronized: boolean; hosts: Host[];
   messages: { count: number; inverted_own: number; inverted: number } | null; traces: string[]; command: string; notes: string[];
+  /** Which look at the traces it is, and whether another one is to be expected: they are still being recorded. */
+  look: number; grows: boolean;
 }
 export interface Loss { host: number; cpu: number | null; begin: Time; end: Time; what: string; count: number | null }
 export interface Break { host: number | string; at: Time; text: string }

@@ -12,6 +12,7 @@ export interface HeaderActs { requests(): void; help(): void; exportPng(): void;
 
 export class Header {
   private readonly name = h("span", { class: "experiment" });
+  private readonly growth = h("span", { class: "growth", title: "The traces are still being recorded; what comes is shown as soon as it was looked at" }, "● recording");
   private readonly switch: HTMLButtonElement;
   private readonly count = h("span", { class: "inverted", role: "status" });
   private readonly only: HTMLButtonElement;
@@ -23,7 +24,7 @@ export class Header {
       h("span", { class: "own" }, "own clocks"), h("span", { class: "knob", "aria-hidden": "true" }), h("span", { class: "common" }, "common clock"));
     this.only = button("rows of one request ×", "Show all rows again", () => acts.clearRows(), { class: "chip" });
     this.element = h("header", { class: "header" },
-      h("h1", {}, "isochrone"), this.name, this.switch, this.count, h("span", { class: "room" }), this.only, search.element,
+      h("h1", {}, "isochrone"), this.name, this.growth, this.switch, this.count, h("span", { class: "room" }), this.only, search.element,
       button("requests", "Pick a request: its critical path", () => acts.requests()), this.bookmarkMenu(), this.exportMenu(),
       button("◐", "Light or dark", switchTheme, { class: "icon" }), button("?", "Keys, mouse, colours (?)", () => acts.help(), { class: "icon" }));
     const draw = () => this.draw();
@@ -38,6 +39,7 @@ export class Header {
     document.title = experiment === null ? "isochrone" : `${experiment.name} – isochrone`;
     this.name.textContent = experiment?.name ?? "";
     this.name.title = [...(experiment?.traces ?? []), ...(experiment?.notes ?? [])].join("\n");
+    this.growth.hidden = experiment?.grows !== true;
     this.switch.setAttribute("aria-checked", String(clock === "common"));
     this.switch.disabled = (experiment?.hosts.length ?? 0) < 2;
     this.only.hidden = onlyRows === null;

@@ -9,6 +9,7 @@ import { Drawer } from "./drawer";
 import { exportPng, exportSvg, svgOf } from "./graph/export";
 import { Graph } from "./graph/graph";
 import { GraphPointer } from "./graph/pointer";
+import { followGrowth } from "./growth";
 import { Header } from "./header";
 import { Help } from "./help";
 import { Inspector } from "./inspector";
@@ -86,6 +87,7 @@ async function start(): Promise<void> {
   view.watch(changed, "window", "selection", "row", "clock", "onlyRows", "path");
   for (const part of [rows, drawer, search, bookmarks, activity]) part.watch(changed);
   isReady = true;
+  void followGrowth(experiment, view, navigation, address);
 }
 /** What the address asks for, else a first sight: all, what was active on top. */
 async function restore(asked: Place): Promise<void> {

@@ -39,6 +39,11 @@ export class StagePicture {
       seen(experiment);
       const { stage } = experiment;
       if (stage.name === "ready" && experiment.hosts.length > 0) return experiment;
+      if (experiment.grows && (stage.name === "ready" || stage.name === "failed")) {
+        this.show("Nothing has come yet", stage.message, null);
+        await pause(RETRY_MS);
+        continue;
+      }
       if (stage.name === "ready") {
         this.show("These traces hold no events", `Nothing was recorded in ${experiment.traces.join(", ")}. \`isochrone info ${experiment.traces[0] ?? "TRACE"}\` says what is in a trace, and what is missing.`, null);
         this.bar.hidden = true;

@@ -89,6 +89,12 @@ export class Address {
   constructor(private readonly place: () => Place) {}
   /** It says what is shown. */
   get isResting(): boolean { return this.timer === 0; }
+  /** Writes it now, with another window. */
+  write(window: Range | null): void {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    history.replaceState(null, "", writePlace({ ...this.place(), window }));
+  }
   /** Something has changed. */
   changed(): void {
     clearTimeout(this.timer);

@@ -94,3 +94,40 @@ test("each host has its lines in the sample, on its own clock; both themes", asy
   await page.close();
   await server.stop();
 });
+
+test("traces that are still being recorded: a new look is shown by itself, and the place is kept", async () => {
+  const server = await serve(chain3), page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  // What the server of `isochrone live --listen` says: nothing at first, then looks at more and more.
+  let growth = { look: 1, grows: true, stage: { name: "failed", done: 0, total: 0, message: "there is no trace there" } }, short = true;
+  await page.route("**/api/experiment", async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, ...growth, end: short ? answer.end - 1e9 : answer.end } });
+  });
+  await page.goto(server.address);
+  await page.getByText("Nothing has come yet").waitFor();
+  growth = { look: 2, grows: true };
+  await rest(page);
+  assert.ok(await page.locator(".growth").isVisible());
+  const windowOf = () => page.evaluate(() => window.isochrone.navigation.window ?? window.isochrone.view.now.window);
+  const go = (begin, end) => page.evaluate(([begin, end]) => window.isochrone.view.set({ window: { begin, end } }), [begin, end]);
+  const { begin, end } = await page.evaluate(() => window.isochrone.navigation.boundsOf("common"));
+  const reloaded = async (change) => {
+    const again = page.waitForEvent("load");
+    change();
+    await again;
+    await rest(page);
+  };
+  const close = (found, [from, to]) => assert.ok(Math.abs(found.begin - from) < 1e6 && Math.abs(found.end - to) < 1e6, `${found.begin} ${found.end}: ${from} ${to}`);
+  // A window in the middle stays where it is, one at the end stays at the end.
+  await go(begin + 1e9, begin + 2e9);
+  await rest(page);
+  await reloaded(() => { growth = { look: 3, grows: true }; });
+  close(await windowOf(), [begin + 1e9, begin + 2e9]);
+  await go(end - 1e9, end);
+  await rest(page);
+  await reloaded(() => { growth = { look: 4, grows: false }; short = false; });
+  close(await windowOf(), [end, end + 1e9]);
+  assert.ok(await page.locator(".growth").isHidden());
+  await page.close();
+  await server.stop();
+});

@@ -212,7 +212,8 @@ impl<'o> Experiment<'o> {
         Self::grouped(inputs, clocks, false)
     }
 
-    fn grouped(inputs: &'o Inputs, clocks: Option<&'o Clocks>, keeps_all: bool) -> Self {
+    /// As [`Self::new`]. `keeps_all`: whether what has no correction stays on its own clock.
+    pub(crate) fn grouped(inputs: &'o Inputs, clocks: Option<&'o Clocks>, keeps_all: bool) -> Self {
         let Hosts { hosts, left_out } = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
         let hosts = hosts.into_iter().map(|traced| TimedHost::new(traced, clocks, keeps_all)).collect();
         Self { inputs, clocks, keeps_all, hosts, left_out }

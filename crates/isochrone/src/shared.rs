@@ -17,7 +17,7 @@ use crate::render::plain::PlainLines;
 use crate::render::table::Layout;
 
 pub use crate::ExitStatus;
-pub use crate::arguments::Clock;
+pub use crate::arguments::{Clock, Keys};
 pub use crate::commands::check_output;
 pub use crate::near::did_you_mean;
 pub use crate::output::{Stdout, print};

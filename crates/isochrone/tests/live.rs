@@ -318,6 +318,74 @@ fn live_is_what_was_recorded() {
     assert!(fs::read(&cut).unwrap() == events(&[&recorded("fourth")], &[]), "over a bad network");
 }
 
+/// What a server of the page answers.
+fn get(address: &str, path: &str) -> Option<serde_json::Value> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    // Without pieces, as HTTP 1.0 has none.
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    head.contains(" 200 ").then(|| serde_json::from_str(body).unwrap())
+}
+
+/// One connection, and several readers: what is printed, and pages, while the session is recorded and after.
+#[test]
+fn a_page_of_what_has_come() {
+    let Some(lttng) = Lttng::start() else { return };
+    lttng.create("shown");
+    let printed = lttng.path("printed");
+    let sessions = [lttng.session(lttng.port, "shown")];
+    let mut following = live(&sessions, &["-q", "--listen", "127.0.0.1:0"], &printed);
+    let said = || fs::read_to_string(printed.with_extension("err")).unwrap();
+    wait_for("the page", || said().contains("a page of what has come is at "));
+    let said = said();
+    let (_, address) = said.split_once(" is at http://").unwrap();
+    let address = address.split('/').next().unwrap().to_owned();
+    let experiment = || get(&address, "/api/experiment").unwrap();
+    assert_eq!((&experiment()["grows"], experiment()["hosts"].as_array().unwrap().len()), (&true.into(), 0));
+    let mut program = lttng.program(4000);
+    let is_ready =
+        |it: &serde_json::Value| it["stage"]["name"] == "ready" && it["hosts"][0]["name"].is_string();
+    wait_for("a first look", || is_ready(&experiment()));
+    let first = experiment();
+    wait_for("more looks", || experiment()["look"].as_u64() > first["look"].as_u64());
+    let second = experiment();
+    assert!(is_ready(&second) && second["grows"] == true, "{second}");
+    assert!(second["end"].as_i64() > first["end"].as_i64(), "{first} {second}");
+    // Several readers at once.
+    let count = |_| {
+        let answer = get(&address, "/api/events?begin=0&end=9000000000000&limit=1000");
+        answer.map_or(0, |answer| answer["events"].as_array().unwrap().len())
+    };
+    let counts: Vec<usize> = thread::scope(|scope| {
+        let readers: Vec<_> = (0..8).map(|number| scope.spawn(move || count(number))).collect();
+        readers.into_iter().map(|reader| reader.join().unwrap()).collect()
+    });
+    assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
+    assert_eq!(program.status(), Some(0));
+    lttng.ok(&["destroy", "--no-wait", "shown"]);
+    wait_for("the last look", || experiment()["grows"] == false);
+    // All of it is there, for the page as for who reads what is printed.
+    let (mut shown, mut after) = (0, String::new());
+    loop {
+        let path = format!("/api/events?begin=0&end=9000000000000&limit=1000{after}");
+        let answer = get(&address, &path).unwrap();
+        shown += answer["events"].as_array().unwrap().len();
+        let Some(next) = answer["next"].as_str() else { break };
+        after = format!("&after={}", next.replace(',', "%2C"));
+    }
+    assert_eq!(shown, 2 * 4000);
+    let host = fs::read_dir(lttng.path("relay")).unwrap().next().unwrap().unwrap().path();
+    let recorded = fs::read_dir(host).unwrap().next().unwrap().unwrap().path();
+    assert!(fs::read(&printed).unwrap() == events(&[&recorded], &[]));
+    // The page stays until somebody ends it.
+    assert!(following.0.try_wait().unwrap().is_none());
+    let interrupted = Command::new("kill").args(["-INT", &following.0.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    assert_eq!(following.status(), Some(0));
+}
+
 /// What is given, and whether what comes of it is right.
 type Tried<'t> = (&'t str, &'t [&'t str], &'t dyn Fn(&str) -> bool);
 
@@ -353,7 +421,12 @@ fn options_of_live() {
         let (code, out, said) = run(&[&few, arguments].concat());
         assert!(code == Some(0) && out.lines().count() == 5 && expect(&out), "{option}: {out}{said}");
     }
-    let wrong = [("--sync", "/no/such/sync.json"), ("--reconnect", "soon"), ("--limit", "0")];
+    let wrong = [
+        ("--sync", "/no/such/sync.json"),
+        ("--reconnect", "soon"),
+        ("--limit", "0"),
+        ("--listen", "nowhere"),
+    ];
     for (option, value) in wrong {
         let (code, out, said) = run(&[option, value]);
         assert!(code == Some(2) && out.is_empty() && said.contains(value), "{option}: {said}");

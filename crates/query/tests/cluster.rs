@@ -10,6 +10,10 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use isochrone_analysis::{AnalysisKind, Options};
+use isochrone_experiment::pieces::{Mapping, PieceSet};
+use isochrone_experiment::{Experiment, Inputs, Question, TimedHost, Times};
+
 use common::{Here, TABLES, questions, shop, text};
 
 /// Held while a test runs: they measure how long something takes.
@@ -127,6 +131,98 @@ fn a_cluster_answers_as_one_process_does() {
         for ((found, expect), statement) in found.iter().zip(&expect).zip(&statements) {
             assert_eq!(found, expect, "{executors} executors: {statement}");
         }
+    }
+}
+
+/// All analyses that need no other options.
+const ANALYSES: &str = "cputop,fds,iolatencyfreq,iolatencystats,iolatencytop,iolog,iousagetop,irqfreq,irqlog,irqstats,memtop,\
+                        periodfreq,periodlog,periodstats,periodtop,processes,schedfreq,schedlog,schedstats,schedtop,syscalls,\
+                        syscallstats,usage";
+
+#[test]
+fn analyses_of_a_cluster_are_those_of_one_process() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let here = Here::new();
+    let shop = shop();
+    let kept = here.path("sync.json");
+    let kept = kept.to_str().unwrap();
+    assert!(here.isochrone(&["sync", "-q", "-o", kept, shop.to_str().unwrap()]).status.success());
+    let asked: &[&[&str]] = &[
+        &[ANALYSES],
+        &[ANALYSES, "--no-sync"],
+        &[ANALYSES, "--sync", kept, "--begin", "06:11:22.5", "--end", "06:11:25.5"],
+        &["processes,fds,syscalls", "--at", "06:11:25"],
+        &["cputop,syscallstats", "--host", "h2,h3", "--procname", "appsrv", "--sort", "pid"],
+    ];
+    let mut cluster = Cluster::new("300", &[]);
+    for executors in [1, 2, 4] {
+        while cluster.executors.len() < executors {
+            cluster.start_executor(&here);
+        }
+        for (asked, pieces) in asked.iter().zip(["1", "3", "7", "4", "2"]) {
+            let ask = |more: &[&str]| {
+                let own = ["analyze", "-q", "--format", "json"];
+                here.isochrone(&[&own, *asked, more, &[shop.to_str().unwrap()]].concat())
+            };
+            let (alone, found) = (ask(&[]), ask(&["--cluster", &cluster.address, "--chunks", pieces]));
+            assert!(alone.status.success(), "{}", text(&alone.stderr));
+            assert!(found.status.success(), "{}", text(&found.stderr));
+            assert!(found.stdout == alone.stdout, "{asked:?}, {executors} executors, {pieces} pieces");
+        }
+    }
+    // What cannot be done is said.
+    let refused = |arguments: &[&str]| {
+        let output = here.isochrone(&[arguments, &[shop.to_str().unwrap()]].concat());
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()));
+        text(&output.stderr)
+    };
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    assert!(
+        refused(&["analyze", "cputop", "--cluster", &nobody])
+            .contains("no scheduler of a cluster answers there")
+    );
+    assert!(refused(&["analyze", "states", "--cluster", &cluster.address]).contains("--cluster"));
+}
+
+/// A machine on which the traces are others says so.
+#[test]
+fn a_cluster_maps_the_traces_that_were_named_and_no_others() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let here = Here::new();
+    let mut cluster = Cluster::new("300", &[]);
+    cluster.start_executor(&here);
+    let inputs = Inputs::open(&[shop()]);
+    let experiment = Experiment::new(&inputs, None);
+    let hosts: Vec<&TimedHost<'_>> = experiment.hosts().iter().collect();
+    let (kinds, options) = ([AnalysisKind::of("cputop").unwrap()], Options::default());
+    let question = Question { kinds: &kinds, options: &options, times: Times::default(), periods: None };
+    let right = Mapping::new(&question, &hosts, (None, false), Some(2)).unwrap();
+    let map = |mapping: &Mapping, name: &str| {
+        let (file, to) = (here.path(&format!("{name}.json")), here.path(name));
+        std::fs::write(&file, serde_json::to_vec(mapping).unwrap()).unwrap();
+        std::fs::create_dir(&to).unwrap();
+        let own =
+            ["map", "--cluster", &cluster.address, file.to_str().unwrap(), "--output", to.to_str().unwrap()];
+        (here.sql(&own), to)
+    };
+    let (output, to) = map(&right, "right");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 6);
+    files.sort();
+    let set = PieceSet::read(&files).unwrap().unwrap();
+    assert!(set.missing().is_empty());
+    assert_eq!(set.hosts().len(), 3);
+    // Other bytes, another host, and nothing.
+    let mut others = [right.clone(), right.clone(), right];
+    others[0].hosts[1].bytes += 1;
+    others[1].hosts[0].id = others[1].hosts[1].id.clone();
+    others[2].hosts[2].traces = vec![here.path("nowhere")];
+    for (number, other) in others.iter().enumerate() {
+        let (output, _) = map(other, &format!("other{number}"));
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("the traces are not as they are"), "{}", text(&output.stderr));
     }
 }
 

@@ -10,6 +10,7 @@ use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::current::Current;
 use crate::error::ApiError;
 use crate::http::JsonBody;
 use crate::session::Session;
@@ -37,7 +38,7 @@ type Answer = Result<Response, ApiError>;
 type Page = State<Arc<Session>>;
 
 /// All requests of the page, below `/api`.
-pub(crate) fn routes() -> Router<Arc<Session>> {
+pub(crate) fn routes() -> Router<Current> {
     Router::new()
         .route("/experiment", get(experiment))
         .route("/overview", get(overview))

@@ -15,10 +15,10 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower_http::compression::CompressionLayer;
 
+use crate::current::Current;
 use crate::door::{self, Door};
 use crate::error::ApiError;
 use crate::library::Library;
-use crate::session::Session;
 use crate::{api, page, tsp};
 
 /// Bytes of a request.
@@ -69,7 +69,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
 pub fn serve(
     settings: &Settings,
     library: Arc<Library>,
-    page: Option<Arc<Session>>,
+    page: Option<Current>,
     listening: impl FnOnce(&Addresses),
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -107,7 +107,7 @@ fn addresses(address: SocketAddr, token: Option<&str>) -> Addresses {
 }
 
 /// All requests. Open for tests, which need no network.
-pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Arc<Session>>) -> Router {
+pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Current>) -> Router {
     let limits = Arc::new(Limits { slots: Semaphore::new(MOST_REQUESTS), longest: LONGEST });
     let protocol = tsp::routes().with_state(library);
     let mut all = Router::new().nest("/tsp/api", protocol.clone());
@@ -115,7 +115,7 @@ pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Arc<Se
         all = all.nest(&format!("/{token}/tsp/api"), protocol);
     }
     let all = match page {
-        Some(session) => all.nest("/api", api::routes().with_state(session)).fallback(page::file),
+        Some(current) => all.nest("/api", api::routes().with_state(current)).fallback(page::file),
         None => all.fallback(|| async {
             ApiError::missing("only the Trace Server Protocol is served, below /tsp/api")
         }),

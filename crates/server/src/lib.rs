@@ -2,11 +2,12 @@
 //!
 //! A [`Session`] opens traces on a thread of its own: it finds or makes their store, and answers what is asked of it. A [`Library`] has all that are open. [`serve`] lets requests
 //! in (`door.rs`) and asks a session: those of the page below `/api` (`api.rs`, described in `docs/page-api.md`), those of the protocol below
-//! `/tsp/api` (`tsp/`). What both show comes from `shown/`, which knows nothing of HTTP.
+//! `/tsp/api` (`tsp/`). Of traces that grow, a new session takes the place of the old one (`current.rs`). What both show comes from `shown/`, which knows nothing of HTTP.
 //!
 //! The page is built from `ui/` into `page/`, which is kept beside this code so that no other tools are needed to build it.
 
 mod api;
+mod current;
 mod door;
 mod error;
 mod http;
@@ -20,8 +21,9 @@ mod stage;
 mod tests;
 mod tsp;
 
+pub use current::Current;
 pub use http::{Addresses, Settings, serve};
 pub use library::{Library, Opener};
 pub use metrics::serve_metrics;
-pub use session::{CommandLine, Session, Wanted};
+pub use session::{CommandLine, Growth, Session, Wanted};
 pub use stage::Stage;

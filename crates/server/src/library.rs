@@ -106,20 +106,28 @@ impl Library {
     /// # Errors
     /// They cannot be opened: why, in words.
     pub fn open(&self, paths: &[PathBuf], name: String, spread: Spread) -> Result<Arc<Session>, String> {
+        let session = self.prepare(paths, name.clone(), spread)?;
+        self.insert(paths, name, Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// Makes an experiment of a session known by a name. One of the same traces and name is replaced, and keeps its bookmarks.
+    pub fn insert(&self, paths: &[PathBuf], name: String, session: Arc<Session>) {
         let traces: Vec<KnownTrace> = paths.iter().map(|path| Self::known(path)).collect();
-        let session = self.begin(paths, name.clone(), spread)?;
         let mut inside = self.inside();
         let id = id_of_experiment(&name, &traces);
         for trace in &traces {
             inside.traces.insert(trace.id, trace.clone());
         }
-        let experiment =
-            KnownExperiment { id, name, traces, session: Arc::clone(&session), bookmarks: BTreeMap::new() };
-        inside.experiments.insert(id, experiment);
-        Ok(session)
+        let bookmarks = inside.experiments.remove(&id).map(|old| old.bookmarks).unwrap_or_default();
+        inside.experiments.insert(id, KnownExperiment { id, name, traces, session, bookmarks });
     }
 
-    fn begin(&self, paths: &[PathBuf], name: String, spread: Spread) -> Result<Arc<Session>, String> {
+    /// Begins to open an experiment that nobody knows yet: see [`Self::insert`].
+    ///
+    /// # Errors
+    /// It cannot be opened: why, in words.
+    pub fn prepare(&self, paths: &[PathBuf], name: String, spread: Spread) -> Result<Arc<Session>, String> {
         let wanted = (self.opener)(paths, name)?;
         Session::open(wanted, spread).map_err(|error| error.to_string())
     }
@@ -236,7 +244,7 @@ impl Library {
             return Err(Refusal::TooMany);
         }
         let paths: Vec<PathBuf> = traces.iter().map(|trace| trace.path.clone()).collect();
-        let session = self.begin(&paths, name.clone(), Spread::default()).map_err(Refusal::Unreadable)?;
+        let session = self.prepare(&paths, name.clone(), Spread::default()).map_err(Refusal::Unreadable)?;
         let experiment = KnownExperiment { id, name, traces, session, bookmarks: BTreeMap::new() };
         inside.experiments.insert(id, experiment.clone());
         Ok(experiment)

@@ -46,6 +46,17 @@ pub struct Wanted {
     pub base: TimeBase,
     /// The command line that shows it, and what all commands need to name its traces.
     pub command: CommandLine,
+    /// Whether the traces grow.
+    pub growth: Growth,
+}
+
+/// How often traces were looked at that grow. The default is of traces that do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Growth {
+    /// The number of the look.
+    pub look: u64,
+    /// Whether another one is to be expected.
+    pub grows: bool,
 }
 
 /// How the traces of a session are named on a command line.
@@ -80,6 +91,7 @@ pub struct Session {
     pub(crate) name: String,
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) command: CommandLine,
+    growth: Growth,
     progress: Progress,
     /// From headers of packets alone.
     overview: OnceLock<overview::Overview>,
@@ -103,11 +115,12 @@ impl Session {
     /// The system has no thread left.
     pub fn open(wanted: Wanted, spread: Spread) -> std::io::Result<Arc<Self>> {
         let (sender, jobs) = sync_channel(MOST_WAITING);
-        let Wanted { name, paths, store, base, command } = wanted;
+        let Wanted { name, paths, store, base, command, growth } = wanted;
         let session = Arc::new(Self {
             name,
             paths: paths.clone(),
             command,
+            growth,
             progress: Progress::new(),
             overview: OnceLock::new(),
             sample: OnceLock::new(),
@@ -155,9 +168,12 @@ impl Session {
             Some(ready) => {
                 let mut answer = ready.clone();
                 answer["stage"] = stage;
+                answer["look"] = self.growth.look.into();
+                answer["grows"] = self.growth.grows.into();
                 answer
             }
             None => json!({
+                "look": self.growth.look, "grows": self.growth.grows,
                 "name": self.name, "version": env!("CARGO_PKG_VERSION"), "stage": stage,
                 "origin_unix_ns": self.overview.get().map(|it| it.origin.to_string()),
                 "begin": self.overview.get().map(|it| it.begin), "end": self.overview.get().map(|it| it.end),

@@ -12,11 +12,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
+use crate::current::Current;
 use crate::door::Door;
 use crate::error::ApiError;
 use crate::http::router;
 use crate::library::Library;
-use crate::session::{CommandLine, Session, Wanted};
+use crate::session::{CommandLine, Growth, Session, Wanted};
 use crate::shown::Shown;
 use crate::stage::Stage;
 
@@ -32,7 +33,14 @@ fn example() -> &'static (Router, Arc<Session>, tempfile::TempDir) {
         let opener = Box::new(move |paths: &[PathBuf], name: String| {
             let store = stores.join(format!("{name}.store"));
             let command = CommandLine { options: String::new(), traces: "shop".to_owned() };
-            Ok(Wanted { name, paths: paths.to_vec(), store, base: TimeBase::Usual, command })
+            Ok(Wanted {
+                name,
+                paths: paths.to_vec(),
+                store,
+                base: TimeBase::Usual,
+                command,
+                growth: Growth::default(),
+            })
         });
         let traces = [PathBuf::from(EXAMPLE)];
         let library = Library::new(&traces, opener);
@@ -42,7 +50,7 @@ fn example() -> &'static (Router, Arc<Session>, tempfile::TempDir) {
             std::thread::sleep(Duration::from_millis(10));
         }
         let door = Door::new("127.0.0.1:1".parse().unwrap(), Vec::new());
-        (router(Arc::new(door), library, Some(Arc::clone(&session))), session, directory)
+        (router(Arc::new(door), library, Some(Current::new(Arc::clone(&session)))), session, directory)
     })
 }
 

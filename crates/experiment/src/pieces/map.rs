@@ -92,6 +92,6 @@ impl Question<'_> {
         options.every_ns = self.kinds.contains(&AnalysisKind::Usage).then(|| {
             steps::step_length(self.options.every_ns, self.times, hosts.iter().copied(), steps::SOME_STEPS)
         });
-        Asked { kinds: self.kinds.to_vec(), options, times: self.times, corrections }
+        Asked { kinds: self.kinds.to_vec(), options, times: self.times, corrections, keeps_all: false }
     }
 }

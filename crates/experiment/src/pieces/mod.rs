@@ -1,9 +1,10 @@
 //! Mapped pieces of hosts: what was asked, of which hosts, and the models, apart from the traces that they are of.
 //!
-//! `map.rs` makes them of an experiment, `set.rs` puts them together, in files and out of them, in any order. Reports come of a
+//! `map.rs` makes them of an experiment, `mapping.rs` says what others are to map, `set.rs` puts them together, in files and out of them, in any order. Reports come of a
 //! whole set as they come of traces. `docs/pieces.md` describes the file.
 
 mod map;
+mod mapping;
 mod set;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use crate::model;
 use crate::window::Times;
 
 pub use map::Part;
+pub use mapping::{Mapping, MappingError, MappingHost};
 pub use set::{MissingPiece, PieceSet};
 
 /// The form of the models of this program: see [`isochrone_pipeline::store`]. It follows from the version and from the sources of the
@@ -51,6 +53,8 @@ pub struct Asked {
     pub times: Times,
     /// The corrections, as the text of a `sync.json`; `None`: each host is on its own clock.
     pub corrections: Option<String>,
+    /// Whether hosts without a correction stay on their own clocks; else they are left out.
+    pub keeps_all: bool,
 }
 
 /// What is known of a host beside its pieces: what reports say of it that needs its traces.

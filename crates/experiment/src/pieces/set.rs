@@ -79,10 +79,13 @@ impl PieceSet {
 
     /// In which way another question is not that of the set.
     fn difference(&self, other: &Asked) -> Option<&'static str> {
-        let Asked { kinds, options, times, corrections } = &self.asked;
+        let Asked { kinds, options, times, corrections, keeps_all } = &self.asked;
         let differences = [
             (*kinds != other.kinds, "for different analyses"),
-            (*corrections != other.corrections, "with different corrections of clocks (--sync)"),
+            (
+                (corrections, keeps_all) != (&other.corrections, &other.keeps_all),
+                "with different corrections of clocks (--sync)",
+            ),
             (*times != other.times, "for different times (--begin, --end, --at)"),
             (
                 options.every_ns != other.options.every_ns,
@@ -186,9 +189,10 @@ impl PieceSet {
     /// others where the question does not depend on them. Hosts of which pieces are missing, and those for whose clocks there is no
     /// correction, are left out: see [`Self::missing`].
     pub fn finish(self, clocks: Option<&Clocks>) -> Vec<ModelledHost<'_, AnalysisSet>> {
+        let keeps_all = self.asked.keeps_all;
         let mut all: Vec<ModelledHost<'_, AnalysisSet>> = Vec::new();
         for Pieces { facts, merger, .. } in self.hosts.into_values() {
-            let Some(timing) = facts.timing(clocks) else { continue };
+            let Some(timing) = facts.timing(clocks, keeps_all) else { continue };
             let Ok(part) = merger.finish() else { continue };
             if part.piece == Piece::WHOLE {
                 let name = timing.clock().map_or(facts.name, |clock| clock.entry.host.clone());
@@ -201,11 +205,14 @@ impl PieceSet {
 }
 
 impl HostFacts {
-    /// What its raw times mean on some clocks. `None`: there is no correction for its clock.
-    pub fn timing<'c>(&self, clocks: Option<&'c Clocks>) -> Option<Timing<'c>> {
-        let Some(clocks) = clocks else { return Some(Timing::Own { offset_ns: self.offset_ns }) };
+    /// What its raw times mean on some clocks. `None`: there is no correction for its clock, and it is to be left out then (`keeps_all`:
+    /// [`Asked::keeps_all`]).
+    pub fn timing<'c>(&self, clocks: Option<&'c Clocks>, keeps_all: bool) -> Option<Timing<'c>> {
+        let own = Timing::Own { offset_ns: self.offset_ns };
+        let Some(clocks) = clocks else { return Some(own) };
         let id = self.clock.as_ref().unwrap_or(&self.id);
-        clocks.iter().find(|clock| clock.entry.id == *id).map(Timing::Common)
+        let clock = clocks.iter().find(|clock| clock.entry.id == *id).map(Timing::Common);
+        clock.or(keeps_all.then_some(own))
     }
 }
 

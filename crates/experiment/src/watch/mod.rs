@@ -190,7 +190,13 @@ impl<'w> Watch<'w> {
         }
         let corrections = watched.corrections.as_ref().map(|(_, text)| text.clone());
         let options = watched.options.of_mapping();
-        let asked = Asked { kinds: watched.kinds.to_vec(), options, times: Times::default(), corrections };
+        let asked = Asked {
+            kinds: watched.kinds.to_vec(),
+            options,
+            times: Times::default(),
+            corrections,
+            keeps_all: false,
+        };
         let mut hosts = BTreeMap::new();
         if let Some(state) = &watched.state {
             fs::create_dir_all(state)
@@ -410,7 +416,7 @@ impl<'w> Watch<'w> {
         let names = self.names();
         let of_host = |(id, host): (&String, &HostWatch)| {
             let facts = host.facts.as_ref()?;
-            let timing = facts.timing(self.clocks());
+            let timing = facts.timing(self.clocks(), false);
             let border = host.mapped.as_ref().map(|mapped| mapped.piece.to);
             let at = border.and_then(|border| matches!(border, Border::At(_)).then(|| border.time()));
             let report = host.mapped.as_ref().map(|mapped| &mapped.report);
@@ -483,7 +489,7 @@ impl<'w> Watch<'w> {
                 }
             }
             let Some((facts, part)) = facts.zip(part) else { continue };
-            let Some(timing) = facts.timing(self.clocks()) else { continue };
+            let Some(timing) = facts.timing(self.clocks(), false) else { continue };
             let own = names.get(id.as_str()).cloned().unwrap_or(facts.name);
             let name = timing.clock().map_or(own, |clock| clock.entry.host.clone());
             modelled.push(ModelledHost::of_pieces(name, timing, part));

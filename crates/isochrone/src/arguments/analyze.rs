@@ -9,6 +9,7 @@ use isochrone_analysis::{AnalysisKind, Interrupt, errno_of};
 use wildmatch::WildMatch;
 
 use super::clock::Clock;
+use super::cluster::Cluster;
 use super::time::{Given, Zone, given};
 use crate::near::did_you_mean;
 
@@ -180,6 +181,8 @@ pub(crate) struct Analyze {
     /// Split each host's trace into N pieces, analysed separately and merged; the result is the same
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) chunks: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) cluster: Cluster,
 }
 
 /// What is to be computed.

@@ -1,5 +1,6 @@
 //! What `isochrone live` can be asked.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,6 +35,10 @@ pub(crate) struct Live {
     /// Keep the traces below this directory, which must be empty or new [default: they are kept while this runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// Also show what has come as `isochrone view` does, at this address, for any number of browsers and viewers; it stays after the
+    /// sessions have ended, until Ctrl-C. On other addresses than this machine's own, requests need the token that is printed
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
     /// How long to try to connect again when a connection is lost: 30s, 500ms
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = patience)]
     pub(crate) reconnect: Duration,

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod clock;
+mod cluster;
 mod crosshost;
 mod export;
 mod live;
@@ -27,6 +28,7 @@ use isochrone_sync::capture::DeclaredVantage;
 
 pub(crate) use analyze::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
 pub use clock::Clock;
+pub use cluster::Keys;
 pub(crate) use crosshost::{
     AcrossHosts, Blocking, CriticalPath, CrossHost, Ipc, Messages, ThreadName, spelled_short,
 };

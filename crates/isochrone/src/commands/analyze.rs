@@ -16,7 +16,7 @@ use wildmatch::WildMatch;
 
 use super::answers::{Asked, answers};
 use super::reports::{Shown, TEXT_ROWS, check_scratch};
-use super::{host_selection, lami, named, open_named, pieces, stored};
+use super::{host_selection, lami, named, on_cluster, open_named, pieces, stored};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
 use crate::output::tell;
@@ -119,6 +119,7 @@ pub(super) fn hosts<'e, 'o>(
 fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::Result<ExitStatus> {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     check_options(arguments, &names, quiet)?;
+    on_cluster::check(arguments)?;
     if lami::answer(arguments, &names)? {
         return Ok(ExitStatus::Done);
     }
@@ -138,6 +139,11 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::
     if arguments.test_compatibility {
         lami::check_compatible(kinds, &recorded(&hosts))?;
         return Ok(ending);
+    }
+    if arguments.cluster.cluster.is_some() {
+        let (named, opened, hosts) = (&named, &opened, &hosts);
+        let asked = on_cluster::Asked { arguments, kinds, named, opened, hosts, times, quiet };
+        return on_cluster::analyse(&asked, ending);
     }
     let asked =
         Asked { arguments, named: &named, opened: &opened, options: &options, hosts: &hosts, times, quiet };

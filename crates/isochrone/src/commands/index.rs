@@ -111,7 +111,12 @@ pub(crate) fn store(
 /// The corrections in the store of what was named, if there is a store of the traces as they are, and they are all that a synchronization
 /// would say.
 pub(super) fn clocks(named: &Named, kept_at: Option<&Path>, inputs: &Inputs) -> Option<Clocks> {
-    stored_clocks(&fresh_store(&place(named, kept_at).ok()?, inputs)?)
+    stored_clocks(&kept_store(named, kept_at, inputs)?)
+}
+
+/// The store of what was named, if there is one of the traces as they are.
+pub(super) fn kept_store(named: &Named, kept_at: Option<&Path>, inputs: &Inputs) -> Option<Store> {
+    fresh_store(&place(named, kept_at).ok()?, inputs)
 }
 
 /// Where the store of what was named is, or would be.

@@ -13,6 +13,7 @@ use isochrone_ctf::live::{Connection, LiveError, LiveSession, LiveTrace};
 use isochrone_experiment::{LiveEvents, read_clocks};
 
 use super::host_selection;
+use super::live_page::LivePage;
 use super::signals::stop_on_signals;
 use crate::ExitStatus;
 use crate::arguments::{EventFormat, Live, Place};
@@ -88,39 +89,65 @@ pub(crate) fn run(arguments: &Live, quiet: bool) -> anyhow::Result<ExitStatus> {
             .map_err(|error| in_words(&error))?;
         followed.push(Followed { address: place.address.clone(), session, lost: None, is_over: false });
     }
+    let open = |listen| LivePage::open(listen, &directory, arguments.sync.as_deref());
+    let page = arguments.listen.map(open).transpose()?;
     if !quiet && followed.len() > 1 && clocks.is_none() {
         tell!("note: each host is on its own clock: the order of events of different hosts means nothing");
     }
     let style = Style { format: arguments.format, bounds: false, date: arguments.date };
     let left = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
     let printed = Printed { style, last_time: None, left, is_first: true };
-    follow(&mut followed, LiveEvents::new(clocks), printed, arguments.reconnect, &is_stopped, quiet)
+    let has_come = page.as_ref().map(|page| |bytes| page.has_come(bytes));
+    let has_come = has_come.as_ref().map(|has_come| has_come as &dyn Fn(u64));
+    let patience = Patience { reconnect: arguments.reconnect, is_stopped: &is_stopped };
+    let ending = follow(&mut followed, LiveEvents::new(clocks), printed, patience, has_come, quiet)?;
+    if let Some(page) = page {
+        page.end(&is_stopped);
+    }
+    Ok(ending)
 }
 
-/// Follows sessions until all have ended, nobody reads on, or somebody stops it.
+/// How long to go on.
+#[derive(Clone, Copy)]
+struct Patience<'p> {
+    /// Without a connection.
+    reconnect: Duration,
+    /// Somebody has asked to end.
+    is_stopped: &'p AtomicBool,
+}
+
+/// Follows sessions until all have ended, nobody reads on, or somebody stops it. `has_come` gets the bytes that come: for those who read them
+/// beside what is printed.
 fn follow(
     followed: &mut [Followed],
     mut events: LiveEvents,
     mut printed: Printed,
-    patience: Duration,
-    is_stopped: &AtomicBool,
+    Patience { reconnect, is_stopped }: Patience<'_>,
+    has_come: Option<&dyn Fn(u64)>,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    let mut ending = ExitStatus::Done;
+    let (mut ending, mut is_printed) = (ExitStatus::Done, true);
     let timers = followed.iter().map(|it| u64::from(it.session.timer_us()));
     let wait = Duration::from_micros(timers.min().unwrap_or(0) / 4).clamp(WAIT.0, WAIT.1);
     loop {
         let mut bytes = 0;
         for one in followed.iter_mut().filter(|one| !one.is_over) {
-            let (taken, here) = one.look(patience, quiet);
+            let (taken, here) = one.look(reconnect, quiet);
             bytes += taken;
             ending = ending.max(here);
+        }
+        if let Some(has_come) = has_come {
+            has_come(bytes);
         }
         let is_last = followed.iter().all(|one| one.is_over) || is_stopped.load(Ordering::Relaxed);
         let growing: Vec<LiveTrace> = followed.iter().flat_map(|one| one.session.traces()).collect();
         let is_known = !followed.iter().any(|one| one.session.has_unread());
-        if !print(&mut events, &growing, is_known, &mut printed)? {
-            return Ok(ending);
+        if is_printed && !print(&mut events, &growing, is_known, &mut printed)? {
+            // One reader that has enough costs the others nothing.
+            if has_come.is_none() {
+                return Ok(ending);
+            }
+            is_printed = false;
         }
         if is_last {
             break;

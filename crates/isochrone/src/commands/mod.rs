@@ -27,6 +27,8 @@ pub(crate) mod index;
 pub(crate) mod info;
 mod lami;
 pub(crate) mod live;
+mod live_page;
+mod on_cluster;
 mod periods;
 pub(crate) mod pieces;
 mod reports;

@@ -11,6 +11,7 @@ use isochrone_experiment::{
 };
 use isochrone_pipeline::store::is_piece;
 use isochrone_pipeline::{Border, Piece};
+use isochrone_sync::apply::Clocks;
 
 use super::analyze::{
     Recorded, check_options, hosts, in_words, options, shown, tell_missing, tell_unmatched, with_notes,
@@ -114,11 +115,16 @@ pub(super) fn analyse(
 ) -> anyhow::Result<ExitStatus> {
     refuse(
         "mapped pieces",
+        &[("--cluster", arguments.cluster.cluster.is_some())],
+        "what it would do has been done",
+    )?;
+    refuse(
+        "mapped pieces",
         &of_mapping(arguments),
         "it decides what is kept of traces: give it to `isochrone map`",
     )?;
     let set = read(&arguments.traces)?;
-    let asked = set.asked().clone();
+    let asked = set.asked();
     if let Some(lacks) = kinds.iter().find(|kind| !asked.kinds.contains(kind)) {
         let known: Vec<&str> = asked.kinds.iter().map(|kind| kind.name()).collect();
         anyhow::bail!(
@@ -127,12 +133,6 @@ pub(super) fn analyse(
             known.join(", ")
         );
     }
-    let missing = set.missing();
-    if !missing.is_empty() {
-        let missing: Vec<String> = missing.iter().map(shown_piece).collect();
-        anyhow::bail!("pieces are missing: {}", missing.join("; "));
-    }
-    let facts: Vec<HostFacts> = set.hosts().into_iter().cloned().collect();
     // Who looks at one thing with the clocks of another must map again.
     let is_fixed = asked.times != Times::default() || asked.kinds.contains(&AnalysisKind::Usage);
     let of_pieces = set.clocks().map_err(|error| error_in_words(&error))?;
@@ -148,11 +148,35 @@ pub(super) fn analyse(
         (Some(path), _) => Some(read_clocks(path)?),
         (None, of_pieces) => of_pieces.filter(|_| !arguments.clock.no_sync),
     };
-    let mut ending = ExitStatus::Done;
-    for host in facts.iter().filter(|host| host.timing(clocks.as_ref()).is_none()) {
+    if !quiet && set.hosts().len() > 1 && clocks.is_none() && !arguments.clock.no_sync {
+        tell!("note: each host is on its own clock: --sync FILE takes what `isochrone sync -o` wrote");
+    }
+    answer(arguments, kinds, set, clocks.as_ref(), ExitStatus::Done, quiet)
+}
+
+/// Answers `isochrone analyze` from a set of pieces, with times on some clocks.
+///
+/// # Errors
+/// Pieces are missing, or nothing of what is asked is in them.
+pub(super) fn answer(
+    arguments: &Analyze,
+    kinds: &[AnalysisKind],
+    set: PieceSet,
+    clocks: Option<&Clocks>,
+    mut ending: ExitStatus,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    let asked = set.asked().clone();
+    let missing = set.missing();
+    if !missing.is_empty() {
+        let missing: Vec<String> = missing.iter().map(shown_piece).collect();
+        anyhow::bail!("pieces are missing: {}", missing.join("; "));
+    }
+    let facts: Vec<HostFacts> = set.hosts().into_iter().cloned().collect();
+    for host in facts.iter().filter(|host| host.timing(clocks, asked.keeps_all).is_none()) {
         ending = ending.max(host_selection::leave_out_unsynchronized(&host.name));
     }
-    let modelled = set.finish(clocks.as_ref());
+    let modelled = set.finish(clocks);
     anyhow::ensure!(!modelled.is_empty(), host_selection::OTHER_CLOCKS);
     let names = modelled.iter().map(HostContext::name);
     check_names(&arguments.hosts, names).map_err(|error| host_selection::unknown_host(&error))?;
@@ -162,9 +186,6 @@ pub(super) fn analyse(
     let modelled: Vec<_> = modelled.into_iter().filter(is_asked).collect();
     let is_corrected = modelled.iter().any(|host| host.timing().clock().is_some());
     anyhow::ensure!(!arguments.bounds || is_corrected, host_selection::NO_BOUNDS);
-    if !quiet && facts.len() > 1 && clocks.is_none() && !arguments.clock.no_sync {
-        tell!("note: each host is on its own clock: --sync FILE takes what `isochrone sync -o` wrote");
-    }
     // By the names that the corrections give.
     let named = |host: &ModelledHost<'_, _>| {
         let name = HostContext::name(host).to_owned();
@@ -212,7 +233,10 @@ fn name_of(facts: &HostFacts, timing: Timing<'_>, name: &str) -> bool {
 }
 
 /// The pieces in files.
-fn read(files: &[PathBuf]) -> anyhow::Result<PieceSet> {
+///
+/// # Errors
+/// One cannot be read, or they were not mapped for one question.
+pub(super) fn read(files: &[PathBuf]) -> anyhow::Result<PieceSet> {
     let set = PieceSet::read(files).map_err(|error| error_in_words(&error))?;
     set.ok_or_else(|| anyhow::anyhow!("no file of mapped pieces was named"))
 }
@@ -241,7 +265,7 @@ fn refuse(to: &str, options: &[(&str, bool)], why: &str) -> anyhow::Result<()> {
 }
 
 /// The options that decide how tables are made of what was kept, and whether each is given.
-fn of_tables(arguments: &Analyze) -> [(&'static str, bool); 17] {
+fn of_tables(arguments: &Analyze) -> [(&'static str, bool); 18] {
     [
         ("--tid", !arguments.tids.is_empty()),
         ("--pid", !arguments.pids.is_empty()),
@@ -259,6 +283,7 @@ fn of_tables(arguments: &Analyze) -> [(&'static str, bool); 17] {
         ("--test-compatibility", arguments.test_compatibility),
         ("--output-progress", arguments.output_progress),
         ("--chunks", arguments.chunks.is_some()),
+        ("--cluster", arguments.cluster.cluster.is_some()),
         ("--period", !arguments.periods.is_empty()),
     ]
 }
@@ -300,7 +325,7 @@ fn between(piece: Piece, offset_ns: i64) -> String {
 }
 
 /// Names of hosts come from traces, and times are better read as such.
-fn error_in_words(error: &PiecesError) -> anyhow::Error {
+pub(super) fn error_in_words(error: &PiecesError) -> anyhow::Error {
     match error {
         PiecesError::Twice { one, other, host, piece, offset_ns } if one == other => anyhow::anyhow!(
             "{}: is named twice, or has a piece of {} twice, {}",

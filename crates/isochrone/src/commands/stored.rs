@@ -16,6 +16,10 @@ pub(super) fn run(arguments: &Analyze, names: &Names, quiet: bool) -> anyhow::Re
         !pieces::are_pieces(&arguments.traces)?,
         "{name} does not apply to mapped pieces: it is read from a store of the traces"
     );
+    anyhow::ensure!(
+        arguments.cluster.cluster.is_none(),
+        "{name} does not apply to --cluster: it is read from a store; `isochrone-sql --cluster` reads one"
+    );
     let definitions = periods::definitions(arguments)?;
     let named = named(&arguments.traces)?;
     let kept = arguments.store.as_deref();

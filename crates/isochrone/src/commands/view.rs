@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use isochrone_experiment::Spread;
 use isochrone_server::{
-    Addresses, CommandLine, Library, Session, Settings, Stage, Wanted, serve as serve_at,
+    Addresses, CommandLine, Current, Growth, Library, Session, Settings, Stage, Wanted, serve as serve_at,
 };
 
 use super::{Named, index, named};
@@ -40,10 +40,10 @@ pub(crate) fn view(arguments: &View, quiet: bool) -> anyhow::Result<ExitStatus> 
             tell!("note: no browser could be opened: {}", plain(&error.to_string()));
         }
     };
+    let current = Current::new(Arc::clone(&session));
     let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, PAGE_PORT));
     let settings = |listen| Settings { listen, origins: arguments.served.allow_origin.clone() };
-    let at =
-        |listen| serve_at(&settings(listen), Arc::clone(&library), Some(Arc::clone(&session)), listening);
+    let at = |listen| serve_at(&settings(listen), Arc::clone(&library), Some(current.clone()), listening);
     let ended = match at(arguments.listen.unwrap_or(usual)) {
         Err(error) if error.kind() == ErrorKind::AddrInUse && arguments.listen.is_none() => {
             at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
@@ -87,7 +87,7 @@ fn library(paths: &[PathBuf], served: &Served) -> anyhow::Result<(Arc<Library>, 
         };
         let store = store.map_err(|error| format!("{error:#}"))?;
         let base = clock.time_base().map_err(|error| error.to_string())?;
-        Ok(Wanted { name, paths: paths.to_vec(), store, base, command })
+        Ok(Wanted { name, paths: paths.to_vec(), store, base, command, growth: Growth::default() })
     };
     let roots: Vec<PathBuf> = paths.iter().chain(&named.traces).chain(&served.root).cloned().collect();
     let library = Library::new(&roots, Box::new(opener));

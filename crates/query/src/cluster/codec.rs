@@ -13,13 +13,14 @@ use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan, ScalarUDF, 
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
+use isochrone_experiment::pieces::Mapping;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::functions::{self, Function};
 use crate::origin::Origin;
 use crate::scan::{Provider, ScanExec, Scanned, Selection};
-use crate::tables::{Named, TableName};
+use crate::tables::{Named, TableName, TableSource};
 use crate::traced::Traced;
 
 /// What bytes of this crate begin with.
@@ -59,16 +60,33 @@ impl Known {
 
 /// A table.
 #[derive(Serialize, Deserialize)]
-struct TableBytes {
-    origin: Origin,
-    name: TableName,
+enum TableBytes {
+    /// Of traces and their store.
+    Traced(Origin, TableName),
+    /// Of mapped pieces.
+    Mapping(Box<Mapping>),
+}
+
+impl TableBytes {
+    fn of(table: &Named) -> Result<Self> {
+        Ok(match &table.source {
+            TableSource::Traced(traced, name) => Self::Traced(traced.origin()?.clone(), name.clone()),
+            TableSource::Mapping(mapping) => Self::Mapping(Box::new(Mapping::clone(mapping))),
+        })
+    }
+
+    fn table(self, known: &Known) -> Result<Named> {
+        match self {
+            Self::Traced(origin, name) => Named::new(&known.traced(&origin)?, name),
+            Self::Mapping(mapping) => Ok(Named::mapped(&Arc::from(mapping))),
+        }
+    }
 }
 
 /// What is read of a table.
 #[derive(Serialize, Deserialize)]
 struct ScanBytes {
-    origin: Origin,
-    name: TableName,
+    table: TableBytes,
     selection: Selection,
     columns: Vec<usize>,
     all: u64,
@@ -144,10 +162,7 @@ impl LogicalExtensionCodec for LogicalCodec {
         context: &TaskContext,
     ) -> Result<Arc<dyn TableProvider>> {
         match get::<TableBytes>(bytes) {
-            Some(table) => {
-                let TableBytes { origin, name } = table?;
-                Ok(Arc::new(Provider(Named::new(&self.known.traced(&origin)?, name)?)))
-            }
+            Some(table) => Ok(Arc::new(Provider(table?.table(&self.known)?))),
             None => self.rest.try_decode_table_provider(bytes, reference, schema, context),
         }
     }
@@ -159,9 +174,7 @@ impl LogicalExtensionCodec for LogicalCodec {
         to: &mut Vec<u8>,
     ) -> Result<()> {
         match provider.downcast_ref::<Provider>() {
-            Some(Provider(table)) => {
-                put(&TableBytes { origin: table.traced.origin()?.clone(), name: table.name.clone() }, to)
-            }
+            Some(Provider(table)) => put(&TableBytes::of(table)?, to),
             None => self.rest.try_encode_table_provider(reference, provider, to),
         }
     }
@@ -206,14 +219,14 @@ impl PhysicalExtensionCodec for PhysicalCodec {
         let Some(found) = get::<ScanBytes>(bytes) else {
             return self.rest.try_decode(bytes, inputs, context, converter);
         };
-        let ScanBytes { origin, name, selection, columns, all } = found?;
+        let ScanBytes { table, selection, columns, all } = found?;
         let [input] = inputs else {
             return Err(internal_datafusion_err!(
                 "what reads a table has one list of pieces, not {}",
                 inputs.len()
             ));
         };
-        let named = Named::new(&self.known.traced(&origin)?, name)?;
+        let named = table.table(&self.known)?;
         let scanned = Scanned { named, selection, columns, all };
         Ok(Arc::new(ScanExec::new(Arc::new(scanned), Arc::clone(input))?))
     }
@@ -229,8 +242,7 @@ impl PhysicalExtensionCodec for PhysicalCodec {
         };
         let Scanned { named, selection, columns, all } = scan.scanned.as_ref();
         let bytes = ScanBytes {
-            origin: named.traced.origin()?.clone(),
-            name: named.name.clone(),
+            table: TableBytes::of(named)?,
             selection: selection.clone(),
             columns: columns.clone(),
             all: *all,

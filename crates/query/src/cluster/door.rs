@@ -3,26 +3,13 @@
 //! What a cluster is asked to run reads files and uses CPU time, so nothing listens beyond this machine without certificates.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
 use ballista_core::extension::EndpointOverrideFn;
+use isochrone::shared::Keys;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, Server, ServerTlsConfig};
-
-/// The files of a machine's certificate, in PEM.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Keys {
-    /// The certificate of this machine, PEM; with it, all connections are encrypted, and none is accepted without one
-    #[arg(long, value_name = "FILE", requires_all = ["key", "ca"], help_heading = "Who may connect")]
-    pub(crate) cert: Option<PathBuf>,
-    /// The private key of the certificate, PEM
-    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Who may connect")]
-    pub(crate) key: Option<PathBuf>,
-    /// The authority that has signed the certificates of all machines of the cluster, PEM
-    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Who may connect")]
-    pub(crate) ca: Option<PathBuf>,
-}
 
 /// What decides who may connect.
 #[derive(Clone, Default)]

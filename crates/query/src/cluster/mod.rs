@@ -7,6 +7,7 @@
 mod codec;
 mod door;
 mod executor;
+mod map;
 mod scheduler;
 
 use std::sync::Arc;
@@ -21,8 +22,9 @@ use crate::session::register;
 use crate::traced::Traced;
 use codec::{Known, LogicalCodec, PhysicalCodec};
 
-pub(crate) use door::{Door, Keys};
+pub(crate) use door::Door;
 pub(crate) use executor::{Executor, executor};
+pub(crate) use map::map;
 pub(crate) use scheduler::scheduler;
 
 /// The largest message that the parts of a cluster send each other, bytes: a list of the packets of a very large experiment is some of them.
@@ -55,12 +57,28 @@ pub(crate) async fn session(
     door: &Door,
 ) -> anyhow::Result<SessionContext> {
     let known = Arc::new(Known::with(traced)?);
-    let state = SessionStateBuilder::new().with_config(config(&known, door)).with_default_features().build();
-    let scheme = if door.is_locked() { "https" } else { "http" };
-    let context = SessionContext::remote_with_state(&format!("{scheme}://{scheduler}"), state)
-        .await
-        .with_context(|| format!("{scheduler}: no scheduler of a cluster answers there"))?;
+    let context = remote(&known, scheduler, door, None).await?;
     // Ballista has replaced all functions by its own.
     register(&context, traced)?;
     Ok(context)
+}
+
+/// A session of a cluster without tables. `tasks`: into how many a scan is divided at most, where that is not for the cluster to say.
+async fn remote(
+    known: &Arc<Known>,
+    scheduler: &str,
+    door: &Door,
+    tasks: Option<usize>,
+) -> anyhow::Result<SessionContext> {
+    let config = config(known, door);
+    let config = match tasks {
+        Some(tasks) => config.with_target_partitions(tasks),
+        None => config,
+    };
+    let state = SessionStateBuilder::new().with_config(config).with_default_features().build();
+    let scheme = if door.is_locked() { "https" } else { "http" };
+    let nobody = || format!("{scheduler}: no scheduler of a cluster answers there");
+    // Ballista connects when it is first asked, and words it less well.
+    tokio::net::TcpStream::connect(scheduler).await.with_context(nobody)?;
+    SessionContext::remote_with_state(&format!("{scheme}://{scheduler}"), state).await.with_context(nobody)
 }

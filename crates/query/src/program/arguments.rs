@@ -5,9 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use isochrone::shared::Clock;
-
-use crate::cluster::Keys;
+use isochrone::shared::{Clock, Keys};
 
 /// Asks traces of many Linux hosts in SQL, all on one clock.
 #[derive(Debug, Parser)]
@@ -85,6 +83,21 @@ pub(super) enum Part {
         keep: u64,
         #[command(flatten)]
         keys: Keys,
+    },
+    /// Have pieces of traces mapped, and write them to files: what `isochrone analyze --cluster` asks
+    #[command(hide = true)]
+    Map {
+        /// The scheduler
+        #[arg(long, value_name = "HOST:PORT")]
+        cluster: String,
+        #[command(flatten)]
+        keys: Keys,
+        /// What is to be mapped
+        #[arg(value_name = "FILE")]
+        mapping: PathBuf,
+        /// Where the pieces go
+        #[arg(long, value_name = "DIR")]
+        output: PathBuf,
     },
     /// Read pieces of traces and stores for a scheduler
     Executor {

@@ -22,6 +22,14 @@ pub(super) fn run(part: &Part) -> anyhow::Result<()> {
                 say(&format!("scheduler listens on {listen}"))
             }))
         }
+        Part::Map { cluster, keys, mapping, output } => {
+            let door = Door::new(keys)?;
+            let text =
+                std::fs::read(mapping).with_context(|| format!("cannot read {}", mapping.display()))?;
+            let mapping = serde_json::from_slice(&text)
+                .with_context(|| format!("{}: not what is to be mapped", mapping.display()))?;
+            runtime.block_on(cluster::map(mapping, cluster, &door, output))
+        }
         Part::Executor { scheduler, listen, name, cores, work, keys } => {
             let door = Door::new(keys)?;
             let (scheduler_host, scheduler_port) = host_and_port(scheduler)?;

@@ -1,8 +1,9 @@
 //! The tables over a store. Those of spans are files of it, batch by batch ([`stored`], whose columns are listed in [`layout`]); the others
-//! are made of what it says: [`hosts`], [`threads`], [`thread_states`], [`messages`].
+//! are made of what it says: [`hosts`], [`threads`], [`thread_states`], [`messages`]. [`mapped`] needs no store.
 
 mod hosts;
 pub(crate) mod layout;
+mod mapped;
 mod messages;
 mod stored;
 mod thread_states;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray, UInt32Array};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::{Result, internal_datafusion_err};
+use isochrone_experiment::pieces::Mapping;
 use isochrone_store::{ThreadRow, table_schema};
 use serde::{Deserialize, Serialize};
 
@@ -44,12 +46,19 @@ pub(crate) enum TableName {
 /// A table, and how another process finds it.
 #[derive(Debug, Clone)]
 pub(crate) struct Named {
-    /// What it is a table of.
-    pub(crate) traced: Arc<Traced>,
-    /// Its name.
-    pub(crate) name: TableName,
+    /// Where it comes from.
+    pub(crate) source: TableSource,
     /// The table.
     pub(crate) table: Arc<dyn Table>,
+}
+
+/// Where a table comes from.
+#[derive(Debug, Clone)]
+pub(crate) enum TableSource {
+    /// Open traces and their store, and its name there.
+    Traced(Arc<Traced>, TableName),
+    /// What is to be mapped.
+    Mapping(Arc<Mapping>),
 }
 
 impl Named {
@@ -63,7 +72,13 @@ impl Named {
             TableName::Events => Arc::new(EventTable::all(traced)),
             TableName::EventsOf(event) => Arc::new(EventTable::named(traced, event)?),
         };
-        Ok(Self { traced: Arc::clone(traced), name, table })
+        Ok(Self { source: TableSource::Traced(Arc::clone(traced), name), table })
+    }
+
+    /// The table of mapped pieces.
+    pub(crate) fn mapped(mapping: &Arc<Mapping>) -> Self {
+        let table = Arc::new(mapped::MappedTable::new(mapping));
+        Self { source: TableSource::Mapping(Arc::clone(mapping)), table }
     }
 }
 

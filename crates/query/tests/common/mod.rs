@@ -49,6 +49,11 @@ pub(crate) struct Here {
     directory: TempDir,
 }
 
+/// Where the programs are built.
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_isochrone-sql")).parent().unwrap().to_owned()
+}
+
 /// The example's traces.
 pub(crate) fn shop() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop").canonicalize().unwrap()
@@ -67,6 +72,10 @@ impl Here {
     fn run(&self, program: &Path, arguments: &[&str], input: &str) -> Output {
         let mut command = Command::new(program);
         command.env("XDG_CACHE_HOME", self.path("cache")).env("XDG_STATE_HOME", self.path("state"));
+        // `isochrone` finds the other program where it is built.
+        let places = std::env::var_os("PATH").unwrap_or_default();
+        let places = std::env::join_paths([programs()].into_iter().chain(std::env::split_paths(&places)));
+        command.env("PATH", places.unwrap());
         command.env_remove("COLUMNS").args(arguments).write_stdin(input);
         command.output().unwrap()
     }
@@ -84,8 +93,7 @@ impl Here {
     /// Runs `isochrone`: the example of this package is the same program.
     #[allow(dead_code)] // Not every test does.
     pub(crate) fn isochrone(&self, arguments: &[&str]) -> Output {
-        let programs = Path::new(env!("CARGO_BIN_EXE_isochrone-sql")).parent().unwrap();
-        self.run(&programs.join("examples/isochrone"), arguments, "")
+        self.run(&programs().join("examples/isochrone"), arguments, "")
     }
 
     /// The rows that a query of the example answers.

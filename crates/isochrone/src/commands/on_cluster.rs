@@ -1,0 +1,108 @@
+//! `isochrone analyze --cluster`: pieces of the traces are mapped by the executors of a cluster, which `isochrone-sql` speaks to, and made tables
+//! of here.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Context;
+use isochrone_analysis::AnalysisKind;
+use isochrone_experiment::pieces::Mapping;
+use isochrone_experiment::{Opened, Question, TimedHost, Times, read_corrections};
+
+use super::analyze::options;
+use super::{Named, index, pieces, sql};
+use crate::ExitStatus;
+use crate::arguments::Analyze;
+use crate::output::tell;
+use crate::render::plain::plain;
+
+/// The file of what is to be mapped.
+const MAPPING: &str = "mapping.json";
+
+/// What is asked of a cluster.
+pub(super) struct Asked<'a, 'o> {
+    pub(super) arguments: &'a Analyze,
+    pub(super) kinds: &'a [AnalysisKind],
+    pub(super) named: &'a Named,
+    pub(super) opened: &'o Opened,
+    pub(super) hosts: &'a [&'a TimedHost<'o>],
+    pub(super) times: Times,
+    pub(super) quiet: bool,
+}
+
+/// What cannot be asked of a cluster.
+pub(super) fn check(arguments: &Analyze) -> anyhow::Result<()> {
+    if arguments.cluster.cluster.is_none() {
+        anyhow::ensure!(
+            arguments.cluster.keys.cert.is_none(),
+            "--cert is for a cluster; say which by --cluster HOST:PORT"
+        );
+        return Ok(());
+    }
+    anyhow::ensure!(
+        arguments.periods.is_empty(),
+        "--period does not apply with --cluster: periods take two looks at the traces, and have no pieces"
+    );
+    Ok(())
+}
+
+/// Has the pieces of all hosts mapped, and answers from them.
+///
+/// # Errors
+/// The cluster does not answer, a machine of it has other traces, or they cannot be read.
+pub(super) fn analyse(asked: &Asked<'_, '_>, ending: ExitStatus) -> anyhow::Result<ExitStatus> {
+    let Asked { arguments, kinds, opened, hosts, times, quiet, .. } = *asked;
+    let of_mapping = options(arguments).of_mapping();
+    let question = Question { kinds, options: &of_mapping, times, periods: None };
+    let clocks = (corrections(asked)?, opened.is_synchronized());
+    let chunks = arguments.chunks.map(std::num::NonZeroUsize::get);
+    let mapping = Mapping::new(&question, hosts, clocks, chunks)?;
+    let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let file = directory.path().join(MAPPING);
+    fs::write(&file, serde_json::to_vec(&mapping)?)
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    if !quiet {
+        let count: usize = mapping.hosts.iter().map(|host| host.pieces).sum();
+        let cluster = arguments.cluster.cluster.as_deref().unwrap_or_default();
+        tell!("note: {count} pieces of {} hosts are mapped on {}", mapping.hosts.len(), plain(cluster));
+    }
+    let program = sql::program();
+    let mut command = Command::new(&program);
+    command.arg("map").args(arguments.cluster.options()).arg(&file).arg("--output").arg(directory.path());
+    let status =
+        command.status().map_err(|error| sql::not_started("isochrone analyze --cluster", &program, error))?;
+    anyhow::ensure!(status.success(), "the cluster has not mapped the traces");
+    let files = pieces_in(directory.path())?;
+    let set = pieces::read(&files)?;
+    let clocks = set.clocks().map_err(|error| pieces::error_in_words(&error))?;
+    pieces::answer(arguments, kinds, set, clocks.as_ref(), ending, quiet)
+}
+
+/// The files of pieces, in the order of their names.
+fn pieces_in(directory: &std::path::Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;
+    let paths: Result<Vec<PathBuf>, _> =
+        entries.map(|entry| Ok::<_, std::io::Error>(entry?.path())).collect();
+    let mut paths = paths.with_context(|| format!("cannot read {}", directory.display()))?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "piece"));
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// The corrections that the hosts are on, as the text of a `sync.json`.
+fn corrections(asked: &Asked<'_, '_>) -> anyhow::Result<Option<String>> {
+    let Asked { arguments, named, opened, .. } = asked;
+    if opened.clocks().is_none() {
+        return Ok(None);
+    }
+    if let Some(path) = &arguments.clock.sync {
+        return Ok(Some(read_corrections(path)?.1));
+    }
+    if let Some(outcome) = opened.synchronized() {
+        return Ok(Some(outcome.artefact.to_json()?));
+    }
+    let store = index::kept_store(named, arguments.store.as_deref(), opened.inputs());
+    let store = store.context("the store that has the corrections of clocks is not there any more")?;
+    Ok(store.clocks()?)
+}
