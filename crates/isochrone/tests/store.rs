@@ -296,6 +296,23 @@ fn several_processes_make_one_store() {
     assert_eq!(fs::read_dir(cache.join("isochrone")).unwrap().count(), 1);
 }
 
+/// What is wrong with a store is said once.
+#[test]
+fn a_missing_table_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let (trace, store) = (root.path().join("trace"), root.path().join("a.store"));
+    small(&trace, 100);
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let cache = root.path().join("cache");
+    assert!(isochrone(&cache, &["index", "-o", &text(&store)], &[&trace]).status.success());
+    let host = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir());
+    let gone = host.unwrap().join("slices.arrow");
+    fs::remove_file(&gone).unwrap();
+    let said = isochrone(&cache, &["states", "--store", &text(&store)], &[&trace]);
+    let expect = format!("isochrone: {}: No such file or directory\n", gone.display());
+    assert_eq!(String::from_utf8(said.stderr).unwrap(), expect);
+}
+
 /// Killed at any instant, `index` leaves the store that was there, a complete new one, or none.
 #[test]
 fn a_store_is_there_as_a_whole_or_not_at_all() {

@@ -95,8 +95,8 @@ pub(crate) fn covered_by<F: Read + Seek>(
     path: &Path,
 ) -> Result<Vec<Covered>, StoreError> {
     let covered = reader.custom_metadata().get(COVERED).map_or("[]", String::as_str);
-    let covered: Vec<(i64, i64, i64)> = serde_json::from_str(covered)
-        .map_err(|source| StoreError::Manifest { path: path.to_owned(), source })?;
+    let covered: Vec<(i64, i64, i64)> =
+        serde_json::from_str(covered).map_err(|why| StoreError::Manifest { path: path.to_owned(), why })?;
     if covered.len() != reader.num_batches() {
         return Err(StoreError::damaged(path, "a list of times that is not that of its batches"));
     }
@@ -146,7 +146,7 @@ impl<R: Row> BatchFile<R> {
         let path = &self.path;
         let covered: Vec<_> = self.covered.iter().map(|it| (it.begin, it.end, it.longest)).collect();
         let covered = serde_json::to_string(&covered)
-            .map_err(|source| StoreError::Manifest { path: path.clone(), source })?;
+            .map_err(|why| StoreError::Manifest { path: path.clone(), why })?;
         self.writer.write_metadata(COVERED, covered);
         self.writer.finish().map_err(StoreError::arrow(path))?;
         let buffer = self.writer.into_inner().map_err(StoreError::arrow(path))?;

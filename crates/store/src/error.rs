@@ -2,32 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
-/// Why a store cannot be written or read.
+/// Why a store cannot be written or read. The texts have the causes in them: they are not sources as well.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file or directory cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {why}")]
     Io {
         /// The file or directory.
         path: PathBuf,
         /// The cause.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// A file is no Arrow file, or not one of this store.
-    #[error("{path}: {source}")]
+    #[error("{path}: {why}")]
     Arrow {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: arrow_schema::ArrowError,
+        why: arrow_schema::ArrowError,
     },
     /// The manifest cannot be understood.
-    #[error("{path}: {source}")]
+    #[error("{path}: {why}")]
     Manifest {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: serde_json::Error,
+        why: serde_json::Error,
     },
     /// The store is of another version of the format.
     #[error(
@@ -53,11 +53,11 @@ pub enum StoreError {
 
 impl StoreError {
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        |source| Self::Io { path: path.to_owned(), source }
+        |why| Self::Io { path: path.to_owned(), why }
     }
 
     pub(crate) fn arrow(path: &Path) -> impl FnOnce(arrow_schema::ArrowError) -> Self + '_ {
-        |source| Self::Arrow { path: path.to_owned(), source }
+        |why| Self::Arrow { path: path.to_owned(), why }
     }
 
     pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {

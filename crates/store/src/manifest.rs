@@ -129,7 +129,7 @@ impl Manifest {
     pub fn read(store: &Path) -> Result<Self, StoreError> {
         let path = store.join(FILE);
         let text = std::fs::read(&path).map_err(StoreError::io(&path))?;
-        let manifest = |source| StoreError::Manifest { path: path.clone(), source };
+        let manifest = |why| StoreError::Manifest { path: path.clone(), why };
         let Versioned { version } = serde_json::from_slice(&text).map_err(manifest)?;
         if version != VERSION {
             return Err(StoreError::Version { path, found: version, expected: VERSION });
@@ -140,7 +140,7 @@ impl Manifest {
     pub(crate) fn write(&self, store: &Path) -> Result<(), StoreError> {
         let path = store.join(FILE);
         let text = serde_json::to_vec_pretty(self)
-            .map_err(|source| StoreError::Manifest { path: path.clone(), source })?;
+            .map_err(|why| StoreError::Manifest { path: path.clone(), why })?;
         std::fs::write(&path, text).map_err(StoreError::io(&path))
     }
 
