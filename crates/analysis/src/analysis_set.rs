@@ -156,34 +156,58 @@ fn each_once(kinds: impl Iterator<Item = AnalysisKind>) -> Vec<AnalysisKind> {
     once
 }
 
-/// The reports of all analyses that were asked for, in the order in which they were, over all hosts that the filter
-/// keeps, in the order of their names. `sync`: whether the hosts' times are on one clock: then logs are in the order of time, else by
-/// host.
+/// What all hosts' sets come to: a report for each analysis, to be made one by one, on any thread.
+pub struct Answers<'h> {
+    hosts: Vec<(&'h dyn HostContext, &'h AnalysisSet)>,
+    kinds: Vec<AnalysisKind>,
+    options: &'h Options,
+    sync: bool,
+    range: Option<[i128; 2]>,
+}
+
+impl<'h> Answers<'h> {
+    /// Of all analyses that were asked for, in the order in which they were, over all hosts that the filter keeps, in the order of
+    /// their names. `sync`: whether the hosts' times are on one clock: then logs are in the order of time, else by host.
+    pub fn new(hosts: &[(&'h dyn HostContext, &'h AnalysisSet)], options: &'h Options, sync: bool) -> Self {
+        let mut hosts: Vec<_> =
+            hosts.iter().copied().filter(|(host, _)| options.filter.keeps_host(host.name())).collect();
+        hosts.sort_by(|a, b| a.0.name().cmp(b.0.name()));
+        let range = hosts
+            .iter()
+            .filter(|(host, _)| host.window().is_some())
+            .map(|&(host, set)| {
+                let (begin, end) = set.window(host);
+                [host.unix_ns(begin), host.unix_ns(end)]
+            })
+            .reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]);
+        let kinds = each_once(hosts.iter().flat_map(|(_, set)| set.kinds()));
+        Self { hosts, kinds, options, sync, range }
+    }
+
+    /// Which analyses: there is a report for each.
+    pub fn kinds(&self) -> &[AnalysisKind] {
+        &self.kinds
+    }
+
+    /// The report of one of the analyses.
+    pub fn report(&self, kind: AnalysisKind) -> Report {
+        let Self { hosts, options, sync, range, .. } = self;
+        let (mut tables, notes) = kind.tables(hosts, options);
+        // The log of one host is in the order of its time already.
+        if *sync && hosts.len() > 1 {
+            tables.iter_mut().for_each(Table::sort_by_time);
+        }
+        let (sync, range) = (*sync, *range);
+        let mut report = Report { analysis: kind.name(), version: VERSION, sync, range, tables, notes };
+        report.arrange(options);
+        report
+    }
+}
+
+/// All reports of [`Answers`], in their order.
 pub fn reports(hosts: &[(&dyn HostContext, &AnalysisSet)], options: &Options, sync: bool) -> Vec<Report> {
-    let mut hosts: Vec<_> =
-        hosts.iter().copied().filter(|(host, _)| options.filter.keeps_host(host.name())).collect();
-    hosts.sort_by(|a, b| a.0.name().cmp(b.0.name()));
-    let range = hosts
-        .iter()
-        .filter(|(host, _)| host.window().is_some())
-        .map(|&(host, set)| {
-            let (begin, end) = set.window(host);
-            [host.unix_ns(begin), host.unix_ns(end)]
-        })
-        .reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]);
-    each_once(hosts.iter().flat_map(|(_, set)| set.kinds()))
-        .into_iter()
-        .map(|kind| {
-            let (mut tables, notes) = kind.tables(&hosts, options);
-            // The log of one host is in the order of its time already.
-            if sync && hosts.len() > 1 {
-                tables.iter_mut().for_each(Table::sort_by_time);
-            }
-            let mut report = Report { analysis: kind.name(), version: VERSION, sync, range, tables, notes };
-            report.arrange(options);
-            report
-        })
-        .collect()
+    let answers = Answers::new(hosts, options, sync);
+    answers.kinds().iter().map(|&kind| answers.report(kind)).collect()
 }
 
 /// The reports of analyses that heard of no host: their tables have all columns and no rows.

@@ -9,15 +9,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::buckets::{BITS, Buckets};
 use crate::table::{Cell, Table, Unit};
-
-/// Buckets in a power of two: 2⁴.
-const BITS: u32 = 4;
 
 /// Counts of durations in ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
-    buckets: BTreeMap<u16, u64>,
+    buckets: Buckets,
     /// Each duration with its number, where they are to be shown in rows of equal width. Buckets do not show
     /// how many are in such a row, and where the rows begin is known in the end only.
     exact: BTreeMap<u64, u64>,
@@ -38,7 +36,7 @@ pub struct Bar {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { buckets: BTreeMap::new(), exact: BTreeMap::new(), min: u64::MAX, max: 0 }
+        Self { buckets: Buckets::default(), exact: BTreeMap::new(), min: u64::MAX, max: 0 }
     }
 }
 
@@ -72,9 +70,9 @@ fn greatest(bucket: u16) -> u64 {
 }
 
 impl Histogram {
-    /// Adds one, ns. Logarithmic in the number of buckets in use.
+    /// Adds one, ns. Constant, but for the first of a power of two.
     pub fn add(&mut self, ns: u64) {
-        *self.buckets.entry(bucket(ns)).or_default() += 1;
+        *self.buckets.counter(bucket(ns)) += 1;
         self.min = self.min.min(ns);
         self.max = self.max.max(ns);
     }
@@ -93,8 +91,8 @@ impl Histogram {
             let here = self.exact.entry(ns).or_default();
             *here = here.saturating_add(count);
         }
-        for (&bucket, &count) in &other.buckets {
-            let here = self.buckets.entry(bucket).or_default();
+        for (bucket, count) in other.buckets.iter() {
+            let here = self.buckets.counter(bucket);
             *here = here.saturating_add(count);
         }
         self.min = self.min.min(other.min);
@@ -103,7 +101,7 @@ impl Histogram {
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.buckets.values().fold(0, |sum, &count| sum.saturating_add(count))
+        self.buckets.iter().fold(0, |sum, (_, count)| sum.saturating_add(count))
     }
 
     /// A duration that `part` of `whole` of all do not exceed: the least and the greatest that it can be, ns. The
@@ -114,7 +112,7 @@ impl Histogram {
         let sort_key = product.checked_add(u128::from(whole.checked_sub(1)?))? / u128::from(whole);
         let sort_key = sort_key.max(1);
         let mut below = 0u128;
-        for (&bucket, &count) in &self.buckets {
+        for (bucket, count) in self.buckets.iter() {
             below += u128::from(count);
             if below >= sort_key {
                 return Some((least(bucket).max(self.min), greatest(bucket).min(self.max)));
@@ -133,8 +131,8 @@ impl Histogram {
         if !self.exact.is_empty() {
             return self.linear_bars(rows);
         }
-        let (Some((&first, _)), Some((&last, _))) =
-            (self.buckets.first_key_value(), self.buckets.last_key_value())
+        let (Some((first, _)), Some((last, _))) =
+            (self.buckets.iter().next(), self.buckets.iter().next_back())
         else {
             return Vec::new();
         };
@@ -145,7 +143,8 @@ impl Histogram {
         ((first >> shift)..=(last >> shift))
             .map(|group| {
                 let (begin, end) = (group << shift, ((group + 1) << shift) - 1);
-                let count = self.buckets.range(begin..=end).fold(0u64, |sum, (_, &n)| sum.saturating_add(n));
+                let of_group = self.buckets.iter().filter(|(bucket, _)| (begin..=end).contains(bucket));
+                let count = of_group.fold(0u64, |sum, (_, n)| sum.saturating_add(n));
                 Bar { lo: least(begin).max(self.min), hi: greatest(end).min(self.max), count }
             })
             .collect()

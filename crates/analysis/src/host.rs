@@ -6,8 +6,8 @@ use isochrone_kernel::{Name, ThreadId, Time};
 
 use crate::table::Cell;
 
-/// What tables need of a host: names, times, threads.
-pub trait HostContext {
+/// What tables need of a host: names, times, threads. Several threads make tables of it.
+pub trait HostContext: Sync {
     /// Its name.
     fn name(&self) -> &str;
 

@@ -17,6 +17,7 @@ mod analysis_set;
 mod annotated_call;
 #[cfg(test)]
 mod any_partition;
+mod buckets;
 mod cpu_states;
 pub mod csv;
 mod disk;
@@ -54,7 +55,7 @@ mod testing;
 mod window;
 
 pub use analysis::{Analysis, HostResult};
-pub use analysis_set::{AnalysisSet, empty_reports, reports};
+pub use analysis_set::{AnalysisSet, Answers, empty_reports, reports};
 pub use annotated_call::AnnotatedCall;
 pub use errno::{errno_name, errno_of};
 pub use histogram::{Bar, Histogram};

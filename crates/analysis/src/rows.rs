@@ -79,8 +79,10 @@ const MOST_SHARED: usize = 1 << 16;
 enum Stored<'t> {
     Null,
     None,
-    /// From the first integer of the column.
-    Int(i128),
+    /// From the first integer of the column: mostly near enough for a small number, which is faster to read.
+    Int(i64),
+    /// As [`Self::Int`].
+    Far(i128),
     Float(f64),
     Shared(u32),
     Text(&'t str),
@@ -126,7 +128,10 @@ impl Rows {
                 Cell::Null => Stored::Null,
                 Cell::None => Stored::None,
                 Cell::Float(value) => Stored::Float(*value),
-                Cell::Int(value) => Stored::Int(value.wrapping_sub(*base.get_or_insert(*value))),
+                Cell::Int(value) => {
+                    let from = value.wrapping_sub(*base.get_or_insert(*value));
+                    from.try_into().map_or(Stored::Far(from), Stored::Int)
+                }
                 Cell::Text(text) => self.texts.number(text).map_or(Stored::Text(text), Stored::Shared),
                 Cell::Call(call) => Stored::Call(Cow::Borrowed(call)),
             };
@@ -235,8 +240,11 @@ impl Rows {
         )
     }
 
-    fn decode<'r>(&'r self, row: &'r [u8]) -> Decode<'r> {
-        Decode { rest: row, bases: self.bases.iter(), texts: &self.texts }
+    fn decode(&self, row: &[u8]) -> Vec<Cell> {
+        // As many as columns: a list that grows takes as long as all of them.
+        let mut cells = Vec::with_capacity(self.bases.len());
+        cells.extend(Decode { rest: row, bases: self.bases.iter(), texts: &self.texts });
+        cells
     }
 
     /// Decodes the row of a place.
@@ -247,7 +255,7 @@ impl Rows {
             Some(block) => block.bytes.in_memory(),
         };
         if let Some(bytes) = in_memory {
-            return Some(self.decode(row_at(bytes, at)?).collect());
+            return Some(self.decode(row_at(bytes, at)?));
         }
         let bytes = &self.full.get(block as usize)?.bytes;
         let mut read = Vec::new();
@@ -256,7 +264,7 @@ impl Rows {
         if read.len() < size {
             bytes.read(at + read.len()..at + size, &mut read);
         }
-        Some(self.decode(row_at(&read, 0)?).collect())
+        Some(self.decode(row_at(&read, 0)?))
     }
 }
 
@@ -296,7 +304,8 @@ impl Iterator for Decode<'_> {
         Some(match stored {
             Stored::Null => Cell::Null,
             Stored::None => Cell::None,
-            Stored::Int(from) => Cell::Int(from.wrapping_add(base.unwrap_or(0))),
+            Stored::Int(from) => Cell::Int(i128::from(from).wrapping_add(base.unwrap_or(0))),
+            Stored::Far(from) => Cell::Int(from.wrapping_add(base.unwrap_or(0))),
             Stored::Float(value) => Cell::Float(value),
             Stored::Shared(number) => self.texts.all.get(number as usize).into(),
             Stored::Text(text) => Cell::text(text),
@@ -353,7 +362,7 @@ impl Iter<'_> {
         if self.at >= bytes.len() {
             self.at = 0;
         }
-        Some(rows.decode(row).collect())
+        Some(rows.decode(row))
     }
 }
 

@@ -181,7 +181,7 @@ impl<'o, S> ModelledHost<'o, S> {
     }
 }
 
-impl<S> HostContext for ModelledHost<'_, S> {
+impl<S: Sync> HostContext for ModelledHost<'_, S> {
     fn name(&self) -> &str {
         &self.name
     }

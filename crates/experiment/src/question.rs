@@ -1,10 +1,11 @@
 //! Analyses of an experiment: which are asked for, with what options, of what time.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Options, Report};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, Answers, HostContext, Options, Report};
 use isochrone_hosts::Progress;
 use isochrone_periods::Definitions;
+use isochrone_pipeline::in_order;
 
 use crate::experiment::{TimedHost, share_a_clock};
 use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
@@ -75,10 +76,16 @@ impl Question<'_> {
 /// Makes a set of analyses for each piece of a host.
 pub(crate) type SetMaker<'q> = Box<dyn Fn() -> AnalysisSet + Sync + 'q>;
 
-/// The tables of all analyses that were asked for, over all hosts.
-pub fn reports(hosts: &[ModelledHost<'_, AnalysisSet>], options: &Options) -> Vec<Report> {
+/// The tables of all analyses that were asked for, over all hosts: those of several analyses at a time.
+pub fn reports(hosts: &[ModelledHost<'_, AnalysisSet>], options: &Options, spread: Spread) -> Vec<Report> {
     let is_synchronized = share_a_clock(hosts.iter().map(|host| host.timing().clock()));
     let hosts: Vec<(&dyn HostContext, &AnalysisSet)> =
         hosts.iter().map(|host| (host as &dyn HostContext, &host.model.spans)).collect();
-    isochrone_analysis::reports(&hosts, options, is_synchronized)
+    let answers = Answers::new(&hosts, options, is_synchronized);
+    let reports: Vec<OnceLock<Report>> = answers.kinds().iter().map(|_| OnceLock::new()).collect();
+    in_order(reports.len(), spread.threads(), |place| {
+        reports[place].get_or_init(|| answers.report(answers.kinds()[place]));
+    });
+    // Each place was filled.
+    reports.into_iter().filter_map(OnceLock::into_inner).collect()
 }

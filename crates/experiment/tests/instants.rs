@@ -31,7 +31,7 @@ fn check(store: &Store, host: &TimedHost<'_>, raw: i64, part: &str) {
     let question = Question { kinds: &KINDS, options: &options, times, periods: None };
     let asked: Vec<_> =
         question.ask(&[host], Spread::default(), None).into_iter().map(Result::unwrap).collect();
-    let expect: Vec<Report> = reports(&asked, &options);
+    let expect: Vec<Report> = reports(&asked, &options, Spread::default());
     let stored = at_instant(store, &[host], &KINDS, &options, times).unwrap();
     let found = instant_reports(&stored, &options, false);
     assert_eq!(found.len(), expect.len());

@@ -43,7 +43,7 @@ fn all_of(experiment: &Experiment<'_>, times: [Option<i128>; 3], spread: Spread)
         format!("{} {seen:?} {report:?} {:?}\n", host.name(), model.threads)
     };
     let hosts_said: String = hosts.iter().map(whole).collect();
-    hosts_said + &serde_json::to_string(&reports(&hosts, &options)).unwrap()
+    hosts_said + &serde_json::to_string(&reports(&hosts, &options, spread)).unwrap()
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn analyses_of_a_cluster_are_those_of_one_process() {
     let shop = shop();
     let kept = here.path("sync.json");
     let kept = kept.to_str().unwrap();
-    assert!(here.isochrone(&["sync", "-q", "-o", kept, shop.to_str().unwrap()]).status.success());
+    assert!(here.isochrone_beside(&["sync", "-q", "-o", kept, shop.to_str().unwrap()]).status.success());
     let asked: &[&[&str]] = &[
         &[ANALYSES],
         &[ANALYSES, "--no-sync"],
@@ -162,7 +162,7 @@ fn analyses_of_a_cluster_are_those_of_one_process() {
         for (asked, pieces) in asked.iter().zip(["1", "3", "7", "4", "2"]) {
             let ask = |more: &[&str]| {
                 let own = ["analyze", "-q", "--format", "json"];
-                here.isochrone(&[&own, *asked, more, &[shop.to_str().unwrap()]].concat())
+                here.isochrone_beside(&[&own, *asked, more, &[shop.to_str().unwrap()]].concat())
             };
             let (alone, found) = (ask(&[]), ask(&["--cluster", &cluster.address, "--chunks", pieces]));
             assert!(alone.status.success(), "{}", text(&alone.stderr));
@@ -172,7 +172,7 @@ fn analyses_of_a_cluster_are_those_of_one_process() {
     }
     // What cannot be done is said.
     let refused = |arguments: &[&str]| {
-        let output = here.isochrone(&[arguments, &[shop.to_str().unwrap()]].concat());
+        let output = here.isochrone_beside(&[arguments, &[shop.to_str().unwrap()]].concat());
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()));
         text(&output.stderr)
     };

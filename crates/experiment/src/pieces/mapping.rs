@@ -17,6 +17,9 @@ use crate::question::Question;
 /// A host is cut into pieces of about so many bytes, where nobody says into how many: some seconds of work of one core.
 const PIECE_BYTES: u64 = 128 << 20;
 
+/// Pieces of all hosts together, about, where nobody says how many: who asks merges them one after the other, some milliseconds each.
+const ALL_PIECES: u64 = 4096;
+
 /// What is to be mapped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mapping {
@@ -79,10 +82,12 @@ impl Mapping {
         (corrections, keeps_all): (Option<String>, bool),
         pieces: Option<usize>,
     ) -> std::io::Result<Self> {
+        let total: u64 = hosts.iter().map(|host| host.traced.bytes()).sum();
+        let piece = PIECE_BYTES.max(total / ALL_PIECES);
         let of_host = |host: &&TimedHost<'_>| {
             let traces = host.traced.traces().iter().map(|trace| std::path::absolute(trace.path()));
             let bytes = host.traced.bytes();
-            let by_size = usize::try_from(bytes.div_ceil(PIECE_BYTES)).unwrap_or(MOST_PARTS);
+            let by_size = usize::try_from(bytes.div_ceil(piece)).unwrap_or(MOST_PARTS);
             Ok(MappingHost {
                 id: host.traced.id.clone(),
                 name: host.name().to_owned(),

@@ -495,7 +495,7 @@ impl<'w> Watch<'w> {
             modelled.push(ModelledHost::of_pieces(name, timing, part));
         }
         modelled.sort_by(|a, b| HostContext::name(a).cmp(HostContext::name(b)));
-        Ok(reports(&modelled, &self.asked.options.with_tables_of(options)))
+        Ok(reports(&modelled, &self.asked.options.with_tables_of(options), self.watched.spread))
     }
 }
 

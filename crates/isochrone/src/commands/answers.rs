@@ -55,7 +55,7 @@ pub(super) fn answers(
         let question = Question { kinds: &direct, options, times, periods: definitions.clone() };
         let (modelled, here) = read(asked, |progress| question.ask(hosts, spread, Some(progress)))?;
         ending = ending.max(here);
-        let mut direct = reports(&modelled, options);
+        let mut direct = reports(&modelled, options, spread);
         for report in direct.iter_mut().filter(|_| definitions.is_some()) {
             let tallied = |host: &ModelledHost<'_, _>| unfinished(host.name(), &host.model.period_tallies);
             report.notes.extend(modelled.iter().flat_map(tallied));
@@ -100,7 +100,7 @@ fn of_instant(
 }
 
 /// The answers of all hosts, while their reading is shown; tells what could not be read.
-fn read<'o, S>(
+fn read<'o, S: Sync>(
     asked: Asked<'_, 'o>,
     ask: impl FnOnce(Read<'_>) -> Vec<Result<ModelledHost<'o, S>, ModelError>>,
 ) -> anyhow::Result<(Vec<ModelledHost<'o, S>>, ExitStatus)> {

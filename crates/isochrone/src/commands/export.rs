@@ -106,7 +106,7 @@ fn series(
     let options = Options { every_ns: Some(every), ..Options::default() };
     let question = Question { kinds: &[AnalysisKind::Usage], options: &options, times, periods: None };
     let (modelled, ending) = modelled(&question, hosts, spread, quiet)?;
-    Ok((openmetrics::text(&openmetrics::series(&reports(&modelled, &options))), ending))
+    Ok((openmetrics::text(&openmetrics::series(&reports(&modelled, &options, spread))), ending))
 }
 
 /// Who reads a format.

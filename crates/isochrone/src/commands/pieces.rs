@@ -213,7 +213,8 @@ pub(super) fn answer(
         tell_unmatched(arguments, &recorded, &known);
     }
     let options = asked.options.with_tables_of(&options(arguments));
-    let mut all = reports(&modelled, &options);
+    let spread = Spread { threads: arguments.threads, pieces: None };
+    let mut all = reports(&modelled, &options, spread);
     all.retain(|report| kinds.iter().any(|kind| kind.name() == report.analysis));
     all.sort_by_key(|report| kinds.iter().position(|kind| kind.name() == report.analysis));
     let timings: Vec<(&str, Timing<'_>)> =

@@ -108,7 +108,7 @@ fn analysed(
     let options = Options { top: Some(ROWS), by_process: true, ..Options::default() };
     let question = Question { kinds: &KINDS, options: &options, times, periods: None };
     let (modelled, ending) = modelled(&question, hosts, spread, quiet)?;
-    let mut reports = reports(&modelled, &options);
+    let mut reports = reports(&modelled, &options, spread);
     add_needs(&mut reports, &recorded(hosts));
     Ok((reports, modelled.iter().map(|host| host.report.events).sum(), ending))
 }

@@ -10,13 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::op::{FileOp, Tally, is_unknown};
 use super::returned::{OneUse, Returned, Step};
-use super::span::Uses;
+use super::sums::Sums;
 use crate::calls::Effect;
 use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadAliases, ThreadId, Time};
-
-/// Uses added up, by thread and descriptor.
-pub(super) type Sums = CanonicalMap<(ThreadId, i32), Tally>;
 
 /// An item of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +79,7 @@ impl Log {
     /// Adds uses.
     pub(super) fn add(&mut self, more: Sums) {
         match self.items.back_mut() {
-            Some(Item::Uses(uses)) => join(uses, more),
+            Some(Item::Uses(uses)) => uses.join(more),
             _ => self.items.push_back(Item::Uses(more)),
         }
     }
@@ -106,9 +103,7 @@ impl Log {
     pub(super) fn rename(&mut self, aliases: &ThreadAliases) -> bool {
         for item in &mut self.items {
             match item {
-                Item::Uses(uses) => {
-                    uses.rekey(|&(thread, fd)| (aliases.of(thread), fd), |there, more| there.add(&more));
-                }
+                Item::Uses(uses) => uses.rename(aliases),
                 Item::Op(op) => op.rename(aliases),
             }
         }
@@ -150,14 +145,14 @@ impl Log {
         if let (Some(Item::Uses(later)), Some(Item::Uses(uses))) =
             (self.items.remove(index), self.items.get_mut(before))
         {
-            join(uses, later);
+            uses.join(later);
         }
     }
 
     /// Removes the next operation if its threads are known; passes uses before it to `uses`, of all known threads.
     pub(super) fn next_ready(&mut self, mut uses: impl FnMut(ThreadId, i32, &Tally)) -> Option<FileOp> {
         if let Some(Item::Uses(first)) = self.items.front_mut() {
-            first.retain(|&(thread, fd), tally| {
+            first.retain(|(thread, fd), tally| {
                 let waits = is_unknown(thread);
                 if !waits {
                     uses(thread, fd, tally);
@@ -202,12 +197,7 @@ impl Log {
 }
 
 fn count(uses: &mut Sums, one: &OneUse<'_>) {
-    let nothing = || Tally { first: one.at, uses: Uses::default(), sent: None };
-    uses.or_insert_with((one.thread, one.fd), nothing).count(one);
-}
-
-fn join(uses: &mut Sums, more: Sums) {
-    uses.absorb(more, |there, tally| there.add(&tally));
+    uses.tally((one.thread, one.fd)).count(one);
 }
 
 /// Only the items count: the rest follows from them, or was executed already.

@@ -11,6 +11,7 @@ mod op;
 mod open;
 mod returned;
 mod span;
+mod sums;
 mod watched;
 
 #[cfg(test)]
@@ -21,9 +22,10 @@ mod rules;
 use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
-use self::log::{Item, Log, LoggedMembership, Sums};
+use self::log::{Item, Log, LoggedMembership};
 use self::machine::Machine;
 use self::returned::{OneUse, Step};
+use self::sums::Sums;
 use crate::calls::Effect;
 use crate::id::{ThreadAliases, ThreadId, Time};
 use crate::span::Spans;
@@ -146,7 +148,7 @@ impl Files {
         for item in self.log.into_items() {
             match item {
                 Item::Uses(uses) => {
-                    for (&(thread, fd), tally) in uses.unordered() {
+                    for ((thread, fd), tally) in uses.unordered() {
                         machine.use_file(thread, fd, tally);
                     }
                 }

@@ -173,6 +173,13 @@ pub(super) fn keep_first(sent: &mut Option<Box<Sent>>, other: Sent) {
     }
 }
 
+/// None.
+impl Default for Tally {
+    fn default() -> Self {
+        Self { first: Time::MAX, uses: Uses::default(), sent: None }
+    }
+}
+
 impl Tally {
     /// Adds uses of the same descriptor and thread.
     pub(super) fn add(&mut self, other: &Self) {

@@ -9,7 +9,7 @@ use super::span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use super::watched::Watched;
 use crate::id::{Name, ThreadId, Time};
 
-/// An open descriptor: what each use changes, and a pointer to the rest.
+/// An open descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OpenFile {
     /// When it was opened, or first seen.
@@ -25,7 +25,7 @@ pub(super) struct OpenFile {
     pub(super) sent: Option<Box<Sent>>,
     /// The contents of an epoll set. Another descriptor of it has a copy of its own.
     pub(super) watched: Option<Box<Watched>>,
-    pub(super) about: Box<About>,
+    pub(super) about: About,
 }
 
 /// What is known of an open descriptor apart from its uses.
@@ -50,21 +50,20 @@ impl OpenFile {
             uses: Uses::default(),
             sent: None,
             watched: None,
-            about: Box::default(),
+            about: About::default(),
         }
     }
 
     /// A descriptor that is opened now.
     pub(super) fn new(thread: ThreadId, at: Time, opened_by: OpenedBy, about: About, losses: u64) -> Self {
-        let about = Box::new(About { thread: Some(thread), ..about });
+        let about = About { thread: Some(thread), ..about };
         Self { opened_by, about, ..Self::sighted(at, losses) }
     }
 
     /// A duplicate of it, with the same doubt.
     pub(super) fn copy(&self, thread: ThreadId, at: Time, opened_by: OpenedBy) -> Self {
         let (sent, watched) = (self.sent.clone(), self.watched.clone());
-        let about = About::clone(&self.about);
-        Self { sent, watched, ..Self::new(thread, at, opened_by, about, self.losses) }
+        Self { sent, watched, ..Self::new(thread, at, opened_by, self.about.clone(), self.losses) }
     }
 
     /// Marks it as doubtful: as if it was opened before all losses.
@@ -148,7 +147,7 @@ impl OpenFile {
 
     /// Sets a name and a kind if none was known.
     pub(super) fn learn(&mut self, name: Name, kind: FileKind) {
-        let about = &mut *self.about;
+        let about = &mut self.about;
         if about.name.is_empty() {
             about.name = name;
         }
@@ -166,9 +165,9 @@ impl OpenFile {
 
     /// The span of the descriptor when it ends; `None` if no thread is known that had it. `closer`: the thread that is named
     /// in that case.
-    pub(super) fn end(self, fd: i32, process: Option<i32>, end: FileEnd) -> Option<FileSpan> {
+    pub(super) fn end(self: Box<Self>, fd: i32, process: Option<i32>, end: FileEnd) -> Option<FileSpan> {
         let begin_bound = self.begin_bound();
-        let About { thread, mut kind, name } = *self.about;
+        let About { thread, mut kind, name } = self.about;
         if let (FileKind::Socket(socket), Some(sent)) = (&mut kind, &self.sent) {
             socket.learn(&sent.1);
         }

@@ -72,10 +72,6 @@ impl Here {
     fn run(&self, program: &Path, arguments: &[&str], input: &str) -> Output {
         let mut command = Command::new(program);
         command.env("XDG_CACHE_HOME", self.path("cache")).env("XDG_STATE_HOME", self.path("state"));
-        // `isochrone` finds the other program where it is built.
-        let places = std::env::var_os("PATH").unwrap_or_default();
-        let places = std::env::join_paths([programs()].into_iter().chain(std::env::split_paths(&places)));
-        command.env("PATH", places.unwrap());
         command.env_remove("COLUMNS").args(arguments).write_stdin(input);
         command.output().unwrap()
     }
@@ -88,6 +84,14 @@ impl Here {
     /// Runs `isochrone-sql`.
     pub(crate) fn sql(&self, arguments: &[&str]) -> Output {
         self.sql_with(arguments, "")
+    }
+
+    /// Runs `isochrone` where it finds `isochrone-sql`.
+    #[allow(dead_code)] // Not every test does.
+    pub(crate) fn isochrone_beside(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(programs().join("examples/isochrone"));
+        command.env("XDG_CACHE_HOME", self.path("cache")).env("PATH", programs());
+        command.env_remove("COLUMNS").args(arguments).output().unwrap()
     }
 
     /// Runs `isochrone`: the example of this package is the same program.

@@ -71,7 +71,7 @@ impl Shown<'_> {
             .into_iter()
             .collect::<Result<_, _>>()
             .map_err(|error| ApiError::internal(error.to_string()))?;
-        let mut all = reports(&modelled, &options);
+        let mut all = reports(&modelled, &options, Spread::default());
         all.pop().ok_or_else(|| ApiError::internal("no table".to_owned()))
     }
 

@@ -67,7 +67,8 @@ impl Machine {
                 }
                 let table = self.tables.at_mut(place);
                 // It was open, whether or not it was seen before.
-                let file = table.files.remove(fd).unwrap_or_else(|| OpenFile::sighted(at, end.losses));
+                let file = table.files.remove(fd);
+                let file = file.unwrap_or_else(|| Box::new(OpenFile::sighted(at, end.losses)));
                 if table.is_stray {
                     self.doubts.stray(fd, at);
                 }

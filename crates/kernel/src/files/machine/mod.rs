@@ -78,11 +78,13 @@ impl Machine {
                     DumpOwner::Thread(thread) => Some(thread),
                     DumpOwner::Table(_) => None,
                 };
-                let file = self.tables.at_mut(place).files.or_insert_with(fd, || OpenFile {
-                    opened_by: OpenedBy::Dump,
-                    close_on_exec: flags & open_flag::CLOEXEC != 0,
-                    about: Box::new(About { thread, ..About::default() }),
-                    ..OpenFile::sighted(at, losses)
+                let file = self.tables.at_mut(place).files.or_insert_with(fd, || {
+                    Box::new(OpenFile {
+                        opened_by: OpenedBy::Dump,
+                        close_on_exec: flags & open_flag::CLOEXEC != 0,
+                        about: About { thread, ..About::default() },
+                        ..OpenFile::sighted(at, losses)
+                    })
                 });
                 file.learn(name.clone(), kind);
             }
@@ -109,7 +111,7 @@ impl Machine {
         if let Some(file) = table.files.get_mut(fd) {
             file.count_use(&one);
         } else if fd >= 0 {
-            let mut file = OpenFile::sighted(at, losses);
+            let mut file = Box::new(OpenFile::sighted(at, losses));
             file.count_use(&one);
             table.files.insert(fd, file);
         }
@@ -140,7 +142,7 @@ impl Machine {
     fn file(&mut self, thread: ThreadId, fd: i32, at: Time) -> Option<&mut OpenFile> {
         let losses = self.doubts.losses_at(at);
         let table = self.table(thread);
-        (fd >= 0).then(|| table.files.or_insert_with(fd, || OpenFile::sighted(at, losses)))
+        (fd >= 0).then(|| &mut **table.files.or_insert_with(fd, || Box::new(OpenFile::sighted(at, losses))))
     }
 
     /// The table of a thread.

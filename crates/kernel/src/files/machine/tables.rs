@@ -32,8 +32,9 @@ const LOW_FDS: usize = 64;
 /// A table of descriptors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Table {
-    /// What is open, by number. Numbers may be any in bad input.
-    pub(super) files: Numbered<i32, OpenFile, LOW_FDS>,
+    /// What is open, by number. Numbers may be any in bad input. Pointers, so that a table with many free places, as one that grows
+    /// has, is small.
+    pub(super) files: Numbered<i32, Box<OpenFile>, LOW_FDS>,
     /// Number of attached threads.
     pub(super) users: u32,
     /// The process that owns it.
@@ -237,7 +238,7 @@ impl Table {
         doubts: &Doubts,
         spans: &mut impl Spans,
     ) {
-        if let Some(before) = self.files.insert(fd, file) {
+        if let Some(before) = self.files.insert(fd, Box::new(file)) {
             // No loss hides the close: if one hides what made the table, it is not the one that it seems to be.
             self.is_doubtful |= before.losses == replaced.losses && replaced.losses > self.losses;
             emit(before, fd, self.owner(), replaced, doubts, spans);
@@ -254,7 +255,7 @@ pub(super) struct Owner {
 
 /// Emits the span of a descriptor that ends.
 pub(super) fn emit(
-    file: OpenFile,
+    file: Box<OpenFile>,
     fd: i32,
     owner: Owner,
     end: FileEnd,
