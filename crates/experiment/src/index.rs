@@ -102,7 +102,7 @@ pub fn index(
     write(experiment, store, spread, indexing.progress)
 }
 
-/// As [`index`], unless there is a store of the traces as they are, or one is there when others who made it have finished: then `None`.
+/// As [`index`], unless there is a store of the traces as they are once nobody else makes one: then `None`.
 ///
 /// # Errors
 /// As [`index`].
@@ -112,9 +112,6 @@ pub fn index_if_stale(
     spread: Spread,
     indexing: Indexing<'_>,
 ) -> Result<Option<Indexed>, IndexError> {
-    if fresh_store(path, experiment.inputs).is_some() {
-        return Ok(None);
-    }
     let store = StoreWriter::create(path, || indexing.says_that_it_waits())?;
     if fresh_store(path, experiment.inputs).is_some() {
         return Ok(None);

@@ -100,16 +100,20 @@ pub fn open(
 }
 
 /// The corrections that open traces are on, as a `sync.json` would say them; `None`: each host is on its own clock, or nobody has written
-/// down how they came about. `clock`: what was asked for; `store`: that of the traces.
+/// down how they came about. `clock`: what was asked for; `stored`: the text in the store of the traces.
 ///
 /// # Errors
 /// A `sync.json`, or the store, cannot be read.
-pub fn corrections(opened: &Opened, clock: &Clock, store: &Store) -> anyhow::Result<Option<Artefact>> {
+pub fn corrections(
+    opened: &Opened,
+    clock: &Clock,
+    stored: impl FnOnce() -> anyhow::Result<Option<String>>,
+) -> anyhow::Result<Option<Artefact>> {
     let text = match (&clock.sync, opened.clocks(), opened.synchronized()) {
         (Some(path), ..) => Some(read_corrections(path)?.1),
         (None, None, _) => None,
         (None, Some(_), Some(outcome)) => return Ok(Some(outcome.artefact.clone())),
-        (None, Some(_), None) => store.clocks()?,
+        (None, Some(_), None) => stored()?,
     };
     Ok(text.as_deref().map(Artefact::from_json).transpose()?)
 }

@@ -41,7 +41,7 @@ impl Origin {
     /// A `sync.json`, or the store, cannot be read.
     pub fn of(ready: &Ready, clock: &Clock) -> anyhow::Result<Self> {
         let Ready { opened, paths, store, store_path, .. } = ready;
-        let clocks = match (corrections(opened, clock, store)?, opened.clocks()) {
+        let clocks = match (corrections(opened, clock, || Ok(store.clocks()?))?, opened.clocks()) {
             (Some(artefact), _) if clock.sync.is_some() => Corrections::Kept(artefact.to_json()?),
             (Some(artefact), _) => Corrections::Here(artefact.to_json()?),
             (None, None) => Corrections::Own,

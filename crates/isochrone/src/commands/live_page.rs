@@ -22,6 +22,9 @@ use super::view::command_line;
 use crate::arguments::Clock;
 use crate::output::tell;
 
+/// What the experiment is called.
+const NAME: &str = "live";
+
 /// How often it is looked whether there is something new.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -79,15 +82,13 @@ impl LivePage {
     /// All has come: looks at it once more.
     pub(super) fn end(self, is_stopped: &AtomicBool) {
         self.come.is_over.store(true, Ordering::Relaxed);
+        let mut is_said = false;
         // Ctrl-C ends the page, and waits for nothing.
         while !is_stopped.load(Ordering::Relaxed) {
-            if self.looks.is_finished() {
+            if !is_said && self.looks.is_finished() {
                 tell!("note: the sessions have ended; Ctrl-C ends the page");
-                break;
+                is_said = true;
             }
-            thread::sleep(LOOK_EVERY);
-        }
-        while !is_stopped.load(Ordering::Relaxed) {
             thread::sleep(LOOK_EVERY);
         }
     }
@@ -139,42 +140,39 @@ struct Look {
 impl Look {
     fn begin(&self) -> anyhow::Result<Arc<Session>> {
         let spread = Spread { threads: Some(std::num::NonZeroUsize::MIN), pieces: None };
-        let session = self.library.prepare(&self.paths, "live".to_owned(), spread);
+        let session = self.library.prepare(&self.paths, NAME.to_owned(), spread);
         session.map_err(anyhow::Error::msg)
     }
 
     /// Looks whenever something has come, until all has, and once more then.
     fn again_and_again(&self, come: &Come, current: &Current, first: Arc<Session>) {
         let mut begun = Instant::now();
-        let (mut seen, mut session) = (0, first);
+        let (mut seen, mut is_last, mut session) = (0, false, first);
         loop {
             wait_for(&session);
             // As long as nothing can be shown, it is said why.
-            if session.stage() == Stage::Ready || current.session().stage() != Stage::Ready {
-                self.library.insert(&self.paths, "live".to_owned(), Arc::clone(&session));
+            if is_last || session.stage() == Stage::Ready || current.session().stage() != Stage::Ready {
+                self.library.insert(&self.paths, NAME.to_owned(), Arc::clone(&session));
                 current.replace(session);
             }
+            if is_last {
+                return;
+            }
             let next = begun + LEAST.max(begun.elapsed() * SHARE);
-            let is_last = loop {
+            loop {
                 // The end is looked for first: what comes before it is then seen.
-                let is_over = come.is_over.load(Ordering::Relaxed);
+                is_last = come.is_over.load(Ordering::Relaxed);
                 let bytes = come.bytes.load(Ordering::Relaxed);
-                if is_over || (bytes > seen && Instant::now() >= next) {
+                if is_last || (bytes > seen && Instant::now() >= next) {
                     seen = bytes;
-                    break is_over;
+                    break;
                 }
                 thread::sleep(LOOK_EVERY);
-            };
+            }
             begun = Instant::now();
             // Without a thread for it there is no new look; the old one stays.
             let Ok(new) = self.begin() else { return };
             session = new;
-            if is_last {
-                wait_for(&session);
-                self.library.insert(&self.paths, "live".to_owned(), Arc::clone(&session));
-                current.replace(session);
-                return;
-            }
         }
     }
 }

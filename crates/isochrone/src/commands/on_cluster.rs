@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::Context;
 use isochrone_analysis::AnalysisKind;
 use isochrone_experiment::pieces::Mapping;
-use isochrone_experiment::{Opened, Question, TimedHost, Times, read_corrections};
+use isochrone_experiment::{Opened, Question, TimedHost, Times};
 
 use super::analyze::options;
 use super::{Named, index, pieces, sql};
@@ -16,6 +16,7 @@ use crate::ExitStatus;
 use crate::arguments::Analyze;
 use crate::output::tell;
 use crate::render::plain::plain;
+use crate::shared::corrections;
 
 /// The file of what is to be mapped.
 const MAPPING: &str = "mapping.json";
@@ -52,10 +53,16 @@ pub(super) fn check(arguments: &Analyze) -> anyhow::Result<()> {
 /// # Errors
 /// The cluster does not answer, a machine of it has other traces, or they cannot be read.
 pub(super) fn analyse(asked: &Asked<'_, '_>, ending: ExitStatus) -> anyhow::Result<ExitStatus> {
-    let Asked { arguments, kinds, opened, hosts, times, quiet, .. } = *asked;
+    let Asked { arguments, kinds, named, opened, hosts, times, quiet } = *asked;
     let of_mapping = options(arguments).of_mapping();
     let question = Question { kinds, options: &of_mapping, times, periods: None };
-    let clocks = (corrections(asked)?, opened.is_synchronized());
+    let stored = || {
+        let store = index::kept_store(named, arguments.store.as_deref(), opened.inputs());
+        let store = store.context("the store that has the corrections of clocks is not there any more")?;
+        Ok(store.clocks()?)
+    };
+    let corrections = corrections(opened, &arguments.clock, stored)?.map(|artefact| artefact.to_json());
+    let clocks = (corrections.transpose()?, opened.is_synchronized());
     let chunks = arguments.chunks.map(std::num::NonZeroUsize::get);
     let mapping = Mapping::new(&question, hosts, clocks, chunks)?;
     let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
@@ -88,21 +95,4 @@ fn pieces_in(directory: &std::path::Path) -> anyhow::Result<Vec<PathBuf>> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "piece"));
     paths.sort_unstable();
     Ok(paths)
-}
-
-/// The corrections that the hosts are on, as the text of a `sync.json`.
-fn corrections(asked: &Asked<'_, '_>) -> anyhow::Result<Option<String>> {
-    let Asked { arguments, named, opened, .. } = asked;
-    if opened.clocks().is_none() {
-        return Ok(None);
-    }
-    if let Some(path) = &arguments.clock.sync {
-        return Ok(Some(read_corrections(path)?.1));
-    }
-    if let Some(outcome) = opened.synchronized() {
-        return Ok(Some(outcome.artefact.to_json()?));
-    }
-    let store = index::kept_store(named, arguments.store.as_deref(), opened.inputs());
-    let store = store.context("the store that has the corrections of clocks is not there any more")?;
-    Ok(store.clocks()?)
 }

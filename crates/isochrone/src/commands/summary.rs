@@ -121,7 +121,9 @@ fn synchronization(
     store: &Store,
 ) -> anyhow::Result<Option<Synchronization>> {
     let Some(clocks) = opened.clocks() else { return Ok(None) };
-    let Some(artefact) = corrections(opened, &arguments.clock, store)? else { return Ok(None) };
+    let Some(artefact) = corrections(opened, &arguments.clock, || Ok(store.clocks()?))? else {
+        return Ok(None);
+    };
     let clock_of = |number: u32| {
         let entry = store.manifest().hosts.iter().find(|entry| entry.number == number)?;
         let host = hosts.iter().find(|host| host.traced.id == entry.id)?;
