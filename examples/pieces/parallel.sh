@@ -29,12 +29,16 @@ one='
     exec "$program" map -q "$analyses" --piece "$number/$pieces" ${sync:+--sync "$sync"} \
         --threads 1 -o "$directory/$number.piece" "$@"
 '
-if command -v parallel >/dev/null; then
+# Another program of that name is in moreutils.
+case $(parallel --version 2>/dev/null </dev/null) in
+"GNU parallel"*)
     # -q: it would pass the words through a shell again.
     seq "$pieces" | parallel --will-cite -q -j "$jobs" --halt now,fail=1 \
         sh -c "$one" sh "$program" "$analyses" "$pieces" "${SYNC:-}" "$directory"
-else
+    ;;
+*)
     seq "$pieces" | xargs -n 1 -P "$jobs" sh -c "$one" sh "$program" "$analyses" "$pieces" "${SYNC:-}" "$directory"
-fi
+    ;;
+esac
 "$program" merge "$directory"/*.piece -o "$directory/all"
 "$program" analyze -q "$analyses" --format json "$directory/all"

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
+use isochrone_kernel::Finished;
 use isochrone_net::Origin;
-use isochrone_pipeline::in_order;
+use isochrone_pipeline::{PieceModel, SpanLog, in_order};
 use isochrone_store::{
-    HostEntry, Loss, Message, MessageEnd, Missing, MpiMessage, MpiMessageEnd, MpiWriter, Source, SpanWriter,
-    Store, StoreError, StoreWriter, TableEntry,
+    HostEntry, HostWriter, Loss, Message, MessageEnd, Missing, MpiMessage, MpiMessageEnd, MpiWriter, Source,
+    SpanWriter, Store, StoreError, StoreWriter, TableEntry,
 };
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::{Artefact, ArtefactError};
@@ -20,7 +21,8 @@ use isochrone_sync::{
 };
 
 use crate::experiment::{Experiment, TimedHost};
-use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
+use crate::model::{ModelError, Spread, Wanted, model};
+use crate::pieces::{HostFacts, PieceSet, PiecesError};
 
 /// A store that was made.
 #[derive(Debug)]
@@ -47,6 +49,9 @@ pub enum IndexError {
     /// A host cannot be read.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// Pieces do not become one.
+    #[error(transparent)]
+    Pieces(#[from] PiecesError),
     /// Packets cannot be matched.
     #[error(transparent)]
     Sync(#[from] SyncError),
@@ -102,6 +107,42 @@ pub fn index(
     write(experiment, store, spread, indexing.progress)
 }
 
+/// Makes the store of all hosts of an experiment of pieces of them that hold spans: as [`index`], but the traces are not read again, except
+/// for their packets, of which messages are matched. Nothing is made where a store of the traces as they are is there already: `None`.
+///
+/// # Errors
+/// It cannot be written; pieces of a host are missing, or were mapped of other traces. Then nothing is left of it.
+pub fn index_of_pieces(
+    experiment: &Experiment<'_>,
+    pieces: impl FnOnce() -> Result<PieceSet<SpanLog>, PiecesError>,
+    path: &Path,
+    spread: Spread,
+    indexing: Indexing<'_>,
+) -> Result<Option<Indexed>, IndexError> {
+    let store = StoreWriter::create(path, || indexing.says_that_it_waits())?;
+    if fresh_store(path, experiment.inputs).is_some() {
+        return Ok(None);
+    }
+    let mut pieces = pieces()?;
+    write_hosts(experiment, store, spread, |hosts, writers| {
+        let mut all = Vec::with_capacity(hosts.len());
+        for (host, writer) in hosts.iter().zip(writers) {
+            let name = || host.name().to_owned();
+            let whole = pieces.take_whole(&host.traced.id);
+            let (facts, part) = whole.ok_or_else(|| PiecesError::Missing(name()))?;
+            if facts != HostFacts::of(host) {
+                return Err(PiecesError::Stale(name()).into());
+            }
+            let PieceModel { model, report, .. } = part;
+            let log = model.finish().with_threads();
+            let model = log.try_with_spans(|log| log.replay(|| writer.consumer()));
+            all.push((model.map_err(PiecesError::Damaged)?, report));
+        }
+        Ok(all)
+    })
+    .map(Some)
+}
+
 /// As [`index`], unless there is a store of the traces as they are once nobody else makes one: then `None`.
 ///
 /// # Errors
@@ -129,27 +170,42 @@ impl Indexing<'_> {
 
 fn write(
     experiment: &Experiment<'_>,
-    mut store: StoreWriter,
+    store: StoreWriter,
     spread: Spread,
     progress: Option<Progress<'_>>,
 ) -> Result<Indexed, IndexError> {
+    write_hosts(experiment, store, spread, |hosts, writers| {
+        let consumer_of = |host: &TimedHost<'_>, _| {
+            let place = hosts.iter().position(|other| other.traced.id == host.traced.id);
+            // It is one of these.
+            let writer = &writers[place.unwrap_or_default()];
+            move || writer.consumer()
+        };
+        let models = model(hosts, spread, &Wanted::default(), consumer_of, progress);
+        models.into_iter().map(|host| Ok(host.map(|host| (host.model, host.report))?)).collect()
+    })
+}
+
+/// What a host has become: its model, with the consumer that writes spans, and what was read.
+type WrittenHost = (Finished<SpanWriter>, ReadReport);
+
+/// Writes a store of what `spans` gives for each host, in their order, after it has written all their spans.
+fn write_hosts<'o>(
+    experiment: &Experiment<'o>,
+    mut store: StoreWriter,
+    spread: Spread,
+    spans: impl FnOnce(&[&TimedHost<'o>], &[HostWriter]) -> Result<Vec<WrittenHost>, IndexError>,
+) -> Result<Indexed, IndexError> {
     // Before anything is read: a file that changes while it is makes the store stale.
     let sources = sources(experiment.inputs)?;
-    let hosts: Vec<&TimedHost<'_>> = experiment.hosts().iter().collect();
+    let hosts: Vec<&TimedHost<'o>> = experiment.hosts().iter().collect();
     let mut writers = Vec::with_capacity(hosts.len());
     for TimedHost { traced, .. } in &hosts {
         writers.push(store.host(&traced.id, &traced.name, traced.offset_ns)?);
     }
-    let consumer_of = |host: &TimedHost<'_>, _| {
-        let place = hosts.iter().position(|other| other.traced.id == host.traced.id);
-        // It is one of these.
-        let writer = &writers[place.unwrap_or_default()];
-        move || writer.consumer()
-    };
-    let models = model(&hosts, spread, &Wanted::default(), consumer_of, progress);
-    let models: Vec<ModelledHost<'_, SpanWriter>> = models.into_iter().collect::<Result<_, _>>()?;
+    let models = spans(&hosts, &writers)?;
     let (mut reports, mut tasks) = (Vec::new(), Vec::new());
-    for (ModelledHost { model, report, .. }, writer) in models.into_iter().zip(writers) {
+    for ((model, report), writer) in models.into_iter().zip(writers) {
         reports.push(report);
         tasks.push((Mutex::new(Some((writer, model))), OnceLock::new()));
     }

@@ -56,7 +56,10 @@ pub use events::{TimedTrace, TimedTraces, surely_in_order};
 pub use experiment::{
     Experiment, Opened, Selection, Survey, TimedHost, UnknownHost, check_names, is_on_one_clock, total_bytes,
 };
-pub use index::{IndexError, Indexed, Indexing, fresh_store, index, index_if_stale, sources, stored_clocks};
+pub use index::{
+    IndexError, Indexed, Indexing, fresh_store, index, index_if_stale, index_of_pieces, sources,
+    stored_clocks,
+};
 pub use instants::{StoredHost, at_instant, instant_reports};
 pub use isochrone_sync::{Inputs, Progress};
 pub use live::{LiveEvent, LiveEvents};

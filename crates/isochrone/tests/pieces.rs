@@ -264,9 +264,9 @@ fn what_is_wrong_is_named() {
         &["--min does not apply to mapped pieces", "isochrone map"],
     );
     check(&["analyze", "cputop", one, &text(&shop())], &["cannot be combined with traces"]);
-    check(&["states", one], &["states does not apply to mapped pieces"]);
+    check(&["states", one], &["states does not apply to these pieces", "`isochrone map states`"]);
     check(&["merge", one, two, "-o", one], &["is one of the files to merge"]);
-    check(&["map", "states", &text(&shop()), "-o", &out], &["states and phases are read from a store"]);
+    check(&["view", one], &["1: holds what analyses keep", "`isochrone map spans`"]);
     check(&["map", "cputop", "--tid", "7", &text(&shop()), "-o", &out], &["--tid does not apply to map"]);
     check(&["map", "cputop", "--piece", "5/4", &text(&shop()), "-o", &out], &["not a piece K/N"]);
     check(
@@ -291,7 +291,7 @@ fn what_is_wrong_is_named() {
         fs::write(&file, bytes).unwrap();
         check(&["merge", two, &file, "-o", &out], expect);
     };
-    damage(8, &["changed: version 3 of the format is not understood, only 2"]);
+    damage(8, &["changed: version 2 of the format is not understood, only 3"]);
     damage(12, &["changed: written by another version of this program", "map the pieces again"]);
     damage(400, &["changed: the file is damaged: the checksum is wrong"]);
     assert!(!Path::new(&out).exists());

@@ -35,6 +35,40 @@ pub struct Finished<S> {
     pub period_tallies: Vec<PeriodTally>,
 }
 
+impl<S> Finished<S> {
+    /// The same with another consumer, which was made of this one; or why that could not be made.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn try_with_spans<T, E>(self, change: impl FnOnce(S) -> Result<T, E>) -> Result<Finished<T>, E> {
+        let Self {
+            spans,
+            threads,
+            disks,
+            range,
+            events,
+            losses,
+            events_lost,
+            gaps,
+            missing_cpus,
+            period_tallies,
+        } = self;
+        let spans = change(spans)?;
+        Ok(Finished {
+            spans,
+            threads,
+            disks,
+            range,
+            events,
+            losses,
+            events_lost,
+            gaps,
+            missing_cpus,
+            period_tallies,
+        })
+    }
+}
+
 /// The facts of all threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Threads(BTreeMap<ThreadId, Facts>);

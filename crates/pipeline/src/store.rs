@@ -22,7 +22,7 @@ use isochrone_hosts::ReadReport;
 /// First bytes of a file.
 const MAGIC: &[u8; 8] = b"ISOPIECE";
 /// Files of other versions are refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes before the head.
 const PREFIX: usize = 8 + 4 + 8 + 8 + 8 + 8;
 
@@ -169,31 +169,82 @@ pub fn is_piece(path: &Path) -> bool {
 pub fn read<H: DeserializeOwned, M: DeserializeOwned>(path: &Path, form: u64) -> Result<(H, M), StoreError> {
     let bytes = fs::read(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
     let damaged = |what| StoreError::Damaged { path: path.to_owned(), what };
-    if !bytes.starts_with(MAGIC) {
-        return Err(StoreError::Foreign(path.to_owned()));
-    }
-    let short = || damaged("it ends in its first lines");
-    let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    let version = bytes.get(8..12).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
-    let found = version.ok_or_else(short)?;
-    if found != VERSION {
-        return Err(StoreError::Version { path: path.to_owned(), found });
-    }
-    if word(12).ok_or_else(short)? != form {
-        return Err(StoreError::Form(path.to_owned()));
-    }
-    let (head, body) = word(20).zip(word(28)).ok_or_else(short)?;
-    let sum = word(36).ok_or_else(short)?;
-    let rest = bytes.get(PREFIX..).ok_or_else(short)?;
+    let Prefix { head, body, sum } = Prefix::of(path, &bytes, form)?;
+    let rest = &bytes[PREFIX..];
     let size = head.checked_add(body).filter(|&size| size == rest.len() as u64);
     size.ok_or_else(|| damaged("it is not as long as it should be"))?;
     let (head, body) = rest.split_at(head as usize);
     if checksum(&[head, body]) != sum {
         return Err(damaged("the checksum is wrong"));
     }
-    let head = decode(head).ok_or_else(|| damaged("the head cannot be decoded"))?;
+    let head = decode(head).ok_or_else(|| damaged(NO_HEAD))?;
     let model = decode(body).ok_or_else(|| damaged("the body is of another kind"))?;
     Ok((head, model))
+}
+
+/// Reads the head of a mapped piece of a form, and neither its model nor whether it is damaged: [`read`] says that.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_head<H: DeserializeOwned>(path: &Path, form: u64) -> Result<H, StoreError> {
+    let io = |source| StoreError::Io { path: path.to_owned(), source };
+    let damaged = || StoreError::Damaged { path: path.to_owned(), what: NO_HEAD };
+    let mut file = fs::File::open(path).map_err(io)?;
+    let mut bytes = Vec::new();
+    (&mut file).take(PREFIX as u64).read_to_end(&mut bytes).map_err(io)?;
+    let Prefix { head, .. } = Prefix::of(path, &bytes, form)?;
+    let mut bytes = Vec::new();
+    file.take(head).read_to_end(&mut bytes).map_err(io)?;
+    decode(&bytes).ok_or_else(damaged)
+}
+
+/// The form of what a file holds, if it is one of this version.
+pub fn form_of(path: &Path) -> Option<u64> {
+    let mut bytes = Vec::new();
+    if !is_piece(path) {
+        return None;
+    }
+    fs::File::open(path).ok()?.take(PREFIX as u64).read_to_end(&mut bytes).ok()?;
+    (version(&bytes)? == VERSION).then(|| word(&bytes, 12))?
+}
+
+/// What is wrong with a head.
+const NO_HEAD: &str = "the head cannot be decoded";
+
+/// What comes before the head.
+struct Prefix {
+    /// Bytes of the head and of the body.
+    head: u64,
+    body: u64,
+    /// The checksum of both.
+    sum: u64,
+}
+
+impl Prefix {
+    fn of(path: &Path, bytes: &[u8], form: u64) -> Result<Self, StoreError> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(StoreError::Foreign(path.to_owned()));
+        }
+        let short = || StoreError::Damaged { path: path.to_owned(), what: "it ends in its first lines" };
+        let found = version(bytes).ok_or_else(short)?;
+        if found != VERSION {
+            return Err(StoreError::Version { path: path.to_owned(), found });
+        }
+        if word(bytes, 12).ok_or_else(short)? != form {
+            return Err(StoreError::Form(path.to_owned()));
+        }
+        let (head, body) = word(bytes, 20).zip(word(bytes, 28)).ok_or_else(short)?;
+        let sum = word(bytes, 36).ok_or_else(short)?;
+        Ok(Self { head, body, sum })
+    }
+}
+
+fn version(bytes: &[u8]) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
 /// Another one of something, by the way that leads to a file and back.

@@ -4,11 +4,12 @@
 //! [`Traced`] holds open traces with their store. [`session()`] makes a session of DataFusion that has them as tables: `events` over the
 //! traces (`events`), all others over the store (`tables`). A table is cut into *pieces* (packets of a stream, batches of
 //! a file), of which a query reads those that its conditions leave (`pruning`), each by itself (`scan`). Functions are in
-//! `functions`. The program `isochrone-sql` is [`program`]; `docs/sql.md` is what people read.
+//! `functions`. `flight` serves a session to other programs, `cluster` has many machines answer it. The program `isochrone-sql` is [`program`]; `docs/sql.md` is what people read.
 
 mod cluster;
 mod error;
 mod events;
+mod flight;
 mod functions;
 mod instants;
 mod origin;
@@ -16,6 +17,7 @@ pub mod program;
 mod pruning;
 mod scan;
 mod session;
+mod shutdown;
 mod tables;
 mod traced;
 

@@ -10,11 +10,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use isochrone_analysis::{AnalysisKind, Options};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, Options};
 use isochrone_experiment::pieces::{Mapping, PieceSet};
 use isochrone_experiment::{Experiment, Inputs, Question, TimedHost, Times};
 
-use common::{Here, TABLES, questions, shop, text};
+use common::{Here, TABLES, certificates, questions, shop, text};
 
 /// Held while a test runs: they measure how long something takes.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -211,7 +211,7 @@ fn a_cluster_maps_the_traces_that_were_named_and_no_others() {
         std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files.len(), 6);
     files.sort();
-    let set = PieceSet::read(&files).unwrap().unwrap();
+    let set = PieceSet::<AnalysisSet>::read(&files).unwrap().unwrap();
     assert!(set.missing().is_empty());
     assert_eq!(set.hosts().len(), 3);
     // Other bytes, another host, and nothing.
@@ -303,29 +303,4 @@ fn only_this_machine_and_certificates_get_in() {
         assert!(!output.status.success(), "{}", text(&output.stdout));
         assert!(text(&output.stdout).lines().count() <= 1, "no row: {}", text(&output.stdout));
     }
-}
-
-/// A certificate for this machine, and who signed it: the options that name their files.
-fn certificates(here: &Here, name: &str) -> Vec<String> {
-    let directory = here.path(name);
-    std::fs::create_dir(&directory).unwrap();
-    let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
-    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let authority_key = rcgen::KeyPair::generate().unwrap();
-    let authority_certificate = authority.self_signed(&authority_key).unwrap();
-    let issuer = rcgen::Issuer::new(authority, authority_key);
-    let key = rcgen::KeyPair::generate().unwrap();
-    let machine = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-    let certificate = machine.signed_by(&key, &issuer).unwrap();
-    let write = |file: &str, contents: String| {
-        let path = directory.join(file);
-        std::fs::write(&path, contents).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let files = [
-        ("--cert", write("cert.pem", certificate.pem())),
-        ("--key", write("key.pem", key.serialize_pem())),
-        ("--ca", write("ca.pem", authority_certificate.pem())),
-    ];
-    files.into_iter().flat_map(|(option, file)| [option.to_owned(), file]).collect()
 }

@@ -13,7 +13,7 @@ use arrow_array::types::{Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
 use arrow_array::{Array, ArrayRef};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
-use common::{all_states, build, open};
+use common::{all_states, build, build_of_logs, open};
 use isochrone_ctf::Trace;
 use isochrone_hosts::Hosts;
 use isochrone_pipeline::Cuts;
@@ -171,18 +171,18 @@ fn stores_of_pieces_are_the_store_of_the_whole() {
         let root = tempfile::tempdir().unwrap();
         kernel.write(&root.path().join("trace")).unwrap();
         let traces = open(&root.path().join("trace"));
-        let store = |name: &str, cuts: &Cuts| {
+        let store = |name: &str, cuts: &Cuts, build: fn(&[Trace], &Cuts, &Path)| {
             let path = root.path().join(name);
             build(&traces, cuts, &path);
             contents(&path)
         };
-        let (expect, states, host) = store("whole", &Cuts::Whole);
+        let (expect, states, host) = store("whole", &Cuts::Whole, build);
         if let Some(failure) = check_windows(&host, &states, &mut random) {
             failures.push(format!("seed {seed}: {failure}"));
         }
-        for turn in 0..2 {
+        for (turn, build) in [build, build_of_logs].into_iter().enumerate() {
             let cuts = random_cuts(&traces, &mut random);
-            let (found, of_pieces, pieces) = store(&format!("pieces{turn}"), &cuts);
+            let (found, of_pieces, pieces) = store(&format!("pieces{turn}"), &cuts, build);
             for (name, rows) in &expect {
                 if found.get(name) != Some(rows) {
                     let other = &found[name];

@@ -1,13 +1,17 @@
-//! Mapping pieces of hosts for analyses.
+//! Mapping pieces of hosts: for analyses, or for stores.
+
+use std::path::PathBuf;
 
 use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_hosts::Progress;
-use isochrone_pipeline::{Border, Piece, PieceModel, Plan, nth_piece};
+use isochrone_kernel::Spans;
+use isochrone_pipeline::{Border, Piece, Plan, SpanLog, nth_piece};
 
 use super::{Asked, HostFacts, Mapped, MappedPiece};
 use crate::experiment::TimedHost;
-use crate::model::{ModelError, Spread, read};
+use crate::model::{ModelError, Spread, Wanted, read};
 use crate::question::Question;
+use crate::stamp::Timing;
 use crate::steps;
 
 /// Which part of each host is mapped.
@@ -61,28 +65,11 @@ impl Question<'_> {
         spread: Spread,
         progress: Option<Progress<'_>>,
     ) -> Vec<Result<Option<MappedPiece>, ModelError>> {
-        let threads = spread.threads();
-        let plan = |host: &&TimedHost<'_>| Plan::of_piece(&host.traced, part.of(host), threads);
-        let plans: Vec<Option<Plan>> =
-            hosts.iter().map(|host| host.timing.and_then(|_| plan(host))).collect();
-        let chosen = hosts.iter().zip(&plans).filter(|(_, plan)| plan.is_some());
-        let chosen: Vec<&TimedHost<'_>> = chosen.map(|(host, _)| *host).collect();
-        let present: Vec<bool> = plans.iter().map(Option::is_some).collect();
         // Steps of time are those of all hosts, whatever is read of them here.
-        let make = match self.sets(hosts) {
-            Ok(make) => make,
-            Err(count) => return hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect(),
-        };
-        let keep = |part: Mapped| part;
-        let plans = plans.into_iter().flatten().collect();
-        let mut parts = read(&chosen, plans, threads, &self.wanted(), make, keep, progress).into_iter();
-        let one = |(host, is_present): (&&TimedHost<'_>, bool)| {
-            host.timing.ok_or_else(|| ModelError::Uncorrected(host.name().to_owned()))?;
-            let Some(part) = is_present.then(|| parts.next()).flatten() else { return Ok(None) };
-            let part: PieceModel<_> = part?;
-            Ok(Some(MappedPiece { facts: HostFacts::of(host), part }))
-        };
-        hosts.iter().zip(present).map(one).collect()
+        match self.sets(hosts) {
+            Ok(make) => map(hosts, part, spread, &self.wanted(), make, |_| Vec::new(), progress),
+            Err(count) => hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect(),
+        }
     }
 
     /// What pieces say that they were mapped for.
@@ -94,4 +81,51 @@ impl Question<'_> {
         });
         Asked { kinds: self.kinds.to_vec(), options, times: self.times, corrections, keeps_all: false }
     }
+}
+
+/// Maps a part of each host with all its spans: `None` where it is empty. The store of the pieces of any parts that are the whole together
+/// is that of the traces. `captures`: what was named beside the traces.
+pub fn map_spans(
+    hosts: &[&TimedHost<'_>],
+    captures: &[PathBuf],
+    part: Part,
+    spread: Spread,
+    progress: Option<Progress<'_>>,
+) -> Vec<Result<Option<MappedPiece<SpanLog>>, ModelError>> {
+    let traces = |host: &TimedHost<'_>| {
+        let traces = host.traced.traces().iter().map(|trace| trace.path());
+        let all = traces.chain(captures.iter().map(PathBuf::as_path));
+        let mut all: Vec<PathBuf> =
+            all.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    map(hosts, part, spread, &Wanted::default(), |_, _| SpanLog::default, traces, progress)
+}
+
+fn map<'o, C: Spans + Send, F: Fn() -> C + Sync>(
+    hosts: &[&TimedHost<'o>],
+    part: Part,
+    spread: Spread,
+    wanted: &Wanted,
+    make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
+    traces: impl Fn(&TimedHost<'o>) -> Vec<PathBuf>,
+    progress: Option<Progress<'_>>,
+) -> Vec<Result<Option<MappedPiece<C>>, ModelError>> {
+    let threads = spread.threads();
+    let plan = |host: &&TimedHost<'_>| Plan::of_piece(&host.traced, part.of(host), threads);
+    let plans: Vec<Option<Plan>> = hosts.iter().map(|host| host.timing.and_then(|_| plan(host))).collect();
+    let chosen = hosts.iter().zip(&plans).filter(|(_, plan)| plan.is_some());
+    let chosen: Vec<&TimedHost<'o>> = chosen.map(|(host, _)| *host).collect();
+    let present: Vec<bool> = plans.iter().map(Option::is_some).collect();
+    let keep = |part: Mapped<C>| part;
+    let plans = plans.into_iter().flatten().collect();
+    let mut parts = read(&chosen, plans, threads, wanted, make, keep, progress).into_iter();
+    let one = |(host, is_present): (&&TimedHost<'o>, bool)| {
+        host.timing.ok_or_else(|| ModelError::Uncorrected(host.name().to_owned()))?;
+        let Some(part) = is_present.then(|| parts.next()).flatten() else { return Ok(None) };
+        Ok(Some(MappedPiece { facts: HostFacts::of(host), traces: traces(host), part: part? }))
+    };
+    hosts.iter().zip(present).map(one).collect()
 }

@@ -1,8 +1,10 @@
 //! Mapped pieces of hosts: what was asked, of which hosts, and the models, apart from the traces that they are of.
 //!
-//! `map.rs` makes them of an experiment, `mapping.rs` says what others are to map, `set.rs` puts them together, in files and out of them, in any order. Reports come of a
-//! whole set as they come of traces. `docs/pieces.md` describes the file.
+//! Pieces hold what some analyses keep ([`AnalysisSet`]), of which reports are made, or all spans ([`SpanLog`](isochrone_pipeline::SpanLog)), of which a store is made:
+//! [`Held`]. `map.rs` makes them of an experiment, `mapping.rs` says what others are to map, `set.rs` puts them together, in files and out
+//! of them, in any order. Reports and stores come of a whole set as they come of traces. `docs/pieces.md` describes the file.
 
+mod held;
 mod map;
 mod mapping;
 mod set;
@@ -13,7 +15,7 @@ use isochrone_analysis::{AnalysisKind, AnalysisSet, Options};
 use isochrone_hosts::{ReadReport, Time};
 use isochrone_kernel::MergeError;
 use isochrone_pipeline::store::StoreError;
-use isochrone_pipeline::{MOST_PIECES, Piece, PieceModel};
+use isochrone_pipeline::{DamagedLog, MOST_PIECES, Piece, PieceModel};
 use isochrone_sync::artefact::ArtefactError;
 use serde::{Deserialize, Serialize};
 
@@ -21,13 +23,17 @@ use crate::experiment::TimedHost;
 use crate::model;
 use crate::window::Times;
 
-pub use map::Part;
+pub use held::{Held, holds_spans};
+pub use map::{Part, map_spans};
 pub use mapping::{Mapping, MappingError, MappingHost};
-pub use set::{MissingPiece, PieceSet};
+pub use set::{MissingPiece, PieceSet, traces_of_spans};
 
 /// The form of the models of this program: see [`isochrone_pipeline::store`]. It follows from the version and from the sources of the
 /// crates that define them.
 pub const FORM: u64 = number(env!("ISOCHRONE_FORM"));
+
+/// The form of pieces that hold spans.
+pub(crate) const FORM_OF_SPANS: u64 = FORM ^ 0x5350_414e;
 
 /// Into how many pieces hosts can be cut.
 pub const MOST_PARTS: usize = MOST_PIECES;
@@ -55,6 +61,19 @@ pub struct Asked {
     pub corrections: Option<String>,
     /// Whether hosts without a correction stay on their own clocks; else they are left out.
     pub keeps_all: bool,
+}
+
+impl Asked {
+    /// For all spans, of which stores are made: those of the whole time, on each host's own clock.
+    pub fn spans() -> Self {
+        Self {
+            kinds: Vec::new(),
+            options: Options::default().of_mapping(),
+            times: Times::default(),
+            corrections: None,
+            keeps_all: true,
+        }
+    }
 }
 
 /// What is known of a host beside its pieces: what reports say of it that needs its traces.
@@ -104,17 +123,20 @@ impl HostFacts {
 }
 
 /// What a piece of a host was mapped to.
-pub(crate) type Mapped = PieceModel<model::Model<AnalysisSet>>;
+pub(crate) type Mapped<C = AnalysisSet> = PieceModel<model::Model<C>>;
 
 /// A mapped piece of a host.
 #[derive(Debug)]
-pub struct MappedPiece {
+pub struct MappedPiece<C = AnalysisSet> {
     /// Whose it is.
     pub facts: HostFacts,
-    pub(crate) part: Mapped,
+    /// The directories of the host's traces, and the captures beside them, where they were read: what is made of spans needs them again.
+    /// None for analyses.
+    pub traces: Vec<PathBuf>,
+    pub(crate) part: Mapped<C>,
 }
 
-impl MappedPiece {
+impl<C> MappedPiece<C> {
     /// From where to where, on the host's own clock.
     pub fn piece(&self) -> Piece {
         self.part.piece
@@ -177,6 +199,15 @@ pub enum PiecesError {
         /// Which.
         source: MergeError,
     },
+    /// A host of which there are no pieces, or not all.
+    #[error("pieces of {0} are missing")]
+    Missing(String),
+    /// The traces are not those that the pieces were mapped of.
+    #[error("the pieces of {0} were not mapped of its traces as they are now; map them again")]
+    Stale(String),
+    /// Spans that no program of this form writes.
+    #[error(transparent)]
+    Damaged(#[from] DamagedLog),
     /// The corrections in the files cannot be used.
     #[error("the corrections that the pieces were mapped with")]
     Corrections(#[from] ArtefactError),

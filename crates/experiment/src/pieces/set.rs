@@ -1,16 +1,16 @@
 //! A set of mapped pieces: pieces of hosts come in any order, from files or from who has mapped them, and neighbours become one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use isochrone_analysis::AnalysisSet;
 use isochrone_kernel::{MergeError, PartialState};
-use isochrone_pipeline::{Piece, PieceError, PieceMerger, store};
+use isochrone_pipeline::{Piece, PieceError, PieceMerger, SpanLog, store};
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::Artefact;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, FORM, HostFacts, Mapped, MappedPiece, PiecesError};
+use super::{Asked, Held, HostFacts, Mapped, MappedPiece, PiecesError};
 use crate::model::ModelledHost;
 use crate::stamp::Timing;
 
@@ -19,21 +19,25 @@ use crate::stamp::Timing;
 struct Head {
     asked: Asked,
     hosts: Vec<HostFacts>,
+    /// Of each piece: see [`MappedPiece::traces`].
+    traces: Vec<Vec<PathBuf>>,
 }
 
 /// Pieces of hosts that were mapped for one question. No two of one host are neighbours: those have become one.
 #[derive(Debug)]
-pub struct PieceSet {
+pub struct PieceSet<C = AnalysisSet> {
     asked: Asked,
     /// By their ids.
-    hosts: BTreeMap<String, Pieces>,
+    hosts: BTreeMap<String, Pieces<C>>,
 }
 
 /// The pieces of a host.
 #[derive(Debug)]
-struct Pieces {
+struct Pieces<C> {
     facts: HostFacts,
-    merger: PieceMerger<crate::model::Model<AnalysisSet>>,
+    /// Wherever its traces were when one of its pieces was mapped.
+    traces: BTreeSet<PathBuf>,
+    merger: PieceMerger<crate::model::Model<C>>,
     /// Where they come from.
     files: Vec<(Piece, PathBuf)>,
 }
@@ -49,7 +53,7 @@ pub struct MissingPiece {
     pub offset_ns: i64,
 }
 
-impl PieceSet {
+impl<C: Held> PieceSet<C> {
     /// A set without pieces.
     pub fn new(asked: Asked) -> Self {
         Self { asked, hosts: BTreeMap::new() }
@@ -62,16 +66,16 @@ impl PieceSet {
     pub fn read(paths: &[PathBuf]) -> Result<Option<Self>, PiecesError> {
         let mut all: Option<(Self, &Path)> = None;
         for path in paths {
-            let (head, parts): (Head, Vec<Mapped>) = store::read(path, FORM)?;
+            let (head, parts): (Head, Vec<Mapped<C>>) = store::read(path, C::FORM)?;
             let (set, first) = all.get_or_insert_with(|| (Self::new(head.asked.clone()), path));
             if let Some(what) = set.difference(&head.asked) {
                 return Err(PiecesError::Differ { one: first.to_owned(), other: path.clone(), what });
             }
-            if head.hosts.len() != parts.len() {
+            if head.hosts.len() != parts.len() || head.traces.len() != parts.len() {
                 return Err(PiecesError::Contradiction(path.clone()));
             }
-            for (facts, part) in head.hosts.into_iter().zip(parts) {
-                set.add(MappedPiece { facts, part }, path)?;
+            for ((facts, traces), part) in head.hosts.into_iter().zip(head.traces).zip(parts) {
+                set.add(MappedPiece { facts, traces, part }, path)?;
             }
         }
         Ok(all.map(|(set, _)| set))
@@ -100,11 +104,12 @@ impl PieceSet {
     ///
     /// # Errors
     /// It is there already, or a part of it; it is of other traces than those that are there of its host.
-    pub fn add(&mut self, mapped: MappedPiece, from: &Path) -> Result<(), PiecesError> {
-        let MappedPiece { facts, part } = mapped;
+    pub fn add(&mut self, mapped: MappedPiece<C>, from: &Path) -> Result<(), PiecesError> {
+        let MappedPiece { facts, traces, part } = mapped;
         let (piece, host, offset_ns) = (part.piece, facts.name.clone(), facts.offset_ns);
         let pieces = self.hosts.entry(facts.id.clone()).or_insert_with(|| Pieces {
             facts: facts.clone(),
+            traces: BTreeSet::new(),
             merger: PieceMerger::default(),
             files: Vec::new(),
         });
@@ -120,7 +125,10 @@ impl PieceSet {
             return Err(PiecesError::Contradiction(from.to_owned()));
         }
         match pieces.merger.add(part, PartialState::merge) {
-            Ok(()) => pieces.files.push((piece, from.to_owned())),
+            Ok(()) => {
+                pieces.files.push((piece, from.to_owned()));
+                pieces.traces.extend(traces);
+            }
             Err(PieceError::Overlap(_)) => {
                 let piece = Piece { from: piece.from.max(known.from), to: piece.to.min(known.to) };
                 return Err(PiecesError::Twice {
@@ -165,17 +173,27 @@ impl PieceSet {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), PiecesError> {
-        let (mut hosts, mut parts) = (Vec::new(), Vec::new());
+        let (mut hosts, mut traces, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         for pieces in self.hosts.values() {
             for part in pieces.merger.parts() {
                 hosts.push(pieces.facts.clone());
+                traces.push(pieces.traces.iter().cloned().collect());
                 parts.push(part);
             }
         }
-        let head = Head { asked: self.asked.clone(), hosts };
-        Ok(store::write(path, FORM, &head, &parts)?)
+        let head = Head { asked: self.asked.clone(), hosts, traces };
+        Ok(store::write(path, C::FORM, &head, &parts)?)
     }
 
+    /// The whole of a host, taken out: `None` where pieces of it are missing.
+    pub(crate) fn take_whole(&mut self, id: &str) -> Option<(HostFacts, Mapped<C>)> {
+        let Pieces { facts, merger, .. } = self.hosts.remove(id)?;
+        let part = merger.finish().ok().filter(|part| part.piece == Piece::WHOLE)?;
+        Some((facts, part))
+    }
+}
+
+impl PieceSet {
     /// The clocks of the corrections that the pieces were mapped with.
     ///
     /// # Errors
@@ -217,8 +235,21 @@ impl HostFacts {
 }
 
 /// Whether two pieces answer the same question.
-fn is_like(one: &Mapped, other: &Mapped) -> bool {
+fn is_like<C: Held>(one: &Mapped<C>, other: &Mapped<C>) -> bool {
     one.model.spans().inner.is_like(&other.model.spans().inner)
+}
+
+/// The traces of pieces with spans, and captures, wherever they were when the pieces were mapped. The files are not read to their ends.
+///
+/// # Errors
+/// A file cannot be read, or is none of pieces with spans.
+pub fn traces_of_spans(paths: &[PathBuf]) -> Result<Vec<PathBuf>, PiecesError> {
+    let mut all = BTreeSet::new();
+    for path in paths {
+        let head: Head = store::read_head(path, SpanLog::FORM)?;
+        all.extend(head.traces.into_iter().flatten());
+    }
+    Ok(all.into_iter().collect())
 }
 
 fn merge_error(host: String, source: MergeError) -> PiecesError {

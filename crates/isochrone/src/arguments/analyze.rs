@@ -209,6 +209,18 @@ pub(super) const ABOUT_PHASES: &str = "How long phases of programs take, and whe
 pub(super) const ABOUT_STATES: &str =
     "What each thread did, and when; from a store, which is built if there is none";
 
+/// What pieces hold.
+#[derive(Debug, Clone)]
+pub(crate) enum MapNames {
+    /// What these analyses keep.
+    Kinds(Vec<AnalysisKind>),
+    /// All spans, of which a store is made.
+    Spans,
+}
+
+/// The name of pieces that hold all spans.
+pub(crate) const SPANS: &str = "spans";
+
 /// How tables are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
@@ -250,6 +262,20 @@ pub(super) fn names(text: &str) -> Result<Names, String> {
         })
     };
     text.split(',').map(kind).collect::<Result<_, _>>().map(Names::Kinds)
+}
+
+/// Names of analyses, or one that needs a store, for which pieces hold spans.
+pub(super) fn map_names(text: &str) -> Result<MapNames, String> {
+    if text.trim() == SPANS {
+        return Ok(MapNames::Spans);
+    }
+    if text.split(',').any(|name| name.trim() == SPANS) {
+        return Err(format!("`{SPANS}` cannot be combined with analyses: all of them can be asked of spans"));
+    }
+    Ok(match names(text)? {
+        Names::Kinds(kinds) => MapNames::Kinds(kinds),
+        Names::States | Names::Phases => MapNames::Spans,
+    })
 }
 
 /// A duration in ns.

@@ -26,7 +26,7 @@ use isochrone_periods::Condition;
 use isochrone_sync::ClockChoice;
 use isochrone_sync::capture::DeclaredVantage;
 
-pub(crate) use analyze::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
+pub(crate) use analyze::{Analyze, AnalyzeNamed, MapNames, Names, PHASES, STATES, TableFormat};
 pub use clock::Clock;
 pub use cluster::Keys;
 pub(crate) use crosshost::{
@@ -58,7 +58,7 @@ const MAX_RATE_PRIOR_PPM: u32 = 999_999;
                   isochrone info web/                            what is in a trace, and what is missing\n\n\
                   A TRACE is a CTF trace directory (one with a `metadata` file), or a directory that holds some: LTTng \
                   session directories, rotation archives, a directory per host. For `sync` and `info` it may also be a packet \
-                  capture (pcap, pcapng). A store (`isochrone index -o`) stands for the traces that it was made of.\n\n\
+                  capture (pcap, pcapng). A store (`isochrone index -o`) stands for the traces that it was made of, and so do mapped pieces (`isochrone map spans`).\n\n\
                   Exit status: 0 done; 1 done in part (something was refused, or hosts fall into islands); 2 wrong \
                   usage, nothing could be read, or a result cannot be written."
 )]
@@ -145,7 +145,7 @@ pub(crate) enum Command {
         A store is a directory of Arrow files, one for each table and host, that pyarrow, polars, DuckDB and others open. \
         It can be deleted at any time. Commands that need one build it, and build it again when a trace has changed.")]
     Index(Index),
-    /// Map a piece of traces to a file, for any scheduler: what analyses need of it
+    /// Map a piece of traces to a file, for any scheduler: what analyses need of it, or all that a store is made of
     #[command(
         arg_required_else_help = true,
         after_help = "Examples:\n  \

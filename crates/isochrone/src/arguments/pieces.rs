@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 use isochrone_experiment::pieces::MOST_PARTS;
 
-use super::analyze::{Analyze, Names, names};
+use super::analyze::{Analyze, MapNames, map_names};
 use super::time::{Given, given};
 
 /// `isochrone map`: what `isochrone analyze` is asked, of a part of each host.
 #[derive(Debug, Args)]
 pub(crate) struct Map {
-    /// Which analyses the pieces are for, with commas between them; `isochrone analyze` can ask for any of them later
-    #[arg(value_name = "NAME", value_parser = names)]
-    pub(crate) names: Names,
+    /// Which analyses the pieces are for, with commas between them: `isochrone analyze` can ask for any of them later. Or `spans`: all
+    /// that a store is made of, for every command that reads traces
+    #[arg(value_name = "NAME", value_parser = map_names)]
+    pub(crate) names: MapNames,
     #[command(flatten)]
     pub(crate) analyze: Analyze,
     /// The file to write: the mapped pieces of all hosts

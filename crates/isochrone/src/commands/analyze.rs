@@ -15,8 +15,9 @@ use isochrone_kernel::calls::call_of_entry;
 use wildmatch::WildMatch;
 
 use super::answers::{Asked, answers};
+use super::pieces::{self, PieceKind};
 use super::reports::{Shown, TEXT_ROWS, check_scratch};
-use super::{host_selection, lami, named, on_cluster, open_named, pieces, stored};
+use super::{host_selection, lami, named, on_cluster, open_named, stored};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
 use crate::output::tell;
@@ -123,7 +124,7 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], quiet: bool) -> anyhow::
     if lami::answer(arguments, &names)? {
         return Ok(ExitStatus::Done);
     }
-    if pieces::are_pieces(&arguments.traces)? {
+    if pieces::kind(&arguments.traces)? == Some(PieceKind::Analyses) {
         return pieces::analyse(arguments, kinds, quiet);
     }
     let options = options(arguments);

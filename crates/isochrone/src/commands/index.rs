@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use isochrone_experiment::{
     Experiment, IndexError, Indexing, Inputs, Opened, Spread, TimeBase, fresh_store, index, index_if_stale,
-    sources, stored_clocks,
+    index_of_pieces, sources, stored_clocks,
 };
 use isochrone_store::{Manifest, Store};
 use isochrone_sync::apply::Clocks;
 
 use super::analyze::{in_words, report_missing};
+use super::pieces::{error_in_words, spans};
 use super::{Named, named, open_named, writable};
 use crate::ExitStatus;
 use crate::arguments::Index;
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> 
     };
     let (opened, ending) = open_named(&named, None, TimeBase::Own, quiet)?;
     let spread = Spread { threads: arguments.threads, pieces: None };
-    let ending = make(&path, &opened, spread, When::Always, ending, quiet)?;
+    let ending = make(&path, &named.pieces, &opened, spread, When::Always, ending, quiet)?;
     let store = Store::open(&path)?;
     output::print(|stdout| {
         writeln!(stdout, "{}", Plain(path.display()))?;
@@ -104,8 +105,20 @@ pub(crate) fn store(
 ) -> anyhow::Result<(Store, ExitStatus)> {
     match kept_at.or(named.store.as_deref()) {
         Some(path) => Ok((kept(path, opened)?, ending)),
-        None => cached(&named.traces, opened, spread, ending, quiet),
+        None => cached(named, opened, spread, ending, quiet),
     }
+}
+
+/// Makes the store of pieces that were named, where there is none, before anybody looks at it.
+///
+/// # Errors
+/// The traces cannot be opened, or the store not be made.
+pub(super) fn of_pieces(named: &Named, kept_at: Option<&Path>, spread: Spread) -> anyhow::Result<()> {
+    let (opened, ending) = open_named(named, kept_at, TimeBase::Own, true)?;
+    let path = place(named, kept_at)?;
+    refuse_what_is_no_store(&path)?;
+    make(&path, &named.pieces, &opened, spread, When::Stale, ending, false)?;
+    Ok(())
 }
 
 /// The corrections in the store of what was named, if there is a store of the traces as they are, and they are all that a synchronization
@@ -143,17 +156,17 @@ fn kept(path: &Path, opened: &Opened) -> anyhow::Result<Store> {
 
 /// The store of traces in the cache, made if it is missing or stale.
 fn cached(
-    traces: &[PathBuf],
+    named: &Named,
     opened: &Opened,
     spread: Spread,
     ending: ExitStatus,
     quiet: bool,
 ) -> anyhow::Result<(Store, ExitStatus)> {
-    let path = cache(traces)?;
+    let path = cache(&named.traces)?;
     if let Some(store) = fresh_store(&path, opened.inputs()) {
         return Ok((store, ending));
     }
-    let ending = make(&path, opened, spread, When::Stale, ending, quiet)?;
+    let ending = make(&path, &named.pieces, opened, spread, When::Stale, ending, quiet)?;
     Ok((Store::open(&path)?, ending))
 }
 
@@ -166,8 +179,10 @@ enum When {
     Stale,
 }
 
+/// Makes the store at a path: of pieces that hold the spans, if there are some, else of the traces.
 fn make(
     path: &Path,
+    pieces: &[PathBuf],
     opened: &Opened,
     spread: Spread,
     when: When,
@@ -186,6 +201,7 @@ fn make(
     };
     let indexing = Indexing { progress: Some(&progress), waits: Some(&waits) };
     let made = match when {
+        _ if !pieces.is_empty() => index_of_pieces(&experiment, || spans(pieces), path, spread, indexing),
         When::Always => index(&experiment, path, spread, indexing).map(Some),
         When::Stale => index_if_stale(&experiment, path, spread, indexing),
     };
@@ -193,6 +209,7 @@ fn make(
     let made = made.map_err(|error| match error {
         IndexError::Store(error) => anyhow::Error::new(error),
         IndexError::Model(error) => in_words(error),
+        IndexError::Pieces(error) => error_in_words(&error),
         IndexError::Sync(error) => anyhow::Error::new(error),
         IndexError::Artefact(error) => anyhow::Error::new(error),
     })?;

@@ -7,6 +7,7 @@ use anyhow::Context;
 use isochrone_experiment::{Inputs, Opened, TimeBase};
 use isochrone_sync::capture::is_capture;
 
+use self::pieces::PieceKind;
 use crate::ExitStatus;
 use crate::output::tell;
 use crate::progress::Progress;
@@ -92,12 +93,14 @@ pub(crate) fn open_named(
     Ok((opened, ending))
 }
 
-/// What was named: a store stands for the traces that it was made of.
+/// What was named: a store stands for the traces that it was made of, and pieces with spans for those that they were mapped of.
 pub(crate) struct Named {
     /// Traces and captures.
     traces: Vec<PathBuf>,
     /// The store of them, where nothing else was named.
     store: Option<PathBuf>,
+    /// Pieces with the spans of all of them, of which a store is made.
+    pieces: Vec<PathBuf>,
 }
 
 impl Named {
@@ -113,6 +116,17 @@ impl Named {
 /// A path, or what a store was made of, is not there.
 pub(crate) fn named(paths: &[PathBuf]) -> anyhow::Result<Named> {
     refuse_missing(paths)?;
+    match pieces::kind(paths)? {
+        Some(PieceKind::Spans) => {
+            let (traces, pieces) = (pieces::traces_of(paths)?, paths.to_vec());
+            return Ok(Named { traces, store: None, pieces });
+        }
+        Some(PieceKind::Analyses) => anyhow::bail!(
+            "{}: holds what analyses keep, which `isochrone analyze` reads alone; `isochrone map spans` makes pieces for all commands",
+            Plain(paths[0].display())
+        ),
+        None => {}
+    }
     let mut traces = Vec::with_capacity(paths.len());
     for path in paths {
         match index::is_store(path) {
@@ -124,7 +138,7 @@ pub(crate) fn named(paths: &[PathBuf]) -> anyhow::Result<Named> {
         [only] if index::is_store(only) => Some(only.clone()),
         _ => None,
     };
-    Ok(Named { traces, store })
+    Ok(Named { traces, store, pieces: Vec::new() })
 }
 
 /// A path that does not exist is a mistake, and most often the value of an option: nothing is read then.

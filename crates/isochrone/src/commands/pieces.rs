@@ -3,14 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use isochrone_analysis::{AnalysisKind, HostContext};
-use isochrone_experiment::pieces::{HostFacts, MissingPiece, Part, PieceSet, PiecesError};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext};
+use isochrone_experiment::pieces::{
+    Asked, Held, HostFacts, MappedPiece, MissingPiece, Part, PieceSet, PiecesError, holds_spans, map_spans,
+    traces_of_spans,
+};
 use isochrone_experiment::{
-    ModelledHost, Question, Spread, TimeBase, Times, Timing, check_names, extent, read_clocks,
-    read_corrections, reports,
+    ModelError, ModelledHost, Question, Spread, TimeBase, TimedHost, Times, Timing, check_names, extent,
+    read_clocks, read_corrections, reports,
 };
 use isochrone_pipeline::store::is_piece;
-use isochrone_pipeline::{Border, Piece};
+use isochrone_pipeline::{Border, Piece, SpanLog};
 use isochrone_sync::apply::Clocks;
 
 use super::analyze::{
@@ -20,7 +23,7 @@ use super::reports::check_scratch;
 use super::{host_selection, lami, open, refuse_missing, writable};
 use crate::ExitStatus;
 use crate::arguments::time::Given;
-use crate::arguments::{Analyze, Map, Merge, Names};
+use crate::arguments::{Analyze, Map, MapNames, Merge};
 use crate::output::tell;
 use crate::progress::Progress;
 use crate::render::plain::{Plain, plain};
@@ -29,10 +32,9 @@ use crate::render::time;
 /// Maps a part of each host to a file.
 pub(crate) fn map(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
     let Map { names, analyze, output, .. } = arguments;
-    let Names::Kinds(kinds) = names else {
-        anyhow::bail!(
-            "states and phases are read from a store, which has no pieces; build it with `isochrone index`"
-        );
+    let kinds = match names {
+        MapNames::Kinds(kinds) => kinds,
+        MapNames::Spans => return map_all_spans(arguments, quiet),
     };
     let chosen: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     check_options(analyze, &chosen, quiet)?;
@@ -47,17 +49,56 @@ pub(crate) fn map(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
     };
     let (opened, ending) = open(&analyze.traces, base, quiet)?;
     let experiment = opened.experiment();
-    let (hosts, times, mut ending) = hosts(analyze, &opened, &experiment, ending, quiet)?;
+    let (hosts, times, ending) = hosts(analyze, &opened, &experiment, ending, quiet)?;
     let part = part(arguments, extent(hosts.iter().copied()))?;
     let options = options(analyze).of_mapping();
     let question = Question { kinds, options: &options, times, periods: None };
     let spread = Spread { threads: analyze.threads, pieces: None };
-    let whole: u64 = hosts.iter().map(|host| host.traced.bytes()).sum();
-    let bar = Progress::over(whole / arguments.piece.map_or(1, |(_, of)| of as u64), "mapping", quiet);
+    let bar = bar(arguments, &hosts, quiet);
     let mapped = question.map(&hosts, part, spread, Some(&|bytes| bar.add(bytes)));
     bar.finish();
-    let mut set = PieceSet::new(question.asked(&hosts, corrections));
-    for (mapped, host) in mapped.into_iter().zip(&hosts) {
+    let set = PieceSet::new(question.asked(&hosts, corrections));
+    write(set, mapped, &hosts, arguments, ending, quiet)
+}
+
+/// Maps a part of each host with all its spans to a file.
+fn map_all_spans(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let Map { analyze, output, .. } = arguments;
+    let what = "pieces with spans";
+    refuse(what, &of_tables(analyze), "it decides how tables look: give it to `isochrone analyze`")?;
+    refuse(what, &of_mapping(analyze), "they hold all of the traces: give it to `isochrone analyze`")?;
+    let clocks = [("--sync", analyze.clock.sync.is_some())];
+    refuse(what, &clocks, "their times are raw: give it to the command that reads them")?;
+    writable(output.parent().unwrap_or(Path::new("")))?;
+    let (opened, ending) = open(&analyze.traces, TimeBase::Own, quiet)?;
+    let experiment = opened.experiment();
+    let (hosts, _, ending) = hosts(analyze, &opened, &experiment, ending, quiet)?;
+    let part = part(arguments, extent(hosts.iter().copied()))?;
+    let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
+    let spread = Spread { threads: analyze.threads, pieces: None };
+    let bar = bar(arguments, &hosts, quiet);
+    let mapped = map_spans(&hosts, &captures, part, spread, Some(&|bytes| bar.add(bytes)));
+    bar.finish();
+    write(PieceSet::new(Asked::spans()), mapped, &hosts, arguments, ending, quiet)
+}
+
+/// The progress of reading a part of hosts.
+fn bar(arguments: &Map, hosts: &[&TimedHost<'_>], quiet: bool) -> Progress {
+    let whole: u64 = hosts.iter().map(|host| host.traced.bytes()).sum();
+    Progress::over(whole / arguments.piece.map_or(1, |(_, of)| of as u64), "mapping", quiet)
+}
+
+/// Writes what was mapped of each host.
+fn write<C: Held>(
+    mut set: PieceSet<C>,
+    mapped: Vec<Result<Option<MappedPiece<C>>, ModelError>>,
+    hosts: &[&TimedHost<'_>],
+    arguments: &Map,
+    mut ending: ExitStatus,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    let output = &arguments.output;
+    for (mapped, host) in mapped.into_iter().zip(hosts) {
         let Some(piece) = mapped.map_err(in_words)? else {
             if !quiet {
                 tell!("note: {}: nothing of it is in this piece", plain(host.name()));
@@ -82,7 +123,18 @@ pub(crate) fn merge(Merge { files, output }: &Merge, quiet: bool) -> anyhow::Res
         anyhow::bail!("{}: is one of the files to merge, and would be replaced", Plain(input.display()));
     }
     writable(output.parent().unwrap_or(Path::new("")))?;
-    let set = read(files)?;
+    if let Some(other) = files.iter().find(|file| !is_piece(file)) {
+        // Says what it is.
+        read::<AnalysisSet>(std::slice::from_ref(other))?;
+    }
+    match kind(files)? {
+        Some(PieceKind::Spans) => merge_to::<SpanLog>(files, output, quiet),
+        Some(PieceKind::Analyses) | None => merge_to::<AnalysisSet>(files, output, quiet),
+    }
+}
+
+fn merge_to<C: Held>(files: &[PathBuf], output: &Path, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let set = read::<C>(files)?;
     set.write(output).map_err(|error| error_in_words(&error))?;
     if !quiet {
         for missing in set.missing() {
@@ -92,19 +144,68 @@ pub(crate) fn merge(Merge { files, output }: &Merge, quiet: bool) -> anyhow::Res
     Ok(ExitStatus::Done)
 }
 
-/// Whether mapped pieces were named instead of traces.
+/// What mapped pieces hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    /// What some analyses keep.
+    Analyses,
+    /// All spans: they stand for the traces that they were mapped of, as a store does.
+    Spans,
+}
+
+/// What the mapped pieces hold that were named; `None`: traces were named.
 ///
 /// # Errors
-/// Both were named.
-pub(super) fn are_pieces(paths: &[PathBuf]) -> anyhow::Result<bool> {
-    let pieces = paths.iter().filter(|path| is_piece(path)).count();
-    if let Some(piece) = paths.iter().find(|path| is_piece(path)).filter(|_| pieces < paths.len()) {
+/// Pieces and traces were named, or pieces of both kinds.
+pub(super) fn kind(paths: &[PathBuf]) -> anyhow::Result<Option<PieceKind>> {
+    let Some(piece) = paths.iter().find(|path| is_piece(path)) else { return Ok(None) };
+    if !paths.iter().all(|path| is_piece(path)) {
         anyhow::bail!(
             "{}: a mapped piece, which cannot be combined with traces: map those as well (`isochrone map`)",
             Plain(piece.display())
         );
     }
-    Ok(pieces > 0)
+    let with_spans = paths.iter().find(|path| holds_spans(path));
+    let without = paths.iter().find(|path| !holds_spans(path));
+    match (with_spans, without) {
+        (Some(one), Some(other)) => anyhow::bail!(
+            "{} holds spans and {} does not: pieces of one kind are put together",
+            Plain(one.display()),
+            Plain(other.display())
+        ),
+        (Some(_), None) => Ok(Some(PieceKind::Spans)),
+        (None, _) => Ok(Some(PieceKind::Analyses)),
+    }
+}
+
+/// The traces that pieces with spans were mapped of, and captures: those that are still there, wherever the pieces were mapped.
+///
+/// # Errors
+/// A file cannot be read, or nothing is there.
+pub(super) fn traces_of(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let all = traces_of_spans(files).map_err(|error| error_in_words(&error))?;
+    let there: Vec<PathBuf> = all.iter().filter(|path| path.exists()).cloned().collect();
+    if let (Some(first), true) = (all.first(), there.is_empty()) {
+        anyhow::bail!(
+            "{}: pieces of {}, which no longer exists",
+            Plain(files[0].display()),
+            Plain(first.display())
+        );
+    }
+    Ok(there)
+}
+
+/// All spans of traces, from pieces of them.
+///
+/// # Errors
+/// A file cannot be read, or pieces are missing.
+pub(super) fn spans(files: &[PathBuf]) -> Result<PieceSet<SpanLog>, PiecesError> {
+    let set = PieceSet::read(files)?;
+    let set = set.unwrap_or_else(|| PieceSet::new(Asked::spans()));
+    match set.missing().first() {
+        Some(missing) => Err(PiecesError::Missing(missing.host.clone())),
+        None => Ok(set),
+    }
 }
 
 /// Answers `isochrone analyze` from mapped pieces.
@@ -123,7 +224,7 @@ pub(super) fn analyse(
         &of_mapping(arguments),
         "it decides what is kept of traces: give it to `isochrone map`",
     )?;
-    let set = read(&arguments.traces)?;
+    let set = read::<AnalysisSet>(&arguments.traces)?;
     let asked = set.asked();
     if let Some(lacks) = kinds.iter().find(|kind| !asked.kinds.contains(kind)) {
         let known: Vec<&str> = asked.kinds.iter().map(|kind| kind.name()).collect();
@@ -237,7 +338,7 @@ fn name_of(facts: &HostFacts, timing: Timing<'_>, name: &str) -> bool {
 ///
 /// # Errors
 /// One cannot be read, or they were not mapped for one question.
-pub(super) fn read(files: &[PathBuf]) -> anyhow::Result<PieceSet> {
+pub(super) fn read<C: Held>(files: &[PathBuf]) -> anyhow::Result<PieceSet<C>> {
     let set = PieceSet::read(files).map_err(|error| error_in_words(&error))?;
     set.ok_or_else(|| anyhow::anyhow!("no file of mapped pieces was named"))
 }

@@ -3,7 +3,8 @@
 use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, is_on_one_clock, phases};
 
 use super::analyze::{check_options, hosts, options, shown};
-use super::{index, lami, named, open_named, periods, pieces};
+use super::pieces::{self, PieceKind};
+use super::{index, lami, named, open_named, periods};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, Names, PHASES, STATES};
 
@@ -13,8 +14,8 @@ pub(super) fn run(arguments: &Analyze, names: &Names, quiet: bool) -> anyhow::Re
     check_options(arguments, &[name], quiet)?;
     lami::answer(arguments, &[name])?;
     anyhow::ensure!(
-        !pieces::are_pieces(&arguments.traces)?,
-        "{name} does not apply to mapped pieces: it is read from a store of the traces"
+        pieces::kind(&arguments.traces)? != Some(PieceKind::Analyses),
+        "{name} does not apply to these pieces, which hold what analyses keep: `isochrone map {name}` makes others"
     );
     anyhow::ensure!(
         arguments.cluster.cluster.is_none(),

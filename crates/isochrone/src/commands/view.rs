@@ -76,6 +76,10 @@ fn library(paths: &[PathBuf], served: &Served) -> anyhow::Result<(Arc<Library>, 
     super::refuse_missing(&served.root)?;
     // What is wrong with a file of corrections is said before anything is served.
     served.clock.time_base()?;
+    let spread = Spread { threads: served.threads, pieces: None };
+    if !named.pieces.is_empty() {
+        index::of_pieces(&named, served.store.as_deref(), spread)?;
+    }
     let clock = served.clock.clone();
     let first = (named.traces.clone(), store_of(&named, served.store.as_deref())?);
     let name = name_of(paths);
@@ -94,7 +98,6 @@ fn library(paths: &[PathBuf], served: &Served) -> anyhow::Result<(Arc<Library>, 
     if named.traces.is_empty() {
         return Ok((library, None));
     }
-    let spread = Spread { threads: served.threads, pieces: None };
     let session = library.open(&named.traces, name, spread).map_err(anyhow::Error::msg)?;
     tell_failure(Arc::clone(&session));
     Ok((library, Some(session)))

@@ -18,6 +18,7 @@ use tonic::transport::server::TcpIncoming;
 
 use super::codec::{Known, LogicalCodec, PhysicalCodec};
 use super::{Door, MOST_MESSAGE, config};
+use crate::shutdown::ended;
 
 /// An executor that has not asked for work for so many seconds is gone: what it had is given to others. A busy one asks every five seconds.
 const GONE_AFTER: u64 = 8;
@@ -80,17 +81,4 @@ pub(crate) async fn scheduler(
         .serve_with_incoming_shutdown(TcpIncoming::from(listener).with_nodelay(Some(true)), ended())
         .await
         .with_context(|| format!("cannot serve on {listen}"))
-}
-
-/// Until the process is told to end.
-async fn ended() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        // Where signals cannot be waited for, they end the process by themselves.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => (),
-        _ = terminate.recv() => (),
-    }
 }

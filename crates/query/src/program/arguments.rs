@@ -24,6 +24,7 @@ use isochrone::shared::{Clock, Keys};
         isochrone-sql -c \"SELECT next_comm, count(*) FROM events('sched_switch') GROUP BY 1\" web/\n  \
         isochrone-sql --file q.sql --format csv web/ app/ db/ > answer.csv\n  \
         isochrone-sql -c 'SELECT * FROM syscalls' -o calls.parquet web/    for pandas, polars, DuckDB\n  \
+        isochrone-sql --listen 127.0.0.1:31337 web/ app/ db/               for ADBC and JDBC drivers\n  \
         isochrone-sql scheduler & isochrone-sql executor &                 a cluster of one machine\n  \
         isochrone-sql --cluster 127.0.0.1:50050 -c 'SELECT …' web/         asks it\n\n\
         SHOW TABLES lists the tables, DESCRIBE syscalls the columns of one. `isochrone sql` is the same. What can be asked is in docs/sql.md, \
@@ -57,6 +58,9 @@ pub(super) struct Arguments {
     /// Let a cluster answer: the HOST:PORT of its scheduler, whose executors find the traces and their store at the same paths
     #[arg(long, value_name = "HOST:PORT")]
     pub(super) cluster: Option<String>,
+    /// Answer other programs by Arrow Flight SQL, to which ADBC and JDBC drivers connect, until interrupted; addresses of other machines need --cert
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["commands", "files", "format", "output"])]
+    pub(super) listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(super) keys: Keys,
     /// How many cores to use [default: all]

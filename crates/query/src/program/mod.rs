@@ -1,7 +1,7 @@
 //! The program `isochrone-sql`: asks traces in SQL, and writes the answers.
 //!
 //! `arguments` defines what can be typed, `statements` splits and runs what is asked, `output` writes results, `prompt` asks people,
-//! `words` says what is wrong, `parts` runs the parts of a cluster.
+//! `words` says what is wrong, `parts` runs the parts of a cluster. With `--listen`, other programs ask (`flight`).
 
 mod arguments;
 mod output;
@@ -21,12 +21,16 @@ use isochrone_sync::output as files;
 use tokio::runtime::Runtime;
 
 use crate::cluster::{self, Door};
+use crate::flight;
 use crate::origin::Origin;
 use crate::session::session;
 use crate::traced::Traced;
 use arguments::Arguments;
 use output::Target;
+use parts::say;
 use statements::Asker;
+
+pub(crate) use words::explain;
 
 /// The name of the program.
 pub(crate) const PROGRAM: &str = "isochrone-sql";
@@ -43,12 +47,19 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
         return parts::run(part).map(|()| ExitStatus::Done);
     }
     anyhow::ensure!(
-        arguments.cluster.is_some() || arguments.keys.cert.is_none(),
-        "--cert is for a cluster; say which by --cluster HOST:PORT"
+        arguments.cluster.is_some() || arguments.listen.is_some() || arguments.keys.cert.is_none(),
+        "--cert is for a cluster and for clients; say which by --cluster HOST:PORT or --listen ADDRESS:PORT"
     );
     let door = Door::new(&arguments.keys)?;
+    if let Some(listen) = arguments.listen {
+        // Before anything is read.
+        door.guards(listen)?;
+    }
     // What is asked is read first: a file that is not there costs no time.
-    let given = given(arguments)?;
+    let given = match arguments.listen {
+        Some(_) => None,
+        None => given(arguments)?,
+    };
     let format = output::format(arguments, given.is_none())?;
     if let Some(path) = &arguments.output {
         let checked = shared::check_output(path, &arguments.traces);
@@ -73,6 +84,11 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
         None => session(&traced, arguments.threads)?,
     };
     let quiet = arguments.quiet;
+    if let Some(listen) = arguments.listen {
+        let ready = |address: &str| say(&format!("Flight SQL on {address}"));
+        runtime.block_on(flight::serve(context, traced, listen, &door, quiet, ready))?;
+        return Ok(ending);
+    }
     match &arguments.output {
         Some(path) => files::write_with(path, |to| {
             let target = Target::new(format, Some((path, to)));

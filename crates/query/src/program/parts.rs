@@ -48,7 +48,7 @@ pub(super) fn run(part: &Part) -> anyhow::Result<()> {
 }
 
 /// Says on stdout that it has begun, for those who wait for it.
-fn say(what: &str) -> anyhow::Result<()> {
+pub(super) fn say(what: &str) -> anyhow::Result<()> {
     shared::print(|stdout| {
         writeln!(stdout, "{what}")?;
         Ok(stdout.flush()?)

@@ -9,7 +9,7 @@ use isochrone::shared::{did_you_mean, plain};
 use crate::error::QueryError;
 
 /// Tells what an error means.
-pub(super) fn explain(error: &DataFusionError, context: &SessionContext) -> anyhow::Error {
+pub(crate) fn explain(error: &DataFusionError, context: &SessionContext) -> anyhow::Error {
     match error.find_root() {
         DataFusionError::SchemaError(wrong, _) => match &**wrong {
             SchemaError::FieldNotFound { field, valid_fields } => {

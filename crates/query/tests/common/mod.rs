@@ -121,3 +121,29 @@ pub(crate) fn rows_of(output: &Output, query: &str) -> Vec<Value> {
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+/// A certificate for this machine, and who signed it: the options that name their files.
+#[allow(dead_code)] // As above.
+pub(crate) fn certificates(here: &Here, name: &str) -> Vec<String> {
+    let directory = here.path(name);
+    std::fs::create_dir(&directory).unwrap();
+    let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority_key = rcgen::KeyPair::generate().unwrap();
+    let authority_certificate = authority.self_signed(&authority_key).unwrap();
+    let issuer = rcgen::Issuer::new(authority, authority_key);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let machine = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let certificate = machine.signed_by(&key, &issuer).unwrap();
+    let write = |file: &str, contents: String| {
+        let path = directory.join(file);
+        std::fs::write(&path, contents).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let files = [
+        ("--cert", write("cert.pem", certificate.pem())),
+        ("--key", write("key.pem", key.serialize_pem())),
+        ("--ca", write("ca.pem", authority_certificate.pem())),
+    ];
+    files.into_iter().flat_map(|(option, file)| [option.to_owned(), file]).collect()
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use isochrone_ctf::Trace;
 use isochrone_hosts::Hosts;
 use isochrone_kernel::{Recorder, Span, ThreadId, WithThreads};
-use isochrone_pipeline::{Cuts, Plan, run};
+use isochrone_pipeline::{Cuts, Plan, SpanLog, run};
 use isochrone_store::{HostStore, StateRow, StoreWriter};
 
 /// A directory of the shared data.
@@ -31,6 +31,23 @@ pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
         let plan = Plan::new(host, cuts);
         let part = run(host, &plan, 2, || WithThreads::new(tables.consumer()), None).unwrap();
         entries.push(tables.finish(part.model.finish().with_threads(), &[]).unwrap());
+    }
+    writer.commit(entries, None, None, Vec::new()).unwrap();
+}
+
+/// As [`build`], of the spans of all pieces as files of pieces carry them.
+pub fn build_of_logs(traces: &[Trace], cuts: &Cuts, path: &Path) {
+    let hosts = Hosts::group(traces);
+    let mut writer = StoreWriter::create(path, || ()).unwrap();
+    let mut entries = Vec::new();
+    for host in &hosts.hosts {
+        let tables = writer.host(&host.id, &host.name, host.offset_ns).unwrap();
+        let plan = Plan::new(host, cuts);
+        let part = run(host, &plan, 2, || WithThreads::new(SpanLog::default()), None).unwrap();
+        let part = isochrone_pipeline::store::copy(&part).unwrap();
+        let model = part.model.finish().with_threads();
+        let model = model.try_with_spans(|log| log.replay(|| tables.consumer())).unwrap();
+        entries.push(tables.finish(model, &[]).unwrap());
     }
     writer.commit(entries, None, None, Vec::new()).unwrap();
 }

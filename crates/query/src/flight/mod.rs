@@ -1,0 +1,50 @@
+//! The tables for other programs: an Arrow Flight SQL server, to which ADBC and JDBC drivers connect.
+//!
+//! The protocol is that of the library `arrow-flight`; what it asks for is answered here: statements by [`service`], what there is to ask by
+//! [`catalog`]. A client gets the same tables and functions as the prompt, and can only read. The server keeps nothing for a client: a
+//! statement that was prepared travels in its handle ([`prepared`]). Who may connect is said by [`Door`].
+
+mod catalog;
+mod prepared;
+mod service;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context;
+use arrow_flight::flight_service_server::FlightServiceServer;
+use datafusion::execution::context::SessionContext;
+use tokio::net::TcpListener;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+
+use crate::cluster::Door;
+use crate::shutdown::ended;
+use crate::traced::Traced;
+use service::Service;
+
+/// Answers clients until the process is told to end. `ready` is called with the address to connect to, when they can come.
+///
+/// # Errors
+/// The address cannot be listened on, or would let everybody in.
+pub(crate) async fn serve(
+    context: SessionContext,
+    traced: Arc<Traced>,
+    listen: SocketAddr,
+    door: &Door,
+    quiet: bool,
+    ready: impl FnOnce(&str) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    door.guards(listen)?;
+    let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
+    let listen = listener.local_addr()?;
+    let service = Service::new(context, traced, quiet)?;
+    // As drivers write it.
+    let scheme = if door.is_locked() { "grpc+tls" } else { "grpc" };
+    ready(&format!("{scheme}://{listen}"))?;
+    door.server(Server::builder())?
+        .add_service(FlightServiceServer::new(service))
+        .serve_with_incoming_shutdown(TcpIncoming::from(listener).with_nodelay(Some(true)), ended())
+        .await
+        .with_context(|| format!("cannot serve on {listen}"))
+}
