@@ -114,7 +114,7 @@ pub fn index(
 /// It cannot be written; pieces of a host are missing, or were mapped of other traces. Then nothing is left of it.
 pub fn index_of_pieces(
     experiment: &Experiment<'_>,
-    pieces: impl FnOnce() -> Result<PieceSet<SpanLog>, PiecesError>,
+    pieces: &dyn Fn() -> Result<PieceSet<SpanLog>, PiecesError>,
     path: &Path,
     spread: Spread,
     indexing: Indexing<'_>,

@@ -46,7 +46,7 @@ fn errors_say_what_is_wrong() {
     };
     check(&|bytes| bytes.clear(), "no mapped piece: the file begins otherwise");
     check(&|bytes| bytes[3] = b'x', "no mapped piece: the file begins otherwise");
-    check(&|bytes| bytes[8] = 9, "version 9 of the format is not understood, only 2");
+    check(&|bytes| bytes[8] = 9, "version 9 of the format is not understood, only 3");
     check(&|bytes| bytes.truncate(20), "it ends in its first lines");
     check(&|bytes| bytes.truncate(60), "it is not as long as it should be");
     check(&|bytes| bytes.push(0), "it is not as long as it should be");

@@ -15,7 +15,7 @@ use arrow_array::types::UInt32Type;
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use isochrone_kernel::Name;
 
 use crate::error::StoreError;
@@ -39,6 +39,12 @@ const BUFFER: usize = 1 << 17;
 
 /// A file that is written batch by batch.
 pub(crate) struct BatchFile<R> {
+    file: TableWriter,
+    of: PhantomData<fn(R)>,
+}
+
+/// What of it is the same for all rows: compiled once.
+struct TableWriter {
     name: String,
     path: PathBuf,
     schema: SchemaRef,
@@ -46,7 +52,6 @@ pub(crate) struct BatchFile<R> {
     writer: FileWriter<BufWriter<Checked<File>>>,
     covered: Vec<Covered>,
     rows: u64,
-    of: PhantomData<fn(R)>,
 }
 
 /// A writer that computes the checksum of what it writes.
@@ -58,7 +63,7 @@ struct Checked<W> {
 
 impl<R> std::fmt::Debug for BatchFile<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BatchFile").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("BatchFile").field("path", &self.file.path).finish_non_exhaustive()
     }
 }
 
@@ -116,10 +121,30 @@ impl<R: Row> BatchFile<R> {
 
     /// Creates one of several tables of these rows.
     pub(crate) fn named(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
+        let file = TableWriter::create(directory, name, R::schema(), names)?;
+        Ok(Self { file, of: PhantomData })
+    }
+
+    /// Writes rows as a batch.
+    pub(crate) fn write(&mut self, rows: &[R]) -> Result<(), StoreError> {
+        let names = self.file.names.array(R::NAMES);
+        let made = batch(rows, &self.file.schema, &names);
+        let (batch, covered) = made.map_err(StoreError::arrow(&self.file.path))?;
+        self.file.write(&batch, covered)
+    }
+
+    /// Finishes the file. Returns its manifest entry.
+    pub(crate) fn finish(self) -> Result<TableEntry, StoreError> {
+        self.file.finish()
+    }
+}
+
+impl TableWriter {
+    fn create(directory: &Path, name: &str, schema: Schema, names: &Arc<Names>) -> Result<Self, StoreError> {
         let path = path_of(directory, name);
         let file = File::create_new(&path).map_err(StoreError::io(&path))?;
         let to = BufWriter::with_capacity(BUFFER, Checked::new(file));
-        let schema = Arc::new(R::schema());
+        let schema = Arc::new(schema);
         let compression = is_compressed(name).then_some(CompressionType::LZ4_FRAME);
         let options = IpcWriteOptions::default()
             .with_dictionary_handling(DictionaryHandling::Delta)
@@ -128,21 +153,17 @@ impl<R: Row> BatchFile<R> {
         let writer =
             FileWriter::try_new_with_options(to, &schema, options).map_err(StoreError::arrow(&path))?;
         let (name, names) = (name.to_owned(), Arc::clone(names));
-        Ok(Self { name, path, schema, names, writer, covered: Vec::new(), rows: 0, of: PhantomData })
+        Ok(Self { name, path, schema, names, writer, covered: Vec::new(), rows: 0 })
     }
 
-    /// Writes rows as a batch.
-    pub(crate) fn write(&mut self, rows: &[R]) -> Result<(), StoreError> {
-        let names = self.names.array(R::NAMES);
-        let (batch, covered) = batch(rows, &self.schema, &names).map_err(StoreError::arrow(&self.path))?;
-        self.writer.write(&batch).map_err(StoreError::arrow(&self.path))?;
+    fn write(&mut self, batch: &RecordBatch, covered: Covered) -> Result<(), StoreError> {
+        self.writer.write(batch).map_err(StoreError::arrow(&self.path))?;
         self.covered.push(covered);
-        self.rows += rows.len() as u64;
+        self.rows += batch.num_rows() as u64;
         Ok(())
     }
 
-    /// Finishes the file. Returns its manifest entry.
-    pub(crate) fn finish(mut self) -> Result<TableEntry, StoreError> {
+    fn finish(mut self) -> Result<TableEntry, StoreError> {
         let path = &self.path;
         let covered: Vec<_> = self.covered.iter().map(|it| (it.begin, it.end, it.longest)).collect();
         let covered = serde_json::to_string(&covered)
@@ -159,11 +180,17 @@ impl<R: Row> BatchFile<R> {
 /// A file that is read batch by batch.
 #[derive(Debug)]
 pub(crate) struct Batches<R: Row> {
+    file: TableReader,
+    /// Batches that were read last, the latest first, with their numbers: successive queries are mostly about near instants.
+    recent: Mutex<Vec<(usize, R::View)>>,
+}
+
+/// What of it is the same for all rows: compiled once.
+#[derive(Debug)]
+struct TableReader {
     path: PathBuf,
     reader: Mutex<FileReader<BufReader<File>>>,
     covered: Vec<Covered>,
-    /// Batches that were read last, the latest first, with their numbers: successive queries are mostly about near instants.
-    recent: Mutex<Vec<(usize, R::View)>>,
 }
 
 /// Number of batches that are kept.
@@ -177,24 +204,18 @@ impl<R: Row> Batches<R> {
 
     /// Opens one of several tables of these rows.
     pub(crate) fn named(directory: &Path, name: &str) -> Result<Self, StoreError> {
-        let path = path_of(directory, name);
-        let file = File::open(&path).map_err(StoreError::io(&path))?;
-        let reader = FileReader::try_new_buffered(file, None).map_err(StoreError::arrow(&path))?;
-        if *reader.schema() != R::schema() {
-            return Err(StoreError::damaged(&path, "other columns than this version's"));
-        }
-        let covered = covered_by(&reader, &path)?;
-        Ok(Self { path, reader: Mutex::new(reader), covered, recent: Mutex::default() })
+        let file = TableReader::open(directory, name, &R::schema())?;
+        Ok(Self { file, recent: Mutex::default() })
     }
 
     /// The times that each batch covers.
     pub(crate) fn covered(&self) -> &[Covered] {
-        &self.covered
+        &self.file.covered
     }
 
     /// Reads one batch.
     pub(crate) fn read(&self, number: usize) -> Result<R::View, StoreError> {
-        Ok(R::view(&self.batch(number)?))
+        Ok(R::view(&self.file.batch(number)?))
     }
 
     /// As [`Self::read`], of a batch that may have been read before.
@@ -215,34 +236,13 @@ impl<R: Row> Batches<R> {
 
     /// Reads one batch, with the number of its rows.
     pub(crate) fn read_all(&self, number: usize) -> Result<(usize, R::View), StoreError> {
-        let batch = self.batch(number)?;
+        let batch = self.file.batch(number)?;
         Ok((batch.num_rows(), R::view(&batch)))
-    }
-
-    fn batch(&self, number: usize) -> Result<RecordBatch, StoreError> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        reader.set_index(number).map_err(StoreError::arrow(&self.path))?;
-        match reader.next() {
-            Some(batch) => batch.map_err(StoreError::arrow(&self.path)),
-            None => Err(StoreError::damaged(&self.path, "fewer batches than its footer says")),
-        }
     }
 
     /// The names of a table with a column of names, by number: all that any batch has.
     pub(crate) fn names(&self) -> Result<Vec<Name>, StoreError> {
-        if self.covered.is_empty() {
-            return Ok(Vec::new());
-        }
-        let batch = self.batch(0)?;
-        let column =
-            batch.columns().iter().find(|column| matches!(column.data_type(), DataType::Dictionary(..)));
-        let names =
-            column.map(|column| column.as_dictionary::<UInt32Type>().values().as_string::<i32>().clone());
-        Ok(names
-            .iter()
-            .flat_map(|names| names.iter())
-            .map(|name| Name::from(name.unwrap_or_default()))
-            .collect())
+        self.file.names()
     }
 
     /// Passes all rows of a batch to `to` that overlap a window, or an instant: those with a begin before `to` and an end
@@ -252,7 +252,7 @@ impl<R: Row> Batches<R> {
         (from, to): (i64, i64),
         mut each: impl FnMut(&R::View, usize) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        for (number, covered) in self.covered.iter().enumerate() {
+        for (number, covered) in self.file.covered.iter().enumerate() {
             if covered.begin >= to || covered.end <= from {
                 continue;
             }
@@ -272,5 +272,43 @@ impl<R: Row> Batches<R> {
             }
         }
         Ok(())
+    }
+}
+
+impl TableReader {
+    fn open(directory: &Path, name: &str, schema: &Schema) -> Result<Self, StoreError> {
+        let path = path_of(directory, name);
+        let file = File::open(&path).map_err(StoreError::io(&path))?;
+        let reader = FileReader::try_new_buffered(file, None).map_err(StoreError::arrow(&path))?;
+        if *reader.schema() != *schema {
+            return Err(StoreError::damaged(&path, "other columns than this version's"));
+        }
+        let covered = covered_by(&reader, &path)?;
+        Ok(Self { path, reader: Mutex::new(reader), covered })
+    }
+
+    fn batch(&self, number: usize) -> Result<RecordBatch, StoreError> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.set_index(number).map_err(StoreError::arrow(&self.path))?;
+        match reader.next() {
+            Some(batch) => batch.map_err(StoreError::arrow(&self.path)),
+            None => Err(StoreError::damaged(&self.path, "fewer batches than its footer says")),
+        }
+    }
+
+    fn names(&self) -> Result<Vec<Name>, StoreError> {
+        if self.covered.is_empty() {
+            return Ok(Vec::new());
+        }
+        let batch = self.batch(0)?;
+        let column =
+            batch.columns().iter().find(|column| matches!(column.data_type(), DataType::Dictionary(..)));
+        let names =
+            column.map(|column| column.as_dictionary::<UInt32Type>().values().as_string::<i32>().clone());
+        Ok(names
+            .iter()
+            .flat_map(|names| names.iter())
+            .map(|name| Name::from(name.unwrap_or_default()))
+            .collect())
     }
 }

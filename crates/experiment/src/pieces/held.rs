@@ -1,6 +1,6 @@
 //! What pieces can hold of a host.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use isochrone_analysis::AnalysisSet;
 use isochrone_kernel::Spans;
@@ -8,32 +8,57 @@ use isochrone_pipeline::{SpanLog, store};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{FORM, FORM_OF_SPANS};
+use super::{FORM, FORM_OF_SPANS, MappedPiece, PieceSet, PiecesError, set};
 
-/// A consumer of spans that travels in pieces.
+/// A consumer of spans that travels in pieces. What is done with sets of them is here once more, not generic: it is compiled with this
+/// crate, and not again with each that calls it.
 pub trait Held: Spans + Send + Serialize + DeserializeOwned {
     /// The form of files that hold it: each consumer has its own.
     const FORM: u64;
 
     /// Whether two were made for the same question.
     fn is_like(&self, other: &Self) -> bool;
+
+    /// [`PieceSet::read`].
+    fn read_set(paths: &[PathBuf]) -> Result<Option<PieceSet<Self>>, PiecesError>;
+
+    /// [`PieceSet::add`].
+    fn add_to(set: &mut PieceSet<Self>, mapped: MappedPiece<Self>, from: &Path) -> Result<(), PiecesError>;
+
+    /// [`PieceSet::write`].
+    fn write_set(set: &PieceSet<Self>, path: &Path) -> Result<(), PiecesError>;
 }
 
-impl Held for AnalysisSet {
-    const FORM: u64 = FORM;
+macro_rules! held {
+    ($Consumer:ty, $form:expr, $is_like:expr) => {
+        impl Held for $Consumer {
+            const FORM: u64 = $form;
 
-    fn is_like(&self, other: &Self) -> bool {
-        Self::is_like(self, other)
-    }
+            fn is_like(&self, other: &Self) -> bool {
+                $is_like(self, other)
+            }
+
+            fn read_set(paths: &[PathBuf]) -> Result<Option<PieceSet<Self>>, PiecesError> {
+                set::read(paths)
+            }
+
+            fn add_to(
+                set: &mut PieceSet<Self>,
+                mapped: MappedPiece<Self>,
+                from: &Path,
+            ) -> Result<(), PiecesError> {
+                set::add(set, mapped, from)
+            }
+
+            fn write_set(set: &PieceSet<Self>, path: &Path) -> Result<(), PiecesError> {
+                set::write(set, path)
+            }
+        }
+    };
 }
 
-impl Held for SpanLog {
-    const FORM: u64 = FORM_OF_SPANS;
-
-    fn is_like(&self, _: &Self) -> bool {
-        true
-    }
-}
+held!(AnalysisSet, FORM, AnalysisSet::is_like);
+held!(SpanLog, FORM_OF_SPANS, |_, _| true);
 
 /// Whether a file holds pieces with spans, of this version of the program.
 pub fn holds_spans(path: &Path) -> bool {

@@ -64,21 +64,7 @@ impl<C: Held> PieceSet<C> {
     /// # Errors
     /// A file cannot be read; two were not mapped for the same question or of the same traces; two have the same piece. No file: none.
     pub fn read(paths: &[PathBuf]) -> Result<Option<Self>, PiecesError> {
-        let mut all: Option<(Self, &Path)> = None;
-        for path in paths {
-            let (head, parts): (Head, Vec<Mapped<C>>) = store::read(path, C::FORM)?;
-            let (set, first) = all.get_or_insert_with(|| (Self::new(head.asked.clone()), path));
-            if let Some(what) = set.difference(&head.asked) {
-                return Err(PiecesError::Differ { one: first.to_owned(), other: path.clone(), what });
-            }
-            if head.hosts.len() != parts.len() || head.traces.len() != parts.len() {
-                return Err(PiecesError::Contradiction(path.clone()));
-            }
-            for ((facts, traces), part) in head.hosts.into_iter().zip(head.traces).zip(parts) {
-                set.add(MappedPiece { facts, traces, part }, path)?;
-            }
-        }
-        Ok(all.map(|(set, _)| set))
+        C::read_set(paths)
     }
 
     /// In which way another question is not that of the set.
@@ -105,44 +91,7 @@ impl<C: Held> PieceSet<C> {
     /// # Errors
     /// It is there already, or a part of it; it is of other traces than those that are there of its host.
     pub fn add(&mut self, mapped: MappedPiece<C>, from: &Path) -> Result<(), PiecesError> {
-        let MappedPiece { facts, traces, part } = mapped;
-        let (piece, host, offset_ns) = (part.piece, facts.name.clone(), facts.offset_ns);
-        let pieces = self.hosts.entry(facts.id.clone()).or_insert_with(|| Pieces {
-            facts: facts.clone(),
-            traces: BTreeSet::new(),
-            merger: PieceMerger::default(),
-            files: Vec::new(),
-        });
-        let overlaps = |known: &&(Piece, PathBuf)| known.0.from < piece.to && piece.from < known.0.to;
-        let other = pieces.files.iter().find(overlaps).or(pieces.files.first()).cloned();
-        let (known, other) = other.unwrap_or_else(|| (piece, from.to_owned()));
-        if pieces.facts != facts {
-            return Err(PiecesError::Foreign { one: other, other: from.to_owned(), host });
-        }
-        // What a file holds may be anything.
-        let is_like = pieces.merger.parts().next().is_none_or(|known| is_like(known, &part));
-        if part.model.begin() != piece.from || part.model.end() != piece.to || !is_like {
-            return Err(PiecesError::Contradiction(from.to_owned()));
-        }
-        match pieces.merger.add(part, PartialState::merge) {
-            Ok(()) => {
-                pieces.files.push((piece, from.to_owned()));
-                pieces.traces.extend(traces);
-            }
-            Err(PieceError::Overlap(_)) => {
-                let piece = Piece { from: piece.from.max(known.from), to: piece.to.min(known.to) };
-                return Err(PiecesError::Twice {
-                    one: other,
-                    other: from.to_owned(),
-                    host,
-                    piece,
-                    offset_ns,
-                });
-            }
-            Err(PieceError::Empty(_)) => return Err(PiecesError::Contradiction(from.to_owned())),
-            Err(PieceError::Merge(source)) => return Err(merge_error(host, source)),
-        }
-        Ok(())
+        C::add_to(self, mapped, from)
     }
 
     /// What the pieces were mapped for.
@@ -173,16 +122,7 @@ impl<C: Held> PieceSet<C> {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), PiecesError> {
-        let (mut hosts, mut traces, mut parts) = (Vec::new(), Vec::new(), Vec::new());
-        for pieces in self.hosts.values() {
-            for part in pieces.merger.parts() {
-                hosts.push(pieces.facts.clone());
-                traces.push(pieces.traces.iter().cloned().collect());
-                parts.push(part);
-            }
-        }
-        let head = Head { asked: self.asked.clone(), hosts, traces };
-        Ok(store::write(path, C::FORM, &head, &parts)?)
+        C::write_set(self, path)
     }
 
     /// The whole of a host, taken out: `None` where pieces of it are missing.
@@ -232,6 +172,79 @@ impl HostFacts {
         let clock = clocks.iter().find(|clock| clock.entry.id == *id).map(Timing::Common);
         clock.or(keeps_all.then_some(own))
     }
+}
+
+/// As [`PieceSet::read`] says.
+pub(super) fn read<C: Held>(paths: &[PathBuf]) -> Result<Option<PieceSet<C>>, PiecesError> {
+    let mut all: Option<(PieceSet<C>, &Path)> = None;
+    for path in paths {
+        let (head, parts): (Head, Vec<Mapped<C>>) = store::read(path, C::FORM)?;
+        let (set, first) = all.get_or_insert_with(|| (PieceSet::new(head.asked.clone()), path));
+        if let Some(what) = set.difference(&head.asked) {
+            return Err(PiecesError::Differ { one: first.to_owned(), other: path.clone(), what });
+        }
+        if head.hosts.len() != parts.len() || head.traces.len() != parts.len() {
+            return Err(PiecesError::Contradiction(path.clone()));
+        }
+        for ((facts, traces), part) in head.hosts.into_iter().zip(head.traces).zip(parts) {
+            add(set, MappedPiece { facts, traces, part }, path)?;
+        }
+    }
+    Ok(all.map(|(set, _)| set))
+}
+
+/// As [`PieceSet::add`] says.
+pub(super) fn add<C: Held>(
+    set: &mut PieceSet<C>,
+    mapped: MappedPiece<C>,
+    from: &Path,
+) -> Result<(), PiecesError> {
+    let MappedPiece { facts, traces, part } = mapped;
+    let (piece, host, offset_ns) = (part.piece, facts.name.clone(), facts.offset_ns);
+    let pieces = set.hosts.entry(facts.id.clone()).or_insert_with(|| Pieces {
+        facts: facts.clone(),
+        traces: BTreeSet::new(),
+        merger: PieceMerger::default(),
+        files: Vec::new(),
+    });
+    let overlaps = |known: &&(Piece, PathBuf)| known.0.from < piece.to && piece.from < known.0.to;
+    let other = pieces.files.iter().find(overlaps).or(pieces.files.first()).cloned();
+    let (known, other) = other.unwrap_or_else(|| (piece, from.to_owned()));
+    if pieces.facts != facts {
+        return Err(PiecesError::Foreign { one: other, other: from.to_owned(), host });
+    }
+    // What a file holds may be anything.
+    let is_like = pieces.merger.parts().next().is_none_or(|known| is_like(known, &part));
+    if part.model.begin() != piece.from || part.model.end() != piece.to || !is_like {
+        return Err(PiecesError::Contradiction(from.to_owned()));
+    }
+    match pieces.merger.add(part, PartialState::merge) {
+        Ok(()) => {
+            pieces.files.push((piece, from.to_owned()));
+            pieces.traces.extend(traces);
+        }
+        Err(PieceError::Overlap(_)) => {
+            let piece = Piece { from: piece.from.max(known.from), to: piece.to.min(known.to) };
+            return Err(PiecesError::Twice { one: other, other: from.to_owned(), host, piece, offset_ns });
+        }
+        Err(PieceError::Empty(_)) => return Err(PiecesError::Contradiction(from.to_owned())),
+        Err(PieceError::Merge(source)) => return Err(merge_error(host, source)),
+    }
+    Ok(())
+}
+
+/// As [`PieceSet::write`] says.
+pub(super) fn write<C: Held>(set: &PieceSet<C>, path: &Path) -> Result<(), PiecesError> {
+    let (mut hosts, mut traces, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    for pieces in set.hosts.values() {
+        for part in pieces.merger.parts() {
+            hosts.push(pieces.facts.clone());
+            traces.push(pieces.traces.iter().cloned().collect());
+            parts.push(part);
+        }
+    }
+    let head = Head { asked: set.asked.clone(), hosts, traces };
+    Ok(store::write(path, C::FORM, &head, &parts)?)
 }
 
 /// Whether two pieces answer the same question.

@@ -201,7 +201,7 @@ fn make(
     };
     let indexing = Indexing { progress: Some(&progress), waits: Some(&waits) };
     let made = match when {
-        _ if !pieces.is_empty() => index_of_pieces(&experiment, || spans(pieces), path, spread, indexing),
+        _ if !pieces.is_empty() => index_of_pieces(&experiment, &|| spans(pieces), path, spread, indexing),
         When::Always => index(&experiment, path, spread, indexing).map(Some),
         When::Stale => index_if_stale(&experiment, path, spread, indexing),
     };
