@@ -319,3 +319,27 @@ fn isochrone_hands_over() {
         .unwrap();
     assert_eq!(text(&output.stdout), "one\n1\n", "{}", text(&output.stderr));
 }
+
+/// Mapped pieces that hold spans stand for their traces.
+#[test]
+fn pieces_are_asked_as_traces_are() {
+    let here = Here::new();
+    let shop = shop();
+    let shop = shop.to_str().unwrap();
+    let mut pieces = Vec::new();
+    for number in ["2/2", "1/2"] {
+        let piece = here.path(&format!("{}.piece", &number[..1])).to_str().unwrap().to_owned();
+        let mapped = here.isochrone(&["map", "-q", "spans", "--piece", number, "-o", &piece, shop]);
+        assert!(mapped.status.success(), "{}", text(&mapped.stderr));
+        pieces.push(piece);
+    }
+    let query =
+        "SELECT host, state, count(*), sum(duration_ns) FROM thread_states GROUP BY 1, 2 ORDER BY 1, 2";
+    let asked = ["-q", "--format", "csv", "-c", query];
+    // Of pieces first: the store of the traces is made of them.
+    let of_pieces = here.sql(&[&asked[..], &[&pieces[0], &pieces[1]]].concat());
+    let of_traces = Here::new().sql(&[&asked[..], &[shop]].concat());
+    assert!(of_pieces.status.success(), "{}", text(&of_pieces.stderr));
+    assert!(text(&of_pieces.stdout).lines().count() > 10, "{}", text(&of_pieces.stdout));
+    assert_eq!(text(&of_pieces.stdout), text(&of_traces.stdout));
+}
