@@ -119,10 +119,7 @@ pub fn index_of_pieces(
     spread: Spread,
     indexing: Indexing<'_>,
 ) -> Result<Option<Indexed>, IndexError> {
-    let store = StoreWriter::create(path, || indexing.says_that_it_waits())?;
-    if fresh_store(path, experiment.inputs).is_some() {
-        return Ok(None);
-    }
+    let Some(store) = create_if_stale(experiment, path, indexing)? else { return Ok(None) };
     let mut pieces = pieces()?;
     write_hosts(experiment, store, spread, |hosts, writers| {
         let mut all = Vec::with_capacity(hosts.len());
@@ -153,11 +150,18 @@ pub fn index_if_stale(
     spread: Spread,
     indexing: Indexing<'_>,
 ) -> Result<Option<Indexed>, IndexError> {
-    let store = StoreWriter::create(path, || indexing.says_that_it_waits())?;
-    if fresh_store(path, experiment.inputs).is_some() {
-        return Ok(None);
-    }
+    let Some(store) = create_if_stale(experiment, path, indexing)? else { return Ok(None) };
     write(experiment, store, spread, indexing.progress).map(Some)
+}
+
+/// A store at a path, unless there is one of the traces as they are once nobody else makes one.
+fn create_if_stale(
+    experiment: &Experiment<'_>,
+    path: &Path,
+    indexing: Indexing<'_>,
+) -> Result<Option<StoreWriter>, StoreError> {
+    let store = StoreWriter::create(path, || indexing.says_that_it_waits())?;
+    Ok(fresh_store(path, experiment.inputs).is_none().then_some(store))
 }
 
 impl Indexing<'_> {

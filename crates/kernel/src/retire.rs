@@ -5,6 +5,7 @@
 //! tid although its end was not seen.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
@@ -130,33 +131,13 @@ impl<S> WithThreads<S> {
 impl<S> Finished<WithThreads<S>> {
     /// The model with all threads, including those that have ended. `O(n log n)`.
     pub fn with_threads(self) -> Finished<S> {
-        let Self {
-            spans,
-            mut threads,
-            disks,
-            range,
-            events,
-            losses,
-            events_lost,
-            gaps,
-            missing_cpus,
-            period_tallies,
-        } = self;
-        let ended: BTreeMap<ThreadId, Facts> = spans.ended.into_sorted().into_iter().collect();
-        threads.add(ended);
-        let spans = spans.inner;
-        Finished {
-            spans,
-            threads,
-            disks,
-            range,
-            events,
-            losses,
-            events_lost,
-            gaps,
-            missing_cpus,
-            period_tallies,
-        }
+        let mut ended = BTreeMap::new();
+        let Ok(mut model) = self.try_with_spans(|spans| {
+            ended = spans.ended.into_sorted().into_iter().collect();
+            Ok::<_, Infallible>(spans.inner)
+        });
+        model.threads.add(ended);
+        model
     }
 }
 

@@ -113,11 +113,16 @@ pub(crate) fn store(
 ///
 /// # Errors
 /// The traces cannot be opened, or the store not be made.
-pub(super) fn of_pieces(named: &Named, kept_at: Option<&Path>, spread: Spread) -> anyhow::Result<()> {
+pub(super) fn of_pieces(
+    named: &Named,
+    kept_at: Option<&Path>,
+    spread: Spread,
+    quiet: bool,
+) -> anyhow::Result<()> {
     let (opened, ending) = open_named(named, kept_at, TimeBase::Own, true)?;
     let path = place(named, kept_at)?;
     refuse_what_is_no_store(&path)?;
-    make(&path, &named.pieces, &opened, spread, When::Stale, ending, false)?;
+    make(&path, &named.pieces, &opened, spread, When::Stale, ending, quiet)?;
     Ok(())
 }
 

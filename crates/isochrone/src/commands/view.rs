@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Opens a page of traces.
 pub(crate) fn view(arguments: &View, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let (library, session) = library(&arguments.traces, &arguments.served)?;
+    let (library, session) = library(&arguments.traces, &arguments.served, quiet)?;
     let session = session.context("no trace was named")?;
     let opens = !arguments.no_open && std::io::stdout().is_terminal();
     let listening = |addresses: &Addresses| {
@@ -56,7 +56,7 @@ pub(crate) fn view(arguments: &View, quiet: bool) -> anyhow::Result<ExitStatus> 
 
 /// Serves traces to viewers, without a page.
 pub(crate) fn serve(arguments: &Serve, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let (library, session) = library(&arguments.traces, &arguments.served)?;
+    let (library, session) = library(&arguments.traces, &arguments.served, quiet)?;
     let listening = |addresses: &Addresses| {
         let _ = output::print(|stdout| Ok(writeln!(stdout, "{}", addresses.protocol)?));
         if !quiet {
@@ -71,14 +71,18 @@ pub(crate) fn serve(arguments: &Serve, quiet: bool) -> anyhow::Result<ExitStatus
 }
 
 /// What is served: an experiment of the traces, if there are some, and what viewers make of them.
-fn library(paths: &[PathBuf], served: &Served) -> anyhow::Result<(Arc<Library>, Option<Arc<Session>>)> {
+fn library(
+    paths: &[PathBuf],
+    served: &Served,
+    quiet: bool,
+) -> anyhow::Result<(Arc<Library>, Option<Arc<Session>>)> {
     let named = named(paths)?;
     super::refuse_missing(&served.root)?;
     // What is wrong with a file of corrections is said before anything is served.
     served.clock.time_base()?;
     let spread = Spread { threads: served.threads, pieces: None };
     if !named.pieces.is_empty() {
-        index::of_pieces(&named, served.store.as_deref(), spread)?;
+        index::of_pieces(&named, served.store.as_deref(), spread, quiet)?;
     }
     let clock = served.clock.clone();
     let first = (named.traces.clone(), store_of(&named, served.store.as_deref())?);

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use isochrone_ctf::Trace;
-use isochrone_hosts::Hosts;
-use isochrone_kernel::{Recorder, Span, ThreadId, WithThreads};
+use isochrone_hosts::{Host, Hosts};
+use isochrone_kernel::{Finished, Recorder, Span, ThreadId, WithThreads};
 use isochrone_pipeline::{Cuts, Plan, SpanLog, run};
-use isochrone_store::{HostStore, StateRow, StoreWriter};
+use isochrone_store::{HostStore, HostWriter, SpanWriter, StateRow, StoreWriter};
 
 /// A directory of the shared data.
 pub fn shared(part: &str) -> PathBuf {
@@ -23,30 +23,30 @@ pub fn open(directory: &Path) -> Vec<Trace> {
 
 /// Builds a store of all hosts.
 pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
-    let hosts = Hosts::group(traces);
-    let mut writer = StoreWriter::create(path, || ()).unwrap();
-    let mut entries = Vec::new();
-    for host in &hosts.hosts {
-        let tables = writer.host(&host.id, &host.name, host.offset_ns).unwrap();
-        let plan = Plan::new(host, cuts);
-        let part = run(host, &plan, 2, || WithThreads::new(tables.consumer()), None).unwrap();
-        entries.push(tables.finish(part.model.finish().with_threads(), &[]).unwrap());
-    }
-    writer.commit(entries, None, None, Vec::new()).unwrap();
+    build_of(traces, path, |host, tables| {
+        let part = run(host, &Plan::new(host, cuts), 2, || WithThreads::new(tables.consumer()), None);
+        part.unwrap().model.finish().with_threads()
+    });
 }
 
 /// As [`build`], of the spans of all pieces as files of pieces carry them.
 pub fn build_of_logs(traces: &[Trace], cuts: &Cuts, path: &Path) {
+    build_of(traces, path, |host, tables| {
+        let part = run(host, &Plan::new(host, cuts), 2, || WithThreads::new(SpanLog::default()), None);
+        let part = isochrone_pipeline::store::copy(&part.unwrap()).unwrap();
+        let model = part.model.finish().with_threads();
+        model.try_with_spans(|log| log.replay(|| tables.consumer())).unwrap()
+    });
+}
+
+/// Builds a store of all hosts from the model that each is given.
+fn build_of(traces: &[Trace], path: &Path, model: impl Fn(&Host<'_>, &HostWriter) -> Finished<SpanWriter>) {
     let hosts = Hosts::group(traces);
     let mut writer = StoreWriter::create(path, || ()).unwrap();
     let mut entries = Vec::new();
     for host in &hosts.hosts {
         let tables = writer.host(&host.id, &host.name, host.offset_ns).unwrap();
-        let plan = Plan::new(host, cuts);
-        let part = run(host, &plan, 2, || WithThreads::new(SpanLog::default()), None).unwrap();
-        let part = isochrone_pipeline::store::copy(&part).unwrap();
-        let model = part.model.finish().with_threads();
-        let model = model.try_with_spans(|log| log.replay(|| tables.consumer())).unwrap();
+        let model = model(host, &tables);
         entries.push(tables.finish(model, &[]).unwrap());
     }
     writer.commit(entries, None, None, Vec::new()).unwrap();
