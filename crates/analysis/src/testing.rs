@@ -183,7 +183,7 @@ pub(crate) fn packet(at: Time, device: &str, bytes: u32, is_sent: bool) -> Span 
 pub(crate) fn io_spans() -> Vec<Span> {
     let open = |path: &str| Effect::Open { call: Opener::Openat, dir: None, path: path.into(), flags: 0 };
     let uses = |fd, what| Effect::Use { fd, what };
-    let socket = FileKind::Socket(Socket { family: Some(2), ..Socket::default() });
+    let socket = FileKind::Socket(Box::new(Socket { family: Some(2), ..Socket::default() }));
     let sda = 8 << 20;
     vec![
         line(thread(2), "openat", "", open("/x"), (10, 13, 3)),

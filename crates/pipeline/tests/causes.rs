@@ -169,7 +169,7 @@ fn real_hosts_show_causes_and_addresses() {
                     *causes.entry(cause).or_default() += 1;
                 }
                 Span::File(file) => {
-                    let FileKind::Socket(socket) = file.kind else { continue };
+                    let FileKind::Socket(socket) = &file.kind else { continue };
                     // Of those whose listening socket was there before the trace, only the peer is known at first.
                     let may_be_tcp = socket.family.is_none_or(|family| family == 2)
                         && socket.kind.is_none_or(|kind| kind == 1)

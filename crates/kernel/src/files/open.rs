@@ -165,7 +165,7 @@ impl OpenFile {
 
     /// The span of the descriptor when it ends; `None` if no thread is known that had it. `closer`: the thread that is named
     /// in that case.
-    pub(super) fn end(self: Box<Self>, fd: i32, process: Option<i32>, end: FileEnd) -> Option<FileSpan> {
+    pub(super) fn end(self, fd: i32, process: Option<i32>, end: FileEnd) -> Option<FileSpan> {
         let begin_bound = self.begin_bound();
         let About { thread, mut kind, name } = self.about;
         if let (FileKind::Socket(socket), Some(sent)) = (&mut kind, &self.sent) {

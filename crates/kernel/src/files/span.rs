@@ -101,7 +101,7 @@ pub enum FileKind {
     /// A directory.
     Directory,
     /// A socket.
-    Socket(Socket),
+    Socket(Box<Socket>),
     /// An end of a pipe.
     Pipe {
         /// Whether it is the read end, if known.
@@ -293,7 +293,7 @@ impl FileKind {
         [
             Self::File,
             Self::Directory,
-            Self::Socket(Socket::default()),
+            Self::Socket(Box::default()),
             Self::Pipe { is_read: None, other: None },
             Self::Event,
             Self::Epoll,
@@ -345,7 +345,7 @@ impl FileKind {
     /// The kind of a name that the kernel reports.
     pub(super) fn of_name(name: &str, is_directory: bool) -> Self {
         if name.starts_with("socket:") {
-            return Self::Socket(Socket::default());
+            return Self::Socket(Box::default());
         }
         if name.starts_with("pipe:") {
             return Self::Pipe { is_read: None, other: None };

@@ -154,7 +154,7 @@ impl Machine {
     fn copied(&self, place: TableIndex, thread: ThreadId, at: Time) -> Table {
         let copies = self.tables.at(place).files.unordered().map(|(fd, file)| {
             let inherited = file.copy(thread, at, OpenedBy::Inherited);
-            (fd, Box::new(OpenFile { close_on_exec: file.close_on_exec, ..inherited }))
+            (fd, OpenFile { close_on_exec: file.close_on_exec, ..inherited })
         });
         let is_doubtful = self.tables.at(place).is_doubtful;
         let losses = self.doubts.losses_at(at);
@@ -256,7 +256,7 @@ impl Machine {
                 table.files.insert(fd, file);
                 continue;
             };
-            if let Some(first) = there.unite(*file).map(Box::new) {
+            if let Some(first) = there.unite(file) {
                 let end = self.doubts.end_unseen(there);
                 emit(first, fd, table.owner(), end, &self.doubts, spans);
             }

@@ -68,7 +68,7 @@ impl Machine {
                 let table = self.tables.at_mut(place);
                 // It was open, whether or not it was seen before.
                 let file = table.files.remove(fd);
-                let file = file.unwrap_or_else(|| Box::new(OpenFile::sighted(at, end.losses)));
+                let file = file.unwrap_or_else(|| OpenFile::sighted(at, end.losses));
                 if table.is_stray {
                     self.doubts.stray(fd, at);
                 }
@@ -114,7 +114,7 @@ impl Machine {
                     like = *socket;
                 });
                 let socket = Socket { peer: peer(output), is_listening: false, other: None, ..like };
-                let kind = FileKind::Socket(socket);
+                let kind = FileKind::Socket(Box::new(socket));
                 let file =
                     OpenFile { close_on_exec, ..self.new_file(thread, at, call, kind, Name::default()) };
                 self.open(thread, ret, file, spans);
@@ -187,7 +187,7 @@ impl Machine {
         let Some(file) = self.file(thread, fd, at) else { return };
         file.touch(thread, at);
         if file.about.kind == FileKind::Unknown {
-            file.about.kind = FileKind::Socket(Socket::default());
+            file.about.kind = FileKind::Socket(Box::default());
         }
         if let FileKind::Socket(socket) = &mut file.about.kind {
             change(socket);
@@ -240,12 +240,12 @@ impl Machine {
 /// Kind and name of what has no path.
 pub(super) fn created(what: &Created) -> (FileKind, Name) {
     let kind = match *what {
-        Created::Socket { family, kind, protocol } => FileKind::Socket(Socket {
+        Created::Socket { family, kind, protocol } => FileKind::Socket(Box::new(Socket {
             family: Some(family),
             kind: Some(kind),
             protocol: Some(protocol),
             ..Socket::default()
-        }),
+        })),
         Created::Memory(ref name) => {
             return (FileKind::Memory, compact_str::format_compact!("/memfd:{name}"));
         }
@@ -278,13 +278,13 @@ pub(super) fn ends(what: Paired, first: i32, second: i32) -> [(i32, FileKind); 2
     [(first, second, true), (second, first, false)].map(|(fd, other, is_read)| {
         let kind = match what {
             Paired::Pipe => FileKind::Pipe { is_read: Some(is_read), other: Some(other) },
-            Paired::Sockets { family, kind, protocol } => FileKind::Socket(Socket {
+            Paired::Sockets { family, kind, protocol } => FileKind::Socket(Box::new(Socket {
                 family: Some(family),
                 kind: Some(kind),
                 protocol: Some(protocol),
                 other: Some(other),
                 ..Socket::default()
-            }),
+            })),
         };
         (fd, kind)
     })

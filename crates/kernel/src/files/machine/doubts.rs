@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::super::open::{FileEnd, OpenFile};
 use super::super::span::ClosedBy;
-use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadId, Time};
+use crate::numbered::Numbered;
+
+/// Fewer numbers than this are indexes of a list: those of busy servers are as high as some ten thousand.
+const STRAY_FDS: usize = 1 << 16;
 
 /// What is uncertain, and since when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +22,7 @@ pub(super) struct Doubts {
     missing_until: Option<Time>,
     /// By number: when it was last opened or closed by a thread whose fork may be hidden by a loss. The table of that thread
     /// may be that of any other one: `clone(2)` with `CLONE_FILES` shares it.
-    strays: CanonicalMap<i32, Time>,
+    strays: Numbered<i32, Time, STRAY_FDS>,
     /// When such a thread last closed all numbers of a range.
     ranges: Option<Time>,
 }
@@ -83,6 +86,6 @@ impl Doubts {
 
     /// Whether a stray thread may have closed or opened a descriptor since it was opened.
     pub(super) fn is_of_strays(&self, fd: i32, file: &OpenFile) -> bool {
-        self.strays.get(&fd).copied().max(self.ranges).is_some_and(|at| at >= file.begin)
+        self.strays.get(fd).copied().max(self.ranges).is_some_and(|at| at >= file.begin)
     }
 }

@@ -32,9 +32,9 @@ impl Machine {
                 return;
             }
             Opener::Accept | Opener::Accept4 => {
-                FileKind::Socket(Socket { peer: peer(output), ..Socket::default() })
+                FileKind::Socket(Box::new(Socket { peer: peer(output), ..Socket::default() }))
             }
-            Opener::Socket => FileKind::Socket(Socket::default()),
+            Opener::Socket => FileKind::Socket(Box::default()),
             Opener::Dup | Opener::Dup2 | Opener::Dup3 | Opener::PidfdGetfd => FileKind::Unknown,
             Opener::Open
             | Opener::Openat
@@ -57,6 +57,7 @@ fn pair(call: Opener, first: i32, second: i32) -> [(i32, FileKind); 2] {
     if call != Opener::Socketpair {
         return ends(Paired::Pipe, first, second);
     }
-    [(first, second), (second, first)]
-        .map(|(fd, other)| (fd, FileKind::Socket(Socket { other: Some(other), ..Socket::default() })))
+    [(first, second), (second, first)].map(|(fd, other)| {
+        (fd, FileKind::Socket(Box::new(Socket { other: Some(other), ..Socket::default() })))
+    })
 }

@@ -2,11 +2,12 @@
 //!
 //! Threads are attached to tables. A thread without a known attachment is attached to the table of its process; a table made
 //! so is *assumed* and may turn out to be another one, with which it is then united. `calls` executes system calls,
-//! `attachments` decides which table a thread is attached to, `tables` stores that, `doubts` records what losses leave
-//! uncertain.
+//! `attachments` decides which table a thread is attached to, `tables` stores that, `descriptors` what is open in a table; `doubts`
+//! records what losses leave uncertain.
 
 mod attachments;
 mod calls;
+mod descriptors;
 mod doubts;
 mod guess;
 mod tables;
@@ -78,13 +79,11 @@ impl Machine {
                     DumpOwner::Thread(thread) => Some(thread),
                     DumpOwner::Table(_) => None,
                 };
-                let file = self.tables.at_mut(place).files.or_insert_with(fd, || {
-                    Box::new(OpenFile {
-                        opened_by: OpenedBy::Dump,
-                        close_on_exec: flags & open_flag::CLOEXEC != 0,
-                        about: About { thread, ..About::default() },
-                        ..OpenFile::sighted(at, losses)
-                    })
+                let file = self.tables.at_mut(place).files.or_insert_with(fd, || OpenFile {
+                    opened_by: OpenedBy::Dump,
+                    close_on_exec: flags & open_flag::CLOEXEC != 0,
+                    about: About { thread, ..About::default() },
+                    ..OpenFile::sighted(at, losses)
                 });
                 file.learn(name.clone(), kind);
             }
@@ -111,9 +110,7 @@ impl Machine {
         if let Some(file) = table.files.get_mut(fd) {
             file.count_use(&one);
         } else if fd >= 0 {
-            let mut file = Box::new(OpenFile::sighted(at, losses));
-            file.count_use(&one);
-            table.files.insert(fd, file);
+            table.files.or_insert_with(fd, || OpenFile::sighted(at, losses)).count_use(&one);
         }
     }
 
@@ -142,7 +139,7 @@ impl Machine {
     fn file(&mut self, thread: ThreadId, fd: i32, at: Time) -> Option<&mut OpenFile> {
         let losses = self.doubts.losses_at(at);
         let table = self.table(thread);
-        (fd >= 0).then(|| &mut **table.files.or_insert_with(fd, || Box::new(OpenFile::sighted(at, losses))))
+        (fd >= 0).then(|| table.files.or_insert_with(fd, || OpenFile::sighted(at, losses)))
     }
 
     /// The table of a thread.

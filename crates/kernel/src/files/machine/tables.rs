@@ -7,10 +7,10 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::open::{FileEnd, OpenFile};
+use super::descriptors::Descriptors;
 use super::doubts::Doubts;
 use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadId, Time};
-use crate::numbered::Numbered;
 use crate::span::Spans;
 
 /// The key of a table: how it was made, so that it depends on nothing else.
@@ -26,15 +26,11 @@ pub(super) enum TableKey {
     Copy(ThreadId, Time),
 }
 
-/// As many descriptors as Linux makes room for in a new table (`NR_OPEN_DEFAULT`).
-const LOW_FDS: usize = 64;
-
 /// A table of descriptors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Table {
-    /// What is open, by number. Numbers may be any in bad input. Pointers, so that a table with many free places, as one that grows
-    /// has, is small.
-    pub(super) files: Numbered<i32, Box<OpenFile>, LOW_FDS>,
+    /// What is open.
+    pub(super) files: Descriptors,
     /// Number of attached threads.
     pub(super) users: u32,
     /// The process that owns it.
@@ -238,7 +234,7 @@ impl Table {
         doubts: &Doubts,
         spans: &mut impl Spans,
     ) {
-        if let Some(before) = self.files.insert(fd, Box::new(file)) {
+        if let Some(before) = self.files.insert(fd, file) {
             // No loss hides the close: if one hides what made the table, it is not the one that it seems to be.
             self.is_doubtful |= before.losses == replaced.losses && replaced.losses > self.losses;
             emit(before, fd, self.owner(), replaced, doubts, spans);
@@ -255,7 +251,7 @@ pub(super) struct Owner {
 
 /// Emits the span of a descriptor that ends.
 pub(super) fn emit(
-    file: Box<OpenFile>,
+    file: OpenFile,
     fd: i32,
     owner: Owner,
     end: FileEnd,

@@ -2,7 +2,7 @@
 
 use super::{call, call_with_output, check, closed, member, opened, spans, thread, unknown, used};
 use crate::calls::{Address, Created, Effect, ExitOutput, Opener, Paired, Use};
-use crate::files::{DumpOwner, FileKind, FileOp, OpenedBy, Socket};
+use crate::files::{DumpOwner, FileKind, FileOp, OpenedBy};
 
 #[test]
 fn paths_are_resolved() {
@@ -100,7 +100,7 @@ fn the_dump_shows_what_is_open() {
     // What was used before the dump recorded it gets its name.
     check(vec![used(10, 1, 3, Use::Read, 1), file(of_thread, 3, None, "/x")], &["10 fd 3 (1 1000) end /x"]);
     let kinds = [
-        ("socket:[123]", FileKind::Socket(Socket::default())),
+        ("socket:[123]", FileKind::Socket(Box::default())),
         ("pipe:[5]", FileKind::Pipe { is_read: None, other: None }),
         ("anon_inode:[eventpoll]", FileKind::Epoll),
         ("anon_inode:inotify", FileKind::Inotify),

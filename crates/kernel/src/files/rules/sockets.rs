@@ -6,7 +6,7 @@ use isochrone_net::Flow;
 
 use super::*;
 use crate::calls::{Address, Created};
-use crate::files::{FileKind, Socket};
+use crate::files::FileKind;
 
 const OWN: &str = "10.0.0.1:4711";
 const PEER: &str = "10.0.0.2:80";
@@ -53,8 +53,8 @@ fn check(ops: Vec<FileOp>, local: &str, peer: &str) {
     };
     for all in [spans(ops), later] {
         let span = all.iter().find(|span| span.fd == 3).unwrap();
-        let FileKind::Socket(Socket { local: own, peer: other, .. }) = span.kind else { panic!("{span:?}") };
-        assert_eq!((own, other), (address(local), address(peer)));
+        let FileKind::Socket(socket) = &span.kind else { panic!("{span:?}") };
+        assert_eq!((socket.local, socket.peer), (address(local), address(peer)));
     }
 }
 
@@ -104,7 +104,7 @@ fn an_accepted_socket_learns_its_own_address() {
     let answers = sends(5, Effect::Use { fd: 4, what: Use::Write }, 6, OWN, PEER);
     let all = spans(vec![made_socket(2, 1), listening, accepted, answers]);
     let span = all.iter().find(|span| span.fd == 4).unwrap();
-    let FileKind::Socket(socket) = span.kind else { panic!("{span:?}") };
+    let FileKind::Socket(socket) = &span.kind else { panic!("{span:?}") };
     assert_eq!((socket.local, socket.peer), (address(OWN), address(PEER)));
     assert_eq!(span.name, "AF_INET SOCK_STREAM 10.0.0.1:4711 → 10.0.0.2:80");
 }
