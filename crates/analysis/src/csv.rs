@@ -6,15 +6,22 @@
 //! are empty.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use crate::table::{Cell, Table};
 
-/// Writes a table.
-pub fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
+/// Writes the header line of a table.
+pub fn header(table: &Table, out: &mut impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(table.columns.iter().map(|column| column.name.as_bytes()))?;
+    writer.flush()
+}
+
+/// Writes the rows of some numbers of a table.
+pub fn rows(table: &Table, numbers: Range<usize>, out: &mut impl Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
     let mut text = String::new();
-    for row in &table.rows {
+    for row in table.rows.range(numbers) {
         for cell in row {
             text.clear();
             match cell {
@@ -31,12 +38,17 @@ pub fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// Writes tables one after the other.
-pub fn write_all<'t>(tables: impl IntoIterator<Item = &'t Table>, out: &mut impl Write) -> io::Result<()> {
+/// Writes tables one after the other. `rows` writes those of a table, as [`rows()`] does.
+pub fn write_all<'t, W: Write>(
+    tables: impl IntoIterator<Item = &'t Table>,
+    out: &mut W,
+    mut rows: impl FnMut(&Table, &mut W) -> io::Result<()>,
+) -> io::Result<()> {
     for (index, table) in tables.into_iter().enumerate() {
         let apart = if index == 0 { "" } else { "\n" };
         writeln!(out, "{apart}# {}", table.name)?;
-        write(table, out)?;
+        header(table, out)?;
+        rows(table, out)?;
     }
     Ok(())
 }
@@ -54,7 +66,12 @@ mod tests {
         table.row(vec![Cell::text("open(\"a,b\")"), 0.5.into()]);
         table.row(vec![Cell::text("two\nlines"), Cell::Null]);
         let mut text = Vec::new();
-        write_all([&table, &Table { rows: Rows::default(), ..table.clone() }], &mut text).unwrap();
+        let empty = Table { rows: Rows::default(), ..table.clone() };
+        // Whatever parts they are written in.
+        write_all([&table, &empty], &mut text, |table, text| {
+            (0..table.rows.len()).try_for_each(|row| rows(table, row..row + 1, text))
+        })
+        .unwrap();
         let expect = "# calls\nline,avg_ns\nplain,3\n\"open(\"\"a,b\"\")\",0.5\n\"two\nlines\",\n\n# calls\nline,avg_ns\n";
         assert_eq!(String::from_utf8(text).unwrap(), expect);
     }

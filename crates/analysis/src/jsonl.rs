@@ -4,6 +4,7 @@
 //! seconds as text, `"begin"`: programs that read numbers as doubles lose nothing of it. Unknown values are `null`.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::ser::Serializer as JsonSerializer;
@@ -12,9 +13,9 @@ use crate::table::{Cell, Table, Unit};
 
 const NS_PER_S: u128 = 1_000_000_000;
 
-/// Writes the rows of a table of an analysis.
-pub fn write(analysis: &str, table: &Table, out: &mut impl Write) -> io::Result<()> {
-    for row in &table.rows {
+/// Writes the rows of some numbers of a table of an analysis.
+pub fn rows(analysis: &str, table: &Table, numbers: Range<usize>, out: &mut impl Write) -> io::Result<()> {
+    for row in table.rows.range(numbers) {
         let mut serializer = JsonSerializer::new(&mut *out);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("analysis", analysis)?;
@@ -52,7 +53,8 @@ mod tests {
         table.row(vec![Cell::text("a\"b"), Cell::Int(-1_500_000_000), 7u64.into()]);
         table.row(vec![Cell::text("c"), Cell::Null, Cell::Null]);
         let mut out = Vec::new();
-        write("x", &table, &mut out).unwrap();
+        rows("x", &table, 0..1, &mut out).unwrap();
+        rows("x", &table, 1..9, &mut out).unwrap();
         let expect = concat!(
             r#"{"analysis":"x","table":"t","host":"a\"b","begin_ns":-1500000000,"begin":"-1.500000000","cpu_ns":7}"#,
             "\n",

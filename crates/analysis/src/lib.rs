@@ -32,6 +32,7 @@ mod intervals;
 mod io_call;
 mod io_durations;
 mod io_row;
+pub mod json;
 pub mod jsonl;
 mod latency_row;
 mod log_rows;

@@ -11,7 +11,7 @@ pub const VERSION: u32 = 1;
 /// Tables, and what is to be said about them. Serializes as `{"analysis", "version", "sync", "range", "tables":
 /// [{"name", "columns": [{"name", "unit"}], "rows": [[…]]}], "notes"}`: times are integers, ns since 1970; what is
 /// unknown is `null`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Name of the analysis.
     pub analysis: &'static str,
@@ -64,23 +64,6 @@ impl Note {
     }
 }
 
-/// What is serialized of a report.
-#[derive(Serialize)]
-struct Serialized<'r> {
-    analysis: &'static str,
-    version: u32,
-    sync: bool,
-    range: Option<[i128; 2]>,
-    tables: Vec<&'r Table>,
-    notes: &'r [Note],
-}
-
-impl Serialize for Report {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.with_table(None).serialize(serializer)
-    }
-}
-
 impl Serialize for Note {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.shown(|ns| format!("{ns} ns")))
@@ -119,11 +102,9 @@ impl Report {
         };
     }
 
-    /// What is serialized of it with the table of a name only; `None`: with all. Rows are read one by one.
-    pub fn with_table<'r>(&'r self, name: Option<&str>) -> impl Serialize + use<'r> {
-        let Self { analysis, version, sync, range, .. } = *self;
-        let tables = self.tables.iter().filter(|table| name.is_none_or(|name| table.name == name)).collect();
-        Serialized { analysis, version, sync, range, tables, notes: &self.notes }
+    /// The table of a name only; `None`: all.
+    pub fn tables_of(&self, name: Option<&str>) -> impl Iterator<Item = &Table> {
+        self.tables.iter().filter(move |table| name.is_none_or(|name| table.name == name))
     }
 
     /// The table of a name.

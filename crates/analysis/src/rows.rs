@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Range;
 
 use isochrone_kernel::Name;
 use rustc_hash::FxHashMap;
@@ -161,9 +162,7 @@ impl Rows {
 
     /// The row of a number. Constant.
     pub fn get(&self, number: usize) -> Option<Vec<Cell>> {
-        let mut row = self.iter();
-        row.next = number;
-        row.next()
+        self.range(number..number.checked_add(1)?).next()
     }
 
     /// A cell of the row of a number. Constant.
@@ -173,7 +172,13 @@ impl Rows {
 
     /// All rows in their order.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { rows: self, next: 0, block: None, bytes: Vec::new(), at: 0 }
+        self.range(0..self.len())
+    }
+
+    /// The rows of some numbers in their order, as far as there are any.
+    pub fn range(&self, numbers: Range<usize>) -> Iter<'_> {
+        let Range { start: next, end } = numbers;
+        Iter { rows: self, next, end: end.min(self.len()), block: None, bytes: Vec::new(), at: 0 }
     }
 
     /// The cells of a column, in the order of the rows.
@@ -318,8 +323,9 @@ impl Iterator for Decode<'_> {
 #[derive(Clone)]
 pub struct Iter<'r> {
     rows: &'r Rows,
-    /// The number of the row that is next.
+    /// The number of the row that is next, and that of the one after the last.
     next: usize,
+    end: usize,
     /// The block that was read last, where that is not in memory, and its bytes.
     block: Option<usize>,
     bytes: Vec<u8>,
@@ -370,7 +376,7 @@ impl Iterator for Iter<'_> {
     type Item = Vec<Cell>;
 
     fn next(&mut self) -> Option<Vec<Cell>> {
-        if self.next >= self.rows.len() {
+        if self.next >= self.end {
             return None;
         }
         let row = match &self.rows.order {
@@ -382,7 +388,7 @@ impl Iterator for Iter<'_> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.rows.len().saturating_sub(self.next);
+        let left = self.end.saturating_sub(self.next);
         (left, Some(left))
     }
 }
@@ -461,6 +467,10 @@ mod tests {
             }
             prop_assert_eq!(all.get(rows.len()), None);
             prop_assert_eq!(all.iter().collect::<Vec<_>>(), rows.clone());
+            for begin in [0, rows.len() / 3, rows.len()] {
+                let part: Vec<_> = all.range(begin..begin + 7).collect();
+                prop_assert_eq!(part, rows.iter().skip(begin).take(7).cloned().collect::<Vec<_>>());
+            }
             for column in 0..5 {
                 let expect = rows.iter().map(|row| row.get(column).cloned().unwrap_or(Cell::Null));
                 prop_assert_eq!(all.column(column).collect::<Vec<_>>(), expect.collect::<Vec<_>>());

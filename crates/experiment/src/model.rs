@@ -29,7 +29,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    pub(crate) fn threads(self) -> usize {
+    /// How many threads that are.
+    pub fn threads(self) -> usize {
         let threads = self.threads.or_else(|| thread::available_parallelism().ok());
         threads.map_or(1, NonZeroUsize::get).min(MOST_THREADS)
     }

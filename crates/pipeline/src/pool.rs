@@ -1,6 +1,7 @@
-//! Threads that take tasks from one queue. [`mod@crate::run`] puts the pieces of all hosts into it.
+//! Threads that take tasks from one queue. [`mod@crate::run`] puts the pieces of all hosts into it; tables are written so.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -27,6 +28,52 @@ pub fn in_order(tasks: usize, threads: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
+/// Results of one thread that wait to be taken.
+const MOST_WAITING: usize = 2;
+
+/// Makes the results of tasks `0..tasks` on so many threads, and has the caller's thread take them in their order, while others are
+/// made. Of each thread a few results wait at most. Where no threads are to be had, the caller's makes them.
+///
+/// A task that panics makes this panic.
+///
+/// # Errors
+/// What `take` returns: then the other results are not taken.
+pub fn take_in_order<R: Send, E>(
+    tasks: usize,
+    threads: usize,
+    make: impl Fn(usize) -> R + Sync,
+    mut take: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E> {
+    let threads = threads.min(tasks);
+    if threads < 2 {
+        return (0..tasks).map(make).try_for_each(take);
+    }
+    let make = &make;
+    thread::scope(|scope| {
+        let spawn = |first: usize| -> Option<Receiver<R>> {
+            let (sender, receiver) = sync_channel(MOST_WAITING);
+            let work = move || {
+                let mut own = (first..tasks).step_by(threads);
+                // Nobody takes results any more after an error.
+                let _ = own.try_for_each(|task| sender.send(make(task)));
+            };
+            thread::Builder::new().spawn_scoped(scope, work).ok().map(|_| receiver)
+        };
+        let receivers: Vec<_> = (0..threads).map(spawn).collect();
+        for task in 0..tasks {
+            match &receivers[task % threads] {
+                // A thread that panicked makes the scope panic.
+                Some(receiver) => match receiver.recv() {
+                    Ok(result) => take(result)?,
+                    Err(_) => break,
+                },
+                None => take(make(task))?,
+            }
+        }
+        Ok(())
+    })
+}
+
 /// What a mutex holds; where a thread panicked with it, too: nothing is left half done in this crate.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -40,6 +87,45 @@ pub(crate) fn into_inner<T>(mutex: Mutex<T>) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_are_taken_in_order() {
+        let check = |tasks: usize, threads: usize| {
+            let mut taken = Vec::new();
+            let make = |task: usize| {
+                thread::sleep(std::time::Duration::from_micros(task as u64 * 7 % 5 * 50));
+                task
+            };
+            let all: Result<(), ()> = take_in_order(tasks, threads, make, |task| {
+                taken.push(task);
+                Ok(())
+            });
+            assert_eq!((all, taken), (Ok(()), (0..tasks).collect()), "{tasks} tasks, {threads} threads");
+            // What comes after an error is left.
+            let mut left = tasks / 2;
+            let some = take_in_order(tasks, threads, make, |task| {
+                left = left.checked_sub(1).ok_or(task)?;
+                Ok(())
+            });
+            assert_eq!(
+                some,
+                if tasks == 0 { Ok(()) } else { Err(tasks / 2) },
+                "{tasks} tasks, {threads} threads"
+            );
+        };
+        for threads in [0, 1, 2, 3, 8] {
+            for tasks in [0, 1, 2, 7, 100] {
+                check(tasks, threads);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a scoped thread panicked")]
+    fn a_task_that_panics_is_not_lost() {
+        let make = |task: usize| assert_ne!(task, 3);
+        let _: Result<(), ()> = take_in_order(10, 2, make, |()| Ok(()));
+    }
 
     #[test]
     fn each_task_is_done_once() {

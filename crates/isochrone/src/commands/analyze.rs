@@ -8,7 +8,7 @@ use isochrone_analysis::{
     AnalysisKind, Asks, Calls, Filter, HostContext, Interrupts, Note, Options, Report, ThreadIdentity,
 };
 use isochrone_experiment::{
-    Experiment, ModelError, Opened, TimedHost, Times, Timing, add_bounds_of, extent, scratch,
+    Experiment, ModelError, Opened, Spread, TimedHost, Times, Timing, add_bounds_of, extent, scratch,
 };
 use isochrone_hosts::{Host, ReadReport};
 use isochrone_kernel::calls::call_of_entry;
@@ -196,6 +196,7 @@ pub(super) fn shown(arguments: &Analyze) -> Shown<'_> {
         table: arguments.table.as_deref(),
         sort: arguments.sort.as_deref(),
         has_bounds: arguments.bounds,
+        spread: Spread { threads: arguments.threads, pieces: None },
     }
 }
 

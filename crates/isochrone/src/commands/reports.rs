@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use isochrone_analysis::{Report, Scratch, ScratchError, Table, Unit, csv, jsonl};
+use isochrone_analysis::{Report, Scratch, ScratchError, Table, Unit, csv, json, jsonl};
+use isochrone_experiment::Spread;
 use isochrone_export::lami::Results;
 
 use crate::arguments::TableFormat;
-use crate::output::{self, tell};
+use crate::output::{self, Stdout, tell};
 use crate::render::plain::Plain;
-use crate::render::{figures, tables};
+use crate::render::{figures, rows, tables};
 
 /// Rows of a text's tables that are sorted by a figure.
 pub(super) const TEXT_ROWS: usize = 10;
@@ -38,6 +39,8 @@ pub(super) struct Shown<'a> {
     pub(super) sort: Option<&'a str>,
     /// Whether times have bounds beside them.
     pub(super) has_bounds: bool,
+    /// How many threads make the text.
+    pub(super) spread: Spread,
 }
 
 impl Shown<'_> {
@@ -90,7 +93,7 @@ impl Shown<'_> {
         quiet: bool,
     ) -> anyhow::Result<()> {
         self.check(reports)?;
-        let name = self.table;
+        let (name, threads) = (self.table, self.spread.threads());
         output::print(|stdout| {
             match self.format {
                 TableFormat::Text => {
@@ -102,18 +105,23 @@ impl Shown<'_> {
                     }
                 }
                 TableFormat::Csv => {
-                    let all = reports.iter().flat_map(|report| &report.tables);
-                    let all: Vec<_> =
-                        all.filter(|table| name.is_none_or(|name| table.name == name)).collect();
+                    let all: Vec<_> = reports.iter().flat_map(|report| report.tables_of(name)).collect();
+                    let write_rows =
+                        |table: &Table, out: &mut Stdout| rows::write(table, threads, csv::rows, out);
                     match all.as_slice() {
                         // A table alone needs no name: other programs read it as it is.
-                        [one] => csv::write(one, stdout)?,
-                        several => csv::write_all(several.iter().copied(), stdout)?,
+                        [one] => {
+                            csv::header(one, stdout)?;
+                            write_rows(one, stdout)?;
+                        }
+                        several => csv::write_all(several.iter().copied(), stdout, write_rows)?,
                     }
                 }
                 TableFormat::Json => {
                     for report in reports {
-                        serde_json::to_writer(&mut *stdout, &report.with_table(name))?;
+                        json::write(report, name, stdout, |table, out| {
+                            rows::write(table, threads, json::rows, out)
+                        })?;
                         writeln!(stdout)?;
                     }
                 }
@@ -123,11 +131,12 @@ impl Shown<'_> {
                 }
                 TableFormat::Jsonl => {
                     for report in reports {
-                        let shown =
-                            report.tables.iter().filter(|table| name.is_none_or(|name| table.name == name));
-                        shown
-                            .into_iter()
-                            .try_for_each(|table| jsonl::write(report.analysis, table, stdout))?;
+                        let make = |table: &Table, numbers, out: &mut Vec<u8>| {
+                            jsonl::rows(report.analysis, table, numbers, out)
+                        };
+                        report
+                            .tables_of(name)
+                            .try_for_each(|table| rows::write(table, threads, make, stdout))?;
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use isochrone_ctf::Trace;
-use isochrone_experiment::read_clocks;
+use isochrone_experiment::{Spread, read_clocks};
 use isochrone_hosts::clocks::HostClock;
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::evaluation::Evaluation;
@@ -28,8 +28,13 @@ use crate::render::plain::Plain;
 pub(super) fn run(arguments: &Eval, quiet: bool) -> anyhow::Result<ExitStatus> {
     let floors = arguments.rtt.as_deref().map(Floors::read).transpose().context("--rtt")?.unwrap_or_default();
     let kept = arguments.clock.sync.as_deref().map(read_clocks).transpose()?;
-    let shown =
-        Shown { format: arguments.format, table: arguments.table.as_deref(), sort: None, has_bounds: false };
+    let shown = Shown {
+        format: arguments.format,
+        table: arguments.table.as_deref(),
+        sort: None,
+        has_bounds: false,
+        spread: Spread::default(),
+    };
     let (evaluated, ending) = match &arguments.messages {
         Some(path) => of_list(arguments, path, floors, kept, quiet)?,
         None => of_traces(arguments, floors, kept, quiet)?,
@@ -51,7 +56,7 @@ pub(super) fn dry_run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatu
         ReportFormat::Text => TableFormat::Text,
         ReportFormat::Json => TableFormat::Json,
     };
-    let shown = Shown { format, table: None, sort: None, has_bounds: false };
+    let shown = Shown { format, table: None, sort: None, has_bounds: false, spread: Spread::default() };
     let report = matched(&hosts, &matching.packets, &matching.traffic, range.on(&matching.clocks));
     shown.print(&[report], None, hosts.len(), quiet)?;
     if !quiet {

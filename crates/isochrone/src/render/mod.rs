@@ -12,6 +12,7 @@ pub(crate) mod info;
 mod methods;
 pub(crate) mod plain;
 pub(crate) mod report;
+pub(crate) mod rows;
 pub(crate) mod summary;
 pub(crate) mod sync_page;
 pub(crate) mod table;
