@@ -57,12 +57,17 @@ impl HostWriter {
     }
 
     /// Writes threads, zoom levels and the other tables that are derived from all spans; of a model that includes ended
-    /// threads ([`isochrone_kernel::WithThreads`]). `losses`: what is missing of the host's trace, as far as known. Memory:
-    /// what overlaps at an instant, and some numbers for each thread. `O(n log n)` in the spans.
+    /// threads ([`isochrone_kernel::WithThreads`]). `losses`: what is missing of the host's trace, as far as known. `is_apart`: whether
+    /// another thread may write the zoom levels meanwhile. Memory: what overlaps at an instant, and some numbers for each thread. `O(n log n)` in the spans.
     ///
     /// # Errors
     /// A file cannot be written, now or when a consumer wrote it.
-    pub fn finish(mut self, model: Finished<SpanWriter>, losses: &[Loss]) -> Result<HostEntry, StoreError> {
+    pub fn finish(
+        mut self,
+        model: Finished<SpanWriter>,
+        losses: &[Loss],
+        is_apart: bool,
+    ) -> Result<HostEntry, StoreError> {
         let Finished { spans, threads, disks, range, .. } = model;
         let named = spans.flush();
         self.entry.tables = self.shared.finish()?;
@@ -71,7 +76,7 @@ impl HostWriter {
         let range = range.unwrap_or_default();
         let mut numbered = Numbered::new(&threads, named, range);
         let names = Arc::clone(self.shared.names());
-        self.sweep(&mut numbered, range, &names)?;
+        self.sweep(is_apart, &mut numbered, range, &names)?;
         self.write_threads(&numbered, &names)?;
         self.entry.tables.push(write_losses(&self.path, losses, &names)?);
         Ok(self.entry)
@@ -80,6 +85,7 @@ impl HostWriter {
     /// One pass over all spans in the order of time.
     fn sweep(
         &mut self,
+        is_apart: bool,
         numbered: &mut Numbered,
         range: (i64, i64),
         names: &Arc<Names>,
@@ -89,34 +95,39 @@ impl HostWriter {
         let mut levels = LevelsWriter::create(&self.path, lives.len(), range, names)?;
         let mut calls = OpenCalls::create(&self.path, lives.len(), range, names)?;
         let mut sweep = Sweep::new(&lives);
+        let mut cpus = BTreeSet::new();
         for (thread, call) in (0..).zip(&numbered.first_calls) {
             if let Some((end, name)) = *call {
                 sweep.in_call(thread, Call { name, fd: None }, end);
             }
         }
-        while let Some((at, input)) = merge.next()? {
-            let thread_of = |name| numbered.thread(name);
-            sweep.begin(at, input, thread_of, &mut |row| levels.add(&row));
-            match input {
-                Input::Slice { thread, .. } | Input::SchedLatency { thread, .. } => {
-                    if let Some(number) = numbered.thread(thread) {
-                        numbered.wake(number, at);
+        let swept: Result<(), StoreError> = levels.add_all(is_apart, |rows| {
+            while let Some((at, input)) = merge.next()? {
+                let thread_of = |name| numbered.thread(name);
+                sweep.begin(at, input, thread_of, rows);
+                match input {
+                    Input::Slice { thread, .. } | Input::SchedLatency { thread, .. } => {
+                        if let Some(number) = numbered.thread(thread) {
+                            numbered.wake(number, at);
+                        }
                     }
+                    Input::Call { thread, end, .. } => calls.call(numbered.thread(thread), at, end)?,
+                    Input::HalfCall { thread, is_begin, name, fd } => {
+                        calls.half(numbered.thread(thread), at, is_begin, Call { name, fd })?;
+                    }
+                    Input::OffCpu { .. } | Input::Interrupt { .. } => {}
                 }
-                Input::Call { thread, end, .. } => calls.call(numbered.thread(thread), at, end)?,
-                Input::HalfCall { thread, is_begin, name, fd } => {
-                    calls.half(numbered.thread(thread), at, is_begin, Call { name, fd })?;
-                }
-                Input::OffCpu { .. } | Input::Interrupt { .. } => {}
             }
-        }
-        let mut cpus: BTreeSet<u32> = sweep.cpus().collect();
+            cpus.extend(sweep.cpus());
+            sweep.finish(range.1, rows);
+            Ok(())
+        });
+        swept?;
         let unknown = Batches::<UnknownRow>::open(&self.path)?;
         for number in 0..unknown.covered().len() {
             cpus.extend(unknown.read(number)?.cpu.values());
         }
         self.entry.cpus = cpus.into_iter().collect();
-        sweep.finish(range.1, &mut |row| levels.add(&row));
         self.entry.levels = levels.len();
         self.entry.tables.extend(levels.finish()?);
         self.entry.tables.push(calls.finish()?);

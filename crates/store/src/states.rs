@@ -3,6 +3,8 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use crate::batches::{BatchFile, Batches};
 use crate::error::StoreError;
@@ -42,6 +44,10 @@ impl LevelFile {
     }
 }
 
+/// So many rows go to another thread at once, and so many times as many wait for it.
+const ROWS_AT_ONCE: usize = 4096;
+const MOST_WAITING: usize = 4;
+
 /// The name of the table of a level.
 fn level_name(level: usize) -> String {
     format!("{}{level}", ZoomRow::TABLE)
@@ -76,6 +82,40 @@ impl LevelsWriter {
                 error.get_or_insert(wrong);
             }
         });
+    }
+
+    /// Adds all rows that `sweep` emits, in their order; on a thread of its own where `is_apart`, while `sweep` makes the next.
+    pub(crate) fn add_all<T>(
+        &mut self,
+        is_apart: bool,
+        sweep: impl FnOnce(&mut dyn FnMut(sweep::Row)) -> T,
+    ) -> T {
+        let mut sweep = Some(sweep);
+        let swept = is_apart.then(|| {
+            let levels = &mut *self;
+            thread::scope(|scope| {
+                let (sender, receiver) = sync_channel::<Vec<sweep::Row>>(MOST_WAITING);
+                let add = move || receiver.into_iter().flatten().for_each(|row| levels.add(&row));
+                thread::Builder::new().spawn_scoped(scope, add).ok()?;
+                let mut rows = Vec::with_capacity(ROWS_AT_ONCE);
+                // A thread that panicked, and takes no more, makes the scope panic.
+                let swept = sweep.take()?(&mut |row| {
+                    rows.push(row);
+                    if rows.len() >= ROWS_AT_ONCE {
+                        let full = std::mem::replace(&mut rows, Vec::with_capacity(ROWS_AT_ONCE));
+                        let _ = sender.send(full);
+                    }
+                });
+                let _ = sender.send(rows);
+                Some(swept)
+            })
+        });
+        match (swept.flatten(), sweep) {
+            (Some(swept), _) => swept,
+            // No thread was to be had.
+            (None, Some(sweep)) => sweep(&mut |row| self.add(&row)),
+            (None, None) => unreachable!("what was taken has swept"),
+        }
     }
 
     /// Finishes the files.

@@ -227,7 +227,7 @@ impl Thread {
 
     /// If its state changes at an instant, emits the row before it.
     #[inline]
-    fn change(&mut self, number: u32, at: i64, rows: &mut impl FnMut(Row)) {
+    fn change(&mut self, number: u32, at: i64, rows: &mut (impl FnMut(Row) + ?Sized)) {
         let doing = self.doing();
         if doing != self.now {
             self.settle(number, at, rows);
@@ -237,7 +237,7 @@ impl Thread {
 
     /// Emits the row of its state until an instant.
     #[inline]
-    fn settle(&mut self, number: u32, at: i64, rows: &mut impl FnMut(Row)) {
+    fn settle(&mut self, number: u32, at: i64, rows: &mut (impl FnMut(Row) + ?Sized)) {
         let at = at.min(self.end);
         if at > self.since {
             rows(Row { thread: number, begin: self.since, end: at, doing: self.now });
@@ -247,7 +247,13 @@ impl Thread {
 
     /// Ends what ends by an instant.
     #[inline]
-    fn end_until(&mut self, number: u32, at: i64, cpus: &FxHashMap<u32, Cpu>, rows: &mut impl FnMut(Row)) {
+    fn end_until(
+        &mut self,
+        number: u32,
+        at: i64,
+        cpus: &FxHashMap<u32, Cpu>,
+        rows: &mut (impl FnMut(Row) + ?Sized),
+    ) {
         while self.next <= at {
             let ended = self.next;
             if self.ends[until::DEATH] <= ended {
@@ -302,7 +308,7 @@ impl Sweep {
         at: i64,
         input: Input,
         thread_of: impl Fn(u32) -> Option<u32>,
-        rows: &mut impl FnMut(Row),
+        rows: &mut (impl FnMut(Row) + ?Sized),
     ) {
         let Self { threads, cpus } = self;
         match input {
@@ -374,7 +380,7 @@ impl Sweep {
     }
 
     /// Ends the sweep at an instant.
-    pub(crate) fn finish(mut self, at: i64, rows: &mut impl FnMut(Row)) {
+    pub(crate) fn finish(mut self, at: i64, rows: &mut (impl FnMut(Row) + ?Sized)) {
         for (number, thread) in (0..).zip(&mut self.threads) {
             thread.end_until(number, at, &self.cpus, rows);
             thread.settle(number, at, rows);

@@ -47,7 +47,7 @@ fn build_of(traces: &[Trace], path: &Path, model: impl Fn(&Host<'_>, &HostWriter
     for host in &hosts.hosts {
         let tables = writer.host(&host.id, &host.name, host.offset_ns).unwrap();
         let model = model(host, &tables);
-        entries.push(tables.finish(model, &[]).unwrap());
+        entries.push(tables.finish(model, &[], entries.len() % 2 == 0).unwrap());
     }
     writer.commit(entries, None, None, Vec::new()).unwrap();
 }
