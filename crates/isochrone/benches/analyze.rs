@@ -17,9 +17,6 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use isochrone_ctf::Trace;
-use isochrone_hosts::Hosts;
-use isochrone_kernel::PartialState;
-use isochrone_pipeline::{Plan, run};
 use isochrone_testkit::{Bulk, Generation, RandomKernel};
 use measuring::{children_cpu, rewrite, watch};
 
@@ -32,12 +29,6 @@ const ALL: &str =
     "cputop,fds,irqfreq,irqlog,irqstats,processes,schedfreq,schedlog,schedstats,schedtop,syscallstats";
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    if let Some(place) = arguments.iter().position(|argument| argument == "--spans") {
-        let threads = arguments[place + 1].parse().unwrap();
-        println!("{}", spans(Path::new(&arguments[place + 2]), threads).events());
-        return;
-    }
     let generated = tempfile::tempdir().unwrap();
     let first = Input::new("ANALYZE_TRACE", "that of a random host by `testkit`", || {
         let path = generated.path().join("kernel");
@@ -92,14 +83,6 @@ impl Input {
     }
 }
 
-/// From a file to all spans, and nobody listens.
-fn spans(path: &Path, threads: usize) -> PartialState<()> {
-    let trace = Trace::open(path).unwrap();
-    let hosts = Hosts::group([&trace]);
-    let host = &hosts.hosts[0];
-    run(host, &Plan::for_threads(host, threads), threads, || (), None).unwrap().model
-}
-
 fn isochrone(analyses: &str, threads: u32, path: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
     command
@@ -109,9 +92,11 @@ fn isochrone(analyses: &str, threads: u32, path: &Path) -> Command {
     command
 }
 
-fn all_spans(threads: u32, path: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--spans", &threads.to_string()]).arg(path).stdout(Stdio::null());
+/// Makes the store in a directory.
+fn index(threads: u32, path: &Path, store: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+    command.args(["index", "-q", "--threads", &threads.to_string(), "-o"]).arg(store).arg(path);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
@@ -164,9 +149,10 @@ fn alone(input: &Input) -> String {
         let (cpu, memory) = best(command).unwrap();
         let _ = writeln!(text, "| {task} | {:.2} | {:.1} |", input.rate(cpu), mebibytes(memory));
     };
-    row("file to all spans", &|| all_spans(1, path));
+    let store = tempfile::tempdir().unwrap();
     row("cputop", &|| isochrone("cputop", 1, path));
     row("eleven at once", &|| isochrone(ALL, 1, path));
+    row("index", &|| index(1, path, &store.path().join("store")));
     text
 }
 
@@ -177,10 +163,11 @@ fn two_threads(input: &Input) -> String {
          | task | one thread, M events/s | two threads, M events/s | speedup | CPU time of two to that of one |\n\
          |---|---|---|---|---|\n"
     );
+    let store = tempfile::tempdir().unwrap();
     let tasks: [(&str, &dyn Fn(u32) -> Command); 3] = [
-        ("file to all spans", &|threads| all_spans(threads, path)),
         ("cputop", &|threads| isochrone("cputop", threads, path)),
         ("eleven at once", &|threads| isochrone(ALL, threads, path)),
+        ("index", &|threads| index(threads, path, &store.path().join("store"))),
     ];
     for (task, command) in tasks {
         let (mut wall, mut cpu) = ([Duration::MAX; 2], [Duration::MAX; 2]);
