@@ -21,6 +21,7 @@ mod buckets;
 mod cpu_states;
 pub mod csv;
 mod disk;
+mod encoding;
 mod errno;
 mod fd_annotation;
 mod fd_names;

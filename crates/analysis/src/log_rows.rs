@@ -16,6 +16,7 @@ use serde::de::{DeserializeOwned, SeqAccess, Visitor};
 use serde::ser::{Error as _, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::encoding::append;
 use crate::scratch::{Kept, Scratch};
 
 /// Bytes of rows that are kept as they are.
@@ -129,8 +130,7 @@ impl Run {
         let (mut bytes, mut threads) = (Vec::new(), Vec::new());
         for row in &mut rows {
             threads.extend(row.threads().into_iter().flatten().map(|thread| *thread));
-            // Rows have no part that cannot be written, and memory is what they are written to.
-            bytes = postcard::to_extend(row, bytes).unwrap_or_default();
+            append(row, &mut bytes);
         }
         threads.sort_unstable();
         threads.dedup();

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::annotated_call::AnnotatedCall;
+use crate::encoding::append;
 use crate::scratch::{Kept, Scratch};
 use crate::table::Cell;
 
@@ -283,13 +284,6 @@ fn size_at(bytes: &[u8], at: usize) -> Option<usize> {
 fn row_at(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let begin = at + SIZE;
     bytes.get(begin..begin + size_at(bytes, at)?)
-}
-
-/// A value of this form has no part that cannot be written, and memory is what it is written to.
-fn append(stored: &Stored<'_>, bytes: &mut Vec<u8>) {
-    if let Ok(written) = postcard::to_extend(stored, std::mem::take(bytes)) {
-        *bytes = written;
-    }
 }
 
 /// The cells of a row, one by one.
