@@ -56,7 +56,12 @@ impl Place {
         }
         fs::rename(&self.partial, &self.path).map_err(StoreError::io(&self.path))?;
         self.is_committed = true;
-        remove(&old)
+        // From here on another writer may hold the place. It removes what is there of the old store, too, and may have put the next
+        // old one there, which is its own to remove.
+        match remove(&old) {
+            Err(StoreError::Io { why, .. }) if why.kind() == std::io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            removed => removed,
+        }
     }
 
     /// Where the store that is replaced is until the new one has its name.
