@@ -17,7 +17,7 @@ pub fn header(table: &Table, out: &mut impl Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// Writes the rows of some numbers of a table.
+/// Writes the rows whose numbers are in a range, as far as there are any, of a table.
 pub fn rows(table: &Table, numbers: Range<usize>, out: &mut impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let mut text = String::new();

@@ -3,18 +3,18 @@
 use postcard::ser_flavors::Flavor;
 use serde::Serialize;
 
-/// A buffer that grows.
-struct Appended<'b>(&'b mut Vec<u8>);
+/// Appends what `postcard` writes to a buffer.
+struct Appender<'b>(&'b mut Vec<u8>);
 
-/// So many bytes are appended one by one: of numbers there are a few, and a call that copies them takes longer.
-const FEW: usize = 10;
+/// Up to so many bytes, as numbers have, are pushed one by one: to copy them takes a call, which costs more.
+const MOST_PUSHED: usize = 10;
 
-impl Flavor for Appended<'_> {
+impl Flavor for Appender<'_> {
     type Output = ();
 
     #[inline]
     fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
-        if data.len() <= FEW {
+        if data.len() <= MOST_PUSHED {
             for &byte in data {
                 self.0.push(byte);
             }
@@ -35,10 +35,10 @@ impl Flavor for Appended<'_> {
     }
 }
 
-/// Appends a value that has no part that cannot be written.
+/// Appends a value, all of whose parts can be serialized.
 #[inline]
 pub(crate) fn append(value: &(impl Serialize + ?Sized), bytes: &mut Vec<u8>) {
-    let written = postcard::serialize_with_flavor(value, Appended(bytes));
+    let written = postcard::serialize_with_flavor(value, Appender(bytes));
     debug_assert!(written.is_ok(), "{written:?}");
 }
 

@@ -11,7 +11,7 @@ use crate::table::Table;
 /// How the rows of a table without rows are serialized. No text has it: quotes are escaped there.
 const NO_ROWS: &str = "\"rows\":[]";
 
-/// Writes a report, or what there is of it with the table of a name only. `rows` writes those of a table, as [`rows()`] does.
+/// Writes a report. `name`: with this table only. `rows` writes those of a table, as [`rows()`] does.
 pub fn write<W: Write>(
     report: &Report,
     name: Option<&str>,
@@ -24,6 +24,7 @@ pub fn write<W: Write>(
     let &Report { analysis, version, sync, range, .. } = report;
     let (frames, notes) = (tables.iter().map(without_rows).collect(), report.notes.clone());
     let frame = serde_json::to_string(&Report { analysis, version, sync, range, tables: frames, notes })?;
+    debug_assert_eq!(frame.matches(NO_ROWS).count(), tables.len(), "{frame}");
     let mut parts = frame.split(NO_ROWS);
     out.write_all(parts.next().unwrap_or_default().as_bytes())?;
     for (table, part) in tables.into_iter().zip(parts) {
@@ -35,7 +36,8 @@ pub fn write<W: Write>(
     Ok(())
 }
 
-/// Writes the rows of some numbers of a table: each is an array, with a comma before it unless it is the first of the table.
+/// Writes the rows of a table whose numbers are in a range, as far as there are any: each is an array, with a comma before it unless it is
+/// the first of the table.
 pub fn rows(table: &Table, numbers: Range<usize>, out: &mut impl Write) -> io::Result<()> {
     for (number, row) in numbers.clone().zip(table.rows.range(numbers)) {
         if number > 0 {

@@ -13,7 +13,7 @@ use crate::table::{Cell, Table, Unit};
 
 const NS_PER_S: u128 = 1_000_000_000;
 
-/// Writes the rows of some numbers of a table of an analysis.
+/// Writes the rows whose numbers are in a range, as far as there are any, of a table of an analysis.
 pub fn rows(analysis: &str, table: &Table, numbers: Range<usize>, out: &mut impl Write) -> io::Result<()> {
     for row in table.rows.range(numbers) {
         let mut serializer = JsonSerializer::new(&mut *out);

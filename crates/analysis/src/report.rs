@@ -102,7 +102,7 @@ impl Report {
         };
     }
 
-    /// The table of a name only; `None`: all.
+    /// The tables of a name; `None`: all.
     pub fn tables_of(&self, name: Option<&str>) -> impl Iterator<Item = &Table> {
         self.tables.iter().filter(move |table| name.is_none_or(|name| table.name == name))
     }

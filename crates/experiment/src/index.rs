@@ -213,13 +213,13 @@ fn write_hosts<'o>(
         reports.push(report);
         tasks.push((Mutex::new(Some((writer, model))), OnceLock::new()));
     }
-    let is_apart = spread.threads() > tasks.len();
+    let has_spare_thread = spread.threads() >= 2 * tasks.len();
     in_order(tasks.len(), spread.threads(), |place| {
         let (task, done) = &tasks[place];
         let work = task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((writer, model)) = work {
             // Each place is done once.
-            let _ = done.set(writer.finish(model, &losses(&hosts[place].traced), is_apart));
+            let _ = done.set(writer.finish(model, &losses(&hosts[place].traced), has_spare_thread));
         }
     });
     let entries = tasks.into_iter().filter_map(|(_, done)| done.into_inner());

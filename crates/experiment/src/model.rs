@@ -29,7 +29,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// How many threads that are.
+    /// The number of threads: that which was told, else as many as there are cores, at most [`MOST_THREADS`].
     pub fn threads(self) -> usize {
         let threads = self.threads.or_else(|| thread::available_parallelism().ok());
         threads.map_or(1, NonZeroUsize::get).min(MOST_THREADS)

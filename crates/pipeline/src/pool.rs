@@ -1,4 +1,5 @@
-//! Threads that take tasks from one queue. [`mod@crate::run`] puts the pieces of all hosts into it; tables are written so.
+//! Threads that share tasks. [`in_order`]: from one queue, into which [`mod@crate::run`] puts the pieces of all hosts. [`take_in_order`]:
+//! each every n-th one, whose results are taken in order, as the text of tables is.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -29,10 +30,10 @@ pub fn in_order(tasks: usize, threads: usize, work: impl Fn(usize) + Sync) {
 }
 
 /// Results of one thread that wait to be taken.
-const MOST_WAITING: usize = 2;
+const MOST_WAITING: usize = 1;
 
-/// Makes the results of tasks `0..tasks` on so many threads, and has the caller's thread take them in their order, while others are
-/// made. Of each thread a few results wait at most. Where no threads are to be had, the caller's makes them.
+/// Makes the results of tasks `0..tasks` on so many threads beside the caller's, which takes them in their order meanwhile. Of each thread
+/// at most two results wait. Where no threads are to be had, the caller's makes them.
 ///
 /// A task that panics makes this panic.
 ///

@@ -57,8 +57,9 @@ impl HostWriter {
     }
 
     /// Writes threads, zoom levels and the other tables that are derived from all spans; of a model that includes ended
-    /// threads ([`isochrone_kernel::WithThreads`]). `losses`: what is missing of the host's trace, as far as known. `is_apart`: whether
-    /// another thread may write the zoom levels meanwhile. Memory: what overlaps at an instant, and some numbers for each thread. `O(n log n)` in the spans.
+    /// threads ([`isochrone_kernel::WithThreads`]). `losses`: what is missing of the host's trace, as far as known.
+    /// `has_spare_thread`: whether the zoom levels may be written by another thread meanwhile. Memory: what overlaps at an instant, and
+    /// some numbers for each thread. `O(n log n)` in the spans.
     ///
     /// # Errors
     /// A file cannot be written, now or when a consumer wrote it.
@@ -66,7 +67,7 @@ impl HostWriter {
         mut self,
         model: Finished<SpanWriter>,
         losses: &[Loss],
-        is_apart: bool,
+        has_spare_thread: bool,
     ) -> Result<HostEntry, StoreError> {
         let Finished { spans, threads, disks, range, .. } = model;
         let named = spans.flush();
@@ -76,7 +77,7 @@ impl HostWriter {
         let range = range.unwrap_or_default();
         let mut numbered = Numbered::new(&threads, named, range);
         let names = Arc::clone(self.shared.names());
-        self.sweep(is_apart, &mut numbered, range, &names)?;
+        self.sweep(&mut numbered, range, &names, has_spare_thread)?;
         self.write_threads(&numbered, &names)?;
         self.entry.tables.push(write_losses(&self.path, losses, &names)?);
         Ok(self.entry)
@@ -85,23 +86,22 @@ impl HostWriter {
     /// One pass over all spans in the order of time.
     fn sweep(
         &mut self,
-        is_apart: bool,
         numbered: &mut Numbered,
         range: (i64, i64),
         names: &Arc<Names>,
+        has_spare_thread: bool,
     ) -> Result<(), StoreError> {
         let lives = numbered.lives(range);
         let mut merge = Merge::open(&self.path)?;
         let mut levels = LevelsWriter::create(&self.path, lives.len(), range, names)?;
         let mut calls = OpenCalls::create(&self.path, lives.len(), range, names)?;
         let mut sweep = Sweep::new(&lives);
-        let mut cpus = BTreeSet::new();
         for (thread, call) in (0..).zip(&numbered.first_calls) {
             if let Some((end, name)) = *call {
                 sweep.in_call(thread, Call { name, fd: None }, end);
             }
         }
-        let swept: Result<(), StoreError> = levels.add_all(is_apart, |rows| {
+        let emit = |rows: &mut dyn FnMut(_)| -> Result<BTreeSet<u32>, StoreError> {
             while let Some((at, input)) = merge.next()? {
                 let thread_of = |name| numbered.thread(name);
                 sweep.begin(at, input, thread_of, rows);
@@ -118,11 +118,11 @@ impl HostWriter {
                     Input::OffCpu { .. } | Input::Interrupt { .. } => {}
                 }
             }
-            cpus.extend(sweep.cpus());
+            let cpus = sweep.cpus().collect();
             sweep.finish(range.1, rows);
-            Ok(())
-        });
-        swept?;
+            Ok(cpus)
+        };
+        let mut cpus = levels.add_all(emit, has_spare_thread)?;
         let unknown = Batches::<UnknownRow>::open(&self.path)?;
         for number in 0..unknown.covered().len() {
             cpus.extend(unknown.read(number)?.cpu.values());

@@ -44,9 +44,10 @@ impl LevelFile {
     }
 }
 
-/// So many rows go to another thread at once, and so many times as many wait for it.
+/// Rows that are handed to another thread at once.
 const ROWS_AT_ONCE: usize = 4096;
-const MOST_WAITING: usize = 4;
+/// Batches of rows that wait for it at most.
+const MOST_BATCHES: usize = 4;
 
 /// The name of the table of a level.
 fn level_name(level: usize) -> String {
@@ -84,38 +85,38 @@ impl LevelsWriter {
         });
     }
 
-    /// Adds all rows that `sweep` emits, in their order; on a thread of its own where `is_apart`, while `sweep` makes the next.
+    /// Adds all rows that `emit` emits, in their order; where there is a spare thread, on that, while `emit` makes the next.
     pub(crate) fn add_all<T>(
         &mut self,
-        is_apart: bool,
-        sweep: impl FnOnce(&mut dyn FnMut(sweep::Row)) -> T,
+        emit: impl FnOnce(&mut dyn FnMut(sweep::Row)) -> T,
+        has_spare_thread: bool,
     ) -> T {
-        let mut sweep = Some(sweep);
-        let swept = is_apart.then(|| {
-            let levels = &mut *self;
-            thread::scope(|scope| {
-                let (sender, receiver) = sync_channel::<Vec<sweep::Row>>(MOST_WAITING);
-                let add = move || receiver.into_iter().flatten().for_each(|row| levels.add(&row));
-                thread::Builder::new().spawn_scoped(scope, add).ok()?;
-                let mut rows = Vec::with_capacity(ROWS_AT_ONCE);
-                // A thread that panicked, and takes no more, makes the scope panic.
-                let swept = sweep.take()?(&mut |row| {
-                    rows.push(row);
-                    if rows.len() >= ROWS_AT_ONCE {
-                        let full = std::mem::replace(&mut rows, Vec::with_capacity(ROWS_AT_ONCE));
-                        let _ = sender.send(full);
-                    }
-                });
-                let _ = sender.send(rows);
-                Some(swept)
-            })
-        });
-        match (swept.flatten(), sweep) {
-            (Some(swept), _) => swept,
-            // No thread was to be had.
-            (None, Some(sweep)) => sweep(&mut |row| self.add(&row)),
-            (None, None) => unreachable!("what was taken has swept"),
+        if !has_spare_thread {
+            return emit(&mut |row| self.add(&row));
         }
+        self.add_apart(emit).unwrap_or_else(|emit| emit(&mut |row| self.add(&row)))
+    }
+
+    /// As [`Self::add_all`], on another thread; gives `emit` back where none is to be had.
+    fn add_apart<T, E: FnOnce(&mut dyn FnMut(sweep::Row)) -> T>(&mut self, emit: E) -> Result<T, E> {
+        thread::scope(|scope| {
+            let (sender, receiver) = sync_channel::<Vec<sweep::Row>>(MOST_BATCHES);
+            let add = move || receiver.into_iter().flatten().for_each(|row| self.add(&row));
+            if thread::Builder::new().spawn_scoped(scope, add).is_err() {
+                return Err(emit);
+            }
+            let mut rows = Vec::with_capacity(ROWS_AT_ONCE);
+            // A thread that panicked takes no more, and makes the scope panic.
+            let emitted = emit(&mut |row| {
+                rows.push(row);
+                if rows.len() >= ROWS_AT_ONCE {
+                    let full = std::mem::replace(&mut rows, Vec::with_capacity(ROWS_AT_ONCE));
+                    let _ = sender.send(full);
+                }
+            });
+            let _ = sender.send(rows);
+            Ok(emitted)
+        })
     }
 
     /// Finishes the files.
@@ -358,4 +359,43 @@ fn to_pixels(rows: &[StateRow], origin: i64, pixel: i64) -> Vec<StateRow> {
         at += here.len();
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is written of some rows, by the calling thread or by another, and what `emit` returned.
+    fn written(rows: u32, fails: bool, has_spare_thread: bool) -> (Result<u32, &'static str>, Vec<Vec<u8>>) {
+        const LENGTH: i64 = 70_000;
+        let directory = tempfile::tempdir().unwrap();
+        let (end, names) = (i64::from(rows) * LENGTH, Arc::new(Names::default()));
+        let mut levels = LevelsWriter::create(directory.path(), 2, (0, end), &names).unwrap();
+        let emit = |put: &mut dyn FnMut(sweep::Row)| {
+            for number in 0..rows {
+                let begin = i64::from(number) * LENGTH;
+                let state = State::ALL[number as usize % 3];
+                let doing = sweep::Doing { state, cpu: None, call: None, waker: None };
+                put(sweep::Row { thread: number % 2, begin, end: begin + LENGTH, doing });
+            }
+            if fails { Err("no more") } else { Ok(rows) }
+        };
+        let emitted = levels.add_all(emit, has_spare_thread);
+        let entries = levels.finish().unwrap();
+        let files = entries.iter().map(|it| directory.path().join(format!("{}.arrow", it.name)));
+        (emitted, files.map(|file| std::fs::read(file).unwrap()).collect())
+    }
+
+    #[test]
+    fn another_thread_writes_the_same() {
+        let at_once = ROWS_AT_ONCE as u32;
+        // More than may wait, and none left over.
+        for rows in [1, at_once, at_once + 1, 8 * at_once] {
+            for fails in [false, true] {
+                let expect = written(rows, fails, false);
+                assert_eq!(expect.0, if fails { Err("no more") } else { Ok(rows) });
+                assert!(expect == written(rows, fails, true), "{rows} rows, fails: {fails}");
+            }
+        }
+    }
 }

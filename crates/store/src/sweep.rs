@@ -227,7 +227,7 @@ impl Thread {
 
     /// If its state changes at an instant, emits the row before it.
     #[inline]
-    fn change(&mut self, number: u32, at: i64, rows: &mut (impl FnMut(Row) + ?Sized)) {
+    fn change(&mut self, number: u32, at: i64, rows: &mut dyn FnMut(Row)) {
         let doing = self.doing();
         if doing != self.now {
             self.settle(number, at, rows);
@@ -237,7 +237,7 @@ impl Thread {
 
     /// Emits the row of its state until an instant.
     #[inline]
-    fn settle(&mut self, number: u32, at: i64, rows: &mut (impl FnMut(Row) + ?Sized)) {
+    fn settle(&mut self, number: u32, at: i64, rows: &mut dyn FnMut(Row)) {
         let at = at.min(self.end);
         if at > self.since {
             rows(Row { thread: number, begin: self.since, end: at, doing: self.now });
@@ -247,13 +247,7 @@ impl Thread {
 
     /// Ends what ends by an instant.
     #[inline]
-    fn end_until(
-        &mut self,
-        number: u32,
-        at: i64,
-        cpus: &FxHashMap<u32, Cpu>,
-        rows: &mut (impl FnMut(Row) + ?Sized),
-    ) {
+    fn end_until(&mut self, number: u32, at: i64, cpus: &FxHashMap<u32, Cpu>, rows: &mut dyn FnMut(Row)) {
         while self.next <= at {
             let ended = self.next;
             if self.ends[until::DEATH] <= ended {
@@ -308,7 +302,7 @@ impl Sweep {
         at: i64,
         input: Input,
         thread_of: impl Fn(u32) -> Option<u32>,
-        rows: &mut (impl FnMut(Row) + ?Sized),
+        rows: &mut dyn FnMut(Row),
     ) {
         let Self { threads, cpus } = self;
         match input {
@@ -380,7 +374,7 @@ impl Sweep {
     }
 
     /// Ends the sweep at an instant.
-    pub(crate) fn finish(mut self, at: i64, rows: &mut (impl FnMut(Row) + ?Sized)) {
+    pub(crate) fn finish(mut self, at: i64, rows: &mut dyn FnMut(Row)) {
         for (number, thread) in (0..).zip(&mut self.threads) {
             thread.end_until(number, at, &self.cpus, rows);
             thread.settle(number, at, rows);

@@ -1,11 +1,15 @@
 //! What the benches that compare programs share: CPU time and memory of children, and the document with the tables.
 
+mod document;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
+
+pub use document::rewrite;
 
 /// CPU time of a child that succeeds, and the most anonymous memory it was seen to hold (KiB).
 #[allow(dead_code)] // Not every bench asks for success.
@@ -40,14 +44,4 @@ pub fn children_cpu() -> Duration {
     let [user, system] = [usage.user_time(), usage.system_time()]
         .map(|time| Duration::new(time.tv_sec() as u64, time.tv_usec() as u32 * 1000));
     user + system
-}
-
-/// Writes a part of `docs/COMPARE.md` anew: what lies between the comments `NAME: begin` and `NAME: end`.
-pub fn rewrite(name: &str, text: &str) {
-    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/COMPARE.md");
-    let document = fs::read_to_string(&path).unwrap();
-    let (before, rest) = document.split_once(&begin).unwrap();
-    let (_, after) = rest.split_once(&end).unwrap();
-    fs::write(&path, format!("{before}{begin}{text}{end}{after}")).unwrap();
 }

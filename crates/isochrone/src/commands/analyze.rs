@@ -196,7 +196,7 @@ pub(super) fn shown(arguments: &Analyze) -> Shown<'_> {
         table: arguments.table.as_deref(),
         sort: arguments.sort.as_deref(),
         has_bounds: arguments.bounds,
-        spread: Spread { threads: arguments.threads, pieces: None },
+        threads: Spread { threads: arguments.threads, pieces: None }.threads(),
     }
 }
 

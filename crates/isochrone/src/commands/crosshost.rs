@@ -182,7 +182,7 @@ fn across(
         table: arguments.table.as_deref(),
         sort: arguments.sort.as_deref(),
         has_bounds: false,
-        spread,
+        threads: spread.threads(),
     };
     shown.check(std::slice::from_ref(&report))?;
     let is_text = arguments.format == TableFormat::Text;

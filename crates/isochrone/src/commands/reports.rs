@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use isochrone_analysis::{Report, Scratch, ScratchError, Table, Unit, csv, json, jsonl};
-use isochrone_experiment::Spread;
 use isochrone_export::lami::Results;
 
 use crate::arguments::TableFormat;
@@ -40,7 +39,7 @@ pub(super) struct Shown<'a> {
     /// Whether times have bounds beside them.
     pub(super) has_bounds: bool,
     /// How many threads make the text.
-    pub(super) spread: Spread,
+    pub(super) threads: usize,
 }
 
 impl Shown<'_> {
@@ -93,7 +92,7 @@ impl Shown<'_> {
         quiet: bool,
     ) -> anyhow::Result<()> {
         self.check(reports)?;
-        let (name, threads) = (self.table, self.spread.threads());
+        let Self { table: name, threads, .. } = *self;
         output::print(|stdout| {
             match self.format {
                 TableFormat::Text => {

@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &Eval, quiet: bool) -> anyhow::Result<ExitStatus> {
         table: arguments.table.as_deref(),
         sort: None,
         has_bounds: false,
-        spread: Spread::default(),
+        threads: Spread::default().threads(),
     };
     let (evaluated, ending) = match &arguments.messages {
         Some(path) => of_list(arguments, path, floors, kept, quiet)?,
@@ -56,7 +56,8 @@ pub(super) fn dry_run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatu
         ReportFormat::Text => TableFormat::Text,
         ReportFormat::Json => TableFormat::Json,
     };
-    let shown = Shown { format, table: None, sort: None, has_bounds: false, spread: Spread::default() };
+    let shown =
+        Shown { format, table: None, sort: None, has_bounds: false, threads: Spread::default().threads() };
     let report = matched(&hosts, &matching.packets, &matching.traffic, range.on(&matching.clocks));
     shown.print(&[report], None, hosts.len(), quiet)?;
     if !quiet {

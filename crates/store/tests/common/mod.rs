@@ -23,7 +23,8 @@ pub fn open(directory: &Path) -> Vec<Trace> {
 
 /// Builds a store of all hosts.
 pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
-    build_of(traces, path, |host, tables| {
+    // Of a host in pieces the levels are written by another thread: the same as that of the whole by one.
+    build_of(traces, path, *cuts != Cuts::Whole, |host, tables| {
         let part = run(host, &Plan::new(host, cuts), 2, || WithThreads::new(tables.consumer()), None);
         part.unwrap().model.finish().with_threads()
     });
@@ -31,7 +32,7 @@ pub fn build(traces: &[Trace], cuts: &Cuts, path: &Path) {
 
 /// As [`build`], of the spans of all pieces as files of pieces carry them.
 pub fn build_of_logs(traces: &[Trace], cuts: &Cuts, path: &Path) {
-    build_of(traces, path, |host, tables| {
+    build_of(traces, path, false, |host, tables| {
         let part = run(host, &Plan::new(host, cuts), 2, || WithThreads::new(SpanLog::default()), None);
         let part = isochrone_pipeline::store::copy(&part.unwrap()).unwrap();
         let model = part.model.finish().with_threads();
@@ -40,14 +41,19 @@ pub fn build_of_logs(traces: &[Trace], cuts: &Cuts, path: &Path) {
 }
 
 /// Builds a store of all hosts from the model that each is given.
-fn build_of(traces: &[Trace], path: &Path, model: impl Fn(&Host<'_>, &HostWriter) -> Finished<SpanWriter>) {
+fn build_of(
+    traces: &[Trace],
+    path: &Path,
+    has_spare_thread: bool,
+    model: impl Fn(&Host<'_>, &HostWriter) -> Finished<SpanWriter>,
+) {
     let hosts = Hosts::group(traces);
     let mut writer = StoreWriter::create(path, || ()).unwrap();
     let mut entries = Vec::new();
     for host in &hosts.hosts {
         let tables = writer.host(&host.id, &host.name, host.offset_ns).unwrap();
         let model = model(host, &tables);
-        entries.push(tables.finish(model, &[], entries.len() % 2 == 0).unwrap());
+        entries.push(tables.finish(model, &[], has_spare_thread).unwrap());
     }
     writer.commit(entries, None, None, Vec::new()).unwrap();
 }

@@ -1,9 +1,8 @@
 //! What is open in a table, by number.
 //!
-//! A process may have any number of descriptors open, and each use looks one up. So they are one list without holes, in the order in
-//! which they were opened, and small indexes say which number is where: what is used together is in few pages, and a table ends without
-//! a look at memory all over the heap. The order of the list depends on what was closed before: it is never emitted, and the numbers
-//! are serialized and compared in their order.
+//! A process may have any number of descriptors open, and each use looks one up. So they are one list without holes, in no
+//! order, and a small index says where each number is: a table is in few pages, as large as the most that were open at once. The order of
+//! the list depends on what was closed before: it is never emitted, and descriptors are serialized and compared by number.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -28,6 +27,13 @@ impl Descriptors {
         self.places.get(fd).map(|&place| place as usize)
     }
 
+    /// The index of a number; of one that is not there, that of the next descriptor, which has to be appended then.
+    #[inline]
+    fn place_or_next(&mut self, fd: i32) -> usize {
+        let next = self.files.len() as u32;
+        *self.places.or_insert_with(fd, || next) as usize
+    }
+
     #[inline]
     pub(super) fn get(&self, fd: i32) -> Option<&OpenFile> {
         self.place(fd).map(|place| &self.files[place].1)
@@ -40,9 +46,8 @@ impl Descriptors {
 
     /// Returns the descriptor of a number, inserting what `make` returns if there is none. Amortized constant.
     pub(super) fn or_insert_with(&mut self, fd: i32, make: impl FnOnce() -> OpenFile) -> &mut OpenFile {
-        let next = self.files.len();
-        let place = *self.places.or_insert_with(fd, || next as u32) as usize;
-        if place == next {
+        let place = self.place_or_next(fd);
+        if place == self.files.len() {
             self.files.push((fd, make()));
         }
         &mut self.files[place].1
@@ -50,10 +55,10 @@ impl Descriptors {
 
     /// Sets the descriptor of a number and returns the previous one. Amortized constant.
     pub(super) fn insert(&mut self, fd: i32, file: OpenFile) -> Option<OpenFile> {
-        if let Some(there) = self.get_mut(fd) {
+        let place = self.place_or_next(fd);
+        if let Some((_, there)) = self.files.get_mut(place) {
             return Some(std::mem::replace(there, file));
         }
-        self.places.insert(fd, self.files.len() as u32);
         self.files.push((fd, file));
         None
     }
@@ -168,8 +173,8 @@ mod tests {
                     }
                     Step::Remove(fd) => prop_assert_eq!(own.remove(fd), expect.remove(&fd)),
                 }
-                for (fd, file) in &expect {
-                    prop_assert_eq!(own.get(*fd), Some(file));
+                for fd in (0..6).chain(62..66).chain([i32::MAX]) {
+                    prop_assert_eq!(own.get(fd), expect.get(&fd));
                 }
                 prop_assert_eq!(own.unordered().count(), expect.len());
             }

@@ -8,7 +8,7 @@ use super::super::span::ClosedBy;
 use crate::id::{ThreadId, Time};
 use crate::numbered::Numbered;
 
-/// Fewer numbers than this are indexes of a list: those of busy servers are as high as some ten thousand.
+/// Numbers below this are indexes of a list, of a mebibyte at most: busy servers have some ten thousand descriptors.
 const STRAY_FDS: usize = 1 << 16;
 
 /// What is uncertain, and since when.

@@ -104,13 +104,8 @@ impl Machine {
     /// As [`Self::use_file`], of one.
     #[inline]
     pub(super) fn use_once(&mut self, one: OneUse<'_>) {
-        let OneUse { thread, fd, at, .. } = one;
-        let losses = self.doubts.losses_at(at);
-        let table = self.table(thread);
-        if let Some(file) = table.files.get_mut(fd) {
+        if let Some(file) = self.file(one.thread, one.fd, one.at) {
             file.count_use(&one);
-        } else if fd >= 0 {
-            table.files.or_insert_with(fd, || OpenFile::sighted(at, losses)).count_use(&one);
         }
     }
 
@@ -136,6 +131,7 @@ impl Machine {
     }
 
     /// A descriptor of a thread: it exists if a thread uses it.
+    #[inline]
     fn file(&mut self, thread: ThreadId, fd: i32, at: Time) -> Option<&mut OpenFile> {
         let losses = self.doubts.losses_at(at);
         let table = self.table(thread);
