@@ -65,7 +65,7 @@ impl Points {
     }
 
     /// Those within a span, ends included.
-    fn during(&self, x: Span) -> Self {
+    pub(crate) fn during(&self, x: Span) -> Self {
         let part = |points: &[Point]| {
             let begin = points.partition_point(|p| p.x < x.begin);
             let end = points.partition_point(|p| p.x <= x.end);

@@ -13,7 +13,7 @@ use crate::slope::Slope;
 use crate::wander::Wander;
 
 /// Units of a rate in 1: parts per trillion.
-const ONE: i128 = 1_000_000_000_000;
+pub(crate) const ONE: i128 = 1_000_000_000_000;
 /// Rates beyond this factor say nothing.
 const MAX_RATE: i128 = crate::slope::MAX_RATE_FACTOR as i128 * ONE;
 
@@ -31,9 +31,14 @@ impl RateRange {
 
     /// All rates within `by` (dimensionless) of the rates between two others (dimensionless), outward.
     pub(crate) fn around(least: f64, greatest: f64, by: f64) -> Self {
+        Self::between(least * (1.0 - by), greatest * (1.0 + by))
+    }
+
+    /// All rates between two (dimensionless), outward.
+    pub(crate) fn between(least: f64, greatest: f64) -> Self {
         let limit = |rate: f64| rate.clamp(0.0, MAX_RATE as f64) as i128;
-        let min = limit(((least * (1.0 - by)) * ONE as f64).floor());
-        let max = limit(((greatest * (1.0 + by)) * ONE as f64).ceil());
+        let min = limit((least * ONE as f64).floor());
+        let max = limit((greatest * ONE as f64).ceil());
         Self { min: min.min(max), max: Some(max.max(1)) }
     }
 
@@ -41,6 +46,11 @@ impl RateRange {
     pub(crate) fn rates(self) -> (f64, f64) {
         let of = |rate: i128| rate as f64 / ONE as f64;
         (of(self.min), self.max.map_or(f64::INFINITY, of))
+    }
+
+    /// The least and the greatest rate, parts per trillion; no greatest where there is no limit.
+    pub(crate) fn limits(self) -> (i128, Option<i128>) {
+        (self.min, self.max)
     }
 
     /// The ends of the range as slopes, if it has two.

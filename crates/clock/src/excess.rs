@@ -11,6 +11,7 @@
 
 use crate::chain::Points;
 use crate::hull::Side;
+use crate::motion::range_around;
 use crate::point::Point;
 use crate::span::{Span, merge};
 use crate::suspect::{MAX_CONTRADICTIONS, MESSAGES_PER_CONTRADICTION};
@@ -167,13 +168,14 @@ impl<'p> Field<'p> {
         let limits = |x: i64| {
             // Strictly inside, as borders belong to both sides.
             let within = |list: &[Span]| list.iter().any(|s| s.begin <= x && x < s.end);
-            let base = usual.error + usual.rate * by;
+            let about = |by: f64| {
+                let (least, greatest) = range_around(usual, by).rates();
+                (greatest - usual.rate, usual.rate - least)
+            };
             match (within(&excess.any), within(&excess.fast)) {
                 (true, _) => (BEYOND_ALL, usual.rate),
-                (_, true) => {
-                    (usual.error + usual.rate * FASTEST.max(by), usual.error + usual.rate * FASTEST.max(by))
-                }
-                _ => (base, base),
+                (_, true) => about(FASTEST.max(by)),
+                _ => about(by),
             }
         };
         // (from, (rise, fall, in any) until there, the same per ns from there on).

@@ -23,6 +23,8 @@ use crate::reach::{Contradiction, Reach};
 use crate::relation::{BreakKind, Relation};
 use crate::repair;
 use crate::span::Span;
+use crate::sweep::{Lines, Sweep};
+use crate::thinned::fewer;
 use crate::uncertainty::{Bounds, Row, published};
 use crate::wander::Wander;
 
@@ -34,6 +36,10 @@ pub const MAX_ROWS: usize = 512;
 const MAX_INSTANTS: usize = 8192;
 /// … and how many in an island of many links: so often is a link asked.
 const INSTANTS_OF_ALL_LINKS: usize = 1 << 17;
+/// Rows of all clocks of an island together, about, where rates change.
+const ROWS_OF_ALL_CLOCKS: usize = 1 << 17;
+/// Rounds of looking at usual rates again.
+const ROUNDS_OF_USUAL: usize = 3;
 /// Ends of legs that are asked at in any case, most.
 const MAX_LEG_ENDS: usize = 2048;
 /// Rounds of asking at more instants.
@@ -149,18 +155,10 @@ impl<'a> IslandSolver<'a> {
 
     /// The same for clocks of which some do not run straight.
     fn solve_moving(&self, placement: &Placement) -> Result<Result<Vec<Solved>, Contradiction>, ClockError> {
-        let motions = Motions::of(self, placement);
-        let known = match self.known(&motions) {
-            Ok(known) => known,
+        let rows = match self.moving_rows(placement) {
+            Ok(rows) => rows,
             Err(contradiction) => return Ok(Err(contradiction)),
         };
-        let rows: Vec<Vec<Row>> = self
-            .members()
-            .map(|clock| match clock == self.island.reference {
-                true => self.own_rows(),
-                false => Outline::new(&known[clock], &motions.legs[clock]).rows(self.spans[clock]),
-            })
-            .collect();
         let mut corrections: Vec<Correction> =
             self.spans.iter().map(|s| Correction::identity(s.begin, s.end)).collect();
         for (clock, rows) in self.members().zip(&rows).filter(|&(c, _)| c != self.island.reference) {
@@ -171,6 +169,53 @@ impl<'a> IslandSolver<'a> {
         let links: Vec<&Link> = guaranteed.map(|(link, _)| link).collect();
         let corrections = repair::uninverted(corrections, &by_clock, self.island.reference, &links)?;
         Ok(Ok(self.solved(&corrections, &rows, placement)?))
+    }
+
+    /// The rows of all members, of all messages.
+    fn moving_rows(&self, placement: &Placement) -> Result<Vec<Vec<Row>>, Contradiction> {
+        let mut motions = Motions::of(self, placement, &vec![None; self.spans.len()]);
+        // A clock that may have gone back shows one time twice: its events have no order.
+        let goes_on = self.island.relations().all(|(_, relation)| relation.pieces().len() == 1);
+        let known = match goes_on && !motions.has_constants() {
+            true => vec![Vec::new(); self.spans.len()],
+            false => self.known(&motions)?,
+        };
+        let mut lines = if goes_on { Some(self.swept(&motions, &known)?) } else { None };
+        for _ in 0..ROUNDS_OF_USUAL {
+            let Some(closer) = lines.as_ref().and_then(|lines| motions.closer(lines, self.spans)) else {
+                break;
+            };
+            motions = Motions::of(self, placement, &closer);
+            lines = Some(self.swept(&motions, &known)?);
+        }
+        let most = (ROWS_OF_ALL_CLOCKS / self.island.tree.order.len().max(1)).max(MAX_ROWS);
+        let members: Vec<usize> = self.members().collect();
+        let rows = |&clock: &usize| {
+            let legs = &motions.legs[clock];
+            if clock == self.island.reference {
+                return self.own_rows();
+            }
+            let outline = match &lines {
+                Some(lines) => {
+                    Outline::through(lines[clock].latest.clone(), lines[clock].earliest.clone(), legs)
+                }
+                None => Outline::new(&known[clock], legs),
+            };
+            fewer(outline.rows(self.spans[clock]), most)
+        };
+        Ok(members.par_iter().map(rows).collect())
+    }
+
+    /// What all messages prove, and what is known at some instants.
+    fn swept(&self, motions: &Motions, known: &[Vec<Known>]) -> Result<Vec<Lines>, Contradiction> {
+        let is_proven = |link: &Link| match &link.relation {
+            Some(relation) => relation.is_guaranteed(),
+            None => link.one_way.is_some(),
+        };
+        let members = &self.island.members;
+        let take = |link: &Link| members[link.a] && members[link.b] && is_proven(link);
+        let island = (self.island.reference, self.members().collect());
+        Sweep::new(self.island.links, take, island, self.spans, &motions.legs, known).lines()
     }
 
     fn own_rows(&self) -> Vec<Row> {

@@ -105,6 +105,7 @@ mod reach;
 mod repair;
 mod seesaw;
 mod shared;
+mod sweep;
 mod thinned;
 mod uncertainty;
 

@@ -17,7 +17,7 @@ use crate::interval::Interval;
 use crate::outline::Outline;
 use crate::relation::{Guarantee, Piece, Relation, Way};
 use crate::span::Span;
-use crate::thinned::thinned;
+use crate::thinned::fewer;
 use crate::uncertainty::{Row, published};
 use crate::wander::Wander;
 
@@ -85,13 +85,7 @@ impl<'l> LinkInterval<'l> {
                 break;
             }
         }
-        let mut rows = self.outline(&legs).rows(self.span);
-        let mut share = 0.01;
-        while rows.len() > self.most && share < 1e6 {
-            rows = thinned(&rows, share);
-            share *= 2.0;
-        }
-        Some(rows)
+        Some(fewer(self.outline(&legs).rows(self.span), self.most))
     }
 
     fn outline<'g>(&self, legs: &'g [Leg]) -> Outline<'g> {
@@ -107,7 +101,12 @@ impl<'l> LinkInterval<'l> {
         let legs = self.relation.steered().flat_map(|s| s.chain.instants(self.span));
         let ends: Vec<i64> = pieces.chain(legs).filter(|x| (begin..=end).contains(x)).collect();
         let step = ends.len().div_ceil((self.most / 2).max(1)).max(1);
-        let mut all: Vec<i64> = inner.chain(ends.into_iter().step_by(step)).collect();
+        // Where rates may change at any time, bounds bend at every message.
+        let kept = self.relation.steered().flat_map(|s| {
+            [Side::Upper, Side::Lower].into_iter().flat_map(|side| s.used.points(side)).map(|p| p.x())
+        });
+        let kept = kept.filter(|x| (begin..=end).contains(x));
+        let mut all: Vec<i64> = inner.chain(ends.into_iter().step_by(step)).chain(kept).collect();
         all.retain(|&x| x == begin || x == end || !self.is_in_a_break(x));
         all.sort_unstable();
         all.dedup();

@@ -151,8 +151,11 @@ fn limit(steering: Steering) -> f64 {
     f64::from(ppm) * 1e-6
 }
 
+/// The rates of a pair of which the clocks leave their own usual rates by no more than `by` together: the one may run slow while the other
+/// runs fast, and a quotient of two such rates exceeds their sum.
 pub(crate) fn range_around(usual: Usual, by: f64) -> RateRange {
-    RateRange::around(usual.rate - usual.error, usual.rate + usual.error, by)
+    let slowest = (1.0 - by).max(f64::MIN_POSITIVE);
+    RateRange::between((usual.rate - usual.error) * slowest, (usual.rate + usual.error) / slowest)
 }
 
 /// Legs between some instants, over all times, each by the rule of its middle.

@@ -1,29 +1,40 @@
 //! What is assumed between every clock of an island and its reference, by the clock's own time: from what is assumed of both,
 //! and from what the links of the island showed. [`crate::outline`] draws bounds by it.
 
-use crate::chain::Leg;
-use crate::excess::Excess;
+use crate::chain::{Leg, Rule};
+use crate::excess::{Excess, FASTEST};
 use crate::island::IslandSolver;
-use crate::motion::{Motion, most};
+use crate::motion::{Motion, most, range_around};
+use crate::outline::Outline;
 use crate::placement::Placement;
 use crate::relation::{Guarantee, Relation};
 use crate::span::{Span, merge};
 use crate::steered::Looser;
+use crate::sweep::Lines;
 use crate::usual::Usual;
 
-/// Per clock of the network, the legs between it and the reference; empty for the reference and other islands.
+/// Per clock of the network, what is assumed between it and the reference; empty for the reference and other islands.
 pub(crate) struct Motions {
     pub(crate) legs: Vec<Vec<Leg>>,
+    /// The usual rate of the reference against it, and by how much rates may leave it (dimensionless).
+    usual: Vec<Option<(Usual, f64)>>,
 }
 
+/// The usual rate is looked at again where the messages leave it open by more than this share of what rates may leave it by, …
+const OPEN: f64 = 0.01;
+/// … and what is found then is used if it is better by as much as this.
+const BETTER: f64 = 0.8;
+
 impl Motions {
-    pub(crate) fn of(solver: &IslandSolver<'_>, placement: &Placement) -> Self {
+    /// From what is assumed and what the links showed; `closer` is by clock what else is known of the usual rate of the reference.
+    pub(crate) fn of(solver: &IslandSolver<'_>, placement: &Placement, closer: &[Option<Usual>]) -> Self {
         let island = &solver.island;
         // Estimate and truth can be apart by the whole width.
         let slack =
             (island.tree.worst.1.min(i64::MAX as u64 / 16) as i64).saturating_mul(2).saturating_add(1);
         let looser = looser(solver, slack);
         let mut legs = vec![Vec::new(); solver.spans.len()];
+        let mut rates = vec![None; solver.spans.len()];
         for clock in solver.members().filter(|&c| c != island.reference) {
             let estimate = placement.correction(clock);
             let own = |s: Span| Span {
@@ -41,12 +52,59 @@ impl Motions {
             merge(&mut excess.any);
             let contradicted = spans(&looser.contradicted);
             let (usual, moved) = along_the_path(solver, clock);
+            let usual = closer[clock].and_then(|closer| closer.and(usual)).unwrap_or(usual);
             let motion =
                 Motion::new(island.model, &solver.assumptions[clock], &solver.assumptions[island.reference])
                     .moving(moved);
             legs[clock] = motion.legs(usual, &excess, &contradicted, own);
+            rates[clock] = Some((usual, motion.most()));
         }
-        Self { legs }
+        Self { legs, usual: rates }
+    }
+
+    /// Whether the rate between some clock and the reference is constant for some time.
+    pub(crate) fn has_constants(&self) -> bool {
+        self.legs.iter().flatten().any(|leg| matches!(leg.rule, Rule::Constant { .. }))
+    }
+
+    /// What the bounds of all clocks together prove of the usual rates, where that is much more than what was used for these bounds; `None`
+    /// if it is so for no clock. The usual rate is here the mean over the span of the clock, less what is allowed to be faster.
+    pub(crate) fn closer(&self, lines: &[Lines], spans: &[Span]) -> Option<Vec<Option<Usual>>> {
+        let of = |clock: usize| {
+            let (usual, _) = self.usual[clock].filter(|(usual, by)| usual.error > OPEN * by)?;
+            let fast = range_around(usual, FASTEST).rates().1;
+            let is_usual = |leg: &&Leg| leg.rule.rates().rates().1 < fast;
+            let outline = Outline::through(
+                lines[clock].latest.clone(),
+                lines[clock].earliest.clone(),
+                &self.legs[clock],
+            );
+            let reach = outline.both_ways()?;
+            let (begin, end) = (spans[clock].begin.max(reach.begin), spans[clock].end.min(reach.end));
+            let mut parts: Vec<Span> = self.legs[clock]
+                .iter()
+                .filter(is_usual)
+                .map(|leg| Span { begin: leg.x.begin.max(begin), end: leg.x.end.min(end) })
+                .filter(|part| part.begin < part.end)
+                .collect();
+            merge(&mut parts);
+            let ends = |part: &Span| {
+                // Of one part, the ends are where the bounds are narrowest.
+                if parts.len() == 1 { outline.narrow_ends(*part) } else { *part }
+            };
+            let (mut least, mut most, mut length) = (0.0, 0.0, 0.0);
+            for part in parts.iter().map(ends) {
+                let (early, late) = (outline.at(part.begin), outline.at(part.end));
+                least += (late.0 as i128 - early.1 as i128) as f64;
+                most += (late.1 as i128 - early.0 as i128) as f64;
+                length += (part.end - part.begin) as f64;
+            }
+            let found =
+                (length > 0.0 && least <= most).then(|| Usual::between((least / length, most / length)))?;
+            found.and(usual).filter(|closer| closer.error < BETTER * usual.error)
+        };
+        let found: Vec<Option<Usual>> = (0..spans.len()).map(of).collect();
+        found.iter().any(Option::is_some).then_some(found)
     }
 }
 
@@ -110,6 +168,5 @@ fn usual(relation: &Relation) -> Usual {
             (1.0 + band.min().ppm() * 1e-6, 1.0 + band.max().ppm() * 1e-6)
         }
     });
-    let (least, most) = ends.fold((f64::INFINITY, 0.0), |(a, b), (c, d)| (f64::min(a, c), f64::max(b, d)));
-    Usual { rate: f64::midpoint(least, most), error: (most - least).max(0.0) / 2.0 }
+    Usual::between(ends.fold((f64::INFINITY, 0.0), |(a, b), (c, d)| (f64::min(a, c), f64::max(b, d))))
 }

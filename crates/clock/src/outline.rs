@@ -25,6 +25,8 @@ const WORTH_OF_STEP: f64 = 0.25;
 const WORTH_NS: i64 = 200;
 /// Instants are not asked for closer together than this, ns.
 const LEAST_GAP_NS: i64 = 20_000;
+/// So many instants at either end of a span are tried for one at which bounds are narrow.
+const CANDIDATES: usize = 256;
 /// Rows are left out where the others say the same, but for this share of the half width.
 const THINNED: f64 = 0.005;
 
@@ -233,8 +235,37 @@ impl<'l> Outline<'l> {
             .collect()
     }
 
+    /// Between which raw times both bounds are known.
+    pub(crate) fn both_ways(&self) -> Option<Span> {
+        let begin = self.latest.first()?.0.max(self.earliest.first()?.0);
+        let end = self.latest.last()?.0.min(self.earliest.last()?.0);
+        (begin < end).then_some(Span { begin, end })
+    }
+
+    /// A span within another that reaches over most of it, and at whose ends the bounds are narrow: of some such spans the one of which the
+    /// mean rate is known best.
+    pub(crate) fn narrow_ends(&self, span: Span) -> Span {
+        let third = (span.end - span.begin) / 3;
+        let narrowest = |within: Span, outer: i64| {
+            let corners = self.latest.iter().chain(&self.earliest).map(|p| p.0);
+            let inside: Vec<i64> = corners.filter(|raw| within.begin <= *raw && *raw <= within.end).collect();
+            let some = inside.iter().copied().step_by(inside.len().div_ceil(CANDIDATES).max(1));
+            let width = |raw: i64| {
+                let (lo, hi) = self.at(raw);
+                (hi as i128 - lo as i128) as f64
+            };
+            some.chain([outer]).map(|raw| (raw, width(raw))).collect::<Vec<_>>()
+        };
+        let early = narrowest(Span { begin: span.begin, end: span.begin + third }, span.begin);
+        let late = narrowest(Span { begin: span.end - third, end: span.end }, span.end);
+        let pairs = early.iter().flat_map(|begin| late.iter().map(move |end| (begin, end)));
+        let open = |&(begin, end): &(&(i64, f64), &(i64, f64))| (begin.1 + end.1) / (end.0 - begin.0) as f64;
+        let best = pairs.filter(|(begin, end)| begin.0 < end.0).min_by(|a, b| open(a).total_cmp(&open(b)));
+        best.map_or(span, |(begin, end)| Span { begin: begin.0, end: end.0 })
+    }
+
     /// (lo, hi) at a raw time, rounded outward. Beyond the points nothing is known on the open side.
-    fn at(&self, raw: i64) -> (i64, i64) {
+    pub(crate) fn at(&self, raw: i64) -> (i64, i64) {
         let right = self.latest.partition_point(|p| p.0 < raw);
         let hi = match (right.checked_sub(1).map(|l| self.latest[l]), self.latest.get(right)) {
             (_, Some(&(at, instant))) if at == raw => instant,

@@ -77,7 +77,7 @@ impl Guarantee {
             Self::Line { forward, .. } => forward.prior_contradicted(),
             Self::Steered(steered) => {
                 let far = (steered.usual.rate - 1.0).abs() - steered.usual.error;
-                far > f64::from(prior_ppm) * 1e-6 + steered.by
+                far > f64::from(prior_ppm) * 1e-6
             }
         }
     }

@@ -26,9 +26,8 @@ const MAX_LOOSENED: usize = 256;
 #[derive(Debug, Clone)]
 pub(crate) struct Steered {
     pub(crate) chain: Chain,
-    /// What rates are usual, and how far they may leave them by what is assumed, dimensionless.
+    /// What rates are usual.
     pub(crate) usual: Usual,
-    pub(crate) by: f64,
     pub(crate) excess: Excess,
     /// Spans of a's time in which messages contradict that the rate is constant.
     pub(crate) contradicted: Vec<Span>,
@@ -43,8 +42,8 @@ pub(crate) struct Steered {
 /// In each of the spans `stops` of a's time one of the clocks was set or stopped, as other links show.
 pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) -> Option<Steered> {
     let all = Points::of(corridor);
-    let usual = Usual::of(&all, motion.prior);
     let by = motion.most();
+    let usual = Usual::of(&all, motion.prior, by);
     let (forth, back) = corridor.messages();
     // With few messages a contradiction can be anything.
     let gone = match forth.min(back) < MIN_MESSAGES_TO_REFUSE {
@@ -72,7 +71,6 @@ pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) 
     Some(Steered {
         chain,
         usual,
-        by,
         excess,
         contradicted,
         used: left_out::without(corridor, &suspects),

@@ -107,14 +107,6 @@ impl Synchronizer {
     pub fn add_clock(&mut self) -> usize {
         self.spans.push(None);
         self.assumptions.push(Assumptions::default());
-        let windows = windows_per_link(self.spans.len());
-        for known in self.links.values_mut() {
-            let before = known.corridor.windows().len();
-            known.corridor = std::mem::take(&mut known.corridor).limited_to(windows);
-            if known.corridor.windows().len() < before {
-                known.judged = None;
-            }
-        }
         self.solution = None;
         self.spans.len() - 1
     }
@@ -235,9 +227,23 @@ impl Synchronizer {
         solve_judged(judged, &spans, &model, assumptions, self.reference)
     }
 
+    /// Leaves at most so many windows to every link: with more links each may have fewer.
+    fn limit_to(&mut self, windows: usize) {
+        for known in self.links.values_mut() {
+            let before = known.corridor.windows().len();
+            known.corridor = std::mem::take(&mut known.corridor).limited_to(windows);
+            if known.corridor.windows().len() < before {
+                known.judged = None;
+            }
+        }
+    }
+
     fn link_mut(&mut self, a: usize, b: usize) -> &mut Known {
         self.solution = None;
-        let windows = windows_per_link(self.spans.len());
+        let (before, windows) = (windows_per_link(self.links.len()), windows_per_link(self.links.len() + 1));
+        if windows < before && !self.links.contains_key(&(a, b)) {
+            self.limit_to(windows);
+        }
         let new = || Known { corridor: Corridor::new().limited_to(windows), judged: None };
         let link = self.links.entry((a, b)).or_insert_with(new);
         link.judged = None;

@@ -1,18 +1,29 @@
 //! The usual rate between two clocks: what a daemon that steers one of them steers about.
 //!
-//! The mean over the trace would do, were there no slew of tens of thousands of ppm when a daemon starts: so it is the median of
-//! the rates over short stretches. It is a choice that becomes a part of the assumption ("within 500 ppm of this"), so floating
-//! point decides.
+//! It is *defined* as the mean rate of the relation over some stretches of time, so that "within 500 ppm of the usual rate" is a
+//! statement about clocks and not about messages. Which stretches is a choice, made in floating point: all of the time with messages
+//! both ways, but for parts in which messages prove that the rate was far from that of the rest (a slew of tens of thousands of ppm when
+//! a daemon starts). What the mean over them can be is proven by the messages alone, whatever the delays: a queue moves the middle
+//! between the messages of two directions, but not what they prove.
 
 use crate::chain::Points;
+use crate::envelope::RateRange;
+use crate::motion::range_around;
 use crate::point::Point;
+use crate::span::Span;
 
-/// Stretches of which each gives one middle of the corridor.
+/// Stretches of which each gives one middle of the corridor, to choose by.
 const STRETCHES: usize = 64;
 /// Rates are taken between the middles of stretches that are this many apart.
 const APART: usize = 4;
-/// With fewer middles, the rate is that between the first and the last.
+/// With fewer middles, nothing is left out.
 const FEW: usize = 8;
+/// A rate is far from that of the rest beyond this share of what it may leave the usual one by.
+const FAR: f64 = 0.25;
+/// Rounds of bounding the mean by what the round before has proven.
+const ROUNDS: usize = 4;
+/// What rounding in floating point can amount to, and far more.
+const ROUNDING: f64 = 1e-12;
 
 /// A rate, dimensionless, and how far the messages leave it open.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,57 +32,135 @@ pub(crate) struct Usual {
     pub(crate) error: f64,
 }
 
-/// The middle of the corridor in a stretch: time, b − line, half the gap, ns.
+/// The least and the greatest that a rate can be.
+type Ends = (f64, f64);
+
+/// The middle of the corridor in a stretch: b − line and half the gap, ns; below zero where no line passes.
 #[derive(Debug, Clone, Copy)]
 struct Middle {
-    x: f64,
+    stretch: usize,
     offset: f64,
     half: f64,
 }
 
 impl Usual {
-    /// Of messages; `prior` is how far the rate may be from 1 where they leave it open, dimensionless. O(k).
-    pub(crate) fn of(points: &Points, prior: f64) -> Self {
-        let open = Self { rate: 1.0, error: prior };
-        let all = || points.upper.iter().chain(&points.lower);
-        let (Some(first), Some(last)) = (all().min(), all().max()) else { return open };
-        if points.upper.is_empty() || points.lower.is_empty() || last.x <= first.x {
-            return open;
+    /// Of messages. `prior` is how far the usual rate may be from 1 unless messages prove that it is farther, `by` how far the rate may
+    /// leave the usual one at any instant; both dimensionless. O(k).
+    pub(crate) fn of(points: &Points, prior: f64, by: f64) -> Self {
+        let prior = (1.0 - prior, 1.0 + prior);
+        let parts: Vec<Points> = steady(points, by).into_iter().map(|x| points.during(x)).collect();
+        // That clocks do not go back holds whatever their rates are.
+        let Some(known) = mean(&parts, RateRange::ANY) else { return Self::between(prior) };
+        // Beyond the prior, the messages win.
+        let mut known = both(known, prior).unwrap_or(known);
+        for _ in 0..ROUNDS {
+            let rates = range_around(Self::between(known), by);
+            // Messages that contradict the assumption say nothing here.
+            let Some(closer) = mean(&parts, rates).and_then(|found| both(found, known)) else { break };
+            known = closer;
         }
-        let length = (last.x - first.x) as f64;
-        // Twice: with the rate of the first time, stretches are flat.
-        let mut rate = (last.y as f64 - first.y as f64) / length;
-        let mut error = f64::INFINITY;
-        for _ in 0..2 {
-            let middles = middles(points, *first, length, rate);
-            let (Some(begin), Some(end)) = (middles.first(), middles.last()) else { return open };
-            let mut halves: Vec<f64> = middles.iter().map(|m| m.half.abs()).collect();
-            halves.sort_by(f64::total_cmp);
-            error = 2.0 * halves[halves.len() / 2] / (end.x - begin.x).max(1.0);
-            if middles.len() < FEW {
-                if end.x > begin.x {
-                    rate += (end.offset - begin.offset) / (end.x - begin.x);
-                }
-                continue;
-            }
-            let mut slopes: Vec<f64> = middles
-                .iter()
-                .zip(&middles[APART..])
-                .map(|(a, b)| (b.offset - a.offset) / (b.x - a.x))
-                .collect();
-            slopes.sort_by(f64::total_cmp);
-            rate += slopes[slopes.len() / 2];
-        }
-        if !(rate.is_finite() && rate > 0.0) || error >= prior {
-            // What is left open is no more than what is believed beforehand, unless that is contradicted.
-            return if (rate - 1.0).abs() <= prior + error.min(1.0) || !rate.is_finite() {
-                open
-            } else {
-                Self { rate: rate.max(f64::MIN_POSITIVE), error: error.min(0.5) }
-            };
-        }
-        Self { rate, error }
+        Self::between(known)
     }
+
+    /// The rates between two.
+    pub(crate) fn between((least, most): Ends) -> Self {
+        let error = (most - least).max(0.0) / 2.0 + ROUNDING * most.abs();
+        Self { rate: f64::midpoint(least, most), error }
+    }
+
+    /// What both allow, if there is anything.
+    pub(crate) fn and(self, other: Self) -> Option<Self> {
+        let ends = |usual: Self| (usual.rate - usual.error, usual.rate + usual.error);
+        both(ends(self), ends(other)).map(Self::between)
+    }
+}
+
+fn both(a: Ends, b: Ends) -> Option<Ends> {
+    let (least, most) = (a.0.max(b.0), a.1.min(b.1));
+    (least <= most).then_some((least, most))
+}
+
+/// What the mean rate over all parts can be when rates stay within a range: each from its first message from b to its last one from a,
+/// where any range bounds either end. `None` where there is no such part, or where the messages contradict the range.
+fn mean(parts: &[Points], rates: RateRange) -> Option<Ends> {
+    let (mut least, mut most, mut length) = (0.0, 0.0, 0.0);
+    for part in parts {
+        let (Some(first), Some(last)) = (part.lower.first(), part.upper.last()) else { continue };
+        let (begin, end) = (first.x, last.x);
+        if begin >= end {
+            continue;
+        }
+        let (early, late) = (at(part, rates, begin)?, at(part, rates, end)?);
+        least += (late.0 - early.1) as f64;
+        most += (late.1 - early.0) as f64;
+        length += (end - begin) as f64;
+    }
+    (length > 0.0 && least <= most && most > 0.0).then(|| ((least / length).max(0.0), most / length))
+}
+
+/// The least and the greatest that b can show when a shows `x`, by all tents; `None` where a side is open, or both contradict each other.
+fn at(points: &Points, rates: RateRange, x: i64) -> Option<(i128, i128)> {
+    let above = |p: &Point| match x <= p.x {
+        true => Some(p.y as i128 - rates.least(p.x - x)),
+        false => Some(p.y as i128 + rates.most(x - p.x)?),
+    };
+    let below = |p: &Point| match x >= p.x {
+        true => Some(p.y as i128 + rates.least(x - p.x)),
+        false => Some(p.y as i128 - rates.most(p.x - x)?),
+    };
+    let hi = points.upper.iter().filter_map(above).min()?;
+    let lo = points.lower.iter().filter_map(below).max()?;
+    (lo <= hi).then_some((lo, hi))
+}
+
+/// The stretches of a's time of which the mean rate is taken.
+fn steady(points: &Points, by: f64) -> Vec<Span> {
+    let all = || points.upper.iter().chain(&points.lower);
+    let (Some(first), Some(last)) = (all().min(), all().max()) else { return Vec::new() };
+    let whole = Span { begin: first.x, end: last.x };
+    let length = (last.x - first.x) as f64;
+    if points.upper.is_empty() || points.lower.is_empty() || length <= 0.0 {
+        return vec![whole];
+    }
+    // Twice: with the rate of the first time, stretches are flat.
+    let mut rate = (last.y as f64 - first.y as f64) / length;
+    let width = length / STRETCHES as f64;
+    for _ in 0..2 {
+        let middles = middles(points, *first, length, rate);
+        if middles.len() < FEW {
+            return vec![whole];
+        }
+        let slope =
+            |(a, b): (&Middle, &Middle)| (b.offset - a.offset) / ((b.stretch - a.stretch) as f64 * width);
+        let mut slopes: Vec<f64> = middles.iter().zip(&middles[APART..]).map(slope).collect();
+        slopes.sort_by(f64::total_cmp);
+        rate += slopes[slopes.len() / 2];
+    }
+    let middles = middles(points, *first, length, rate);
+    let is_far = |a: &Middle, b: &Middle| {
+        let run = (b.stretch - a.stretch) as f64 * width;
+        // Between two stretches the line may be anywhere within their gaps.
+        (b.offset - a.offset).abs() - a.half.max(0.0) - b.half.max(0.0) > FAR * by * rate * run.max(width)
+    };
+    let begin = |stretch: usize| first.x.saturating_add((stretch as f64 * width) as i64);
+    let mut spans = Vec::new();
+    let mut from = whole.begin;
+    let mut leave_out = |begin: i64, end: i64| {
+        if from < begin {
+            spans.push(Span { begin: from, end: begin });
+        }
+        from = from.max(end);
+    };
+    for (place, middle) in middles.iter().enumerate() {
+        if middle.half < 0.0 {
+            leave_out(begin(middle.stretch), begin(middle.stretch + 1));
+        }
+        if let Some(next) = middles.get(place + 1).filter(|next| is_far(middle, next)) {
+            leave_out(begin(middle.stretch), begin(next.stretch + 1));
+        }
+    }
+    leave_out(whole.end, whole.end);
+    spans
 }
 
 fn middles(points: &Points, origin: Point, length: f64, rate: f64) -> Vec<Middle> {
@@ -88,9 +177,9 @@ fn middles(points: &Points, origin: Point, length: f64, rate: f64) -> Vec<Middle
     for p in &points.lower {
         lower[stretch(p)] = lower[stretch(p)].max(residual(p));
     }
-    let middle = |(at, (upper, lower)): (usize, (&f64, &f64))| {
+    let middle = |(stretch, (upper, lower)): (usize, (&f64, &f64))| {
         (upper.is_finite() && lower.is_finite()).then(|| Middle {
-            x: (at as f64 + 0.5) * length / STRETCHES as f64,
+            stretch,
             offset: f64::midpoint(*upper, *lower),
             half: (upper - lower) / 2.0,
         })
@@ -101,6 +190,7 @@ fn middles(points: &Points, origin: Point, length: f64, rate: f64) -> Vec<Middle
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_fast_slew_is_not_usual() {
@@ -114,7 +204,7 @@ mod tests {
                 .lower
                 .push(Point::new(x + 5_000_000, f(x + 5_000_000) - 180_000 - i * 104_729 % 70_000).unwrap());
         }
-        let usual = Usual::of(&points, 500e-6);
+        let usual = Usual::of(&points, 500e-6, 1000e-6);
         assert!((usual.rate - 1.000_020).abs() < 2e-6, "{usual:?}");
         assert!(usual.error < 10e-6, "{usual:?}");
     }
@@ -122,10 +212,50 @@ mod tests {
     #[test]
     fn few_messages_leave_it_to_the_prior() {
         let point = |x, y| Point::new(x, y).unwrap();
+        let prior = Usual::between((1.0 - 500e-6, 1.0 + 500e-6));
         let one = Points { upper: vec![point(0, 100)], lower: vec![point(50, 40)] };
-        assert_eq!(Usual::of(&one, 500e-6), Usual { rate: 1.0, error: 500e-6 });
+        assert_eq!(Usual::of(&one, 500e-6, 1000e-6), prior);
         let way =
             Points { upper: vec![point(0, 100), point(1_000_000_000, 1_000_000_000)], lower: Vec::new() };
-        assert_eq!(Usual::of(&way, 500e-6), Usual { rate: 1.0, error: 500e-6 });
+        assert_eq!(Usual::of(&way, 500e-6, 1000e-6), prior);
+    }
+
+    #[test]
+    fn a_rate_beyond_the_prior_is_believed_when_it_is_proven() {
+        let mut points = Points::default();
+        for i in 0..200 {
+            let (x, y) = (i * 10_000_000, i * 41_000_000);
+            points.upper.push(Point::new(x, y + 90_000).unwrap());
+            points.lower.push(Point::new(x + 1_000_000, y + 4_100_000 - 80_000).unwrap());
+        }
+        let usual = Usual::of(&points, 500e-6, 1000e-6);
+        assert!((usual.rate - 4.1).abs() <= usual.error && usual.error < 0.02, "{usual:?}");
+    }
+
+    proptest! {
+        /// Whatever the delays are, the mean of a constant rate is within what is called usual.
+        #[test]
+        fn delays_do_not_move_it(
+            ppm in -450i64..450,
+            messages in prop::collection::vec((0i64..3_000_000_000, any::<bool>(), 0i64..40_000_000), 2..60),
+            period in 20_000_000i64..2_000_000_000, queue in 0i64..50_000_000,
+        ) {
+            let f = |x: i64| x + (x as i128 * ppm as i128 / 1_000_000) as i64;
+            let mut points = Points::default();
+            for (x, forth, delay) in messages {
+                // A queue one way that fills and empties.
+                let held = (x % period) as i128 * queue as i128 / period as i128;
+                if forth {
+                    points.upper.push(Point::new(x, f(x) + held as i64 + delay % 200_000 + 1).unwrap());
+                } else {
+                    points.lower.push(Point::new(x, f(x) - delay - 1).unwrap());
+                }
+            }
+            points.upper.sort_unstable();
+            points.lower.sort_unstable();
+            let usual = Usual::of(&points, 500e-6, 1000e-6);
+            let rate = 1.0 + ppm as f64 * 1e-6;
+            prop_assert!((rate - usual.rate).abs() <= usual.error + 1e-9, "{usual:?}");
+        }
     }
 }

@@ -19,15 +19,13 @@ use crate::point::Point;
 pub const MAX_WINDOWS: usize = 128;
 
 /// Most windows of any link.
-pub const MAX_FINE_WINDOWS: usize = 4096;
+pub const MAX_FINE_WINDOWS: usize = 1 << 14;
 
 /// Windows of all links of a network together, about: 20 MB.
 const WINDOWS_OF_ALL_LINKS: usize = 1 << 16;
 
-/// How many windows each link of a network may have, if all its clocks talk to each other. It only gets less with more
-/// clocks.
-pub fn windows_per_link(clocks: usize) -> usize {
-    let links = clocks.saturating_mul(clocks.saturating_sub(1)) / 2;
+/// How many windows each link of a network of so many links may have. It only gets less with more links.
+pub fn windows_per_link(links: usize) -> usize {
     (WINDOWS_OF_ALL_LINKS / links.max(1)).clamp(MAX_WINDOWS, MAX_FINE_WINDOWS)
 }
 

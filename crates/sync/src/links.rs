@@ -82,9 +82,8 @@ impl Links {
     /// Adds a message; `O(log n)` almost always.
     pub(crate) fn add(&mut self, message: Message) {
         let (a, b) = pair_of(message.sender, message.receiver);
-        let free = &self.free;
-        let new = || Pair::new(windows(free, (a, b)));
-        let Pair { corridor, counts } = self.pairs.entry((a, b)).or_insert_with(new);
+        self.make_room((a, b));
+        let Pair { corridor, counts } = self.pairs.entry((a, b)).or_default();
         let count = if message.sender == a { &mut counts.a_to_b } else { &mut counts.b_to_a };
         let (sender, receiver) = (self.trust.group(message.sender), self.trust.group(message.receiver));
         let inserted = self.trust.shifted(message).is_some_and(|message| match sender.cmp(&receiver) {
@@ -99,8 +98,26 @@ impl Links {
     }
 
     fn pair(&mut self, pair: (usize, usize)) -> &mut Pair {
-        let free = &self.free;
-        self.pairs.entry(pair).or_insert_with(|| Pair::new(windows(free, pair)))
+        self.make_room(pair);
+        self.pairs.entry(pair).or_default()
+    }
+
+    /// Makes a pair if there is none yet: with more links each may have fewer windows.
+    fn make_room(&mut self, new: (usize, usize)) {
+        if self.pairs.contains_key(&new) {
+            return;
+        }
+        let before = windows_per_link(self.pairs.len());
+        let windows = windows_per_link(self.pairs.len() + 1);
+        if windows < before {
+            for pair in self.pairs.values_mut() {
+                pair.corridor = std::mem::take(&mut pair.corridor).limited_to(windows);
+            }
+        }
+        // Fine windows of clocks of which it is known that no daemon steers either would be merged in the end.
+        let is_free = |clock: usize| self.free.get(clock).copied().unwrap_or_default();
+        let windows = if is_free(new.0) && is_free(new.1) { MAX_WINDOWS } else { windows };
+        self.pairs.insert(new, Pair::new(windows));
     }
 
     /// Says anew which clocks are one, when there are more of them. Of none it is known that it is free.
@@ -263,13 +280,6 @@ fn contradicting(contradiction: &Infeasible, a: &str, b: &str) -> String {
         none if none.is_empty() => none,
         listed => format!(" (raw ns of {a}: {listed})"),
     }
-}
-
-/// Windows of the corridor of a pair: few where it is known that no daemon steers either clock, since fine ones would be merged
-/// in the end.
-fn windows(free: &[bool], (a, b): (usize, usize)) -> usize {
-    let is_free = |clock: usize| free.get(clock).copied().unwrap_or_default();
-    if is_free(a) && is_free(b) { MAX_WINDOWS } else { windows_per_link(free.len()) }
 }
 
 fn pair_of(x: usize, y: usize) -> (usize, usize) {

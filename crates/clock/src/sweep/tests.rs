@@ -1,0 +1,163 @@
+//! Labels are the shortest paths, whatever the messages, and contradictions are loops.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::assumption::{Assumptions, Steering};
+use crate::corridor::Corridor;
+use crate::model::Model;
+use crate::outline::Outline;
+
+/// A message: sender, receiver, when, delay.
+type Sent = (usize, usize, i64, i64);
+
+const CLOCKS: usize = 4;
+const SPAN: Span = Span { begin: -50, end: 5_000 };
+
+fn links(messages: &[Sent]) -> Vec<Link> {
+    let assumptions = vec![Assumptions::always(Steering::Unknown); CLOCKS];
+    let mut corridors = std::collections::BTreeMap::<(usize, usize), Corridor>::new();
+    for &(sender, receiver, sent, delay) in messages {
+        let link = corridors.entry((sender.min(receiver), sender.max(receiver))).or_default();
+        if sender < receiver {
+            link.a_to_b(sent, sent + delay).unwrap();
+        } else {
+            link.b_to_a(sent, sent + delay).unwrap();
+        }
+    }
+    let judge = |((a, b), corridor)| Link::judge(a, b, corridor, &Model::default(), &assumptions);
+    corridors.into_iter().map(judge).collect()
+}
+
+fn legs(rates: &[RateRange]) -> Vec<Leg> {
+    let part = (SPAN.end - SPAN.begin) / rates.len() as i64;
+    let leg = |(at, &rates): (i64, &RateRange)| {
+        let begin = if at == 0 { Span::EVER.begin } else { SPAN.begin + at * part };
+        Leg { x: Span { begin, end: SPAN.begin + (at + 1) * part }, rule: Rule::Within(rates) }
+    };
+    let mut legs: Vec<Leg> = (0..).zip(rates).map(leg).collect();
+    if let Some(last) = legs.last_mut() {
+        last.x.end = Span::EVER.end;
+    }
+    legs
+}
+
+fn sweep<'l>(links: &'l [Link], legs: &[Vec<Leg>], known: &[Vec<Known>]) -> Sweep<'l> {
+    Sweep::new(links, |_| true, (0, (0..CLOCKS).collect()), &[SPAN; CLOCKS], legs, known)
+}
+
+/// The labels of one side by relaxing every edge until none changes; `None` where that does not end.
+fn by_every_edge(sweep: &Sweep<'_>, side: Side) -> Option<Vec<Vec<i128>>> {
+    let sign = if side == Side::Upper { 1 } else { -1 };
+    let mut at: Vec<Vec<i128>> = sweep.lines.iter().map(|line| vec![UNKNOWN; line.raw.len()]).collect();
+    at[0] = sweep.lines[0].raw.iter().map(|&raw| sign * raw as i128 * ONE).collect();
+    let events: usize = at.iter().map(Vec::len).sum();
+    for _ in 0..=events {
+        let before = at.clone();
+        for (labels, line) in at.iter_mut().zip(&sweep.lines) {
+            for event in 1..labels.len() {
+                let (least, most) = (line.least[event], line.most[event]);
+                let (forward, backward) =
+                    if side == Side::Upper { (most, Some(-least)) } else { (Some(-least), most) };
+                if let Some(step) = forward.filter(|_| labels[event - 1] < UNKNOWN) {
+                    labels[event] = labels[event].min(labels[event - 1] + step);
+                }
+                if let Some(step) = backward.filter(|_| labels[event] < UNKNOWN) {
+                    labels[event - 1] = labels[event - 1].min(labels[event] + step);
+                }
+            }
+        }
+        for message in &sweep.messages {
+            let (from, to) = message.towards(side);
+            let label = at[from.0 as usize][from.1 as usize];
+            let to = &mut at[to.0 as usize][to.1 as usize];
+            *to = (*to).min(label);
+        }
+        if at == before {
+            let own = sweep.lines[0].raw.iter().map(|&raw| sign * raw as i128 * ONE);
+            return own.eq(at[0].iter().copied()).then_some(at);
+        }
+    }
+    None
+}
+
+fn rates() -> impl Strategy<Value = RateRange> {
+    prop_oneof![
+        4 => (0.9f64..1.0, 1.0f64..1.1).prop_map(|(least, most)| RateRange::between(least, most)),
+        1 => Just(RateRange::ANY),
+    ]
+}
+
+fn messages() -> impl Strategy<Value = Vec<Sent>> {
+    let message = (0..CLOCKS, 1..CLOCKS, 0i64..4_000, 0i64..400);
+    let apart = |(sender, further, sent, delay): Sent| (sender, (sender + further) % CLOCKS, sent, delay);
+    prop::collection::vec(message.prop_map(apart), 1..40)
+}
+
+proptest! {
+    #[test]
+    fn labels_are_shortest_paths(
+        messages in messages(), by_clock in prop::collection::vec(prop::collection::vec(rates(), 1..4), CLOCKS),
+    ) {
+        let links = links(&messages);
+        let mut all: Vec<Vec<Leg>> = by_clock.iter().map(|rates| legs(rates)).collect();
+        all[0] = Vec::new();
+        let sweep = sweep(&links, &all, &vec![Vec::new(); CLOCKS]);
+        for line in &sweep.lines {
+            prop_assert_eq!(line.raw.len(), line.told.len());
+        }
+        let (Some(upper), Some(lower)) = (by_every_edge(&sweep, Side::Upper), by_every_edge(&sweep, Side::Lower))
+        else {
+            prop_assert!(sweep.lines().is_err(), "a loop");
+            return Ok(());
+        };
+        // Clocks that run alike contradict nothing, whatever else they could do.
+        let lines = sweep.lines().unwrap();
+        for clock in 1..CLOCKS {
+            if lines[clock].latest.is_empty() || lines[clock].earliest.is_empty() {
+                continue;
+            }
+            let outline =
+                Outline::through(lines[clock].latest.clone(), lines[clock].earliest.clone(), &all[clock]);
+            for (event, &raw) in sweep.lines[clock].raw.iter().enumerate() {
+                let (lo, hi) = outline.at(raw);
+                if upper[clock][event] < UNKNOWN {
+                    let expect = ceil_div(upper[clock][event], ONE) as i64;
+                    prop_assert!((expect..=expect + 2).contains(&hi), "clock {clock} at {raw}: {hi}, {expect}");
+                }
+                if lower[clock][event] < UNKNOWN {
+                    let expect = -ceil_div(lower[clock][event], ONE) as i64;
+                    prop_assert!((expect - 2..=expect).contains(&lo), "clock {clock} at {raw}: {lo}, {expect}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_loop_is_named() {
+    // 0 → 1 → 2 → 0 takes less than no time: clock 2 answers before it was asked.
+    let messages =
+        [(0, 1, 1_000, 100), (1, 0, 1_300, 100), (1, 2, 1_200, 100), (2, 0, 1_290, -200), (0, 2, 900, 100)];
+    let links = links(&messages);
+    let exact = RateRange::between(1.0, 1.0);
+    let all = vec![Vec::new(), legs(&[exact]), legs(&[exact]), legs(&[exact])];
+    let found = sweep(&links, &all, &vec![Vec::new(); CLOCKS]).lines().unwrap_err();
+    let pairs: Vec<(usize, usize)> = found.links.iter().map(|&link| (links[link].a, links[link].b)).collect();
+    assert!(pairs.contains(&(0, 2)) && found.clocks.contains(&2), "{found:?}");
+}
+
+#[test]
+fn what_was_known_before_counts() {
+    let links = links(&[(0, 1, 1_000, 100), (1, 0, 1_200, 100)]);
+    let all = vec![Vec::new(), legs(&[RateRange::between(1.0, 1.0)]), Vec::new(), Vec::new()];
+    let mut known = vec![Vec::new(); CLOCKS];
+    let bounds = |known: &[Vec<Known>]| {
+        let lines = sweep(&links, &all, known).lines().unwrap();
+        Outline::through(lines[1].latest.clone(), lines[1].earliest.clone(), &all[1]).at(2_000)
+    };
+    assert_eq!(bounds(&known), (1_900, 2_100));
+    // When the reference shows 3000, the clock shows 2950 at least and 3040 at most.
+    known[1].push((3_000, Some(2_950), Some(3_040)));
+    assert_eq!(bounds(&known), (1_960, 2_050));
+}
