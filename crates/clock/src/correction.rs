@@ -8,6 +8,7 @@ use crate::MAX_ABS_NS;
 use crate::error::{ClockError, checked_time};
 use crate::exact::{floor_div, saturate};
 use crate::rate::Rate;
+use crate::thinned::knots_thinned_to;
 
 /// A continuous, non-decreasing, piecewise-affine map of raw time to reference time.
 ///
@@ -71,6 +72,11 @@ impl Correction {
         let (begin, end) = (inside(begin), inside(end));
         let knots = if begin < end { vec![(begin, begin), (end, end)] } else { vec![(begin, begin)] };
         Self { knots, rate_before: Rate::ONE, rate_after: Rate::ONE }
+    }
+
+    /// An estimate in at most so many knots (two at least), from which it is off by as little as that takes.
+    pub(crate) fn thinned_to(self, most: usize) -> Self {
+        Self { knots: knots_thinned_to(&self.knots, most), ..self }
     }
 
     /// The knots: (raw ns, reference ns).

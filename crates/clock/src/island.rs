@@ -24,7 +24,7 @@ use crate::relation::{BreakKind, Relation};
 use crate::repair;
 use crate::span::Span;
 use crate::sweep::{Lines, Sweep};
-use crate::thinned::fewer;
+use crate::thinned::thinned_to;
 use crate::uncertainty::{Bounds, Row, published};
 use crate::wander::Wander;
 
@@ -36,12 +36,16 @@ pub const MAX_ROWS: usize = 512;
 const MAX_INSTANTS: usize = 8192;
 /// … and how many in an island of many links: so often is a link asked.
 const INSTANTS_OF_ALL_LINKS: usize = 1 << 17;
-/// Rows of all clocks of an island together, about, where rates change.
-const ROWS_OF_ALL_CLOCKS: usize = 1 << 17;
 /// Rounds of looking at usual rates again.
 const ROUNDS_OF_USUAL: usize = 3;
-/// Ends of legs that are asked at in any case, most.
+/// Ends of legs that are asked at in any case, most, …
 const MAX_LEG_ENDS: usize = 2048;
+/// … and how many in an island of many links.
+const LEG_ENDS_OF_ALL_LINKS: usize = 1 << 18;
+/// Rows and knots of all clocks together, each, about: of more clocks, those count less without which the others say nearly the same.
+const ROWS_OF_ALL_CLOCKS: usize = 1 << 17;
+/// Rows and knots that a clock may have in any case.
+const LEAST_ROWS: usize = 64;
 /// Rounds of asking at more instants.
 const ROUNDS: usize = 16;
 /// In islands of more links than this, only the narrowest of every clock are asked: the others add little and cost much.
@@ -162,7 +166,8 @@ impl<'a> IslandSolver<'a> {
         let mut corrections: Vec<Correction> =
             self.spans.iter().map(|s| Correction::identity(s.begin, s.end)).collect();
         for (clock, rows) in self.members().zip(&rows).filter(|&(c, _)| c != self.island.reference) {
-            corrections[clock] = repair::inside(&placement.correction(clock), rows)?;
+            corrections[clock] =
+                repair::inside(&placement.correction(clock).thinned_to(self.most_rows()), rows)?;
         }
         let by_clock: Vec<(usize, &[Row])> = self.members().zip(rows.iter().map(Vec::as_slice)).collect();
         let guaranteed = self.island.relations().filter(|(_, r)| r.is_guaranteed());
@@ -188,7 +193,7 @@ impl<'a> IslandSolver<'a> {
             motions = Motions::of(self, placement, &closer);
             lines = Some(self.swept(&motions, &known)?);
         }
-        let most = (ROWS_OF_ALL_CLOCKS / self.island.tree.order.len().max(1)).max(MAX_ROWS);
+        let most = self.most_rows();
         let members: Vec<usize> = self.members().collect();
         let rows = |&clock: &usize| {
             let legs = &motions.legs[clock];
@@ -201,9 +206,14 @@ impl<'a> IslandSolver<'a> {
                 }
                 None => Outline::new(&known[clock], legs),
             };
-            fewer(outline.rows(self.spans[clock]), most)
+            thinned_to(outline.rows(self.spans[clock]), most)
         };
         Ok(members.par_iter().map(rows).collect())
+    }
+
+    /// The rows and knots that a clock may have.
+    fn most_rows(&self) -> usize {
+        (ROWS_OF_ALL_CLOCKS / self.spans.len().max(1)).max(LEAST_ROWS)
     }
 
     /// What all messages prove, and what is known at some instants.
@@ -303,8 +313,10 @@ impl<'a> IslandSolver<'a> {
             ends.map(|x| self.island.to_reference(link.a, x)).collect::<Vec<_>>()
         });
         // More are asked at where that narrows the bounds: of too many legs, some will do to begin with.
-        let ends: Vec<i64> = ends.collect();
-        let legs = ends.iter().copied().step_by(ends.len().div_ceil(MAX_LEG_ENDS).max(1));
+        let mut ends: Vec<i64> = ends.collect();
+        ends.sort_unstable();
+        let most = (LEG_ENDS_OF_ALL_LINKS / self.island.links.len().max(1)).clamp(1, MAX_LEG_ENDS);
+        let legs = ends.iter().copied().step_by(ends.len().div_ceil(most).max(1));
         let mut instants: Vec<i64> = inner
             .chain(zones)
             .chain(pieces)

@@ -26,8 +26,9 @@
 //! | `link` | what a link is worth: accurate, incomplete, approximate, refused |
 //! | `link_interval` | the bounds of one link over time, as rows |
 //! | `breaks`, `paths` | which clock was set; islands, references, the best paths |
-//! | `placement`, `least_squares`, `interior` | the estimate of all clocks by all links, and its repair |
+//! | `placement`, `least_squares`, `sparse`, `interior` | the estimate of all clocks by all links, and its repair |
 //! | `reach`, `uncertainty` | the guarantee of all clocks by all links: bounds at instants, and intervals made of them |
+//! | `motions`, `sweep`, `outline`, `thinned` | the same where rates change: bounds at every message, and rows made of them |
 //! | `island`, `joint` | one island; many clocks with judged links |
 //! | `stream`, `network` | messages of many clocks as they come; a whole network at once |
 //! | `assumption` | who may steer a clock, and when: what a guarantee is conditional on |
@@ -105,6 +106,7 @@ mod reach;
 mod repair;
 mod seesaw;
 mod shared;
+mod sparse;
 mod sweep;
 mod thinned;
 mod uncertainty;

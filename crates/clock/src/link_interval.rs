@@ -17,7 +17,7 @@ use crate::interval::Interval;
 use crate::outline::Outline;
 use crate::relation::{Guarantee, Piece, Relation, Way};
 use crate::span::Span;
-use crate::thinned::fewer;
+use crate::thinned::thinned_to;
 use crate::uncertainty::{Row, published};
 use crate::wander::Wander;
 
@@ -85,7 +85,7 @@ impl<'l> LinkInterval<'l> {
                 break;
             }
         }
-        Some(fewer(self.outline(&legs).rows(self.span), self.most))
+        Some(thinned_to(self.outline(&legs).rows(self.span), self.most))
     }
 
     fn outline<'g>(&self, legs: &'g [Leg]) -> Outline<'g> {

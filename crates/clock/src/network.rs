@@ -58,8 +58,9 @@ impl Network {
 ///   goes, until no loop is left.
 /// * The estimate weighs what all links say by their errors, and is inside the interval at every row.
 ///
-/// Complexity: linear in the links, each O(k log k) for k kept messages (k² where a link contradicts itself), then
-/// O(clocks³) for the estimate and O(instants · links) for the bounds.
+/// Complexity: linear in the links, each O(k log k) for k kept messages (k² where a link contradicts itself), then for the
+/// estimate, at each instant, O(links) on trees, stars and rings, up to O(clocks³) where all clocks are linked to all, and
+/// O(instants · links) for the bounds.
 ///
 /// # Errors
 /// [`ClockError`] for spans or links that make no sense.

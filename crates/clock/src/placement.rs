@@ -5,12 +5,13 @@
 //! every relation is one straight line, two instants describe everything, and the errors of offset and rate of each link are
 //! weighed together. Else the clocks are placed instant by instant.
 
-use nalgebra::{Matrix2, Vector2};
+use nalgebra::{Matrix1, Matrix2, Vector1, Vector2};
+use rayon::prelude::*;
 
 use crate::MAX_ABS_NS;
 use crate::correction::{Correction, end_rates};
 use crate::folds::{PairEstimate, VARIANCE_FACTOR};
-use crate::least_squares::{Disagreement, Placed, place};
+use crate::least_squares::{Disagreement, Placed, Ties};
 use crate::link::Link;
 use crate::model::Model;
 use crate::paths::Tree;
@@ -47,7 +48,7 @@ pub(crate) struct Island<'a> {
     pub(crate) members: &'a [bool],
 }
 
-impl Island<'_> {
+impl<'a> Island<'a> {
     /// What every clock shows when the reference shows `instant`, along the tree.
     pub(crate) fn along_the_tree(&self, clocks: usize, instant: i64) -> Vec<i64> {
         let mut shown = vec![0; clocks];
@@ -77,7 +78,7 @@ impl Island<'_> {
     }
 
     /// The relations of the island that hold at every instant.
-    pub(crate) fn relations(&self) -> impl Iterator<Item = (&Link, &Relation)> + Clone {
+    pub(crate) fn relations(&self) -> impl Iterator<Item = (&'a Link, &'a Relation)> + Clone {
         let here = |l: &&Link| self.members[l.a];
         let whole = |l: &'_ Link| l.relation.as_ref().is_some_and(Relation::reaches_all);
         self.links
@@ -93,87 +94,111 @@ impl Island<'_> {
 
     /// Places the clocks: straight over the ends of `instants`, or at each of them.
     pub(crate) fn placed(&self, clocks: usize, instants: &[i64]) -> Placement {
+        let system = System::new(self);
         if self.is_straight() {
             let (first, last) = (instants[0], instants[instants.len() - 1]);
             let short = (MIN_BASE_NS - (last - first)).max(0) / 2 + 1;
             let ends = [first - short, last + short];
             let [early, late] = ends.map(|t| self.along_the_tree(clocks, t));
-            let links = self.disagreements(|relation, link| straight(relation, link, &early, &late));
-            let placed = self.solve(clocks, &links);
-            let moved = |clock: usize, end: usize| {
-                let first = if end == 0 { &early } else { &late };
-                first[clock].saturating_add(placed.corrections[clock][end].round() as i64)
-            };
-            let at_ends = |clock| vec![moved(clock, 0), moved(clock, 1)];
-            return Placement {
-                instants: ends.to_vec(),
-                shown: (0..clocks).map(at_ends).collect(),
-                variance: Vec::new(),
-                straight: Some(placed.covariances),
-            };
+            let placed = system.placed(|link, relation| straight(relation, link, &early, &late));
+            let mut shown = vec![Vec::new(); clocks];
+            let mut covariances = vec![Matrix2::zeros(); clocks];
+            let by_clock = placed.corrections.iter().zip(placed.covariances);
+            for (&clock, (correction, covariance)) in self.tree.order.iter().zip(by_clock) {
+                let at = |end: usize, first: i64| first.saturating_add(correction[end].round() as i64);
+                shown[clock] = vec![at(0, early[clock]), at(1, late[clock])];
+                covariances[clock] = covariance;
+            }
+            let straight = Some(covariances);
+            return Placement { instants: ends.to_vec(), shown, variance: Vec::new(), straight };
         }
-        let mut placement = Placement {
-            instants: instants.to_vec(),
-            shown: vec![Vec::new(); clocks],
-            variance: vec![Vec::new(); clocks],
-            straight: None,
-        };
-        for &instant in instants {
+        let at = |&instant: &i64| {
             let first = self.along_the_tree(clocks, instant);
-            let links = self.disagreements(|relation, link| momentary(relation, link, &first));
-            let placed = self.solve(clocks, &links);
-            for (clock, &first) in first.iter().enumerate() {
-                let shown = first.saturating_add(placed.corrections[clock][0].round() as i64);
-                placement.shown[clock].push(shown);
-                placement.variance[clock].push(placed.covariances[clock][(0, 0)]);
-            }
-        }
-        placement
-    }
-
-    fn disagreements(&self, of: impl Fn(&Relation, &Link) -> Disagreement) -> Vec<Disagreement> {
-        let place: Vec<Option<usize>> = {
-            let mut place = vec![None; self.tree.next.len()];
-            for (at, &clock) in self.tree.order.iter().enumerate() {
-                place[clock] = Some(at);
-            }
-            place
+            let [sum, difference] = system.placed_at_once(|link, relation| momentary(relation, link, &first));
+            let shown =
+                |(&clock, by): (&usize, &Vector1<f64>)| first[clock].saturating_add(by.x.round() as i64);
+            let variance =
+                |(sum, difference): (&Matrix1<f64>, &Matrix1<f64>)| f64::midpoint(sum.x, difference.x);
+            let shown: Vec<i64> = self.tree.order.iter().zip(&sum.corrections).map(shown).collect();
+            (shown, sum.covariances.iter().zip(&difference.covariances).map(variance).collect::<Vec<f64>>())
         };
-        let half_asymmetry = self.model.asymmetry * self.model.asymmetry / 2.0;
-        let disagreement = |(link, relation): (&Link, &Relation)| {
-            let mut found = of(relation, link);
+        let found: Vec<(Vec<i64>, Vec<f64>)> = instants.par_iter().map(at).collect();
+        let (mut shown, mut variance) = (vec![Vec::new(); clocks], vec![Vec::new(); clocks]);
+        for (at, &clock) in self.tree.order.iter().enumerate() {
+            shown[clock] = found.iter().map(|(shown, _)| shown[at]).collect();
+            variance[clock] = found.iter().map(|(_, variance)| variance[at]).collect();
+        }
+        Placement { instants: instants.to_vec(), shown, variance, straight: None }
+    }
+}
+
+/// What is the same at all instants: which links count, and what of their errors does not change.
+struct System<'a> {
+    /// Of the clocks in the order of the tree: the reference comes first.
+    ties: Ties,
+    links: Vec<Held<'a>>,
+}
+
+/// A link that holds at every instant.
+struct Held<'a> {
+    link: &'a Link,
+    relation: &'a Relation,
+    /// Variance of its asymmetry, which is the same all the time, ns².
+    shared: f64,
+    /// Of its stamps, and of what little is known of few messages: at every instant another.
+    own: f64,
+}
+
+impl<'a> System<'a> {
+    fn new(island: &Island<'a>) -> Self {
+        let mut place = vec![None; island.tree.next.len()];
+        for (at, &clock) in island.tree.order.iter().enumerate() {
+            place[clock] = Some(at);
+        }
+        let half_asymmetry = island.model.asymmetry * island.model.asymmetry / 2.0;
+        let held = |(link, relation): (&'a Link, &'a Relation)| {
             let margin = link.margin(relation);
-            // The asymmetry of a link is the same all the time; what little is known of few messages is not.
-            let shared = half_asymmetry * margin * margin;
-            let unsure = if relation.is_statistical() && relation.is_guaranteed() {
-                0.0
-            } else {
-                (relation.half_width as f64).powi(2)
-            };
-            found.covariance = found.covariance * VARIANCE_FACTOR
-                + Matrix2::from_element(shared)
-                + Matrix2::from_diagonal_element(STAMP_VARIANCE + unsure);
-            (found.from, found.to) = (place[link.a]?, place[link.b]?);
-            Some(found)
+            let is_sure = relation.is_statistical() && relation.is_guaranteed();
+            let unsure = if is_sure { 0.0 } else { (relation.half_width as f64).powi(2) };
+            let ends = (place[link.a]?, place[link.b]?);
+            let (shared, own) = (half_asymmetry * margin * margin, STAMP_VARIANCE + unsure);
+            Some((ends, Held { link, relation, shared, own }))
         };
-        self.relations().filter_map(disagreement).collect()
+        let (ends, links): (Vec<_>, Vec<_>) = island.relations().filter_map(held).unzip();
+        Self { ties: Ties::new(island.tree.order.len(), 0, ends), links }
     }
 
-    /// By clock of the network. Where the system has no answer, nothing is moved and nothing is known.
-    fn solve(&self, clocks: usize, links: &[Disagreement]) -> Placed {
-        let members = &self.tree.order;
-        let unsure = Matrix2::from_diagonal_element(f64::MAX.sqrt());
-        let mut placed =
-            Placed { corrections: vec![Vector2::zeros(); clocks], covariances: vec![unsure; clocks] };
-        // The reference comes first.
-        if let Some(found) = place(members.len(), 0, links) {
-            for (at, &clock) in members.iter().enumerate() {
-                placed.corrections[clock] = found.corrections[at];
-                placed.covariances[clock] = found.covariances[at];
-            }
-        }
-        placed.covariances[self.reference] = Matrix2::zeros();
-        placed
+    /// By clock in the order of the tree. Where the system has no answer, nothing is moved and nothing is known.
+    fn placed(&self, said: impl Fn(&Link, &Relation) -> Disagreement<2>) -> Placed<2> {
+        let disagreement = |held: &Held<'_>| {
+            let said = said(held.link, held.relation);
+            let covariance = said.covariance * VARIANCE_FACTOR
+                + Matrix2::repeat(held.shared)
+                + Matrix2::from_diagonal_element(held.own);
+            Disagreement { covariance, ..said }
+        };
+        self.answer(&self.links.iter().map(disagreement).collect::<Vec<_>>())
+    }
+
+    /// The same at one instant, as if it were two that fall together: half of their sum, whose errors are independent of those of
+    /// their difference, and that. The difference is nothing; the variance at the instant is the mean of both.
+    fn placed_at_once(&self, said: impl Fn(&Link, &Relation) -> Disagreement<1>) -> [Placed<1>; 2] {
+        let disagreement = |held: &Held<'_>| {
+            let said = said(held.link, held.relation);
+            let covariance = said.covariance * VARIANCE_FACTOR + Matrix1::new(held.own);
+            Disagreement { covariance, ..said }
+        };
+        let differences: Vec<Disagreement<1>> = self.links.iter().map(disagreement).collect();
+        let sum = |(said, held): (&Disagreement<1>, &Held<'_>)| Disagreement {
+            covariance: said.covariance + Matrix1::new(2.0 * held.shared),
+            ..*said
+        };
+        let sums: Vec<Disagreement<1>> = differences.iter().zip(&self.links).map(sum).collect();
+        [self.answer(&sums), self.answer(&differences)]
+    }
+
+    fn answer<const B: usize>(&self, links: &[Disagreement<B>]) -> Placed<B> {
+        self.ties.place(links).unwrap_or_else(|| self.ties.open())
     }
 }
 
@@ -217,7 +242,7 @@ impl Placement {
 }
 
 /// What the line of a link says at two instants.
-fn straight(relation: &Relation, link: &Link, early: &[i64], late: &[i64]) -> Disagreement {
+fn straight(relation: &Relation, link: &Link, early: &[i64], late: &[i64]) -> Disagreement<2> {
     let x = [early[link.a], late[link.a]];
     let shift = |at: usize, shown: &[i64]| (relation.map.apply(x[at]) as i128 - shown[link.b] as i128) as f64;
     let [[v, w], [_, u]] =
@@ -226,8 +251,6 @@ fn straight(relation: &Relation, link: &Link, early: &[i64], late: &[i64]) -> Di
     let run = x.map(|x| (x as i128 - origin as i128) as f64);
     let covariance = |i: usize, j: usize| v + w * (run[i] + run[j]) + u * run[i] * run[j];
     Disagreement {
-        from: link.a,
-        to: link.b,
         scale: rate(&relation.map, x[0], x[1]),
         shift: Vector2::new(shift(0, early), shift(1, late)),
         covariance: Matrix2::new(covariance(0, 0), covariance(0, 1), covariance(1, 0), covariance(1, 1)),
@@ -235,15 +258,13 @@ fn straight(relation: &Relation, link: &Link, early: &[i64], late: &[i64]) -> Di
 }
 
 /// What a relation says at one instant.
-fn momentary(relation: &Relation, link: &Link, shown: &[i64]) -> Disagreement {
+fn momentary(relation: &Relation, link: &Link, shown: &[i64]) -> Disagreement<1> {
     let x = shown[link.a];
     let shift = (relation.map.apply(x) as i128 - shown[link.b] as i128) as f64;
     Disagreement {
-        from: link.a,
-        to: link.b,
         scale: rate(&relation.map, x, x.saturating_add(MIN_BASE_NS)),
-        shift: Vector2::from_element(shift),
-        covariance: Matrix2::from_diagonal_element(relation.variance(x)),
+        shift: Vector1::new(shift),
+        covariance: Matrix1::new(relation.variance(x)),
     }
 }
 
