@@ -7,6 +7,7 @@
 //! The relation maps x, the time of clock a, to y, the time of clock b. Only relations that increase are
 //! relations of clocks.
 
+use crate::MAX_ABS_NS;
 use crate::bounded::Bounded;
 use crate::error::ClockError;
 use crate::hull::{HalfHull, Side};
@@ -136,27 +137,41 @@ impl Corridor {
         let mut windows = Windows::limited(self.windows.limit());
         for window in self.windows.list() {
             for (side, flow) in [(Side::Lower, &window.upper), (Side::Upper, &window.lower)] {
-                let vertices = flow.hull.vertices();
-                // What is known of messages that are not kept goes where the first of those kept is.
-                let mut rest = Flow {
-                    hull: HalfHull::new(side),
-                    count: flow.count,
-                    sum_x: flow.sum_y,
-                    sum_y: flow.sum_x,
-                };
-                for vertex in vertices {
-                    rest.count = rest.count.saturating_sub(1);
-                    rest.sum_x -= vertex.y() as i128;
-                    rest.sum_y -= vertex.x() as i128;
-                    windows.insert(side, vertex.swapped());
-                }
-                if let Some(first) = vertices.first() {
-                    rest.hull.insert(first.swapped());
-                    windows.insert_flow(side, &rest);
-                }
+                let swapped: Vec<Point> =
+                    flow.hull.vertices().iter().map(|vertex| vertex.swapped()).collect();
+                insert_kept(&mut windows, side, &swapped, (flow.count, flow.sum_y, flow.sum_x));
             }
         }
         Self { windows, x_range: self.y_range, y_range: self.x_range }
+    }
+
+    /// The same link where each arrival counts as later than it was recorded, at a by `at_a` ns and at b by `at_b`: the latest instants
+    /// that coarse stamps can mean. That moves each half hull as a whole, so that nothing but the grid can hide anything. Of messages
+    /// whose times would then be beyond ±[`MAX_ABS_NS`], nothing is kept. O(k log k) for k vertices.
+    #[must_use]
+    pub fn arriving_later(self, at_a: u32, at_b: u32) -> Self {
+        if (at_a, at_b) == (0, 0) {
+            return self;
+        }
+        let mut windows = Windows::limited(self.windows.limit());
+        for window in self.windows.list() {
+            for (side, by_x, by_y) in [(Side::Upper, 0, at_b), (Side::Lower, at_a, 0)] {
+                let flow = window.flow(side);
+                let later = |v: &Point| Point::new(v.x + i64::from(by_x), v.y + i64::from(by_y)).ok();
+                let moved: Vec<Point> = flow.hull.vertices().iter().filter_map(later).collect();
+                let by = |sum: i128, by: u32| sum + i128::from(flow.count) * i128::from(by);
+                insert_kept(
+                    &mut windows,
+                    side,
+                    &moved,
+                    (flow.count, by(flow.sum_x, by_x), by(flow.sum_y, by_y)),
+                );
+            }
+        }
+        let until = |range: Option<(i64, i64)>, by: u32| {
+            range.map(|(begin, end)| (begin, (end + i64::from(by)).min(MAX_ABS_NS)))
+        };
+        Self { windows, x_range: until(self.x_range, at_a), y_range: until(self.y_range, at_b) }
     }
 
     /// The messages by time: at most `crate::window::MAX_FINE_WINDOWS` windows, none of them empty.
@@ -347,6 +362,27 @@ impl Corridor {
     }
 }
 
+/// Inserts the vertices of the half hull of a flow one by one, which may be of several windows now. What is known of messages that are
+/// not kept, of the `(count, sum_x, sum_y)` of all, goes where the first of those kept is.
+fn insert_kept(
+    windows: &mut Windows,
+    side: Side,
+    vertices: &[Point],
+    (count, sum_x, sum_y): (u64, i128, i128),
+) {
+    let mut rest = Flow { hull: HalfHull::new(side), count, sum_x, sum_y };
+    for &vertex in vertices {
+        rest.count = rest.count.saturating_sub(1);
+        rest.sum_x -= i128::from(vertex.x);
+        rest.sum_y -= i128::from(vertex.y);
+        windows.insert(side, vertex);
+    }
+    if let Some(&first) = vertices.first() {
+        rest.hull.insert(first);
+        windows.insert_flow(side, &rest);
+    }
+}
+
 impl Default for Corridor {
     fn default() -> Self {
         Self::new()
@@ -495,6 +531,30 @@ pub(crate) mod tests {
             prop_assert_eq!(twice.messages(), c.messages());
             prop_assert_eq!((twice.x_range, twice.y_range), (c.x_range, c.y_range));
             prop_assert_eq!(sums(&twice), sums(&c));
+        }
+
+        /// Moving a corridor is what inserting later messages would have been, but for the grid.
+        #[test]
+        fn later_arrivals_move_the_hulls(
+            u in prop::collection::vec((0i64..20_000_000, 0i64..3000), 0..40),
+            l in prop::collection::vec((0i64..20_000_000, 0i64..3000), 0..40),
+            at_a in 0u32..20_000_000,
+            at_b in 0u32..20_000_000,
+        ) {
+            let c = of_clocks(&u, &l);
+            let later = c.clone().arriving_later(at_a, at_b);
+            let mut inserted = Corridor::new();
+            c.points(Side::Upper).for_each(|p| inserted.a_to_b(p.x, p.y + i64::from(at_b)).unwrap());
+            c.points(Side::Lower).for_each(|p| inserted.b_to_a(p.y, p.x + i64::from(at_a)).unwrap());
+            prop_assert_eq!((later.upper(), later.lower()), (inserted.upper(), inserted.lower()));
+            prop_assert_eq!(later.messages(), c.messages());
+            let (upper, lower) = c.messages();
+            let ([ux, uy, lx, ly], [x, y, v, w]) = (sums(&later), sums(&c));
+            prop_assert_eq!((ux, ly), (x, w));
+            prop_assert_eq!(uy - y, i128::from(upper) * i128::from(at_b));
+            prop_assert_eq!(lx - v, i128::from(lower) * i128::from(at_a));
+            prop_assert!(later.windows().is_sorted_by(|a, b| a.begin() < b.begin()));
+            prop_assert_eq!(c.clone().arriving_later(0, 0), c);
         }
     }
 }

@@ -32,6 +32,8 @@ use crate::wander::Wander;
 const INSTANTS: usize = 64;
 /// Most instants, where rates change.
 pub const MAX_ROWS: usize = 512;
+/// In an island of many links they are asked so often together, about.
+const PLACEMENTS_OF_ALL_LINKS: usize = 1 << 19;
 /// Most instants at which all links are asked where a bound bends, …
 const MAX_INSTANTS: usize = 8192;
 /// … and how many in an island of many links: so often is a link asked.
@@ -337,7 +339,8 @@ impl<'a> IslandSolver<'a> {
             let by_width = wander / (WANDER_SHARE * r.half_width.max(1) as f64);
             (by_width.min(MAX_ROWS as f64) as usize).max(r.map.knots().len())
         };
-        self.island.relations().map(most).max().unwrap_or(0).clamp(INSTANTS, MAX_ROWS)
+        let highest = (PLACEMENTS_OF_ALL_LINKS / self.island.links.len().max(1)).clamp(INSTANTS, MAX_ROWS);
+        self.island.relations().map(most).max().unwrap_or(0).clamp(INSTANTS, highest)
     }
 
     /// What all links together prove, per clock.

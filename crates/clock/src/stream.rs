@@ -44,6 +44,8 @@ pub struct Synchronizer {
     spans: Vec<Option<Span>>,
     /// Per clock what is assumed of it.
     assumptions: Vec<Assumptions>,
+    /// Per clock how much later than it was recorded an arrival can be, ns.
+    late: Vec<u32>,
     links: BTreeMap<(usize, usize), Known>,
     solution: Option<Solution>,
 }
@@ -67,6 +69,7 @@ impl Synchronizer {
             reference: None,
             spans: vec![None; clocks],
             assumptions: vec![Assumptions::default(); clocks],
+            late: vec![0; clocks],
             links: BTreeMap::new(),
             solution: None,
         })
@@ -93,20 +96,36 @@ impl Synchronizer {
         self.check(clock)?;
         if self.assumptions[clock] != assumptions {
             self.assumptions[clock] = assumptions;
-            self.solution = None;
-            for ((a, b), known) in &mut self.links {
-                if *a == clock || *b == clock {
-                    known.judged = None;
-                }
-            }
+            self.judge_again(clock);
         }
         Ok(())
+    }
+
+    /// Says of a clock by how much each arrival that it has recorded, and will record, may be later than that, ns: of stamps that are whole
+    /// ticks of g ns, g − 1. Nothing, unless this was called. All its links are judged again.
+    ///
+    /// # Errors
+    /// [`ClockError::BadClock`].
+    pub fn arrives_later(&mut self, clock: usize, ns: u32) -> Result<(), ClockError> {
+        self.check(clock)?;
+        if self.late[clock] != ns {
+            self.late[clock] = ns;
+            self.judge_again(clock);
+        }
+        Ok(())
+    }
+
+    fn judge_again(&mut self, clock: usize) {
+        self.solution = None;
+        let of_clock = self.links.iter_mut().filter(|((a, b), _)| *a == clock || *b == clock);
+        of_clock.for_each(|(_, known)| known.judged = None);
     }
 
     /// One more clock; its index.
     pub fn add_clock(&mut self) -> usize {
         self.spans.push(None);
         self.assumptions.push(Assumptions::default());
+        self.late.push(0);
         self.solution = None;
         self.spans.len() - 1
     }
@@ -175,9 +194,9 @@ impl Synchronizer {
     /// after. The other links are not asked, see [`Self::solution`].
     pub fn bounds(&mut self, from: usize, to: usize, raw: i64) -> (Option<i64>, Option<i64>) {
         let (pair, way) = if from < to { ((from, to), Way::Forward) } else { ((to, from), Way::Backward) };
-        let (model, assumptions) = (self.model, &self.assumptions);
+        let (model, assumptions, late) = (self.model, &self.assumptions, &self.late);
         let Some(known) = self.links.get_mut(&pair) else { return (None, None) };
-        let judge = || Link::judge(pair.0, pair.1, known.corridor.clone(), &model, assumptions);
+        let judge = || judge(pair, known.corridor.clone(), late, &model, assumptions);
         let judged = known.judged.get_or_insert_with(judge);
         (judged.bound(way, Side::Lower, raw), judged.bound(way, Side::Upper, raw))
     }
@@ -204,10 +223,10 @@ impl Synchronizer {
             return Ok(solution);
         }
         let spans: Vec<Span> = self.spans.iter().map(|span| at_least_a_nanosecond(*span)).collect();
-        let (model, assumptions) = (self.model, &self.assumptions);
+        let (model, assumptions, late) = (self.model, &self.assumptions, &self.late);
         let links: Vec<((usize, usize), Known)> = self.links.into_iter().collect();
-        let judge = |((a, b), known): ((usize, usize), Known)| {
-            known.judged.unwrap_or_else(|| Link::judge(a, b, known.corridor, &model, assumptions))
+        let judge = |(pair, known): ((usize, usize), Known)| {
+            known.judged.unwrap_or_else(|| judge(pair, known.corridor, late, &model, assumptions))
         };
         let links = links.into_par_iter().map(judge).collect();
         solve_judged(links, &spans, &model, assumptions, self.reference)
@@ -215,12 +234,12 @@ impl Synchronizer {
 
     fn solved(&mut self) -> Result<Solution, ClockError> {
         let spans: Vec<Span> = self.spans.iter().map(|span| at_least_a_nanosecond(*span)).collect();
-        let (model, assumptions) = (self.model, &self.assumptions);
+        let (model, assumptions, late) = (self.model, &self.assumptions, &self.late);
         let mut links: Vec<(&(usize, usize), &mut Known)> = self.links.iter_mut().collect();
         let judged: Vec<Link> = links
             .par_iter_mut()
             .map(|(pair, known)| {
-                let judge = || Link::judge(pair.0, pair.1, known.corridor.clone(), &model, assumptions);
+                let judge = || judge(**pair, known.corridor.clone(), late, &model, assumptions);
                 known.judged.get_or_insert_with(judge).clone()
             })
             .collect();
@@ -253,6 +272,16 @@ impl Synchronizer {
     fn check(&self, clock: usize) -> Result<(), ClockError> {
         if clock < self.spans.len() { Ok(()) } else { Err(ClockError::BadClock { clock }) }
     }
+}
+
+fn judge(
+    (a, b): (usize, usize),
+    recorded: Corridor,
+    late: &[u32],
+    model: &Model,
+    assumptions: &[Assumptions],
+) -> Link {
+    Link::judge(a, b, recorded.arriving_later(late[a], late[b]), model, assumptions)
 }
 
 /// A span to draw bounds over; a clock that was never seen has been at zero.

@@ -84,7 +84,7 @@ impl<'c> Timing<'c> {
         }
     }
 
-    /// Unix time of a raw time, with all that is known of it. `O(log n)` in the rows of the correction.
+    /// Unix time of an event with this raw time, with all that is known of it. `O(log n)` in the rows of the correction.
     ///
     /// ```
     /// use isochrone_experiment::{Stamp, Timing};
@@ -99,7 +99,7 @@ impl<'c> Timing<'c> {
             }
             Self::Common(clock) => clock,
         };
-        let Converted { time, bounds: (lo, hi), e95 } = clock.to_reference(raw);
+        let Converted { time, bounds: (lo, hi), e95 } = clock.stamped(raw);
         let unix = |time: i64| i128::from(time) + i128::from(clock.reference_offset_ns);
         let proven = |bound: Option<i64>| bound.filter(|_| clock.proven).map(unix);
         let island = Some(clock.entry.island);
@@ -164,6 +164,7 @@ mod tests {
             interval: Vec::new(),
             breaks: Vec::new(),
             assumptions: Vec::new(),
+            resolution: None,
             stated: None,
         };
         let interval = Interval::new(vec![row(0, -5, 5, 2), row(1000, 490, 513, 3)]).unwrap();

@@ -128,7 +128,7 @@ fn lists_of_messages() {
     let list = directory.path().join("list.txt");
     fs::write(
         &list,
-        "# two hosts\n2\n0 1 0.000010 0.500030\n1 0 500040000 60000\n0 1 1.0 1.50002\n1 0 1.6 1.10002\n",
+        "# two hosts\n2\n0 1 0.000010 0.500030001\n1 0 500040000 60001\n0 1 1.0 1.50002\n1 0 1.6 1.10002\n",
     )
     .unwrap();
     let list = list.to_str().unwrap();

@@ -253,6 +253,16 @@ fn evaluation_sees_what_synchronization_does() {
     let path = path.to_str().unwrap();
     assert_eq!(run(&["sync", "-q", "-o", path, client, app, db]).2, 0);
     assert_eq!(judged(&["--sync", path]), common);
+    // Named like a trace they do so too, and alone they name what they were made of.
+    assert_eq!(judged(&[path]), common);
+    assert_eq!(json(&["sync", "eval", path]), common);
+    let refused = |arguments: &[&str], expect: &str| {
+        let (_, err, status) = run(&[&["sync", "eval"], arguments].concat());
+        assert!(status == 2 && err.contains(expect), "{arguments:?}: {status} {err}");
+    };
+    refused(&["--sync", path, path], "one sync.json is judged at a time");
+    refused(&["--no-sync", path, client, app], "--no-sync");
+    refused(&["--messages", "list.txt", client], "--messages");
     // Half of a round trip is the least that a message takes: of a long one, everything is too fast.
     let rtt = directory.path().join("rtt.txt");
     std::fs::write(&rtt, "h1 h2 10000 # ms\n").unwrap();
@@ -274,6 +284,53 @@ fn evaluation_sees_what_synchronization_does() {
     std::fs::write(&rtt, "h1 h2\n").unwrap();
     let (_, err, status) = run(&["sync", "eval", "--rtt", rtt.to_str().unwrap(), client, app]);
     assert!(status == 2 && err.contains("rtt.txt:1:"), "{err}");
+}
+
+/// Kept corrections of a list are held against the list, and not against themselves: those of other clocks do worse.
+#[test]
+fn kept_corrections_of_a_list_are_judged_by_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    // Host 1 is 500.7 ms ahead, in whole ms; each message takes 0.2 ms there and 3 ms back.
+    let list = |name: &str, ahead: i64| {
+        let mut text = "2\n".to_owned();
+        for k in 0..200_i64 {
+            let sent = 1_795_000_000_000_000_000 + k * 40_123_457;
+            let ms = |time: i64| time.div_euclid(1_000_000) * 1_000_000;
+            let (there, back) = (sent + 200_000, sent + 3_200_000);
+            text += &format!("0 1 {} {}\n1 0 {1} {}\n", ms(sent), ms(there + ahead), ms(back));
+        }
+        std::fs::write(file(name), text).unwrap();
+        file(name)
+    };
+    let (right, wrong) = (list("right.txt", 500_700_000), list("wrong.txt", 600_700_000));
+    for (name, list) in [("right.json", &right), ("wrong.json", &wrong)] {
+        let (_, err, status) = run(&["sync", "-o", &file(name), "--reference", "0", "--messages", list]);
+        assert!(status == 0 && err.contains("stamps of 0, 1 are in steps of 1 ms"), "{status} {err}");
+    }
+    let inverted = |kept: &str| {
+        table(&json(&["sync", "eval", &file(kept), "--messages", &right]), "total")[0][1].as_u64().unwrap()
+    };
+    assert_eq!(inverted("right.json"), 0);
+    assert_eq!(inverted("wrong.json"), 200);
+    let (_, err, status) = run(&["sync", "eval", &file("right.json")]);
+    assert!(status == 2 && err.contains("name it with --messages"), "{status} {err}");
+    // What the user says counts, for a host or for all.
+    let half_width = |arguments: &[&str]| {
+        let found = json(&[&["sync", "--reference", "0", "--messages", &right], arguments].concat());
+        let rows = found["clocks"][1]["interval"].as_array().unwrap().clone();
+        let tick = found["clocks"][1]["resolution"].clone();
+        (rows.iter().map(|row| row[2].as_i64().unwrap() - row[1].as_i64().unwrap()).min().unwrap() / 2, tick)
+    };
+    let (found, tick) = half_width(&[]);
+    assert_eq!(tick, serde_json::json!({"tick_ns": 1_000_000, "source": "stamps"}));
+    let (said, tick) = half_width(&["--resolution", "1=5ms"]);
+    assert_eq!(tick, serde_json::json!({"tick_ns": 5_000_000, "source": "user"}));
+    assert!(said > found + 1_900_000, "{found} {said}");
+    let (out, _, _) = run(&["sync", "--reference", "0", "--messages", &right]);
+    assert!(out.contains("Stamps of 0, 1 are in steps of 1 ms: bounds allow for that."), "{out}");
+    let (_, err, status) = run(&["sync", "--messages", &right, "--resolution", "0"]);
+    assert!(status == 2 && err.contains("--resolution"), "{err}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use isochrone_clock::{Correction, Interval};
 use isochrone_ctf::Trace;
 
 use crate::artefact::{Artefact, ArtefactError, ClockEntry, LinkEntry, Method, Quality};
+use crate::resolution::MAX_TICK_NS;
 use isochrone_hosts::clocks;
 
 /// The clocks of an artefact, ready to be applied.
@@ -107,7 +108,9 @@ impl Clocks {
         self.clocks.get(number)
     }
 
-    /// The raw time of a clock when another one shows `raw`; `None` where no messages tie the two.
+    /// The raw time of a clock of an event that another one stamped `raw`; `None` where no messages tie the two. It is to be held
+    /// against stamps: where a clock ticks coarsely, bounds cover all that the stamp of either can mean
+    /// ([`ClockEntry::resolution`](crate::artefact::ClockEntry::resolution)).
     ///
     /// Its bounds are those that the messages between the two prove, and those that the intervals of the two clocks on their
     /// reference leave: both hold, so the tighter one counts at either side. Where only one of them is proven, the other is left
@@ -116,6 +119,18 @@ impl Clocks {
     ///
     /// Why this holds between rows, too, is in `docs/sync-json.md`.
     pub fn related(&self, from: &Clock, to: &Clock, raw: i64) -> Option<Related> {
+        let related = self.at_instant(from, to, raw)?;
+        let (after, before) = (from.within_tick(), to.within_tick());
+        if from.number == to.number || (after, before) == (0, 0) {
+            return Some(related);
+        }
+        let later = self.at_instant(from, to, raw.saturating_add(after))?;
+        let lo = related.bounds.0.map(|lo| lo.saturating_sub(before));
+        Some(Related { bounds: (lo, later.bounds.1), proven: related.proven && later.proven, ..related })
+    }
+
+    /// The raw time of a clock when another one shows `raw`.
+    fn at_instant(&self, from: &Clock, to: &Clock, raw: i64) -> Option<Related> {
         if from.entry.island != to.entry.island {
             return None;
         }
@@ -244,6 +259,24 @@ impl Clock {
             Some((lo, hi, e95)) => Converted { time, bounds: (Some(lo), Some(hi)), e95: Some(e95) },
             None => Converted { time, bounds: (None, None), e95: None },
         }
+    }
+
+    /// As [`Self::to_reference`], of an event that was stamped `raw`: it can have taken place until the next tick.
+    pub fn stamped(&self, raw: i64) -> Converted {
+        let converted = self.to_reference(raw);
+        match self.within_tick() {
+            0 => converted,
+            after => {
+                let latest = self.to_reference(raw.saturating_add(after)).bounds.1;
+                Converted { bounds: (converted.bounds.0, latest), ..converted }
+            }
+        }
+    }
+
+    /// How long after its stamp an event can have taken place, ns.
+    fn within_tick(&self) -> i64 {
+        let tick_ns = self.entry.resolution.map_or(1, |resolution| resolution.tick_ns.clamp(1, MAX_TICK_NS));
+        (tick_ns - 1) as i64
     }
 
     /// This clock's raw time for an instant on the reference: the times whose own bounds meet those given.

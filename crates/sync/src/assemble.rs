@@ -13,6 +13,7 @@ use crate::artefact::{
 use crate::input::Inputs;
 use crate::links::Links;
 use crate::options::Options;
+use crate::resolution::Resolution;
 use isochrone_hosts::clocks::{self, HostClock};
 
 /// Puts everything but refusals into its place in the artefact.
@@ -20,7 +21,7 @@ pub(crate) fn assemble(
     inputs: &Inputs,
     clocks: &[HostClock],
     solution: &Solution,
-    (links, assumptions): (&Links, Vec<Vec<AssumptionEntry>>),
+    (links, (assumptions, resolutions)): (&Links, (Vec<Vec<AssumptionEntry>>, &[Resolution])),
     reference: Option<usize>,
     options: &Options,
     published: Option<&Published>,
@@ -36,7 +37,8 @@ pub(crate) fn assemble(
     let entries = assumed.filter_map(|(index, (clock, assumptions))| {
         let entry = clock_entry(inputs, clock, index, island_of(index)?, solution);
         let stated = published.map(|published| stated(published, clocks, index, options));
-        Some(ClockEntry { assumptions, stated, ..entry })
+        let resolution = resolutions.get(index).map(Resolution::entry);
+        Some(ClockEntry { assumptions, resolution, stated, ..entry })
     });
     // The reference asked for, else that of the largest island.
     let largest = solution.islands.iter().max_by_key(|i| (i.clocks.len(), std::cmp::Reverse(i.reference)));
@@ -57,7 +59,7 @@ pub(crate) fn assemble(
         islands: islands.collect(),
         clocks: entries.collect(),
         links: link_entries(clocks, solution, links, published.zip(options.published)),
-        suspects: suspects(clocks, solution),
+        suspects: suspects(clocks, solution, resolutions),
         refused: Vec::new(),
         contradictions: solution
             .contradictions
@@ -97,6 +99,7 @@ fn clock_entry(
         interval: rows(&solution.intervals[index]),
         breaks: solution.breaks[index].iter().map(break_entry).collect(),
         assumptions: Vec::new(),
+        resolution: None,
         stated: None,
     }
 }
@@ -218,8 +221,9 @@ fn held_against(inversions: u64, quality: Quality) -> Quality {
     }
 }
 
-/// The messages of all links that were left out because they look wrong.
-fn suspects(clocks: &[HostClock], solution: &Solution) -> Vec<SuspectEntry> {
+/// The messages of all links that were left out because they look wrong, as they were recorded.
+fn suspects(clocks: &[HostClock], solution: &Solution, resolutions: &[Resolution]) -> Vec<SuspectEntry> {
+    let late = |clock: usize| resolutions.get(clock).map_or(0, |resolution| resolution.late_ns.into());
     let entry = |link: &LinkReport, suspect: &Suspect| {
         let (a, b) = (clocks[link.a].host.clone(), clocks[link.b].host.clone());
         let (x, y) = (suspect.point.x(), suspect.point.y());
@@ -237,8 +241,12 @@ fn suspects(clocks: &[HostClock], solution: &Solution) -> Vec<SuspectEntry> {
             }
         };
         match suspect.side {
-            Side::Upper => SuspectEntry { link: (a, b), sent_raw_ns: x, received_raw_ns: y, why },
-            Side::Lower => SuspectEntry { link: (b, a), sent_raw_ns: y, received_raw_ns: x, why },
+            Side::Upper => {
+                SuspectEntry { link: (a, b), sent_raw_ns: x, received_raw_ns: y - late(link.b), why }
+            }
+            Side::Lower => {
+                SuspectEntry { link: (b, a), sent_raw_ns: y, received_raw_ns: x - late(link.a), why }
+            }
         }
     };
     solution.links.iter().flat_map(|link| link.suspects.iter().map(move |s| entry(link, s))).collect()

@@ -4,7 +4,7 @@
 //! seen and what showed who steers it. The clock that is the reference of the first solution stays the reference, so that times do not
 //! jump when another one would be a little better.
 
-use isochrone_clock::{ClockError, Side, Span, Synchronizer};
+use isochrone_clock::{ClockError, MAX_ABS_NS, Side, Span, Synchronizer};
 use isochrone_ctf::Trace;
 use isochrone_hosts::clocks::{HostClock, is_of_kernel, tell_apart};
 use isochrone_net::Origin;
@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::artefact::{Artefact, MessageCounts};
 use crate::assemble::assemble;
-use crate::error::SyncError;
+use crate::error::{SyncError, said_of};
 use crate::input::Inputs;
 use crate::links::Links;
 use crate::matching::{Matched, Message};
 use crate::options::Options;
+use crate::resolution::Stamps;
 use crate::steering::{self, Choices, StreamEvidence, Verdict};
 use crate::synchronize::{Reading, Sinks, clocks_of, read, span};
 use crate::trusted::Trust;
@@ -37,6 +38,8 @@ pub struct Continued {
 struct Known {
     clock: HostClock,
     span: Option<Span>,
+    /// What its stamps have in common.
+    stamps: Option<Stamps>,
     /// What its kernel traces have shown of who steers it, joined where they follow each other.
     evidence: Vec<Vec<StreamEvidence>>,
 }
@@ -57,6 +60,8 @@ struct KeptClock {
     offset_ns: i64,
     has_uuid: bool,
     span: Option<(i64, i64)>,
+    #[serde(default)]
+    stamps: Option<Stamps>,
     evidence: Vec<Vec<StreamEvidence>>,
 }
 
@@ -86,12 +91,13 @@ impl Continued {
     /// It contradicts itself.
     pub fn from_kept(options: Options, kept: KeptSync) -> Result<Self, SyncError> {
         let mut all = Self::new(options)?;
-        for KeptClock { id, host, hostnames, offset_ns, has_uuid, span, evidence } in kept.clocks {
+        for KeptClock { id, host, hostnames, offset_ns, has_uuid, span, stamps, evidence } in kept.clocks {
             let (traces, captures) = (Vec::new(), Vec::new());
             let clock = HostClock { id, host, hostnames, offset_ns, traces, captures, has_uuid };
             let number = all.number(&clock)?;
             let known = &mut all.clocks[number];
             (known.span, known.evidence) = (span.map(|(begin, end)| Span { begin, end }), evidence);
+            known.stamps = stamps;
         }
         for KeptLink { pair: (a, b), counts, upper, lower } in kept.links {
             if a >= b || b >= all.clocks.len() {
@@ -118,6 +124,7 @@ impl Continued {
             offset_ns: known.clock.offset_ns,
             has_uuid: known.clock.has_uuid,
             span: known.span.map(|span| (span.begin, span.end)),
+            stamps: known.stamps,
             evidence: known.evidence.clone(),
         };
         let links = self.links.all().map(|(pair, corridor, counts)| {
@@ -169,6 +176,9 @@ impl Continued {
                 let all = known.span.get_or_insert(here);
                 *all = Span { begin: all.begin.min(here.begin), end: all.end.max(here.end) };
             }
+            if let Some(here) = Stamps::of_clock(inputs, clock, &facts, &captures) {
+                known.stamps.get_or_insert(here).merge(&here);
+            }
             let shown = clock.traces.iter().filter(|&&it| new[it] && is_of_kernel(&inputs.traces[it].trace));
             shown.for_each(|&trace| steering::add_trace(&mut known.evidence, steering[trace].clone()));
         }
@@ -186,21 +196,26 @@ impl Continued {
         let mut clocks: Vec<HostClock> = self.clocks.iter().map(|known| known.clock.clone()).collect();
         tell_apart(&mut clocks, |clock| &mut clock.host);
         let choices = Choices::new(&clocks, &self.options.clocks)?;
+        let resolves = said_of(&clocks, &self.options.resolution)?;
+        let mut resolutions = Vec::with_capacity(clocks.len());
         let mut verdicts: Vec<Verdict> = Vec::with_capacity(clocks.len());
         for (number, (known, clock)) in self.clocks.iter().zip(&clocks).enumerate() {
             let span = known.span.unwrap_or(Span { begin: 0, end: 0 });
             let verdict =
                 choices.verdict((number, clock), steering::Origin::Traces, known.evidence.clone(), span)?;
+            let resolution = known.stamps.unwrap_or_default().resolution(resolves[number]);
+            self.synchronizer.arrives_later(number, resolution.late_ns)?;
+            resolutions.push(resolution);
             self.synchronizer.assume(number, verdict.assumptions()?)?;
             self.synchronizer.see(number, span.begin)?;
-            self.synchronizer.see(number, span.end)?;
+            self.synchronizer.see(number, (span.end + i64::from(resolution.late_ns)).min(MAX_ABS_NS))?;
             verdicts.push(verdict);
         }
         self.synchronizer.set_reference(self.reference)?;
         let solution = self.synchronizer.solution()?;
         let entries =
             verdicts.iter().zip(&solution.assumed).map(|(verdict, used)| verdict.entries(used)).collect();
-        let links = (&self.links, entries);
+        let links = (&self.links, (entries, &resolutions[..]));
         let none = Inputs::default();
         let artefact = assemble(&none, &clocks, solution, links, self.reference, &self.options, None);
         // Of a clock alone there is nothing to choose yet.
@@ -216,7 +231,7 @@ impl Continued {
             return Ok(number);
         }
         let clock = HostClock { traces: Vec::new(), captures: Vec::new(), ..clock.clone() };
-        self.clocks.push(Known { clock, span: None, evidence: Vec::new() });
+        self.clocks.push(Known { clock, span: None, stamps: None, evidence: Vec::new() });
         let clocks: Vec<HostClock> = self.clocks.iter().map(|known| known.clock.clone()).collect();
         self.links.set_clocks(Trust::new(&clocks, &[])?, clocks.len());
         Ok(self.synchronizer.add_clock())

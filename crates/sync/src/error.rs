@@ -55,6 +55,21 @@ fn listed(refused: &[Refused]) -> String {
     lines.concat()
 }
 
+/// By clock what a user says. What is said of a host counts before what is said of all; what is said last before what was said first.
+pub(crate) fn said_of<T: Copy>(
+    clocks: &[HostClock],
+    said: &[(Option<String>, T)],
+) -> Result<Vec<Option<T>>, SyncError> {
+    let all = said.iter().rev().find(|(host, _)| host.is_none()).map(|&(_, what)| what);
+    let mut by_clock = vec![all; clocks.len()];
+    for (host, what) in said {
+        if let Some(host) = host {
+            by_clock[find_host(clocks, host)?] = Some(*what);
+        }
+    }
+    Ok(by_clock)
+}
+
 /// The clock that a user means.
 pub(crate) fn find_host(clocks: &[HostClock], name: &str) -> Result<usize, SyncError> {
     let names =

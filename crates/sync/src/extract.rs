@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use crate::Progress;
 use crate::facts::{StreamFacts, Tally, TraceFacts};
 use crate::network_look::{NetworkLook, times};
+use crate::resolution::StampGrid;
 use crate::rounds::PacketSource;
 use crate::steering::{SteeringWatch, StreamEvidence};
 use crate::traffic::Traffic;
@@ -236,6 +237,7 @@ pub(crate) struct StreamSource<'t> {
     classes: Vec<Class>,
     first: Option<u64>,
     last: Option<u64>,
+    grid: StampGrid,
     look: Option<NetworkLook>,
     watch: Option<SteeringWatch<'t>>,
     progress: Progress<'t>,
@@ -275,6 +277,7 @@ impl<'t> StreamSource<'t> {
             classes: classes.collect(),
             first: None,
             last: None,
+            grid: StampGrid::default(),
             look: looked,
             watch,
             progress,
@@ -311,6 +314,11 @@ impl<'t> StreamSource<'t> {
             let role = class.role;
             self.first = self.first.or(cycles).min(cycles);
             self.last = self.last.max(cycles);
+            if !self.grid.is_finest()
+                && let Some(cycles) = cycles.and_then(|cycles| i64::try_from(cycles).ok())
+            {
+                self.grid.see(cycles);
+            }
             match (role, &mut self.look, &mut self.watch) {
                 (Role::Steering, _, Some(watch)) => watch.see(&event),
                 (Role::Packet, Some(look), _) => {
@@ -366,10 +374,10 @@ impl<'t> StreamSource<'t> {
     }
 
     fn into_facts(self) -> StreamFacts {
-        let Self { classes, first, last, .. } = self;
+        let Self { classes, first, last, grid, .. } = self;
         let diagnostics = self.events.diagnostics().to_vec();
         let classes = classes.into_iter().map(|class| class.tally).collect();
-        StreamFacts { classes, first, last, losses: self.trace.losses(self.stream), diagnostics }
+        StreamFacts { classes, first, last, losses: self.trace.losses(self.stream), diagnostics, grid }
     }
 
     /// See [`PacketSource::span`].

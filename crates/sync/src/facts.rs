@@ -5,6 +5,8 @@
 
 use isochrone_ctf::{Diagnostic, Loss, Lost};
 
+use crate::resolution::StampGrid;
+
 /// What one trace gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceFacts {
@@ -25,6 +27,8 @@ pub struct StreamFacts {
     pub losses: Vec<Loss>,
     /// What could not be decoded.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the stamps of the events have in common, in cycles.
+    pub(crate) grid: StampGrid,
 }
 
 /// Events of one kind.

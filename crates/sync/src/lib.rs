@@ -31,6 +31,7 @@ mod options;
 pub mod output;
 pub mod picture;
 mod refused;
+pub mod resolution;
 pub mod rounds;
 pub mod sample;
 mod shifted;

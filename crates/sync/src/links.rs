@@ -90,7 +90,7 @@ impl Links {
             Ordering::Less => corridor.a_to_b(message.sent, message.received).is_ok(),
             Ordering::Greater => corridor.b_to_a(message.sent, message.received).is_ok(),
             Ordering::Equal => {
-                self.trust.check((a, b), &message);
+                self.trust.check(&message);
                 true
             }
         });
@@ -160,18 +160,27 @@ impl Links {
         }
     }
 
-    /// What methods of others are told of the pairs.
-    pub(crate) fn pairs(&self, links: &[LinkData]) -> Vec<published::Pair> {
+    /// What methods of others are told of the pairs: messages as they are stamped. Of use where no clock is trusted.
+    pub(crate) fn pairs(&self) -> Vec<published::Pair> {
         let sums = self.exchanges.as_ref().map(|found| &found.sums);
         let of = |from, to| sums.and_then(|sums| sums.get(&(from, to))).cloned().unwrap_or_default();
-        let pair = |&LinkData { a, b, ref corridor }: &LinkData| published::Pair {
+        let pair = |(&(a, b), Pair { corridor, .. }): (&(usize, usize), &Pair)| published::Pair {
             a,
             b,
             upper: corridor.upper(),
             lower: corridor.lower(),
             exchanges: [of(a, b), of(b, a)],
         };
-        links.iter().map(pair).collect()
+        self.pairs.iter().map(pair).collect()
+    }
+
+    /// Counts each arrival as later than it was recorded, by clock, ns: see [`Corridor::arriving_later`].
+    pub(crate) fn arrive_later(&mut self, late: &[u32]) {
+        for (&(a, b), pair) in &mut self.pairs {
+            let (x, y) = if self.trust.group(a) <= self.trust.group(b) { (a, b) } else { (b, a) };
+            pair.corridor = std::mem::take(&mut pair.corridor).arriving_later(late[x], late[y]);
+        }
+        self.trust.arrive_later(late);
     }
 
     /// Which clocks are one.

@@ -1,15 +1,21 @@
 //! What a user should know about a synchronization though it costs nothing.
 
+use std::collections::BTreeMap;
+
 use isochrone_clock::{LinkQuality, LinkReport, Solution};
 
-use crate::artefact::AssumptionEntry;
+use crate::artefact::{AssumptionEntry, ResolutionEntry, ResolutionSource};
 use crate::input::Inputs;
 use crate::links::Links;
 use crate::matching::Summary;
 use crate::options::Options;
+use crate::resolution::{Resolution, TOLD_TICK_NS};
 use crate::trusted::Contradicted;
 use isochrone_hosts::Host;
 use isochrone_hosts::clocks::{self, HostClock};
+
+/// Hosts that a note names; more are counted.
+const MOST_NAMED: usize = 8;
 
 /// All notes, about hosts first, then about links. `lacking`: what the traces of hosts lack.
 pub(crate) fn about(
@@ -134,6 +140,24 @@ pub(crate) fn contradicted(clocks: &[HostClock], assumptions: &[Vec<AssumptionEn
         ))
     };
     clocks.iter().zip(assumptions).filter_map(of_clock).collect()
+}
+
+/// Stamps that are coarser than their files declare, a note for each tick.
+pub(crate) fn coarse(clocks: &[HostClock], resolutions: &[Resolution]) -> Vec<String> {
+    let is_told = |of: &Resolution| of.source == ResolutionSource::Stamps && of.tick_ns >= TOLD_TICK_NS;
+    let mut by_tick: BTreeMap<u64, (ResolutionEntry, Vec<&str>)> = BTreeMap::new();
+    for (clock, of) in clocks.iter().zip(resolutions).filter(|(_, of)| is_told(of)) {
+        by_tick.entry(of.tick_ns).or_insert_with(|| (of.entry(), Vec::new())).1.push(&clock.host);
+    }
+    let told = |(tick, hosts): (ResolutionEntry, Vec<&str>)| {
+        let named = hosts[..hosts.len().min(MOST_NAMED)].join(", ");
+        let more = match hosts.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("stamps of {named}{more} are in steps of {tick}: bounds allow for that")
+    };
+    by_tick.into_values().map(told).collect()
 }
 
 /// A link that seems sound, and whose messages the corrections nevertheless do not obey.

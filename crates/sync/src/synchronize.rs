@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use isochrone_clock::published::{self, Question, Unplaced};
-use isochrone_clock::{Network, Span, solve};
+use isochrone_clock::{MAX_ABS_NS, Network, Span, solve};
 use isochrone_ctf::{Diagnostic, Trace};
 use isochrone_hosts::Host;
 use isochrone_net::Direction;
@@ -16,7 +16,7 @@ use crate::apply::Clocks;
 use crate::artefact::Artefact;
 use crate::assemble::assemble;
 use crate::capture::{self, CaptureFacts};
-use crate::error::{SyncError, find_host};
+use crate::error::{SyncError, find_host, said_of};
 use crate::extract::{Stamped, losses, sources, told};
 use crate::facts::TraceFacts;
 use crate::input::Inputs;
@@ -26,6 +26,7 @@ use crate::mpi::{self, MpiMatched, MpiSummary};
 use crate::notes;
 use crate::options::Options;
 use crate::refused::{Refused, RefusedKind};
+use crate::resolution::{Resolution, StampGrid, Stamps};
 use crate::rounds::{PacketSource, match_sources};
 use crate::steering::{Choices, Origin, StreamEvidence, Verdict};
 use crate::text_messages::{Fault, Line, TextError, TextMessages};
@@ -112,12 +113,14 @@ pub fn synchronize_into(
     let mut refused = unclocked(inputs, &stamped);
     let trust = Trust::new(&stamped, &options.trusted)?;
     let choices = Choices::new(&stamped, &options.clocks)?;
+    let resolves = said_of(&stamped, &options.resolution)?;
     let links = Links::new(trust, &choices.declared_free()).with_exchanges(options.wants_exchanges());
     let Reading { facts, traffic, mut steering, captures, messages, packets, mpi, lacking } =
         read(inputs, &stamped, links, options, (progress, sinks));
     refused.extend(capture::refused(&inputs.captures, &captures));
 
-    let (mut clocks, mut spans, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut clocks, mut spans, mut verdicts, mut resolutions) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut numbers: Vec<Option<usize>> = Vec::with_capacity(stamped.len());
     for (index, clock) in stamped.into_iter().enumerate() {
         let Some(span) = span(inputs, &clock, &facts, &captures) else {
@@ -130,6 +133,8 @@ pub fn synchronize_into(
             clock.traces.iter().filter(|&&trace| clocks::is_of_kernel(&inputs.traces[trace].trace));
         let shown = of_kernel.map(|&trace| std::mem::take(&mut steering[trace])).collect();
         verdicts.push(choices.verdict((index, &clock), origin, shown, span)?);
+        let stamps = Stamps::of_clock(inputs, &clock, &facts, &captures);
+        resolutions.push(stamps.unwrap_or_default().resolution(resolves[index]));
         numbers.push(Some(clocks.len()));
         clocks.push(clock);
         spans.push(span);
@@ -138,7 +143,7 @@ pub fn synchronize_into(
     let tied = |index: &usize| mpi.as_ref().is_some_and(|mpi| mpi.tied.contains(index));
     let tied = (0..numbers.len()).filter(tied).filter_map(|index| numbers[index]).collect();
     let advice = advice::for_hosts(&clocks, &traffic, &verdicts, &tied);
-    let evidence = Evidence { clocks, spans, verdicts, links, packets, refused, lacking };
+    let evidence = Evidence { clocks, spans, verdicts, resolutions, links, packets, refused, lacking };
     let Settled { mut artefact, clocks, packets, refused, notes } = settle(inputs, evidence, options)?;
 
     let noted = capture::notes(&inputs.captures, &clocks, &captures);
@@ -263,9 +268,11 @@ pub fn synchronize_messages_with(
     let named: Vec<HostClock> =
         names.into_iter().map(|(name, _)| HostClock::named(name, Vec::new())).collect();
     let choices = Choices::new(&named, &options.clocks)?;
+    let resolves = said_of(&named, &options.resolution)?;
     let mut links = Links::new(Trust::new(&named, &options.trusted)?, &choices.declared_free())
         .with_exchanges(options.wants_exchanges());
     let mut spans = vec![None; named.len()];
+    let mut grids = vec![StampGrid::default(); named.len()];
     let mut told = 0;
     let (mut beyond, mut first_beyond) = (0_u64, None);
     while let Some(line) = list.next() {
@@ -276,6 +283,7 @@ pub fn synchronize_messages_with(
                 for (place, time) in [(message.sender, message.sent), (message.receiver, message.received)] {
                     let span = spans[place].get_or_insert(Span { begin: time, end: time });
                     *span = Span { begin: span.begin.min(time), end: span.end.max(time) };
+                    grids[place].see(time);
                 }
                 links.add(message);
                 links.exchange_listed(message, list.numbers());
@@ -300,6 +308,7 @@ pub fn synchronize_messages_with(
             Some(span) => {
                 let verdict = choices.verdict((index, &clock), Origin::Messages, Vec::new(), span)?;
                 evidence.verdicts.push(verdict);
+                evidence.resolutions.push(Stamps::of_list(grids[index]).resolution(resolves[index]));
                 evidence.clocks.push(clock);
                 evidence.spans.push(span);
             }
@@ -359,6 +368,8 @@ struct Evidence {
     spans: Vec<Span>,
     /// By clock.
     verdicts: Vec<Verdict>,
+    /// By clock.
+    resolutions: Vec<Resolution>,
     links: Links,
     packets: Summary,
     /// What was found useless so far.
@@ -379,12 +390,20 @@ struct Settled {
 
 /// From messages to the artefact: the same, wherever they come from.
 fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Settled, SyncError> {
-    let Evidence { clocks, spans, verdicts, mut links, packets, mut refused, lacking } = evidence;
+    let Evidence { clocks, spans, verdicts, resolutions, mut links, packets, mut refused, lacking } =
+        evidence;
     if clocks.is_empty() {
         return Err(SyncError::NothingToDo { refused });
     }
     let asked = options.reference.as_deref();
     let reference = asked.map(|name| find_host(&clocks, name)).transpose()?;
+    let of_others = options.published.map(|_| links.pairs());
+    let late: Vec<u32> = resolutions.iter().map(|resolution| resolution.late_ns).collect();
+    links.arrive_later(&late);
+    // The last event of a clock can be that much later than its stamp.
+    let later =
+        |(span, &late): (&Span, &u32)| Span { end: (span.end + i64::from(late)).min(MAX_ABS_NS), ..*span };
+    let spans: Vec<Span> = spans.iter().zip(&late).map(later).collect();
     let corridors = links.corridors();
     let trust = links.trust();
     let shared = trust.verdicts(&clocks, verdicts);
@@ -395,14 +414,14 @@ fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Sett
         assumptions: shared.iter().map(Verdict::assumptions).collect::<Result<_, _>>()?,
         reference: reference.map(|clock| trust.group(clock)),
     };
-    let (solution, published) = match options.published {
+    let (solution, published) = match options.published.zip(of_others) {
         None => (solve(network)?, None),
         Some(_) if !trust.is_trivial() => return Err(SyncError::MethodWithTrust),
-        Some((method, digits)) => {
+        Some(((method, digits), pairs)) => {
             let mut order: Vec<usize> = (0..clocks.len()).collect();
             order.sort_by(|&a, &b| clocks[a].id.cmp(&clocks[b].id));
             let question = Question { method, digits, order: &order, reference };
-            let published = published::solve(&question, &links.pairs(&network.links));
+            let published = published::solve(&question, &pairs);
             let (solution, unplaced) = published::placed(&network, &published)?;
             refused.extend(unplaced.iter().map(|found| unplaced_host(&clocks, found)));
             (solution, Some(published))
@@ -414,8 +433,10 @@ fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Sett
     let assumptions: Vec<_> = entries.map(|(verdict, used)| verdict.entries(used)).collect();
     let mut notes = notes::about(inputs, &clocks, &lacking, (&links, &packets), &solution, options);
     notes.extend(notes::contradicted(&clocks, &assumptions));
+    notes.extend(notes::coarse(&clocks, &resolutions));
+    let of_clocks = (assumptions, &resolutions[..]);
     let artefact =
-        assemble(inputs, &clocks, &solution, (&links, assumptions), reference, options, published.as_ref());
+        assemble(inputs, &clocks, &solution, (&links, of_clocks), reference, options, published.as_ref());
     Ok(Settled { artefact, clocks, packets, refused, notes })
 }
 

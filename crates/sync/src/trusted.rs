@@ -24,7 +24,7 @@ use isochrone_hosts::clocks::HostClock;
 pub(crate) struct Trust {
     /// By clock. Groups are numbered in the order of their first clocks; most clocks are a group by themselves.
     members: Vec<Member>,
-    /// What the messages between two clocks of a group show of the trust, for each pair that has any.
+    /// What the messages between two clocks of a group show of the trust, by sender and receiver.
     inside: BTreeMap<(usize, usize), Contradicted>,
 }
 
@@ -42,6 +42,12 @@ pub(crate) struct Contradicted {
     pub(crate) messages: u64,
     /// The worst of them, ns.
     pub(crate) by_ns: i64,
+}
+
+impl Contradicted {
+    fn and(self, other: Self) -> Self {
+        Self { messages: self.messages + other.messages, by_ns: self.by_ns.max(other.by_ns) }
+    }
 }
 
 impl Trust {
@@ -96,18 +102,28 @@ impl Trust {
         self.members[clock].group
     }
 
-    /// Holds a shifted message between two clocks `a < b` of a group against the trust.
-    pub(crate) fn check(&mut self, (a, b): (usize, usize), message: &Message) {
+    /// Holds a shifted message between two clocks of a group against the trust.
+    pub(crate) fn check(&mut self, message: &Message) {
         let early = message.sent.saturating_sub(message.received);
-        let known = self.inside.entry((a, b)).or_default();
+        let known = self.inside.entry((message.sender, message.receiver)).or_default();
         known.messages += u64::from(early > 0);
         known.by_ns = known.by_ns.max(early);
+    }
+
+    /// Messages may have arrived later than they were recorded, by clock, ns. Where one contradicts the trust nevertheless, those of its
+    /// direction that were early by less stay counted.
+    pub(crate) fn arrive_later(&mut self, late: &[u32]) {
+        for (&(_, receiver), found) in &mut self.inside {
+            let by_ns = found.by_ns - i64::from(late[receiver]);
+            *found = if by_ns > 0 { Contradicted { by_ns, ..*found } } else { Contradicted::default() };
+        }
     }
 
     /// Whether two clocks are trusted to be one, and what messages say against it.
     pub(crate) fn between(&self, a: usize, b: usize) -> Option<Contradicted> {
         let one = self.members[a].group == self.members[b].group;
-        one.then(|| self.inside.get(&(a, b)).copied().unwrap_or_default())
+        let of = |from, to| self.inside.get(&(from, to)).copied().unwrap_or_default();
+        one.then(|| of(a, b).and(of(b, a)))
     }
 
     /// The raw time of one clock by that of another of its group, at the ends of what `span` covers.
@@ -119,8 +135,13 @@ impl Trust {
     }
 
     /// Pairs of clocks whose messages contradict the trust.
-    pub(crate) fn contradicted(&self) -> impl Iterator<Item = ((usize, usize), Contradicted)> + '_ {
-        self.inside.iter().map(|(&pair, &found)| (pair, found)).filter(|(_, found)| found.messages > 0)
+    pub(crate) fn contradicted(&self) -> impl Iterator<Item = ((usize, usize), Contradicted)> + use<> {
+        let mut pairs: BTreeMap<(usize, usize), Contradicted> = BTreeMap::new();
+        for (&(from, to), &found) in &self.inside {
+            let known = pairs.entry((from.min(to), from.max(to))).or_default();
+            *known = known.and(found);
+        }
+        pairs.into_iter().filter(|(_, found)| found.messages > 0)
     }
 
     /// Whether no two clocks are one.

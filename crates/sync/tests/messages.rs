@@ -21,7 +21,8 @@ fn synchronize(text: &str, reference: Option<&str>) -> Result<Outcome, SyncError
 fn ring(hosts: i64) -> String {
     let mut text = format!("# a ring\n{hosts}\n");
     for count in 0..1000 {
-        let (from, at) = (count % hosts, count * 1_000_000);
+        // Not in whole steps of anything.
+        let (from, at) = (count % hosts, count * 1_000_000 - count * 3 % 7);
         let to = (from + 1) % hosts;
         for (a, b) in [(from, to), (to, from)] {
             let (sent, received) = (at + a * 1_000_000_000, at + 20_000 + b * 1_000_000_000);

@@ -16,6 +16,8 @@ pub struct SimHost {
     pub clock: SimClock,
     /// Cycles of its trace clock per second.
     pub frequency: u64,
+    /// Cycles by which its trace clock goes on at once.
+    pub tick: u64,
     /// Number of CPUs; each link is handled by one of them.
     pub cpus: u32,
     /// Whether it sends through a virtual network: its tracer sees each packet leave through `eth0.42` and some
@@ -120,6 +122,7 @@ impl SimHost {
             name: format!("h{number}"),
             clock,
             frequency: 1_000_000_000,
+            tick: 1,
             cpus: 1,
             vlan: false,
             headerless: false,

@@ -179,5 +179,6 @@ fn seconds<'s>(firsts: &[Passing<'s>], host: &SimHost, family: Family) -> Vec<Pa
 /// What the trace clock has counted at a raw time: a counter shows whole cycles that have passed.
 fn cycles(host: &SimHost, raw_ns: i64) -> Result<u64, Misuse> {
     let cycles = i128::from(raw_ns) * i128::from(host.frequency) / 1_000_000_000;
-    u64::try_from(cycles).map_err(|_| Misuse::BeforeZero { host: host.name.clone(), raw_ns })
+    let cycles = u64::try_from(cycles).map_err(|_| Misuse::BeforeZero { host: host.name.clone(), raw_ns })?;
+    Ok(cycles / host.tick * host.tick)
 }

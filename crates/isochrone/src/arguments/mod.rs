@@ -25,6 +25,7 @@ use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
 use isochrone_periods::Condition;
 use isochrone_sync::ClockChoice;
 use isochrone_sync::capture::DeclaredVantage;
+use isochrone_sync::resolution::MAX_TICK_NS;
 
 pub(crate) use analyze::{Analyze, AnalyzeNamed, MapNames, Names, PHASES, STATES, TableFormat};
 pub use clock::Clock;
@@ -105,6 +106,8 @@ pub(crate) enum Command {
         the kernel lets a daemon do, 500 ppm. The report says what is assumed of each clock, and why; --clock overrides it. Record this as well:\n  \
         lttng enable-event --kernel 'lttng_statedump_*',sched_switch\n  \
         lttng enable-event --kernel --syscall clock_adjtime,adjtimex\n\n\
+        Stamps may be coarser than their file says, as whole ms in ns: the tick is read from the stamps, bounds allow for it, and a note \
+        says so; --resolution overrides it. \
         Clocks that were set, stopped or slewed are noticed and reported as breaks. \
         Hosts whose clocks are one already (PTP, or several tracers on one machine) are named with --trust-clock: \
         then messages of each of them help all of them, and messages between them test the claim.\n\n\
@@ -318,6 +321,11 @@ pub(crate) struct Sync {
     /// `steered`. May be repeated; HOST=ASSUMPTION takes precedence over ASSUMPTION for all
     #[arg(long, value_name = "[HOST=]ASSUMPTION", value_parser = clock)]
     pub(crate) clock: Vec<(Option<String>, ClockChoice)>,
+    /// What the stamps of HOST resolve, or those of all hosts: 1ms, 15.625ms, 10us, or ns without a unit. Instead of the tick that all
+    /// stamps of a clock are whole multiples of apart; never finer than its file can state. Bounds allow for it. May be repeated;
+    /// HOST=TICK takes precedence over TICK for all
+    #[arg(long, value_name = "[HOST=]TICK", value_parser = resolution)]
+    pub(crate) resolution: Vec<(Option<String>, u64)>,
     /// How far the rate of a clock that nobody steers may be from constant, in parts per million, unless messages show more:
     /// all bounds are guaranteed under this condition. 0.1 suits computers in rooms of a steady temperature; a greater value gives wider bounds between
     /// messages; 0 treats rates as exactly constant
@@ -344,7 +352,7 @@ pub(crate) struct Sync {
     pub(crate) digits: Option<u32>,
     /// Only read and match packets, and say what came of it: nothing is computed and nothing is written
     #[arg(long, conflicts_with_all = [
-        "messages", "output", "write", "html", "method", "digits", "reference", "clock", "wander", "rate_prior", "asymmetry", "trust_clock",
+        "messages", "output", "write", "html", "method", "digits", "reference", "clock", "resolution", "wander", "rate_prior", "asymmetry", "trust_clock",
     ])]
     pub(crate) dry_run: bool,
     /// What to print: a report for people, or the corrections themselves
@@ -508,6 +516,18 @@ fn clock(text: &str) -> Result<(Option<String>, ClockChoice), String> {
     match text.rsplit_once('=') {
         Some((host, choice)) => Ok((Some(host.to_owned()), choice.parse()?)),
         None => Ok((None, text.parse()?)),
+    }
+}
+
+/// What the stamps of a host resolve, or those of all, ns.
+fn resolution(text: &str) -> Result<(Option<String>, u64), String> {
+    let (host, tick) = match text.rsplit_once('=') {
+        Some((host, tick)) => (Some(host.to_owned()), tick),
+        None => (None, text),
+    };
+    match analyze::duration(tick)? {
+        ns @ 1..=MAX_TICK_NS => Ok((host, ns)),
+        _ => Err("not from 1ns to 1s".to_owned()),
     }
 }
 

@@ -13,11 +13,13 @@ use super::clock::Clock;
 pub(crate) enum SyncCommand {
     /// Judge a synchronization by the messages themselves: inversions, messages that are too fast, latencies, round trips
     #[command(
-        override_usage = "isochrone sync eval [OPTIONS] <TRACE>...\n       isochrone sync eval [OPTIONS] --messages <FILE>",
+        override_usage = "isochrone sync eval [OPTIONS] <TRACE>...\n       isochrone sync eval [OPTIONS] <SYNC.JSON> [TRACE]...\n       isochrone sync eval [OPTIONS] [SYNC.JSON] --messages <FILE>",
         after_help = "Examples:\n  \
         isochrone sync eval web/ app/ db/                    as `isochrone sync` puts them on one clock\n  \
         isochrone sync eval --no-sync web/ app/ db/          as they are, each host on its own clock\n  \
-        isochrone sync eval --sync sync.json web/ app/ db/   as these corrections have it\n  \
+        isochrone sync eval sync.json                        as these corrections have it, by the traces that they were made of\n  \
+        isochrone sync eval sync.json --messages list.txt    the same, by a list of messages\n  \
+        isochrone sync eval --sync sync.json web2/ app2/     by other traces of these hosts\n  \
         isochrone sync eval --rtt pings.txt web/ app/        which messages are faster than the network\n  \
         isochrone sync eval --table histogram web/ app/      latencies each way\n\n\
         A directory that is called `eval` is named ./eval."
@@ -27,11 +29,12 @@ pub(crate) enum SyncCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
-    /// Traces or captures of two or more hosts
-    #[arg(required_unless_present = "messages", value_name = "TRACE")]
+    /// Traces or captures of two or more hosts. A `sync.json` among them is what --sync names; without a trace beside it, those are read
+    /// that it was made of
+    #[arg(required_unless_present_any = ["messages", "sync"], value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// Read messages from this text instead of traces, as `isochrone sync --messages` does
-    #[arg(long, value_name = "FILE", conflicts_with = "traces")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) messages: Option<PathBuf>,
     /// Least round trips that were measured: a line `FROM TO MS` for each, hosts by name or address, `#` begins a comment. A message
     /// that takes less than half of one is too fast. A pair of which only the opposite direction is there is judged by that

@@ -59,6 +59,7 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         },
         trusted: arguments.trust_clock.iter().map(|group| group.0.clone()).collect(),
         clocks: arguments.clock.clone(),
+        resolution: arguments.resolution.clone(),
         vantage: arguments.captured.clone(),
         published: method.map(|method| (method, arguments.digits.unwrap_or(DIGITS))),
     };

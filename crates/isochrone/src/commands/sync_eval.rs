@@ -1,7 +1,7 @@
 //! `isochrone sync eval`: a synchronization judged by the messages themselves, and `isochrone sync --dry-run`: what the matching alone gives. The
 //! tables are in [`crate::render::evaluation`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use isochrone_ctf::Trace;
@@ -27,7 +27,7 @@ use crate::render::plain::Plain;
 /// Judges messages of traces or of a list.
 pub(super) fn run(arguments: &Eval, quiet: bool) -> anyhow::Result<ExitStatus> {
     let floors = arguments.rtt.as_deref().map(Floors::read).transpose().context("--rtt")?.unwrap_or_default();
-    let kept = arguments.clock.sync.as_deref().map(read_clocks).transpose()?;
+    let Asked { kept, traces } = asked(arguments)?;
     let shown = Shown {
         format: arguments.format,
         table: arguments.table.as_deref(),
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &Eval, quiet: bool) -> anyhow::Result<ExitStatus> {
     };
     let (evaluated, ending) = match &arguments.messages {
         Some(path) => of_list(arguments, path, floors, kept, quiet)?,
-        None => of_traces(arguments, floors, kept, quiet)?,
+        None => of_traces(arguments, &traces, floors, kept, quiet)?,
     };
     shown.print(&[evaluated.report()], None, evaluated.hosts.len(), quiet)?;
     Ok(ending)
@@ -90,13 +90,60 @@ fn read(
     Ok((matching, ending))
 }
 
+/// What is judged, and by what.
+struct Asked {
+    /// Kept corrections, if any are named.
+    kept: Option<Clocks>,
+    /// Traces and captures; none where messages come from a list.
+    traces: Vec<PathBuf>,
+}
+
+/// Tells a `sync.json` from traces: it may be named like one of them, and names those that it was made of.
+fn asked(arguments: &Eval) -> anyhow::Result<Asked> {
+    let is_kept = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) && path.is_file()
+    };
+    let (kept, mut traces): (Vec<_>, Vec<_>) = arguments.traces.iter().cloned().partition(is_kept);
+    let file = match (&arguments.clock.sync, &kept[..]) {
+        (Some(file), []) => Some(file),
+        (None, [file]) => Some(file),
+        (None, []) => None,
+        (_, [file, ..]) => {
+            anyhow::bail!("{}: one sync.json is judged at a time", Plain(file.display()))
+        }
+    };
+    anyhow::ensure!(
+        file.is_none() || !arguments.clock.no_sync,
+        "--no-sync: nothing is corrected then, and a sync.json is named"
+    );
+    let kept = file.map(|file| read_clocks(file)).transpose()?;
+    if arguments.messages.is_some() {
+        anyhow::ensure!(
+            traces.is_empty(),
+            "--messages: messages are those of a list or those of traces, and {} is named",
+            Plain(traces[0].display())
+        );
+    } else if let (Some(file), Some(clocks), []) = (file, &kept, &traces[..]) {
+        let paths =
+            clocks.iter().flat_map(|clock| &clock.entry.traces).map(|trace| PathBuf::from(&trace.path));
+        traces = paths.collect();
+        anyhow::ensure!(
+            !traces.is_empty(),
+            "{}: it was made of a list of messages: name it with --messages",
+            Plain(file.display())
+        );
+    }
+    Ok(Asked { kept, traces })
+}
+
 fn of_traces(
     arguments: &Eval,
+    named_traces: &[PathBuf],
     floors: Floors,
     kept: Option<Clocks>,
     quiet: bool,
 ) -> anyhow::Result<(Evaluated, ExitStatus)> {
-    let inputs = Inputs::open(&named(&arguments.traces)?.traces);
+    let inputs = Inputs::open(&named(named_traces)?.traces);
     let opened = complaints::of_inputs(&inputs, quiet)?;
     let traces: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
     let clocks = match (kept, arguments.clock.no_sync) {
@@ -116,7 +163,7 @@ fn of_traces(
     let mut evaluation = Evaluation::new(floors.for_hosts(&hosts));
     let mut range = None;
     let (matching, ending) = read(&inputs, &Options::default(), quiet, &mut |matched| {
-        let (sent, received) = (times.of(&matched.sent), times.of(&matched.received));
+        let (sent, received) = (times.sent(&matched.sent), times.received(&matched.received));
         cover(&mut range, [sent, received]);
         evaluation.add(matched, latency(sent, received));
     })?;
@@ -153,6 +200,7 @@ fn of_list(
         match line? {
             Line::Message(message) => {
                 let Message { sender, sent, receiver, received } = message;
+                let received = times.latest(receiver, received);
                 let (sent, received) = (times.at(sender, sent), times.at(receiver, received));
                 cover(&mut range, [sent, received]);
                 evaluation.add_listed(message, list.numbers(), latency(sent, received));
@@ -212,8 +260,22 @@ impl<'c> Times<'c> {
         Self { clocks: stamped.iter().map(of).collect() }
     }
 
-    fn of(&self, end: &End) -> At {
+    fn sent(&self, end: &End) -> At {
         self.at(end.clock, end.time)
+    }
+
+    fn received(&self, end: &End) -> At {
+        self.at(end.clock, end.time.max(self.latest(end.clock, end.raw)))
+    }
+
+    /// The latest raw time that the stamp of an arrival can mean, by the resolution that the corrections know of its clock.
+    fn latest(&self, clock: usize, raw: i64) -> i64 {
+        let resolution = match &self.clocks[clock] {
+            HostTimes::Corrected(clock) => clock.entry.resolution,
+            HostTimes::Own(_) | HostTimes::Unknown => None,
+        };
+        let after = resolution.map_or(0, |it| it.tick_ns.saturating_sub(1));
+        raw.saturating_add_unsigned(after)
     }
 
     fn at(&self, clock: usize, raw: i64) -> At {

@@ -1,12 +1,15 @@
 //! The report of a synchronization for people: verdict, what it is conditional on, hosts, links, and what happened
 //! ([`super::breaks`]). What is assumed of each clock is in [`super::assumptions`].
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 
 use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::{Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Method, Quality};
+use isochrone_sync::artefact::{
+    Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Method, Quality, ResolutionEntry, ResolutionSource,
+};
+use isochrone_sync::resolution::TOLD_TICK_NS;
 
 use super::error_summary::Errors;
 use super::plain::plain;
@@ -18,6 +21,9 @@ const MAX_ABSENT: usize = 3;
 
 /// Pairs of hosts whose rates changed are listed up to this many, then counted.
 const MAX_RAISED: usize = 3;
+
+/// Hosts with coarse stamps are named up to this many, then counted.
+const MAX_COARSE: usize = 8;
 
 /// Prints the report.
 pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
@@ -100,7 +106,30 @@ fn condition(artefact: &Artefact) -> String {
         text +=
             &format!("; where messages show that they changed, bounds allow for {}{more}", shown.join(", "));
     }
-    text + "."
+    text + "." + &ticks(artefact)
+}
+
+/// Hosts whose stamps are coarser than their files declare: a sentence for each tick.
+fn ticks(artefact: &Artefact) -> String {
+    let mut by_tick: BTreeMap<(u64, bool), (ResolutionEntry, Vec<String>)> = BTreeMap::new();
+    let found = artefact.clocks.iter().filter_map(|clock| Some((clock, clock.resolution?)));
+    let is_told =
+        |it: &ResolutionEntry| it.source != ResolutionSource::Declared && it.tick_ns >= TOLD_TICK_NS;
+    for (clock, it) in found.filter(|(_, it)| is_told(it)) {
+        let said = it.source == ResolutionSource::User;
+        let known = by_tick.entry((it.tick_ns, said)).or_insert_with(|| (it, Vec::new()));
+        known.1.push(plain(&clock.host).to_string());
+    }
+    let sentence = |((_, said), (tick, hosts)): ((u64, bool), (ResolutionEntry, Vec<String>))| {
+        let more = match hosts.len().saturating_sub(MAX_COARSE) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named = hosts[..hosts.len().min(MAX_COARSE)].join(", ");
+        let why = if said { ", as --resolution says" } else { "" };
+        format!(" Stamps of {named}{more} are in steps of {tick}{why}: bounds allow for that.")
+    };
+    by_tick.into_iter().map(sentence).collect()
 }
 
 /// Whether two hosts saw nothing of each other, not even packets that could not be paired.

@@ -89,6 +89,7 @@ fn values(option: &str) -> Vec<Vec<String>> {
         .flat_map(one)
         .collect(),
         "--clock" => one("steered:20"),
+        "--resolution" => one("1ms"),
         "--wander" => one("0.5"),
         "--rate-prior" => one("100"),
         "--asymmetry" => one("0.9"),

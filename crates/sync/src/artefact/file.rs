@@ -174,7 +174,7 @@ pub(super) fn stated<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Formul
 /// Rates are written as decimals, and the formula for people after them.
 impl Serialize for ClockEntry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut fields = to.serialize_struct("ClockEntry", 13)?;
+        let mut fields = to.serialize_struct("ClockEntry", 14)?;
         fields.serialize_field("id", &self.id)?;
         fields.serialize_field("host", &self.host)?;
         fields.serialize_field("hostnames", &self.hostnames)?;
@@ -188,6 +188,9 @@ impl Serialize for ClockEntry {
         fields.serialize_field("interval", &self.interval)?;
         fields.serialize_field("breaks", &self.breaks)?;
         fields.serialize_field("assumptions", &self.assumptions)?;
+        if let Some(resolution) = &self.resolution {
+            fields.serialize_field("resolution", resolution)?;
+        }
         fields.end()
     }
 }

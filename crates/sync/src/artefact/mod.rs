@@ -111,9 +111,33 @@ pub struct ClockEntry {
     /// What is assumed of the clock, and why: by time, over its span. Empty in files of versions that assumed the same of all.
     #[serde(default)]
     pub assumptions: Vec<AssumptionEntry>,
+    /// What its stamps resolve; nothing in files of versions that did not look.
+    #[serde(default)]
+    pub resolution: Option<ResolutionEntry>,
     /// The formula as a method of others states it.
     #[serde(default, rename = "formula", deserialize_with = "file::stated")]
     pub stated: Option<Formula>,
+}
+
+/// How coarse the stamps of a clock are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResolutionEntry {
+    /// How far apart two different stamps are at least, ns: an event took place up to one less than that after its stamp.
+    pub tick_ns: u64,
+    /// How that is known.
+    pub source: ResolutionSource,
+}
+
+/// How it is known what the stamps of a clock resolve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResolutionSource {
+    /// The trace or capture declares it, or the format of the list.
+    Declared,
+    /// All stamps are whole multiples of it apart.
+    Stamps,
+    /// `--resolution` says so.
+    User,
 }
 
 /// What is assumed of a clock in a span of its time.

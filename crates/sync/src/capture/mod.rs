@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 use crate::Progress;
 use crate::refused::{Refused, RefusedKind};
+use crate::resolution::{StampGrid, Stamps};
 use isochrone_hosts::clocks::{HostClock, tell_apart};
 pub use reader::CaptureReader;
 use vantage::Observer;
@@ -48,6 +49,8 @@ pub struct CaptureFacts {
     pub bytes: u64,
     /// The earliest and the latest instant that any stamp can mean, raw ns.
     pub span: Option<Span>,
+    /// What its stamps have in common, and what is declared of them.
+    pub(crate) stamps: Option<Stamps>,
     /// From which side it looks at packets.
     pub places: VantagePoints,
     /// What could not be read, or is odd.
@@ -96,16 +99,21 @@ fn look_over(path: &Path, progress: Progress<'_>) -> CaptureFacts {
         Err(error) => return CaptureFacts { error: Some(error.reason().to_string()), ..facts },
     };
     let mut observer = Observer::default();
+    let (mut grid, mut allowed) = (StampGrid::default(), None);
     while let Some(frame) = capture.next() {
         let (begin, end) = (frame.stamp.earliest_ns, frame.stamp.latest_ns);
         let span = facts.span.get_or_insert(Span { begin, end });
         *span = Span { begin: span.begin.min(begin), end: span.end.max(end) };
+        grid.see(begin);
+        let (least, most) = allowed.get_or_insert((begin.abs_diff(end), begin.abs_diff(end)));
+        (*least, *most) = ((*least).min(begin.abs_diff(end)), (*most).max(begin.abs_diff(end)));
         facts.packets += 1;
         observer.add(&frame);
         reader::tell(&mut facts.bytes, capture.position(), progress);
     }
     progress(capture.position() - facts.bytes);
     facts.bytes = capture.position();
+    facts.stamps = allowed.map(|allowed| Stamps::of_capture(grid, allowed));
     facts.places = observer.decide();
     facts.diagnostics = capture.diagnostics().iter().map(diagnostic).collect();
     facts

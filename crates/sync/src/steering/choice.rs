@@ -7,7 +7,7 @@ use isochrone_clock::{STEERED_PPM, Span, Steering};
 use super::decide::{Origin, decide, declared_changes};
 use super::evidence::StreamEvidence;
 use super::verdict::Verdict;
-use crate::error::{SyncError, find_host};
+use crate::error::{SyncError, said_of};
 use isochrone_hosts::clocks::HostClock;
 
 /// The greatest rate that can be named, ppm: that of a slew by `chronyd` at its start, and some more.
@@ -52,7 +52,7 @@ impl FromStr for ClockChoice {
 pub(crate) struct Choices(Vec<Option<ClockChoice>>);
 
 impl Choices {
-    /// By clock. What is said of a host counts before what is said of all; what is said last before what was said first.
+    /// By clock.
     ///
     /// # Errors
     /// A name that no host has.
@@ -60,14 +60,7 @@ impl Choices {
         clocks: &[HostClock],
         said: &[(Option<String>, ClockChoice)],
     ) -> Result<Self, SyncError> {
-        let all = said.iter().rev().find(|(host, _)| host.is_none()).map(|&(_, choice)| choice);
-        let mut choices = vec![all; clocks.len()];
-        for (host, choice) in said {
-            if let Some(host) = host {
-                choices[find_host(clocks, host)?] = Some(*choice);
-            }
-        }
-        Ok(Self(choices))
+        said_of(clocks, said).map(Self)
     }
 
     /// By clock: whether it is declared that no daemon steers it.
