@@ -33,7 +33,7 @@ const INSTANTS: usize = 64;
 /// Most instants, where rates change.
 pub const MAX_ROWS: usize = 512;
 /// In an island of many links they are asked so often together, about.
-const PLACEMENTS_OF_ALL_LINKS: usize = 1 << 19;
+const PLACEMENTS_OF_ALL_LINKS: usize = 3 << 17;
 /// Most instants at which all links are asked where a bound bends, …
 const MAX_INSTANTS: usize = 8192;
 /// … and how many in an island of many links: so often is a link asked.

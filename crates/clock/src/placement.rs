@@ -251,7 +251,7 @@ fn straight(relation: &Relation, link: &Link, early: &[i64], late: &[i64]) -> Di
     let run = x.map(|x| (x as i128 - origin as i128) as f64);
     let covariance = |i: usize, j: usize| v + w * (run[i] + run[j]) + u * run[i] * run[j];
     Disagreement {
-        scale: rate(&relation.map, x[0], x[1]),
+        scale: rate((x[0], relation.map.apply(x[0])), (x[1], relation.map.apply(x[1]))),
         shift: Vector2::new(shift(0, early), shift(1, late)),
         covariance: Matrix2::new(covariance(0, 0), covariance(0, 1), covariance(1, 0), covariance(1, 1)),
     }
@@ -259,15 +259,16 @@ fn straight(relation: &Relation, link: &Link, early: &[i64], late: &[i64]) -> Di
 
 /// What a relation says at one instant.
 fn momentary(relation: &Relation, link: &Link, shown: &[i64]) -> Disagreement<1> {
-    let x = shown[link.a];
-    let shift = (relation.map.apply(x) as i128 - shown[link.b] as i128) as f64;
+    // Maps of many links do not fit into the caches: none is looked up twice.
+    let (x, later) = (shown[link.a], shown[link.a].saturating_add(MIN_BASE_NS));
+    let (y, then) = (relation.map.apply(x), relation.map.apply(later));
     Disagreement {
-        scale: rate(&relation.map, x, x.saturating_add(MIN_BASE_NS)),
-        shift: Vector1::new(shift),
+        scale: rate((x, y), (later, then)),
+        shift: Vector1::new((y as i128 - shown[link.b] as i128) as f64),
         covariance: Matrix1::new(relation.variance(x)),
     }
 }
 
-fn rate(map: &Correction, from: i64, to: i64) -> f64 {
-    (map.apply(to) as i128 - map.apply(from) as i128) as f64 / (to as i128 - from as i128) as f64
+fn rate(from: (i64, i64), to: (i64, i64)) -> f64 {
+    (to.1 as i128 - from.1 as i128) as f64 / (to.0 as i128 - from.0 as i128) as f64
 }
