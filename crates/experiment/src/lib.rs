@@ -5,7 +5,7 @@
 //! what raw times mean ([`Timing`], [`Stamp`]). [`Experiment::select`] takes some of them; [`Times`] says what a window of Unix
 //! times is on the clock of each; [`model()`] reads all of them on one pool of threads, and gives [`ModelledHost`]s, of which the
 //! tables of analyses are made ([`Question`]). [`Experiment::traces`] gives traces one by one, for those who want their events in
-//! one row; [`mod@pieces`] are models of parts of hosts, apart from their traces; [`Experiment::survey`] counts them; [`sample()`] says what CPUs did now and then, long before all is read. [`Conversion`] needs no traces, only the corrections.
+//! one row; [`mod@pieces`] are models of parts of hosts, apart from their traces; [`Experiment::survey`] counts them; [`sample()`] says what CPUs did now and then, long before all is read. [`Conversion`] and [`order()`] need no traces, only the corrections.
 //!
 //! Nothing is printed here: what a person should know is a value or a typed error, progress goes to a callback.
 //!
@@ -35,6 +35,7 @@ mod index;
 mod instants;
 mod live;
 mod model;
+mod order;
 mod periods;
 mod phases;
 pub mod pieces;
@@ -64,6 +65,7 @@ pub use instants::{StoredHost, at_instant, instant_reports};
 pub use isochrone_sync::{Inputs, Progress};
 pub use live::{LiveEvent, LiveEvents};
 pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, Wanted, model};
+pub use order::{Instant, LIKELY, MOST_PROBABLE, Order, TimesOf, Unknown, Verdict, order};
 pub use periods::{PeriodLog, periods, unfinished};
 pub use phases::{PhaseFilter, phases};
 pub use question::{Question, reports};

@@ -94,6 +94,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Serve(command) => commands::view::serve(&command, quiet),
         Command::Sql(command) => commands::sql::run(&command, quiet),
         Command::Convert(command) => commands::convert::run(&command, quiet),
+        Command::Order(command) => commands::order::run(&command, quiet),
         Command::Completions(command) => commands::shell::completions(&command),
         Command::Man(command) => commands::shell::man(&command),
     }

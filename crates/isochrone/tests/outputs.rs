@@ -265,7 +265,7 @@ fn odd_lists_of_messages() {
 fn commands(json: &str) -> Vec<Vec<String>> {
     let shop = shop().to_str().unwrap().to_owned();
     let kernel = format!("{shop}/app/kernel");
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 12] = [
         &["info", &shop],
         &["info", "--format", "json", &shop],
         &["events", "--host", "h1", &shop],
@@ -276,6 +276,7 @@ fn commands(json: &str) -> Vec<Vec<String>> {
         &["sync", &shop],
         &["sync", "--format", "json", &shop],
         &["convert", "--sync", json, "--from", "h1", "1795155030.5"],
+        &["order", "--sync", json, "h1", "1795155030.5", "h2", "1795155030.6"],
         &["--help"],
     ];
     commands.iter().map(|command| command.iter().map(|&part| part.to_owned()).collect()).collect()

@@ -15,6 +15,8 @@ mod machines;
 mod mistakes;
 #[path = "people/options.rs"]
 mod options;
+#[path = "people/order.rs"]
+mod order;
 #[path = "people/questions.rs"]
 mod questions;
 #[path = "people/summary.rs"]

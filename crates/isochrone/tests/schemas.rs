@@ -47,6 +47,14 @@ fn of_the_example() {
     check("info", &["info", "--format", "json", shop], 1);
     let times = ["--from", "h1", "--to", "h3", "06:10:30.5", "06:10:31", "--traces", shop];
     check("convert", &[&["convert", "--format", "json"], &times[..]].concat(), 1);
+    let order = |late: &str| {
+        check(
+            "order",
+            &["order", "--format", "json", "h1", "06:11:30.6503", "h2", late, "--traces", shop],
+            1,
+        );
+    };
+    ["06:11:30.6513", "06:11:30.6505", "06:11:30.65031", "07:00"].into_iter().for_each(order);
     check("event", &["events", "--format", "json", "--bounds", "--end", "06:11:22", shop], 1000);
     check("event", &["events", "--format", "json", "--no-sync", "--end", "06:10:22", shop], 1000);
 }

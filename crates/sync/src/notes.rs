@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_clock::{LinkQuality, LinkReport, Solution};
+use isochrone_clock::{ClockBreak, LinkQuality, LinkReport, Solution};
 
 use crate::artefact::{AssumptionEntry, ResolutionEntry, ResolutionSource};
 use crate::input::Inputs;
@@ -117,29 +117,53 @@ fn assumption(clocks: &[HostClock], link: &LinkReport, options: &Options) -> Opt
     })
 }
 
-/// Clocks that are not as was assumed.
-pub(crate) fn contradicted(clocks: &[HostClock], assumptions: &[Vec<AssumptionEntry>]) -> Vec<String> {
-    let of_clock = |(clock, entries): (&HostClock, &Vec<AssumptionEntry>)| {
-        let contradicted: Vec<&AssumptionEntry> = entries.iter().filter(|entry| entry.contradicted).collect();
-        let first = contradicted.first()?;
+/// Clocks that are not as was assumed: those to which messages lay it, one by one. Of the others it is said together that their links allow for it, since
+/// one of two clocks was set or slewed.
+pub(crate) fn contradicted(
+    clocks: &[HostClock],
+    assumptions: &[Vec<AssumptionEntry>],
+    breaks: &[Vec<ClockBreak>],
+) -> Vec<String> {
+    let mut unclear = Vec::new();
+    let mut notes = Vec::new();
+    for ((clock, entries), breaks) in clocks.iter().zip(assumptions).zip(breaks) {
+        let contradicted = || entries.iter().filter(|entry| entry.contradicted);
+        let is_own = |entry: &&AssumptionEntry| {
+            let (begin, end) = entry.raw_ns;
+            // Without a break, as where rates bend all the time, it is known of the clock by all of its links.
+            breaks.iter().any(|found| found.raw.begin <= end && begin <= found.raw.end)
+                || entries.iter().all(|entry| entry.contradicted)
+        };
+        let own: Vec<&AssumptionEntry> = contradicted().filter(is_own).collect();
+        if own.is_empty() && contradicted().next().is_some() {
+            unclear.push(clock.host.clone());
+        }
+        let Some(first) = own.first() else { continue };
         // Without a number, the clock was set or stopped.
-        let most = contradicted.iter().map(|entry| entry.ppm.unwrap_or(f64::INFINITY)).fold(0.0, f64::max);
+        let most = own.iter().map(|entry| entry.ppm.unwrap_or(f64::INFINITY)).fold(0.0, f64::max);
         let allowed = match most.is_finite() {
             true => format!("bounds allow for ± {} ppm", most.round()),
             false => "it was set or stopped, or slewed faster than any kernel does".to_owned(),
         };
-        let more = match contradicted.len() - 1 {
+        let more = match own.len() - 1 {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let (begin, end) = first.raw_ns;
-        Some(format!(
+        notes.push(format!(
             "{}: messages contradict what is assumed of its clock ({}) in 1 span of time{more}, first between {begin} and \
              {end} ns of its own time; there, {allowed}",
             clock.host, first.why,
-        ))
-    };
-    clocks.iter().zip(assumptions).filter_map(of_clock).collect()
+        ));
+    }
+    if !unclear.is_empty() {
+        notes.push(format!(
+            "{}: links allow for more than is assumed of these clocks where messages show that one of two clocks was set, \
+             stopped or slewed, and nothing lays it to these",
+            unclear.join(", ")
+        ));
+    }
+    notes
 }
 
 /// Stamps that are coarser than their files declare, a note for each tick.

@@ -432,7 +432,7 @@ fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Sett
     let entries = links.trust().of_clocks(shared).zip(&solution.assumed);
     let assumptions: Vec<_> = entries.map(|(verdict, used)| verdict.entries(used)).collect();
     let mut notes = notes::about(inputs, &clocks, &lacking, (&links, &packets), &solution, options);
-    notes.extend(notes::contradicted(&clocks, &assumptions));
+    notes.extend(notes::contradicted(&clocks, &assumptions, &solution.breaks));
     notes.extend(notes::coarse(&clocks, &resolutions));
     let of_clocks = (assumptions, &resolutions[..]);
     let artefact =

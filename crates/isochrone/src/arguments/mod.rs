@@ -6,6 +6,7 @@ mod cluster;
 mod crosshost;
 mod export;
 mod live;
+mod order;
 mod pieces;
 mod short;
 mod summary;
@@ -35,6 +36,7 @@ pub(crate) use crosshost::{
 };
 pub(crate) use export::{Export, ExportFormat};
 pub(crate) use live::{Live, Place};
+pub(crate) use order::{EventOf, Order};
 pub(crate) use pieces::{Map, Merge};
 pub(crate) use short::Short;
 pub(crate) use summary::Summary;
@@ -237,6 +239,25 @@ pub(crate) enum Command {
         isochrone convert --from app --to db 05:54:01.8 --traces app/ db/\n  \
         isochrone convert --sync sync.json --from app --raw 8214000000")]
     Convert(Convert),
+    /// Say which of two instants of two hosts was first: proven, likely, or open
+    #[command(
+        override_usage = "isochrone order [OPTIONS] <HOST> <TIME> <HOST> <TIME> --traces <TRACE>...\n       \
+                          isochrone order [OPTIONS] --event <HOST:WHICH> --event <HOST:WHICH> --traces <TRACE>...",
+        after_help = "Examples:\n  \
+        isochrone order app 05:54:01.8232 db 05:54:01.8239 --traces app/ db/          times as `events` prints them\n  \
+        isochrone order app 05:54:01.8232 db 05:54:01.8239 --sync sync.json           by corrections that were kept\n  \
+        isochrone order --own app 05:53:02.1 db 05:55:07.4 --sync sync.json           times of the hosts' log files\n  \
+        isochrone order --event app:net_dev_xmit@05:54:01.823216897 --event 'db:$event == \"syscall_entry_openat\" && tid == 212' --traces app/ db/\n  \
+        isochrone order 0 12.5 1 12.7 --messages list.txt                             times as the list has them\n\n\
+        The answer is one of three. Proven: under what is assumed of the clocks (the report of `isochrone sync` says it), and whatever the delays of \
+        messages were, the other order is impossible. Likely: the other order is possible; taken for a normal error, the likely error (e95) gives this \
+        order a probability of 0.9 or more, which is printed. Open: either may have been first. It is said how far apart the instants would have to be for a proof. \
+        What bounds an instant of one host on the other's clock are the messages between the two and those of all links together, whichever is \
+        tighter. Instants of one host are ordered by its own clock, events of equal times by their stream.\n\n\
+        Exit status: 0 where something is guaranteed, even if the order is open; 1 where nothing is, and the reason is printed: no messages tie the hosts, messages \
+        contradict each other, or an instant lies outside the traces."
+    )]
+    Order(Box<Order>),
     /// Write everything a reader understands of one trace as canonical JSON lines (ctf-dump v1), to compare readers
     #[command(hide = true)]
     Dump(Dump),
@@ -480,6 +501,7 @@ impl Command {
         match self {
             Self::Info(Info { zone, .. }) | Self::Convert(Convert { zone, .. }) => Some(zone),
             Self::Sync(sync) => Some(&sync.zone),
+            Self::Order(order) => Some(&order.zone),
             Self::Events(events) => Some(&events.zone),
             Self::Export(export) => Some(&export.zone),
             Self::Summary(summary) => Some(&summary.zone),

@@ -60,7 +60,7 @@ fn note_offsets(conversion: Conversion<'_>) {
 }
 
 /// Names of hosts come from traces.
-fn in_words(error: &ConversionError) -> anyhow::Error {
+pub(super) fn in_words(error: &ConversionError) -> anyhow::Error {
     match error {
         ConversionError::Unknown(unknown) => host_selection::unknown_host(unknown),
         ConversionError::Apart { from, to } => anyhow::anyhow!(

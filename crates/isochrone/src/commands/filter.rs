@@ -1,4 +1,4 @@
-//! Which events `isochrone events` shows: by time, name, thread, process and CPU. `follow` knows whom to follow.
+//! Which events `isochrone events` shows: by time, name, thread, process, CPU and condition. `follow` knows whom to follow.
 
 use std::collections::BTreeSet;
 
@@ -26,9 +26,17 @@ pub(super) struct Filter<'a> {
     /// By trace, stream class and event class: where an event says who it is of.
     contexts: FxHashMap<Class, Contexts>,
     cpus: EventCpus,
-    /// By trace and stream: the last packet, and its context, where the condition may need it.
-    packets: FxHashMap<(usize, usize), (*const Packet, PacketFields)>,
+    condition: Option<Holding<'a>>,
     follower: Option<Follower>,
+}
+
+/// A condition, and what has been looked up for it.
+pub(super) struct Holding<'a> {
+    condition: &'a Condition,
+    /// By class: where the fields of the condition are.
+    bindings: FxHashMap<Class, Binding>,
+    /// By trace and stream: the last packet, and its context.
+    packets: FxHashMap<(usize, usize), (*const Packet, PacketFields)>,
 }
 
 /// A class of events: trace, stream class, event class.
@@ -40,8 +48,6 @@ struct Contexts {
     tid: Option<FieldRef>,
     pid: Option<FieldRef>,
     procname: Option<FieldRef>,
-    /// Where the fields of the condition are.
-    condition: Option<Binding>,
 }
 
 /// Names of contexts: of the kernel's tracer, then of programs'.
@@ -73,10 +79,8 @@ impl<'a> Filter<'a> {
                 name = names[0]
             );
         }
-        if let Some(condition) = &arguments.condition {
-            let traces: Vec<&Trace> = sources.iter().map(TimedTrace::trace).collect();
-            check_fields("--where", condition.fields(), &traces)?;
-        }
+        let condition = arguments.condition.as_ref();
+        let condition = condition.map(|condition| Holding::new("--where", condition, sources)).transpose()?;
         let patterns = |names: &[String]| names.iter().map(|name| WildMatch::new(name)).collect();
         Ok(Self {
             arguments,
@@ -85,7 +89,7 @@ impl<'a> Filter<'a> {
             procnames: patterns(&arguments.procnames),
             contexts: FxHashMap::default(),
             cpus: EventCpus::default(),
-            packets: FxHashMap::default(),
+            condition,
             follower: (!arguments.follow.is_empty()).then(|| Follower::new(&arguments.follow)),
         })
     }
@@ -120,13 +124,10 @@ impl<'a> Filter<'a> {
         }
         let Events { tids, pids, cpus, .. } = self.arguments;
         let is_free = tids.is_empty() && pids.is_empty() && cpus.is_empty() && self.procnames.is_empty();
-        if is_free && self.arguments.condition.is_none() {
+        if is_free && self.condition.is_none() {
             return true;
         }
-        let contexts = self
-            .contexts
-            .entry(key)
-            .or_insert_with(|| Contexts::of(event, self.arguments.condition.as_ref(), host));
+        let contexts = self.contexts.entry(key).or_insert_with(|| Contexts::of(event));
         let number = |field: &Option<FieldRef>| event.signed(field.as_ref()?);
         let is_one = |asked: &[i32], field: &Option<FieldRef>| {
             asked.is_empty()
@@ -143,22 +144,49 @@ impl<'a> Filter<'a> {
         {
             return false;
         }
-        let condition = self.arguments.condition.as_ref();
-        if cpus.is_empty() && condition.is_none() {
+        if cpus.is_empty() && self.condition.is_none() {
             return true;
         }
         let cpu = self.cpus.of(source, event);
         if !cpus.is_empty() && !cpu.is_some_and(|cpu| cpus.iter().any(|range| range.contains(&cpu))) {
             return false;
         }
-        let (Some(condition), Some(binding)) = (condition, &contexts.condition) else { return true };
+        self.condition.as_mut().is_none_or(|condition| condition.holds((source, host), cpu, event))
+    }
+}
+
+impl<'a> Holding<'a> {
+    /// A condition that was given as `option`.
+    ///
+    /// # Errors
+    /// No event of the traces has a field that it names.
+    pub(super) fn new(
+        option: &str,
+        condition: &'a Condition,
+        sources: &[TimedTrace<'_>],
+    ) -> anyhow::Result<Self> {
+        let traces: Vec<&Trace> = sources.iter().map(TimedTrace::trace).collect();
+        check_fields(option, condition.fields(), &traces)?;
+        Ok(Self { condition, bindings: FxHashMap::default(), packets: FxHashMap::default() })
+    }
+
+    /// Whether it holds for an event of a trace.
+    pub(super) fn holds(
+        &mut self,
+        (source, host): (usize, &str),
+        cpu: Option<u32>,
+        event: &Event<'_>,
+    ) -> bool {
+        let stream_class = event.trace().streams()[event.stream()].class;
+        let bound = || Binding::new(self.condition.fields(), event.class(), event.stream_plan(), host);
+        let binding = self.bindings.entry((source, stream_class, event.class().index)).or_insert_with(bound);
         let packet = event.packet();
         let unread = || (std::ptr::null(), PacketFields::default());
         let (last, fields) = self.packets.entry((source, event.stream())).or_insert_with(unread);
         if !std::ptr::eq(*last, packet) {
             (*last, *fields) = (packet, PacketFields::of(event.trace(), event.stream(), packet));
         }
-        condition.holds(binding, Reading { event, cpu, packet: fields })
+        self.condition.holds(binding, Reading { event, cpu, packet: fields })
     }
 }
 
@@ -191,15 +219,9 @@ pub(super) fn check_fields(option: &str, fields: &Fields, traces: &[&Trace]) -> 
 }
 
 impl Contexts {
-    fn of(event: &Event<'_>, condition: Option<&Condition>, host: &str) -> Self {
-        let (class, stream) = (event.class(), event.stream_plan());
-        let find = |names: &[&str]| context(class, stream, names);
-        Self {
-            tid: find(&TID),
-            pid: find(&PID),
-            procname: find(&PROCNAME),
-            condition: condition.map(|condition| Binding::new(condition.fields(), class, stream, host)),
-        }
+    fn of(event: &Event<'_>) -> Self {
+        let find = |names: &[&str]| context(event.class(), event.stream_plan(), names);
+        Self { tid: find(&TID), pid: find(&PID), procname: find(&PROCNAME) }
     }
 }
 

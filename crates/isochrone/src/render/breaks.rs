@@ -21,27 +21,29 @@ const MAX_LOOPS: usize = 3;
 
 /// Prints what there is; nothing where nothing happened.
 pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
-    if clocks.iter().any(|clock| !clock.entry.breaks.is_empty()) {
+    let is_alone = |clock: &Clock, found: &BreakEntry| either(clocks, clock, found).is_none();
+    if clocks.iter().any(|clock| clock.entry.breaks.iter().any(|found| is_alone(clock, found))) {
         writeln!(out, "\nClocks that were set, stopped or slewed:")?;
-        for clock in clocks.iter() {
-            let (steps, slews): (Vec<&BreakEntry>, Vec<&BreakEntry>) =
-                clock.entry.breaks.iter().partition(|found| found.kind == BreakKind::Step);
-            for step in steps.iter().take(MAX_STEPS) {
-                writeln!(out, " {}", step_of(clock, step))?;
-            }
-            if let Some(error) =
-                Errors::of(clock, clocks).at_steps.filter(|_| clock.proven && !steps.is_empty())
-            {
-                let (host, error) = (plain(&clock.entry.host), figures::duration(error));
-                writeln!(out, " {host}: off by up to ± {error} around its steps")?;
-            }
-            if steps.len() > MAX_STEPS {
-                let more = figures::plural(steps.len() - MAX_STEPS, "more step");
-                writeln!(out, " {}: {more}", plain(&clock.entry.host))?;
-            }
-            slews_of(clock, slews, out)?;
-        }
     }
+    for clock in clocks.iter() {
+        let own = clock.entry.breaks.iter().filter(|found| is_alone(clock, found));
+        let (steps, slews): (Vec<&BreakEntry>, Vec<&BreakEntry>) =
+            own.partition(|found| found.kind == BreakKind::Step);
+        for step in steps.iter().take(MAX_STEPS) {
+            writeln!(out, " {}", step_of(clock, step))?;
+        }
+        if let Some(error) = Errors::of(clock, clocks).at_steps.filter(|_| clock.proven && !steps.is_empty())
+        {
+            let (host, error) = (plain(&clock.entry.host), figures::duration(error));
+            writeln!(out, " {host}: off by up to ± {error} around its steps")?;
+        }
+        if steps.len() > MAX_STEPS {
+            let more = figures::plural(steps.len() - MAX_STEPS, "more step");
+            writeln!(out, " {}: {more}", plain(&clock.entry.host))?;
+        }
+        slews_of(clock, slews, out)?;
+    }
+    print_unclear(clocks, out)?;
     if !artefact.suspects.is_empty() {
         let count = figures::plural(artefact.suspects.len(), "message");
         writeln!(out, "\nExcluded as implausible, {count}:")?;
@@ -56,6 +58,50 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
             writeln!(out, " {}", plain(&hosts.join(" – ")))?;
         }
         more(artefact.contradictions.len(), MAX_LOOPS, out)?;
+    }
+    Ok(())
+}
+
+/// The clock that has a break of the same instant and the opposite size: the link of the two shows it, and nothing shows which of them it is of.
+fn either<'c>(clocks: &'c Clocks, clock: &Clock, found: &BreakEntry) -> Option<&'c Clock> {
+    let span = |clock: &Clock, (begin, end): (i64, i64)| {
+        (clock.correction.apply(begin), clock.correction.apply(end))
+    };
+    let (begin, end) = span(clock, found.raw_range_ns);
+    let is_mirrored = |other: &&Clock| {
+        let alike = other.entry.breaks.iter().filter(|other| {
+            let sizes = (other.size_ns, other.size_ppm);
+            other.kind == found.kind && sizes == (-found.size_ns, -found.size_ppm)
+        });
+        let mut spans = alike.map(|alike| span(other, alike.raw_range_ns));
+        spans.any(|other| other.0 <= end && begin <= other.1)
+    };
+    let others = clocks.iter().filter(|other| other.number != clock.number);
+    others.filter(|other| other.entry.island == clock.entry.island).find(is_mirrored)
+}
+
+/// What one of two clocks did, said once of both.
+fn print_unclear(clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
+    let mut lines = Vec::new();
+    for clock in clocks.iter() {
+        for found in &clock.entry.breaks {
+            let Some(other) = either(clocks, clock, found).filter(|other| clock.number < other.number) else {
+                continue;
+            };
+            let (a, b) = (plain(&clock.entry.host), plain(&other.entry.host));
+            let size = match found.kind {
+                BreakKind::Step => format!("{} of {a} against {b}", figures::signed(found.size_ns)),
+                BreakKind::Slew => format!("slew of {} of {a} against {b}", signed_ppm(found.size_ppm)),
+            };
+            let range = found.raw_range_ns;
+            let (begin, end) = (time_of_day(clock, range.0), time_of_day(clock, range.1));
+            lines.push(format!(" {a} or {b}: {size} between about {begin} and {end}"));
+        }
+    }
+    if !lines.is_empty() {
+        writeln!(out, "\nOne of two clocks was set, stopped or slewed; messages do not show which:")?;
+        lines.iter().take(MAX_STEPS).try_for_each(|line| writeln!(out, "{line}"))?;
+        more(lines.len(), MAX_STEPS, out)?;
     }
     Ok(())
 }
@@ -88,14 +134,19 @@ fn slews_of(clock: &Clock, mut slews: Vec<&BreakEntry>, out: &mut impl Write) ->
     let host = plain(&clock.entry.host);
     for slew in &slews {
         let (at, of_day) = (seconds(slew.raw_ns), time_of_day(clock, slew.raw_ns));
-        let (sign, size) = (if slew.size_ppm < 0.0 { '−' } else { '+' }, figures::ppm(slew.size_ppm.abs()));
-        writeln!(out, " {host}: slew of {sign}{size} near {at} on its clock (about {of_day})")?;
+        let size = signed_ppm(slew.size_ppm);
+        writeln!(out, " {host}: slew of {size} near {at} on its clock (about {of_day})")?;
     }
     if count > slews.len() {
         let more = figures::plural(count - slews.len(), "smaller slew");
         writeln!(out, " {host}: … and {more}")?;
     }
     Ok(())
+}
+
+/// A change of rate with its sign.
+fn signed_ppm(ppm: f64) -> String {
+    format!("{}{}", if ppm < 0.0 { '−' } else { '+' }, figures::ppm(ppm.abs()))
 }
 
 fn suspect_of(clocks: &Clocks, suspect: &SuspectEntry) -> String {
@@ -121,8 +172,13 @@ pub(super) fn seconds(raw: i64) -> String {
 
 /// The common clock's time of day to a millisecond.
 pub(super) fn time_of_day(clock: &Clock, raw: i64) -> String {
+    time_of_day_there(clock, clock.correction.apply(raw))
+}
+
+/// The same of a raw time of the reference of a clock.
+pub(super) fn time_of_day_there(clock: &Clock, reference_raw: i64) -> String {
     let mut shown = Vec::new();
-    time::put(&mut shown, clock.unix_ns(raw), false);
+    time::put(&mut shown, i128::from(reference_raw) + i128::from(clock.reference_offset_ns), false);
     shown.truncate("00:00:00.000".len());
     String::from_utf8_lossy(&shown).into_owned()
 }

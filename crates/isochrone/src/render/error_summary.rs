@@ -1,5 +1,5 @@
-//! How far times are off, apart from the stretches around steps: there, either side of the step is possible, and one such
-//! stretch would hide what all other times are worth. Part of [`super::report`].
+//! How far times are off: usually, and at the best and the worst instant. The stretches around steps are apart: there, either side of the step is possible,
+//! and one such stretch would hide what all other times are worth. Part of [`super::report`].
 
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::BreakKind;
@@ -7,15 +7,20 @@ use isochrone_sync::artefact::BreakKind;
 /// Errors of a clock over its traced span, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Errors {
+    /// The guarantee half of the time: the median over time.
+    pub(crate) usual: i64,
+    /// The likely error half of the time.
+    pub(crate) usually_likely: i64,
     /// The guarantee at the best instant.
     pub(crate) best: i64,
     /// The guarantee at the worst instant that is not around a step.
     pub(crate) worst: i64,
     /// The guarantee at the worst instant around a step.
     pub(crate) at_steps: Option<i64>,
-    /// The likely error at the worst instant that is not around a step.
-    pub(crate) likely: i64,
 }
+
+/// Instants, evenly over the traced span, that the medians are of.
+const INSTANTS: i128 = 1_000;
 
 /// Rows more than this many times as wide as half of all rows are wide for a reason.
 const WIDE: i64 = 2;
@@ -35,19 +40,58 @@ impl Errors {
                 steps.map(move |step| (at(step.raw_range_ns.0), at(step.raw_range_ns.1)))
             })
             .collect();
-        let mut errors = Self { best: i64::MAX, worst: 0, at_steps: None, likely: 0 };
+        let (usual, usually_likely) = medians(clock);
+        let mut errors = Self { usual, usually_likely, best: i64::MAX, worst: 0, at_steps: None };
         for row in rows {
-            let estimate = clock.correction.apply(row.raw);
-            let error = row.hi.saturating_sub(estimate).max(estimate.saturating_sub(row.lo));
+            let error = error_at(clock, row.raw, row.lo, row.hi);
             errors.best = errors.best.min(error);
             let is_wide = row.hi.saturating_sub(row.lo) > wide;
             if is_wide && steps.iter().any(|&(begin, end)| row.lo <= end && begin <= row.hi) {
                 errors.at_steps = Some(errors.at_steps.map_or(error, |known| known.max(error)));
             } else {
                 errors.worst = errors.worst.max(error);
-                errors.likely = errors.likely.max(row.e95);
             }
         }
         errors
+    }
+}
+
+/// How far the estimate can be from the truth at an instant, ns.
+fn error_at(clock: &Clock, raw: i64, lo: i64, hi: i64) -> i64 {
+    let estimate = clock.correction.apply(raw);
+    hi.saturating_sub(estimate).max(estimate.saturating_sub(lo))
+}
+
+/// The guarantee and the likely error that hold half of the time, each by itself. Rows lie close where much happens: they say nothing of how long it
+/// lasts.
+fn medians(clock: &Clock) -> (i64, i64) {
+    let (Some(first), Some(last)) = (clock.interval.rows().first(), clock.interval.rows().last()) else {
+        return (0, 0);
+    };
+    let span = i128::from(last.raw) - i128::from(first.raw);
+    let instants =
+        (0..=INSTANTS).filter_map(|n| i64::try_from(i128::from(first.raw) + span * n / INSTANTS).ok());
+    let at = |raw| clock.interval.at(raw).map(|(lo, hi, e95)| (error_at(clock, raw, lo, hi), e95));
+    let (mut errors, mut likely): (Vec<i64>, Vec<i64>) = instants.filter_map(at).unzip();
+    (median(&mut errors), median(&mut likely))
+}
+
+/// The middle one; of two, the greater.
+fn median(values: &mut [i64]) -> i64 {
+    let middle = values.len() / 2;
+    if values.is_empty() { 0 } else { *values.select_nth_unstable(middle).1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_are_in_the_middle() {
+        let check = |values: &[i64], expect| assert_eq!(median(&mut values.to_vec()), expect, "{values:?}");
+        check(&[], 0);
+        check(&[7], 7);
+        check(&[9, 1], 9);
+        check(&[3, 1, 2], 2);
     }
 }

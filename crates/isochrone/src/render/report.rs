@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 
+use isochrone_sync::RefusedKind;
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{
     Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Method, Quality, ResolutionEntry, ResolutionSource,
@@ -18,6 +19,9 @@ use super::{assumptions, breaks, figures, methods};
 
 /// Pairs of hosts without messages are listed up to this many, then counted.
 const MAX_ABSENT: usize = 3;
+
+/// Hosts that are named; the rest is counted.
+const MAX_NAMED: usize = 5;
 
 /// Pairs of hosts whose rates changed are listed up to this many, then counted.
 const MAX_RAISED: usize = 3;
@@ -59,6 +63,7 @@ pub(super) fn verdicts(artefact: &Artefact, clocks: &Clocks) -> Vec<String> {
     paragraphs.extend(artefact.islands.iter().map(|island| verdict(artefact, clocks, island)));
     if artefact.islands.iter().any(|island| island.hosts.len() > 1) {
         paragraphs.push(condition(artefact));
+        paragraphs.extend(assumptions::unseen_steps(clocks));
     }
     paragraphs
 }
@@ -152,6 +157,7 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
     let (unproven, proven): (Vec<&Clock>, Vec<&Clock>) = members.into_iter().partition(|clock| !clock.proven);
     let order = match inversions {
         0 => "no message arrives before it was sent".to_owned(),
+        1 => "1 message still arrives before it was sent".to_owned(),
         n => format!("{} messages still arrive before they were sent", figures::count(n)),
     };
     let mut text = format!(
@@ -163,16 +169,22 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
     let errors: Vec<(Errors, &str)> =
         proven.iter().map(|clock| (Errors::of(clock, clocks), clock.entry.host.as_str())).collect();
     let worst = errors.iter().map(|(errors, host)| (errors.worst, *host)).max();
-    let likely = errors.iter().map(|(errors, _)| errors.likely).max().unwrap_or(0);
+    let usual = errors.iter().map(|(errors, host)| (errors.usual, *host)).max();
+    let likely = errors.iter().map(|(errors, _)| errors.usually_likely).max().unwrap_or(0);
     let beside = match errors.iter().any(|(errors, _)| errors.at_steps.is_some()) {
         true => ", except around steps of a clock",
         false => "",
     };
-    if let Some((worst, host)) = worst.filter(|_| proven.len() > 1) {
+    if let Some(((usual, host), (worst, worst_host))) = usual.zip(worst).filter(|_| proven.len() > 1) {
+        let at_worst = match host == worst_host {
+            true => String::new(),
+            false => format!(" of {}", plain(worst_host)),
+        };
         text += &format!(
-            "\n  guaranteed within {} (worst: {}{beside})\n  likely within {} (e95)",
-            figures::duration(worst),
+            "\n  guaranteed usually within {} ({}), at worst {}{at_worst}{beside}\n  likely usually within {} (e95)",
+            figures::duration(usual),
             plain(host),
+            figures::duration(worst),
             figures::duration(likely),
         );
     }
@@ -192,30 +204,36 @@ fn alone(artefact: &Artefact, host: &str) -> String {
     if artefact.clocks.len() == 1 {
         return "is the only host".to_owned();
     }
-    let refused: Vec<_> = artefact
-        .links
-        .iter()
-        .filter(|link| link.quality == Quality::Refused)
-        .filter_map(|link| match host {
-            _ if link.a == host => Some(plain(&link.b)),
-            _ if link.b == host => Some(plain(&link.a)),
-            _ => None,
-        })
+    let refused = artefact.links.iter().filter(|link| link.quality == Quality::Refused);
+    let others: Vec<(&str, Option<&str>)> = refused
+        .filter(|link| link.a == host || link.b == host)
+        .map(|link| (if link.a == host { &*link.b } else { &*link.a }, why_refused(artefact, link)))
         .collect();
-    match refused.as_slice() {
-        [] => "is tied to no other host".to_owned(),
-        others => format!(
-            "is tied to no other host, since its messages with {} contradict each other",
-            others.join(", ")
-        ),
+    let Some(&(_, why)) = others.first() else { return "is tied to no other host".to_owned() };
+    let names: Vec<String> = others.iter().map(|(other, _)| plain(other).into_owned()).collect();
+    let names = figures::listed(&names, MAX_NAMED);
+    match why.filter(|_| others.iter().all(|(_, other)| *other == why)) {
+        Some(why) => {
+            format!("is tied to no other host, since its messages with {names} are not used ({})", plain(why))
+        }
+        None => format!("is tied to no other host, since its messages with {names} are not used"),
     }
 }
 
+/// Why a link was not used, as the file and the warnings say it, without the messages that are the evidence.
+fn why_refused<'a>(artefact: &'a Artefact, link: &LinkEntry) -> Option<&'a str> {
+    let name = format!("{} – {}", link.a, link.b);
+    let found = artefact.refused.iter().find(|entry| entry.what == RefusedKind::Link && entry.name == name);
+    // The messages in question are left to the warning.
+    found.and_then(|entry| entry.why.split(" (").next())
+}
+
 /// What is said of each host.
-const CLOCK_COLUMNS: [&str; 7] = [
+const CLOCK_COLUMNS: [&str; 8] = [
     "host",
     "reference time from own time t, ns since boot",
-    "guaranteed (worst)",
+    "guaranteed (usually)",
+    "(worst)",
     "(best)",
     "likely (e95)",
     "its wall clock is",
@@ -223,7 +241,7 @@ const CLOCK_COLUMNS: [&str; 7] = [
 ];
 
 /// The same where formulas are on Unix times.
-const CLOCK_COLUMNS_OF_UNIX: [&str; 7] = {
+const CLOCK_COLUMNS_OF_UNIX: [&str; 8] = {
     let mut columns = CLOCK_COLUMNS;
     columns[1] = "reference time from own time t, Unix ns";
     columns
@@ -235,16 +253,17 @@ pub(super) fn clocks_table(clocks: &Clocks) -> Table<'static> {
         true => &CLOCK_COLUMNS_OF_UNIX,
         false => &CLOCK_COLUMNS,
     };
-    let mut table = Table::new(header).right_from(2).left(&[6]).spare(&[1, 6, 3]);
+    let mut table = Table::new(header).right_from(2).left(&[7]).spare(&[1, 7, 4]);
     for clock in clocks.iter() {
         let host = clock.entry.host.clone();
         let Some(reference) = clocks.of_host(&clock.reference).filter(|_| host != clock.reference) else {
             let none = || "-".to_owned();
-            let cells = [host, "the reference".to_owned(), none(), none(), none(), none(), path(clock)];
+            let cells =
+                [host, "the reference".to_owned(), none(), none(), none(), none(), none(), path(clock)];
             table.add_row(cells);
             continue;
         };
-        let Errors { best, worst, likely, .. } = Errors::of(clock, clocks);
+        let Errors { usual, usually_likely, best, worst, .. } = Errors::of(clock, clocks);
         let shown = |error: i64| match clock.proven {
             true => format!("± {}", figures::duration(error)),
             false => "not proven".to_owned(),
@@ -252,9 +271,10 @@ pub(super) fn clocks_table(clocks: &Clocks) -> Table<'static> {
         table.add_row([
             host,
             formula(&clock.entry),
+            shown(usual),
             shown(worst),
             shown(best),
-            format!("± {}", figures::duration(likely)),
+            format!("± {}", figures::duration(usually_likely)),
             wall_clock(clock, reference),
             path(clock),
         ]);

@@ -365,3 +365,11 @@ fn of_convert() {
     let from = |host: &str| run(&["convert", "--from", host, command[3], "--traces", &client, &app, &db]).out;
     assert_ne!(from("h1"), from("h3"));
 }
+
+#[test]
+fn of_order() {
+    let [client, app, _] = hosts();
+    // Numbers that are Unix times on the clock of h1, to which these two are synchronized, and, with --raw, values of the hosts' own clocks.
+    let command = ["order", "h1", "1795155030650300000", "h2", "1795155030650500000"];
+    check(&command, &["--traces", &client, &app]);
+}

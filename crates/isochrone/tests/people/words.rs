@@ -14,12 +14,11 @@ fn the_report_begins_with_three_short_lines() {
     let head: Vec<&str> = said.out.lines().take(3).collect();
     let expect = [
         "3 hosts on the clock of h2, by 774 messages; no message arrives before it was sent",
-        "  guaranteed within 332.7 µs (worst: h1)",
-        "  likely within 74.36 µs (e95)",
+        "  guaranteed usually within 212.7 µs (h1), at worst 332.7 µs",
+        "  likely usually within 66.25 µs (e95)",
     ];
     assert_eq!(head, expect);
-    let columns =
-        "reference time from own time t, ns since boot  guaranteed (worst)      (best)  likely (e95)";
+    let columns = "reference time from own time t, ns since boot  guaranteed (usually)     (worst)      (best)  likely (e95)";
     let excluded = "Excluded as implausible, 1 message:\n h3 → h2: ";
     let why = "its delay is shorter than that of the fastest other messages by 13 times their jitter";
     for text in [columns, "+59.728003 s ± 199.5 µs", "  notes\n", "  1 excluded\n", excluded, why] {
