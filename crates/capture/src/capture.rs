@@ -11,6 +11,7 @@ use crate::input::Input;
 use crate::legacy::{self, Legacy};
 use crate::link::{self, Link, LinkPayload, Mac};
 use crate::packet::{self, Content};
+use crate::protocol::Protocol;
 use crate::sections::{self, Interface, Passed, Raw, Sections, Step};
 use crate::stamp::Stamp;
 
@@ -36,6 +37,8 @@ pub struct Frame {
     pub passed: Option<Passed>,
     /// Bytes on the wire.
     pub wire: u32,
+    /// Bytes of it that the file holds.
+    pub captured: u32,
     /// The link layer.
     pub link: Link,
     /// What it carries.
@@ -103,7 +106,12 @@ impl<R: Read> Capture<R> {
     pub fn new(reader: R, path: &Path) -> Result<Self, Error> {
         let mut input = Input::new(reader);
         let format = Format::open(&mut input).map_err(|reason| Error::new(path, reason))?;
-        let complaints = Complaints::new(path.to_owned());
+        let mut complaints = Complaints::new(path.to_owned());
+        if let Format::Legacy(legacy) = &format
+            && let Some(note) = legacy.note()
+        {
+            complaints.in_all(false, note);
+        }
         Ok(Self { input, format, complaints, foreign: BTreeMap::new(), ended: false })
     }
 
@@ -161,21 +169,22 @@ impl<R: Read> Capture<R> {
         let data = input.part(raw.data);
         // Some tools write nothing, or less than they captured.
         let wire = raw.wire.max(data.len() as u32);
-        let (link, content) = match link::unwrap(interface.link_type, data) {
+        let (link, content) = match link::unwrap(interface.link_type, data, wire) {
             Some((link, LinkPayload::Ip(at))) => {
                 (link, packet::read(data.get(at..).unwrap_or_default(), wire.saturating_sub(at as u32)))
             }
-            Some((link, LinkPayload::Other)) => (link, Content::Other),
+            Some((link, LinkPayload::Other(protocol))) => (link, Content::Other(protocol)),
             Some((link, LinkPayload::Cut)) => (link, Content::Cut),
             None => {
                 if foreign.len() < MAX_FOREIGN || foreign.contains_key(&interface.link_type) {
                     *foreign.entry(interface.link_type).or_default() += 1;
                 }
-                (Link::default(), Content::Other)
+                (Link::default(), Content::Other(Protocol::Link(interface.link_type)))
             }
         };
         let (own, passed) = (interface.mac, raw.passed);
-        Some(Frame { record, offset, stamp, interface: number, own, passed, wire, link, content })
+        let captured = data.len() as u32;
+        Some(Frame { record, offset, stamp, interface: number, own, passed, wire, captured, link, content })
     }
 
     /// Says what can only be said at the end.
@@ -200,6 +209,15 @@ impl Format {
             [0x28, 0xb5, 0x2f, 0xfd] => Err(Reason::Compressed("zstd")),
             [0x1f, 0x8b, ..] => Err(Reason::Compressed("gzip")),
             [0xfd, b'7', b'z', b'X'] => Err(Reason::Compressed("xz")),
+            [b'B', b'Z', b'h', _] => Err(Reason::Compressed("bzip2")),
+            [0x04, 0x22, 0x4d, 0x18] => Err(Reason::Compressed("lz4")),
+            [b'P', b'K', 3, 4] => Err(Reason::OfAnotherTool("a zip archive: unpack it first")),
+            // What follows is `tracing`.
+            [0x17, 0x08, 0x44, b't'] => Err(Reason::OfAnotherTool("a recording of trace-cmd (trace.dat)")),
+            // And `FILE2`, in the byte order of the machine.
+            [b'P', b'E', b'R', b'F'] | [b'2', b'E', b'L', b'I'] => Err(Reason::OfAnotherTool(
+                "a recording of perf (perf.data): `perf data convert --to-ctf` makes a trace of it",
+            )),
             head if legacy::is_legacy(head) => Ok(Self::Legacy(Legacy::open(input)?)),
             head if sections::is_sections(head) => Ok(Self::Sections(Sections::new())),
             _ => Err(Reason::NotACapture),

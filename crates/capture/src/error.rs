@@ -23,6 +23,9 @@ pub enum Reason {
     /// The file was compressed as a whole.
     #[error("it is compressed with {0}: unpack it first")]
     Compressed(&'static str),
+    /// The file is one of another tool.
+    #[error("not a packet capture: it is {0}")]
+    OfAnotherTool(&'static str),
     /// The file ends within its first header.
     #[error("it ends within its header")]
     Short,

@@ -97,6 +97,23 @@ impl ByteOrder {
         }
     }
 
+    /// The two numbers of 16 bits that follow each other where a number of 32 bits was read.
+    pub(crate) fn halves(self, number: u32) -> (u16, u16) {
+        let (low, high) = (number as u16, (number >> 16) as u16);
+        match self {
+            Self::Little => (low, high),
+            Self::Big => (high, low),
+        }
+    }
+
+    /// The bytes of a number.
+    pub(crate) fn bytes(self, number: u32) -> [u8; 4] {
+        match self {
+            Self::Little => number.to_le_bytes(),
+            Self::Big => number.to_be_bytes(),
+        }
+    }
+
     /// The number that eight bytes are.
     pub(crate) fn i64(self, eight: [u8; 8]) -> i64 {
         match self {

@@ -24,6 +24,8 @@ pub(crate) struct Legacy {
     modified: bool,
     fractions_per_s: u32,
     pub(crate) interface: Interface,
+    /// Major and minor version of the format.
+    version: (u16, u16),
 }
 
 /// Whether a file that begins so is a pcap file.
@@ -47,7 +49,14 @@ impl Legacy {
         let interface = Interface::of_type((header.network.0 as u32 & 0xffff) as u16, ticks);
         let modified = header.is_modified_format();
         input.first_record();
-        Ok(Self { order, modified, fractions_per_s, interface })
+        let version = (header.version_major, header.version_minor);
+        Ok(Self { order, modified, fractions_per_s, interface, version })
+    }
+
+    /// What is odd about the file as a whole.
+    pub(crate) fn note(&self) -> Option<String> {
+        let (major, minor) = self.version;
+        (self.version != (2, 4)).then(|| format!("version {major}.{minor} of the format is read as 2.4"))
     }
 
     /// Goes to the next record.

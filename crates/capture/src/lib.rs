@@ -6,7 +6,8 @@
 //!
 //! The way through this crate: `input` brings bytes and knows where they are; `legacy` finds the records of pcap files,
 //! `sections` those of pcapng files, both with the structures of `pcap-parser`; `stamp` turns their times into exact
-//! nanoseconds; [`link`] unwraps the link layer, [`packet`] reads network and transport headers with `etherparse`.
+//! nanoseconds; [`link`] unwraps the link layer, [`packet`] reads network and transport headers with `etherparse`, also those in tunnels. [`Kind`] says in
+//! short what a frame holds, by the names of [`Protocol`].
 //!
 //! ```
 //! use isochrone_capture::{Capture, Content};
@@ -41,16 +42,20 @@ mod capture;
 mod complaints;
 mod error;
 mod input;
+mod kind;
 mod legacy;
 pub mod link;
 pub mod packet;
+mod protocol;
 mod sections;
 mod stamp;
 
 pub use capture::{Capture, Frame, InterfaceInfo, is_capture};
 pub use error::{Diagnostic, Error, Reason};
 pub use input::MAX_RECORD;
+pub use kind::{Kind, Part};
 pub use link::{Link, Mac, PacketType};
 pub use packet::{Content, Fragment, IpPacket, Transport};
+pub use protocol::Protocol;
 pub use sections::{MAX_INTERFACES, Passed};
 pub use stamp::Stamp;

@@ -1,7 +1,13 @@
 //! Network and transport headers, also of packets that were captured in part: lengths come from the headers, never from
 //! how much was captured.
+//!
+//! Tunnels are looked into where their headers say what is in them: IP in IP (RFC 2003, 2473, 4213), GRE (RFC 2784, 2890), Ethernet and MPLS in IP (RFC 3378,
+//! 4023). VXLAN (RFC 7348) has a UDP port alone: a datagram to it counts as a tunnel only where the lengths of all headers agree, else as what it is.
 
 use std::net::IpAddr;
+
+use crate::link::{self, LinkPayload};
+use crate::protocol::Protocol;
 
 use etherparse::{
     IpFragOffset, IpNumber, Ipv6FragmentHeaderSlice, LaxIpSlice, LaxIpv4Slice, LaxIpv6Slice, ip_number,
@@ -13,7 +19,7 @@ pub enum Content {
     /// A packet of either version of IP.
     Ip(IpPacket),
     /// Something else: ARP, a protocol of bridges, a link type that is not known.
-    Other,
+    Other(Protocol),
     /// The network header was not captured, or is none.
     Cut,
 }
@@ -83,14 +89,46 @@ pub enum Transport {
         /// Sequence number.
         sequence: u16,
     },
+    /// A tunnel, and what is in it: what [`IpPacket::tunnel`] names.
+    Tunnel(Box<Content>),
     /// Another protocol, another kind of ICMP message, or a fragment without the transport header.
     Other,
     /// One of these, whose header was not captured.
     Cut,
 }
 
+impl IpPacket {
+    /// Whether it, or the packet in a tunnel that it is of, was sent from this address. Linear in the tunnels, of which there are few.
+    pub fn is_from(&self, address: IpAddr) -> bool {
+        let inside = match &self.transport {
+            Transport::Tunnel(inner) => matches!(&**inner, Content::Ip(inner) if inner.is_from(address)),
+            _ => false,
+        };
+        inside || self.source == address
+    }
+
+    /// Which kind of tunnel it is a packet of; nothing where it is none.
+    pub fn tunnel(&self) -> Option<Protocol> {
+        let protocol = Protocol::Ip(self.protocol);
+        let is_udp = self.protocol == ip_number::UDP.0;
+        matches!(self.transport, Transport::Tunnel(_)).then_some(if is_udp {
+            Protocol::Vxlan
+        } else {
+            protocol
+        })
+    }
+}
+
+/// Tunnels in each other that are looked into; what is deeper is [`Transport::Other`].
+pub(crate) const MAX_TUNNELS: usize = 4;
+
 /// Reads a packet: `bytes` from the network header on, of `wire` bytes on the wire.
 pub(crate) fn read(bytes: &[u8], wire: u32) -> Content {
+    within(0, bytes, wire)
+}
+
+/// The same within so many tunnels.
+fn within(tunnels: usize, bytes: &[u8], wire: u32) -> Content {
     let Ok((slice, stopped)) = LaxIpSlice::from_slice(bytes) else { return Content::Cut };
     let Network { stated, headers, hops, id, fragment } = match &slice {
         LaxIpSlice::Ipv4(packet) => Network::of_4(packet),
@@ -99,10 +137,12 @@ pub(crate) fn read(bytes: &[u8], wire: u32) -> Content {
     // Super segments above 64 KiB state no length.
     let length = if stated < headers { wire } else { stated };
     let payload = slice.payload();
+    let left = length.checked_sub(headers);
     let transport = match (fragment, stopped) {
         (Some(Fragment { offset: 1.., .. }), _) => Transport::Other,
         (_, Some(_)) => Transport::Cut,
-        (_, None) => transport(payload.ip_number, payload.payload, length.checked_sub(headers)),
+        (_, None) => tunnel(tunnels, payload.ip_number, payload.payload, left.unwrap_or_default())
+            .unwrap_or_else(|| transport(payload.ip_number, payload.payload, left)),
     };
     Content::Ip(IpPacket {
         source: slice.source_addr(),
@@ -185,6 +225,134 @@ impl Fragment {
     fn of(offset: IpFragOffset, more: bool) -> Option<Self> {
         let offset = u32::from(offset.byte_offset());
         (offset > 0 || more).then_some(Self { offset, more })
+    }
+}
+
+/// What is in a tunnel; `None` where this is none, or what it carries cannot be told. `left`: bytes after the network header.
+fn tunnel(tunnels: usize, protocol: IpNumber, bytes: &[u8], left: u32) -> Option<Transport> {
+    const MPLS_IN_IP: IpNumber = IpNumber(137);
+    const MPLS: u16 = 0x8847;
+    const ETHERNET: u16 = 0x6558;
+    if tunnels >= MAX_TUNNELS {
+        return None;
+    }
+    let inner = |kind, at| Some(after_type(tunnels, kind, bytes, at, left));
+    let content = match protocol {
+        ip_number::IPV4 => of_version(tunnels, 4, bytes, left)?,
+        ip_number::IPV6 => of_version(tunnels, 6, bytes, left)?,
+        ip_number::GRE => match gre(bytes) {
+            Some(Gre::Carries(kind, at)) => inner(kind, at)?,
+            Some(Gre::Other) => return None,
+            None => Content::Cut,
+        },
+        ip_number::ETHER_IP => match bytes.first_chunk() {
+            Some([0x30, 0]) => inner(ETHERNET, 2)?,
+            Some(_) => return None,
+            None => Content::Cut,
+        },
+        MPLS_IN_IP => inner(MPLS, 0)?,
+        ip_number::UDP => vxlan(tunnels, bytes)?,
+        _ => return None,
+    };
+    Some(Transport::Tunnel(Box::new(content)))
+}
+
+/// A packet of one version of IP alone.
+fn of_version(tunnels: usize, version: u8, bytes: &[u8], wire: u32) -> Option<Content> {
+    match bytes.first() {
+        Some(first) if first >> 4 == version => Some(within(tunnels + 1, bytes, wire)),
+        Some(_) => None,
+        None => Some(Content::Cut),
+    }
+}
+
+/// What follows an ether type, at a byte, in a tunnel.
+fn after_type(tunnels: usize, kind: u16, bytes: &[u8], at: usize, wire: u32) -> Content {
+    match link::after_type(kind, bytes, at, wire).payload {
+        LinkPayload::Ip(at) => {
+            within(tunnels + 1, bytes.get(at..).unwrap_or_default(), wire.saturating_sub(at as u32))
+        }
+        LinkPayload::Other(protocol) => Content::Other(protocol),
+        LinkPayload::Cut => Content::Cut,
+    }
+}
+
+/// What a header of GRE says.
+enum Gre {
+    /// This ether type, from this byte on.
+    Carries(u16, usize),
+    /// Another version (PPTP), a route, or copies of frames of elsewhere (ERSPAN), which are no packets on their way.
+    Other,
+}
+
+/// `None`: not enough of it was captured.
+fn gre(bytes: &[u8]) -> Option<Gre> {
+    const CHECKSUM: u8 = 0x80;
+    const ROUTE: u8 = 0x40;
+    const KEY: u8 = 0x20;
+    const SEQUENCE: u8 = 0x10;
+    let &[flags, version, ..] = bytes else { return None };
+    let kind = word(bytes, 2)?;
+    if version & 7 != 0 || flags & ROUTE != 0 || matches!(kind, 0x88be | 0x22eb) {
+        return Some(Gre::Other);
+    }
+    let words = [CHECKSUM, KEY, SEQUENCE].into_iter().filter(|flag| flags & flag != 0).count();
+    Some(Gre::Carries(kind, 4 + 4 * words))
+}
+
+/// What is in a datagram of VXLAN; `None` where it is another datagram, or one that carries no packet of IP: such a one is known by its own numbers.
+fn vxlan(tunnels: usize, bytes: &[u8]) -> Option<Content> {
+    /// That of RFC 7348, and the one that Linux uses where none is set.
+    const PORTS: [u16; 2] = [4789, 8472];
+    const UDP: usize = 8;
+    const HEADERS: usize = 16;
+    const ETHERNET: u16 = 0x6558;
+    if !PORTS.contains(&word(bytes, 2)?) {
+        return None;
+    }
+    let stated = usize::from(word(bytes, 4)?);
+    let Some(&[flags, .., reserved]) = bytes.get(UDP..HEADERS) else {
+        return (stated >= HEADERS).then_some(Content::Cut);
+    };
+    // It has an identifier, and perhaps a group of policies.
+    if flags & !0x80 != 8 || reserved != 0 {
+        return None;
+    }
+    match link::after_type(ETHERNET, bytes, HEADERS, stated as u32).payload {
+        LinkPayload::Ip(at) => {
+            let (inner, wire) = (bytes.get(at..).unwrap_or_default(), stated.checked_sub(at)? as u32);
+            match is_whole(inner, wire) {
+                Some(true) => Some(within(tunnels + 1, inner, wire)),
+                Some(false) => None,
+                None => Some(Content::Cut),
+            }
+        }
+        LinkPayload::Other(_) => None,
+        LinkPayload::Cut => Some(Content::Cut),
+    }
+}
+
+/// Whether this is a packet of IP by its version, its lengths and, where it has one, its sum; of `wire` bytes on the wire. `None`: too little of its header was
+/// captured.
+pub(crate) fn is_whole(bytes: &[u8], wire: u32) -> Option<bool> {
+    match bytes.first()? {
+        first @ 0x45..=0x4f => {
+            let header = usize::from(first & 15) * 4;
+            let length = u32::from(word(bytes, 2)?);
+            if length < header as u32 || length > wire {
+                return Some(false);
+            }
+            let words = bytes.get(..header)?.chunks_exact(2);
+            let sum: u32 = words.map(|two| u32::from(two[0]) << 8 | u32::from(two[1])).sum();
+            let folded = (sum & 0xffff) + (sum >> 16);
+            Some((folded & 0xffff) + (folded >> 16) == 0xffff)
+        }
+        0x60..=0x6f => {
+            const HEADER: u32 = 40;
+            let payload = u32::from(word(bytes, 4)?);
+            Some(payload > 0 && payload + HEADER <= wire)
+        }
+        _ => Some(false),
     }
 }
 

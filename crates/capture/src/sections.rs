@@ -32,6 +32,8 @@ const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// Least length of a block: type and length before it, length after it.
 const LEAST: u32 = 12;
+/// That of a section header: with a byte order, a version and a length in it.
+const LEAST_SECTION: u32 = 28;
 /// Bytes of an enhanced packet block before the packet.
 const ENHANCED_HEAD: usize = 28;
 /// Option `epb_flags`.
@@ -90,8 +92,6 @@ pub(crate) struct Sections {
     before: usize,
     /// Packets without a time.
     timeless: u64,
-    /// Packets in blocks of a kind that is no longer written.
-    old: u64,
 }
 
 /// Whether a file that begins so is a pcapng file.
@@ -122,7 +122,7 @@ impl Interface {
 impl Sections {
     /// Of a file whose first four bytes are those of a section header.
     pub(crate) fn new() -> Self {
-        Self { order: ByteOrder::Little, interfaces: Vec::new(), before: 0, timeless: 0, old: 0 }
+        Self { order: ByteOrder::Little, interfaces: Vec::new(), before: 0, timeless: 0 }
     }
 
     /// The interface of a frame, and its number among those of all sections.
@@ -148,7 +148,7 @@ impl Sections {
             return Ok(Step::End);
         }
         let section = head >= 4 && ByteOrder::Little.u32(input.record(), 0) == SECTION_HEADER;
-        if head == 8 && section && input.fill(12)? == 12 && !self.begin_section(input.record(), complaints) {
+        if head == 8 && section && input.fill(16)? >= 12 && !self.begin_section(input.record(), complaints) {
             complaints
                 .loss(place, "a section without a byte order: the rest of the file is left out".to_owned());
             return Ok(Step::End);
@@ -158,14 +158,16 @@ impl Sections {
             return Ok(Step::End);
         }
         let (kind, length) = (self.order.u32(input.record(), 0), self.order.u32(input.record(), 4));
-        if length < LEAST || !length.is_multiple_of(4) {
+        let least = if section { LEAST_SECTION } else { LEAST };
+        if length < least || !length.is_multiple_of(4) {
             complaints.loss(
                 place,
                 format!("a block cannot have {length} bytes: where the next one begins is not known, the rest is left out"),
             );
             return Ok(Step::End);
         }
-        let wanted = matches!(kind, INTERFACE_DESCRIPTION | ENHANCED_PACKET) && length as usize <= MAX_RECORD;
+        let wanted = matches!(kind, INTERFACE_DESCRIPTION | ENHANCED_PACKET | OLD_PACKET)
+            && length as usize <= MAX_RECORD;
         let whole = if wanted {
             input.fill(length as usize)? == length as usize
         } else {
@@ -179,11 +181,14 @@ impl Sections {
         match kind {
             INTERFACE_DESCRIPTION => self.add_interface(place, wanted.then(|| input.record()), complaints),
             ENHANCED_PACKET if wanted => return Ok(self.frame(place, input.record(), complaints)),
-            ENHANCED_PACKET => {
+            OLD_PACKET if wanted => {
+                let renewed = self.renewed(input.record());
+                return Ok(self.frame(place, &renewed, complaints));
+            }
+            ENHANCED_PACKET | OLD_PACKET => {
                 complaints.loss(place, format!("a packet block of {length} bytes: it is left out"));
             }
             SIMPLE_PACKET => self.timeless += 1,
-            OLD_PACKET => self.old += 1,
             _ => {}
         }
         Ok(Step::Skipped)
@@ -197,6 +202,13 @@ impl Sections {
         let orders = [ByteOrder::Little, ByteOrder::Big];
         let found = orders.into_iter().find(|order| order.u32(head, 8) == BYTE_ORDER);
         self.order = found.unwrap_or(self.order);
+        if let (Some(order), 16..) = (found, head.len()) {
+            let (major, minor) = order.halves(order.u32(head, 12));
+            // Some tools wrote 1.2 where they meant 1.0, as the specification says.
+            if !matches!((major, minor), (1, 0 | 2)) {
+                complaints.in_all(false, format!("a section of version {major}.{minor} is read as 1.0"));
+            }
+        }
         found.is_some()
     }
 
@@ -219,6 +231,18 @@ impl Sections {
             complaints.loss(place, format!("{why}: its packets are left out"));
         }
         self.interfaces.push(interface.filter(|interface| interface.ticks.is_some()));
+    }
+
+    /// A packet block of old as an enhanced one: they differ in their first number, which has 16 bits, beside a count of drops.
+    fn renewed(&self, block: &[u8]) -> Vec<u8> {
+        let mut renewed = block.to_vec();
+        let (interface, _) = self.order.halves(self.order.u32(block, 8));
+        for (at, value) in [(0, ENHANCED_PACKET), (8, interface.into())] {
+            if let Some(bytes) = renewed.get_mut(at..at + 4) {
+                bytes.copy_from_slice(&self.order.bytes(value));
+            }
+        }
+        renewed
     }
 
     fn frame(&mut self, place: (u64, u64), block: &[u8], complaints: &mut Complaints) -> Step {
@@ -256,11 +280,6 @@ impl Sections {
         if timeless > 0 {
             complaints
                 .in_all(false, format!("{timeless} simple packet blocks are left out: they have no time"));
-        }
-        let old = std::mem::take(&mut self.old);
-        if old > 0 {
-            let message = "packet blocks of the old kind are left out: only enhanced packet blocks are read";
-            complaints.in_all(true, format!("{old} {message}"));
         }
     }
 }

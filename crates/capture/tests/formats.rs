@@ -73,6 +73,27 @@ fn a_section_has_its_own_order_interfaces_and_resolutions() {
 }
 
 #[test]
+fn packet_blocks_of_old_are_read() {
+    for order in [LITTLE, BIG] {
+        let begin =
+            [section(order), interface(order, 101, &[]), interface(order, 1, &[option(order, 9, &[9])])];
+        // Interface, drops, time, lengths, packet, options.
+        let ticks = 1_795_154_041_000_000_007_u64;
+        let head = [order.u16(1), order.u16(3)].concat();
+        let times = [order.u32((ticks >> 32) as u32), order.u32(ticks as u32)].concat();
+        let lengths = [order.u32(96), order.u32(154)].concat();
+        let flags = option(order, 2, &order.u32(2));
+        let body = [head, times, lengths, tcp()[..96].to_vec(), flags].concat();
+        let (frames, wrong) = read(&[begin.concat(), block(order, 2, &body).repeat(2)].concat());
+        assert_eq!((frames.len(), wrong.as_slice()), (2, &[][..]));
+        let found = &frames[1];
+        assert_eq!((found.interface, found.stamp.earliest_ns), (1, 1_795_154_041_000_000_007));
+        assert_eq!((found.passed, found.wire, found.captured), (Some(Passed::Out), 154, 96));
+        assert!(matches!(ip(found).transport, Transport::Tcp { payload: Some(100), .. }));
+    }
+}
+
+#[test]
 fn what_is_wrong_costs_only_its_packet() {
     let check = |file: &[Vec<u8>], frames: usize, expect: &[&str]| {
         let (found, wrong) = read(&file.concat());
@@ -163,9 +184,9 @@ fn what_is_wrong_costs_only_its_packet() {
         )],
     );
     check(
-        &[begin(), block(LITTLE, 2, &[0; 40]), good()],
+        &[begin(), block(LITTLE, 2, &[0xff; 40]), good()],
         1,
-        &["!x: 1 packet blocks of the old kind are left out: only enhanced packet blocks are read"],
+        &[&format!("!x: record 2, byte {at}: a packet block contradicts its own lengths: it is left out")],
     );
     // A block of another kind may be of any size.
     check(&[begin(), block(LITTLE, 10, &vec![0; 1 << 21]), good()], 1, &[]);
@@ -174,6 +195,22 @@ fn what_is_wrong_costs_only_its_packet() {
         1,
         &[&format!("!x: record 2, byte {at}: a packet block of 2097184 bytes: it is left out")],
     );
+}
+
+#[test]
+fn other_versions_are_read_with_a_note() {
+    let check = |file: Vec<u8>, at: usize, version: [u8; 4], expect: &[&str]| {
+        let mut file = file;
+        file[at..at + 4].copy_from_slice(&version);
+        let (frames, wrong) = read(&file);
+        assert_eq!((frames.len(), wrong.as_slice()), (1, expect.map_owned().as_slice()));
+    };
+    let old = [pcap_header(LITTLE, 0xa1b2_3c4d, 1), pcap_record(LITTLE, 1, 0, &tcp(), usize::MAX)].concat();
+    check(old.clone(), 4, [2, 0, 4, 0], &[]);
+    check(old, 4, [1, 0, 2, 0], &["x: version 1.2 of the format is read as 2.4"]);
+    let new = [section(BIG), interface(BIG, 1, &[]), packet(BIG, 0, 1, &tcp(), &[])].concat();
+    check(new.clone(), 12, [0, 1, 0, 2], &[]);
+    check(new, 12, [0, 1, 0, 1], &["x: a section of version 1.1 is read as 1.0"]);
 }
 
 /// Texts as a reader gives them.
@@ -207,6 +244,13 @@ fn other_files_are_refused() {
     check(b"/* CTF 1.8 */", none);
     check(&[0x28, 0xb5, 0x2f, 0xfd, 0], "it is compressed with zstd: unpack it first");
     check(&[0x1f, 0x8b, 8, 0], "it is compressed with gzip: unpack it first");
+    check(b"PK\x03\x04 and so on", "not a packet capture: it is a zip archive: unpack it first");
+    check(b"\x17\x08\x44tracing6\0", "not a packet capture: it is a recording of trace-cmd (trace.dat)");
+    check(b"BZh91AY", "it is compressed with bzip2: unpack it first");
+    for perf in [b"PERFILE2", b"2ELIFREP"] {
+        let expect = "not a packet capture: it is a recording of perf (perf.data): `perf data convert --to-ctf` makes a trace of it";
+        check(perf, expect);
+    }
     check(&pcap_header(BIG, 0xa1b2_c3d4, 1)[..23], "it ends within its header");
 }
 

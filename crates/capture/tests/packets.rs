@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use etherparse::{PacketBuilder, VlanId, ip_number};
-use isochrone_capture::{Content, Fragment, Frame, Mac, PacketType, Transport};
+use isochrone_capture::{Content, Fragment, Frame, Mac, PacketType, Protocol, Transport};
 
 /// The frame of a file with one.
 fn one(link_type: u32, frame: &[u8]) -> Frame {
@@ -72,13 +72,13 @@ fn what_is_no_ip_is_reported() {
         assert_eq!(&one(link_type, frame).content, expect, "{link_type} {frame:?}");
     };
     let arp = [&B[..], &A, &[0x08, 0x06], &[0; 28]].concat();
-    check(1, &arp, &Content::Other);
+    check(1, &arp, &Content::Other(Protocol::EtherType(0x0806)));
     // A length instead of a type: IEEE 802.3.
-    check(1, &[&B[..], &A, &[0, 38], &[0x42; 38]].concat(), &Content::Other);
+    check(1, &[&B[..], &A, &[0, 38], &[0x42; 38]].concat(), &Content::Other(Protocol::Llc(0x42)));
     check(1, &arp[..13], &Content::Cut);
     check(1, &[&B[..], &A, &[0x81, 0, 0]].concat(), &Content::Cut);
     check(1, &tcp()[..14 + 19], &Content::Cut);
-    check(101, &[0x70; 40], &Content::Other);
+    check(101, &[0x70; 40], &Content::Other(Protocol::Link(101)));
     check(101, &[], &Content::Cut);
     check(113, &[0; 15], &Content::Cut);
     check(276, &[0; 19], &Content::Cut);

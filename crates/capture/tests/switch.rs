@@ -46,7 +46,7 @@ fn every_scenario_can_be_read() {
         assert_eq!(stamps, times(&bytes), "{}", path.display());
         let of_ip = frames.iter().filter_map(|frame| match &frame.content {
             Content::Ip(packet) => Some(&packet.transport),
-            Content::Other => None,
+            Content::Other(_) => None,
             Content::Cut => panic!("{}: record {} has no header", path.display(), frame.record),
         });
         let (mut whole, mut cut) = (0, 0);

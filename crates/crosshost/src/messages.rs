@@ -64,7 +64,9 @@ pub fn messages(
     has_log: bool,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or_default();
+    let shown = window.or_else(|| cluster.range()).unwrap_or_default();
+    // A window ends before its end, and the last message may arrive with the last event of all.
+    let whole = window.unwrap_or((shown.0, shown.1.saturating_add(1)));
     let times = socket_times(cluster, whole)?;
     let mut links: BTreeMap<Link, Figures> = BTreeMap::new();
     let mut connections: BTreeMap<(Link, SocketAddr, SocketAddr, u8), Figures> = BTreeMap::new();
@@ -113,7 +115,7 @@ pub fn messages(
         analysis: "messages",
         version: VERSION,
         sync: is_synchronized,
-        range: Some([whole.0.into(), whole.1.into()]),
+        range: Some([shown.0.into(), shown.1.into()]),
         tables,
         notes: Vec::new(),
     })

@@ -85,6 +85,80 @@ fn captures_alone_are_synchronized_and_described() {
     assert_eq!(json["traces"].as_array().unwrap().len(), 1);
 }
 
+/// The same capture with every frame changed.
+fn changed(path: &Path, name: &str, change: impl Fn(&mut Vec<u8>)) -> PathBuf {
+    let file = fs::read(path).unwrap();
+    let (mut new, mut rest) = (file[..24].to_vec(), &file[24..]);
+    while let Some((head, after)) = rest.split_at_checked(16) {
+        let length = u32::from_le_bytes(*head[8..].first_chunk().unwrap()) as usize;
+        let mut frame = after[..length].to_vec();
+        change(&mut frame);
+        new.extend(&head[..8]);
+        new.extend((frame.len() as u32).to_le_bytes());
+        new.extend((length as u32).to_le_bytes());
+        new.extend(frame);
+        rest = &after[length..];
+    }
+    let path = path.with_file_name(name);
+    fs::write(&path, new).unwrap();
+    path
+}
+
+#[test]
+fn what_cannot_be_matched_is_named_wherever_packets_are_counted() {
+    let directory = TempDir::new().unwrap();
+    let paths = [capture(directory.path(), "web1.pcap", 1), capture(directory.path(), "web2.pcap", 2)];
+    let check = |change: &dyn Fn(&mut Vec<u8>), holds: &str, why: &str| {
+        let made = [changed(&paths[0], "x.pcap", change), changed(&paths[1], "y.pcap", change)];
+        let [a, b] = made.each_ref().map(|path| path.to_str().unwrap());
+        let found = run(&["sync", "--captured", "x=way", a, b]);
+        assert_eq!(found.code, 1);
+        let told = format!("x is tied to no other host and keeps its own time: {why}");
+        assert!(found.out.contains(&told) && !found.out.contains("exchanged no packet"), "{}", found.out);
+        assert!(found.said.contains(&format!("{b}: {why}")), "{}", found.said);
+        let dry = run(&["sync", "--dry-run", a, b]);
+        assert!(dry.said.contains(&format!("{a}: {why}")), "{}", dry.said);
+        assert!(
+            dry.out.lines().any(|line| line.starts_with("  x ") && line.contains(" 101 ")),
+            "{}",
+            dry.out
+        );
+        let info = run(&["info", a]);
+        assert!(info.out.contains(&format!("  holds        {holds}\n")), "{}", info.out);
+        info.out
+    };
+    let only = "none of its 101 packets can be matched (only TCP, UDP and ICMP echoes are)";
+    check(&|frame| frame[23] = 50, "101 ESP", &format!("{only}: 101 ESP"));
+    check(
+        &|frame| frame[12..14].copy_from_slice(&[0x88, 0xe5]),
+        "101 MACsec",
+        &format!("{only}: 101 MACsec"),
+    );
+    let cut = "all 101 packets hold only 40 bytes of each frame, less than their headers: record with -s 96";
+    let why = format!("none of its 101 packets can be matched: {cut}");
+    let info = check(&|frame| frame.truncate(40), "101 cut TCP", &why);
+    assert!(info.contains(cut), "{info}");
+    let info = run(&["info", changed(&paths[0], "z.pcap", |frame| frame[..12].fill(0)).to_str().unwrap()]);
+    let zero = "all 101 frames are of the loopback device (both addresses are zero) and are left out";
+    assert!(info.out.contains(zero) && !info.out.contains("nothing was captured"), "{}", info.out);
+}
+
+#[test]
+fn files_of_other_tools_are_named() {
+    let directory = TempDir::new().unwrap();
+    for (name, head, expect) in [
+        ("x.zip", &b"PK\x03\x04"[..], "a zip archive"),
+        ("trace.dat", b"\x17\x08Dtracing6", "a recording of trace-cmd (trace.dat)"),
+        ("perf.data", b"PERFILE2", "a recording of perf (perf.data)"),
+    ] {
+        let path = directory.path().join(name);
+        fs::write(&path, head).unwrap();
+        let found = run(&["info", path.to_str().unwrap()]);
+        assert_eq!(found.code, 2);
+        assert!(found.said.contains(&format!("not a packet capture: it is {expect}")), "{}", found.said);
+    }
+}
+
 #[test]
 fn captures_have_no_events() {
     let directory = TempDir::new().unwrap();

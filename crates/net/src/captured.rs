@@ -5,17 +5,24 @@ use isochrone_capture::{Content, Frame, IpPacket, Transport as Captured};
 use crate::packet::{Datagram, Echo, Packet, Segment, Transport, flags};
 use crate::seen::Seen;
 
-/// What a frame records; never [`Seen::Half`]. `O(1)`.
+/// What a frame records; never [`Seen::Half`]. Of a tunnel, that is the packet in it: the same that hosts see before and behind the tunnel. `O(1)`.
 pub fn seen(frame: &Frame) -> Seen {
-    match &frame.content {
-        _ if frame.link.is_loopback => Seen::Loopback,
+    if frame.link.is_loopback { Seen::Loopback } else { held(&frame.content) }
+}
+
+/// The same of what a frame carries, whatever its link layer says of loopback devices. `O(1)`.
+pub fn held(content: &Content) -> Seen {
+    match content {
         Content::Ip(found) => packet(found),
-        Content::Other => Seen::OtherProtocol,
+        Content::Other(_) => Seen::OtherProtocol,
         Content::Cut => Seen::NoHeader,
     }
 }
 
 fn packet(found: &IpPacket) -> Seen {
+    if let Captured::Tunnel(inner) = &found.transport {
+        return held(inner);
+    }
     // A tunnel or a loopback device without a link layer.
     if found.source == found.destination || found.source.is_loopback() {
         return Seen::Loopback;
@@ -35,7 +42,7 @@ fn packet(found: &IpPacket) -> Seen {
         Captured::Echo { reply, identifier, sequence } => {
             Transport::Echo(Echo { reply, identifier, sequence })
         }
-        Captured::Other => return Seen::OtherProtocol,
+        Captured::Other | Captured::Tunnel(_) => return Seen::OtherProtocol,
         Captured::Tcp { payload: None, .. } | Captured::Cut => return Seen::NoHeader,
     };
     let addresses = Some((found.source, found.destination));
@@ -45,6 +52,8 @@ fn packet(found: &IpPacket) -> Seen {
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
+
+    use isochrone_capture::Protocol;
 
     use super::*;
 
@@ -83,6 +92,8 @@ mod tests {
         check("10.0.0.1", Captured::Udp { ports: (1, 2), length: 9, data: None }, "packet");
         check("10.0.0.1", Captured::Echo { reply: true, identifier: 1, sequence: 2 }, "packet");
         check("10.0.0.2", tcp(Some(5)), "loopback");
+        check("10.0.0.1", Captured::Tunnel(Box::new(Content::Cut)), "bare");
+        check("10.0.0.1", Captured::Tunnel(Box::new(Content::Other(Protocol::Ip(50)))), "other");
         check("127.0.0.1", tcp(Some(5)), "loopback");
     }
 }

@@ -10,8 +10,8 @@ use crate::text_messages::TextError;
 /// Why nothing could be synchronized.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
-    /// No trace with a clock and events.
-    #[error("no trace holds events with times{}", listed(refused))]
+    /// No trace with a clock and events, and no capture of use.
+    #[error("no trace holds events with times, and no capture packets of use{}", listed(refused))]
     NothingToDo {
         /// Why each of them is of no use.
         refused: Vec<Refused>,

@@ -2,7 +2,9 @@
 //! the network, and for who steers the clock. A [`StreamSource`] does either for one stream, at once or a stretch of time after the other; a
 //! [`TraceSource`] joins the streams that record one arrival together.
 
-use isochrone_clock::Span;
+use std::path::PathBuf;
+
+use isochrone_clock::{MAX_ABS_NS, Span};
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Diagnostic, Event, Loss, Packet, StreamEvents, Trace};
 use isochrone_hosts::Host;
@@ -12,6 +14,7 @@ use isochrone_net::{Direction, Sighting, StreamPlace};
 use rayon::prelude::*;
 
 use crate::Progress;
+use crate::beyond::Beyond;
 use crate::facts::{StreamFacts, Tally, TraceFacts};
 use crate::network_look::{NetworkLook, times};
 use crate::resolution::StampGrid;
@@ -205,6 +208,13 @@ pub(crate) fn losses(host: &Host<'_>) -> Vec<(i64, i64)> {
     lost.chain(gaps).chain(unseen).collect()
 }
 
+/// The last cycles of a clock whose time is one that clocks are computed with, whatever a tick of it can mean.
+fn last_cycles(stamps: &ClockClass) -> u64 {
+    let beyond = stamps.cycles(i128::from(MAX_ABS_NS) + 1).unwrap_or(u64::MAX);
+    // A stamp of a coarse clock can mean the next tick, too.
+    beyond.saturating_sub(if stamps.frequency < 1_000_000_000 { 3 } else { 1 })
+}
+
 /// A class of events of a stream.
 #[derive(Debug, Clone, Copy)]
 struct Class {
@@ -245,6 +255,11 @@ pub(crate) struct StreamSource<'t> {
     broken: Vec<(i64, i64)>,
     /// Diagnostics that are in there already, or were taken.
     diagnosed: usize,
+    /// The last cycles that clocks are computed with; all where events are only counted.
+    most: u64,
+    /// Events beyond that, and the file of the first.
+    beyond: Beyond,
+    beyond_in: PathBuf,
 }
 
 impl<'t> StreamSource<'t> {
@@ -283,6 +298,9 @@ impl<'t> StreamSource<'t> {
             progress,
             broken: Vec::new(),
             diagnosed: 0,
+            most: stamps.filter(|_| look).map_or(u64::MAX, last_cycles),
+            beyond: Beyond::default(),
+            beyond_in: PathBuf::new(),
         };
         source.read(0, 0, &mut Vec::new());
         source.begin = source.next.map(|event| source.time(&event));
@@ -299,6 +317,10 @@ impl<'t> StreamSource<'t> {
                 return;
             };
             let cycles = event.cycles();
+            if cycles > Some(self.most) {
+                self.leave_out(&event);
+                continue;
+            }
             if cycles > Some(last) || out.len() >= most {
                 self.next = Some(event);
                 return;
@@ -346,6 +368,23 @@ impl<'t> StreamSource<'t> {
         }
     }
 
+    /// Counts an event beyond what clocks are computed with, and nothing else of it.
+    #[cold]
+    fn leave_out(&mut self, event: &Event<'_>) {
+        let class = &mut self.classes[event.class().index];
+        class.tally.count += 1;
+        class.tally.bytes += event.size();
+        let packet = event.packet();
+        if self.beyond == Beyond::default() {
+            self.beyond_in = self.trace.path().join(self.trace.packet_file_name(packet));
+        }
+        if let Some((stamps, cycles)) = self.stamps.zip(event.cycles()) {
+            let raw = stamps.raw_ns(cycles);
+            let place = (packet.number.into(), packet.offset);
+            self.beyond.add(place, raw, raw.saturating_add(stamps.offset_ns()));
+        }
+    }
+
     /// Raw time of an event in 64 bits.
     fn time(&self, event: &Event<'_>) -> i64 {
         let raw = self.stamps.zip(event.cycles()).map_or(0, |(stamps, cycles)| stamps.raw_ns(cycles));
@@ -376,14 +415,24 @@ impl<'t> StreamSource<'t> {
     fn into_facts(self) -> StreamFacts {
         let Self { classes, first, last, grid, .. } = self;
         let diagnostics = self.events.diagnostics().to_vec();
+        let left_out = self.beyond.diagnostic(&self.beyond_in, "event");
         let classes = classes.into_iter().map(|class| class.tally).collect();
-        StreamFacts { classes, first, last, losses: self.trace.losses(self.stream), diagnostics, grid }
+        StreamFacts {
+            classes,
+            first,
+            last,
+            losses: self.trace.losses(self.stream),
+            diagnostics,
+            left_out,
+            grid,
+        }
     }
 
     /// See [`PacketSource::span`].
     fn span(&self) -> Option<(i64, i64)> {
         let begin = self.begin?;
         let ends = self.trace.streams()[self.stream].packets.iter().filter_map(Packet::end);
+        let ends = ends.map(|end| end.min(self.most));
         Some((begin, ends.max().and_then(|end| self.raw(end)).map_or(begin, |end| end.max(begin))))
     }
 

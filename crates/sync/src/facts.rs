@@ -29,6 +29,8 @@ pub struct StreamFacts {
     pub diagnostics: Vec<Diagnostic>,
     /// What the stamps of the events have in common, in cycles.
     pub(crate) grid: StampGrid,
+    /// Events that a synchronization left out because they are dated beyond what clocks are computed with.
+    pub left_out: Option<Diagnostic>,
 }
 
 /// Events of one kind.
@@ -66,9 +68,14 @@ impl TraceFacts {
         self.streams.iter().map(StreamFacts::lost_packets).sum()
     }
 
-    /// What could not be decoded, stream by stream.
+    /// What could not be decoded or was left out, stream by stream.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> + Clone {
-        self.streams.iter().flat_map(|stream| &stream.diagnostics)
+        self.streams.iter().flat_map(|stream| stream.diagnostics.iter().chain(&stream.left_out))
+    }
+
+    /// Events that a synchronization left out, though they could be read, stream by stream.
+    pub fn left_out(&self) -> impl Iterator<Item = &Diagnostic> + Clone {
+        self.streams.iter().filter_map(|stream| stream.left_out.as_ref())
     }
 }
 

@@ -13,6 +13,7 @@ pub mod advice;
 pub mod apply;
 pub mod artefact;
 mod assemble;
+mod beyond;
 pub mod capture;
 mod continued;
 pub mod copies;

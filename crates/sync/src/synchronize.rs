@@ -115,7 +115,7 @@ pub fn synchronize_into(
     let choices = Choices::new(&stamped, &options.clocks)?;
     let resolves = said_of(&stamped, &options.resolution)?;
     let links = Links::new(trust, &choices.declared_free()).with_exchanges(options.wants_exchanges());
-    let Reading { facts, traffic, mut steering, captures, messages, packets, mpi, lacking } =
+    let Reading { facts, traffic, mut steering, captures, messages, packets, mpi, lacking, .. } =
         read(inputs, &stamped, links, options, (progress, sinks));
     refused.extend(capture::refused(&inputs.captures, &captures));
 
@@ -146,7 +146,7 @@ pub fn synchronize_into(
     let evidence = Evidence { clocks, spans, verdicts, resolutions, links, packets, refused, lacking };
     let Settled { mut artefact, clocks, packets, refused, notes } = settle(inputs, evidence, options)?;
 
-    let noted = capture::notes(&inputs.captures, &clocks, &captures);
+    let noted = capture::notes(&inputs.captures, &clocks, &captures, false);
     let of_mpi = mpi.iter().flat_map(|mpi| mpi.notes.iter().cloned());
     let notes = noted.into_iter().chain(of_mpi).chain(notes).collect();
     artefact.refused = inputs.refused.iter().chain(&refused).map(Into::into).collect();
@@ -191,7 +191,7 @@ pub fn match_only(
     let clocks = clocks_of(inputs);
     let mut refused = unclocked(inputs, &clocks);
     let links = Links::new(Trust::new(&clocks, &[])?, &[]);
-    let Reading { facts, traffic: by_trace, captures, packets, lacking, .. } =
+    let Reading { facts, traffic: by_trace, captured, captures, packets, lacking, .. } =
         read(inputs, &clocks, links, options, (progress, Sinks { packets: sink, mpi: &mut |_| {} }));
     refused.extend(capture::refused(&inputs.captures, &captures));
     for clock in &clocks {
@@ -205,8 +205,10 @@ pub fn match_only(
     let mut traffic = vec![Traffic::default(); clocks.len()];
     for (shown, clock) in traffic.iter_mut().zip(&clocks) {
         clock.traces.iter().for_each(|&trace| shown.join(by_trace[trace]));
+        clock.captures.iter().for_each(|&capture| shown.join(captured[capture]));
     }
-    let notes = capture::notes(&inputs.captures, &clocks, &captures).into_iter().chain(lacking).collect();
+    let of_captures = capture::notes(&inputs.captures, &clocks, &captures, true);
+    let notes = of_captures.into_iter().chain(lacking).collect();
     let partial = is_damaged(inputs, &facts, &captures) || !refused.is_empty() || !inputs.refused.is_empty();
     Ok(Matching { clocks, traffic, packets, facts, captures, refused, notes, partial })
 }
@@ -455,6 +457,8 @@ pub(crate) struct Reading {
     pub(crate) facts: Vec<TraceFacts>,
     /// By input trace.
     traffic: Vec<Traffic>,
+    /// By input capture.
+    captured: Vec<Traffic>,
     /// By input trace.
     pub(crate) steering: Vec<Vec<StreamEvidence>>,
     /// By input capture.
@@ -534,6 +538,8 @@ pub(crate) fn read(
         }
         (sinks.mpi)(matched);
     });
+    let mut captured = vec![Traffic::default(); inputs.captures.len()];
+    readers.iter().for_each(|reader| captured[reader.number()] = reader.traffic());
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
     let mut traffic = vec![Traffic::default(); inputs.traces.len()];
     let mut steering = vec![Vec::new(); inputs.traces.len()];
@@ -545,7 +551,7 @@ pub(crate) fn read(
         steering[trace] = evidence;
     }
     let lacking = notes::lacking(&hosts);
-    Reading { facts, traffic, steering, captures, messages, packets, mpi, lacking }
+    Reading { facts, traffic, captured, steering, captures, messages, packets, mpi, lacking }
 }
 
 /// How much of each trace is looked at for the addresses of its host: sightings of a stream, and raw ns.
@@ -571,7 +577,7 @@ pub(crate) fn span(
     facts: &[TraceFacts],
     captures: &[CaptureFacts],
 ) -> Option<Span> {
-    let captured = clock.captures.iter().filter_map(|&capture| captures[capture].span);
+    let captured = clock.captures.iter().filter_map(|&capture| captures[capture].usable);
     let of = |pick: fn(&TraceFacts) -> Option<u64>| {
         clock.traces.iter().filter_map(move |&trace| {
             let stamps = inputs.traces[trace].trace.schema().single_clock()?;

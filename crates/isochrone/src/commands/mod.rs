@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use isochrone_experiment::{Inputs, Opened, TimeBase};
+use isochrone_sync::TraceFacts;
 use isochrone_sync::capture::is_capture;
 
 use self::pieces::PieceKind;
@@ -91,6 +92,12 @@ pub(crate) fn open_named(
     let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
     let opened = Opened::new(inputs, base, &|bytes| bar.add(bytes))?;
     bar.finish();
+    if let Some(outcome) = opened.synchronized() {
+        // They cost the synchronization something, and nothing of what is shown.
+        let of_captures = outcome.captures.iter().flat_map(|facts| &facts.diagnostics);
+        let left_out = outcome.facts.iter().flat_map(TraceFacts::left_out);
+        complaints::show(left_out.chain(of_captures), quiet);
+    }
     tell_captures(&opened, quiet);
     Ok((opened, ending))
 }

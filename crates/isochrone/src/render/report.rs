@@ -70,7 +70,8 @@ pub(super) fn verdicts(artefact: &Artefact, clocks: &Clocks) -> Vec<String> {
 
 /// Pairs of hosts without messages, whether they are listed or not.
 fn print_absent(artefact: &Artefact, present: &[&LinkEntry], out: &mut impl Write) -> io::Result<()> {
-    let hosts: Vec<&str> = artefact.clocks.iter().map(|clock| clock.host.as_str()).collect();
+    let usable = artefact.clocks.iter().filter(|clock| why_useless(artefact, clock).is_none());
+    let hosts: Vec<&str> = usable.map(|clock| clock.host.as_str()).collect();
     let pairs = hosts.len() * hosts.len().saturating_sub(1) / 2;
     match pairs.saturating_sub(present.len()) {
         0 => Ok(()),
@@ -88,6 +89,14 @@ fn print_absent(artefact: &Artefact, present: &[&LinkEntry], out: &mut impl Writ
             writeln!(out, "{many} other pairs of hosts exchanged no packet that both traced.")
         }
     }
+}
+
+/// Why nothing that was recorded of a host can be matched, where that is so.
+fn why_useless<'a>(artefact: &'a Artefact, clock: &ClockEntry) -> Option<&'a str> {
+    let refused = |path: &str| artefact.refused.iter().find(|refused| refused.name == path);
+    let mut reasons = clock.traces.iter().map(|trace| Some(refused(&trace.path)?.why.as_str()));
+    let first = reasons.next()?;
+    first.filter(|_| reasons.all(|reason| reason.is_some()))
 }
 
 /// What the guarantee rests on.
@@ -146,6 +155,11 @@ fn is_absent(link: &LinkEntry) -> bool {
 fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String {
     let IslandEntry { reference, hosts, .. } = island;
     if hosts.len() == 1 {
+        let clock = artefact.clocks.iter().find(|clock| clock.host == *reference);
+        if let Some(why) = clock.and_then(|clock| why_useless(artefact, clock)) {
+            let (host, why) = (plain(reference), plain(why));
+            return format!("{host} is tied to no other host and keeps its own time: {why}");
+        }
         return format!("{} {}: it keeps its own time", plain(reference), alone(artefact, reference));
     }
     let members: Vec<&Clock> = clocks.iter().filter(|clock| clock.entry.island == island.id).collect();

@@ -1,12 +1,14 @@
 //! Captures (pcap, pcapng) as what hosts and switches saw of the network.
 //!
 //! A capture has a clock of its own: its stamps are of the host's wall clock (`CLOCK_REALTIME`), not of the clock that
-//! LTTng stamps with, so that even a capture and a trace of one host are two clocks. `place` says from which side a
-//! capture looks at each packet, `reader` gives its sightings. Files are found by `find` and read by
-//! `isochrone-capture`.
+//! LTTng stamps with, so that even a capture and a trace of one host are two clocks. `vantage` says from which side a
+//! capture looks at each packet, `contents` what its frames hold, `two_clocks` whether one clock stamped them; `reader` gives its sightings. Files are found by
+//! `find` and read by `isochrone-capture`.
 
+mod contents;
 pub(crate) mod find;
 mod reader;
+mod two_clocks;
 mod vantage;
 
 use std::collections::HashSet;
@@ -19,10 +21,13 @@ use isochrone_ctf::{Diagnostic, Severity};
 use rayon::prelude::*;
 
 use crate::Progress;
+use crate::beyond::{Beyond, date, is_beyond};
 use crate::refused::{Refused, RefusedKind};
 use crate::resolution::{StampGrid, Stamps};
+pub use contents::Contents;
 use isochrone_hosts::clocks::{HostClock, tell_apart};
 pub use reader::CaptureReader;
+use two_clocks::Answers;
 use vantage::Observer;
 pub use vantage::{DeclaredVantage, VantagePoint, VantagePoints};
 
@@ -51,6 +56,16 @@ pub struct CaptureFacts {
     pub span: Option<Span>,
     /// What its stamps have in common, and what is declared of them.
     pub(crate) stamps: Option<Stamps>,
+    /// The same of the frames that clocks can be computed with: [`isochrone_clock::MAX_ABS_NS`]. Nothing where all frames are stamped beyond that, or by two clocks.
+    pub usable: Option<Span>,
+    /// What its frames hold.
+    pub contents: Contents,
+    /// How far two clocks are apart that stamped its frames, ns, where its two directions show it.
+    pub apart_ns: Option<i64>,
+    /// Frames beyond what clocks are computed with.
+    beyond: Beyond,
+    /// Whether an IP address says whose frames are, as a user said it.
+    by_address: bool,
     /// From which side it looks at packets.
     pub places: VantagePoints,
     /// What could not be read, or is odd.
@@ -98,16 +113,22 @@ fn look_over(path: &Path, progress: Progress<'_>) -> CaptureFacts {
         Ok(capture) => capture,
         Err(error) => return CaptureFacts { error: Some(error.reason().to_string()), ..facts },
     };
-    let mut observer = Observer::default();
+    let (mut observer, mut answers) = (Observer::default(), Answers::default());
     let (mut grid, mut allowed) = (StampGrid::default(), None);
     while let Some(frame) = capture.next() {
         let (begin, end) = (frame.stamp.earliest_ns, frame.stamp.latest_ns);
-        let span = facts.span.get_or_insert(Span { begin, end });
-        *span = Span { begin: span.begin.min(begin), end: span.end.max(end) };
-        grid.see(begin);
-        let (least, most) = allowed.get_or_insert((begin.abs_diff(end), begin.abs_diff(end)));
-        (*least, *most) = ((*least).min(begin.abs_diff(end)), (*most).max(begin.abs_diff(end)));
+        widen(&mut facts.span, begin, end);
+        if is_beyond(begin) || is_beyond(end) {
+            facts.beyond.add((frame.record, frame.offset), begin.into(), begin.into());
+        } else {
+            widen(&mut facts.usable, begin, end);
+            grid.see(begin);
+            let (least, most) = allowed.get_or_insert((begin.abs_diff(end), begin.abs_diff(end)));
+            (*least, *most) = ((*least).min(begin.abs_diff(end)), (*most).max(begin.abs_diff(end)));
+        }
         facts.packets += 1;
+        facts.contents.add(&frame);
+        answers.add(&frame);
         observer.add(&frame);
         reader::tell(&mut facts.bytes, capture.position(), progress);
     }
@@ -115,8 +136,31 @@ fn look_over(path: &Path, progress: Progress<'_>) -> CaptureFacts {
     facts.bytes = capture.position();
     facts.stamps = allowed.map(|allowed| Stamps::of_capture(grid, allowed));
     facts.places = observer.decide();
+    facts.apart_ns = answers.apart();
+    facts.usable = facts.usable.filter(|_| facts.apart_ns.is_none());
     facts.diagnostics = capture.diagnostics().iter().map(diagnostic).collect();
     facts
+}
+
+fn widen(span: &mut Option<Span>, begin: i64, end: i64) {
+    let span = span.get_or_insert(Span { begin, end });
+    *span = Span { begin: span.begin.min(begin), end: span.end.max(end) };
+}
+
+impl CaptureFacts {
+    /// Why nothing of it can be used for a synchronization though it could be read.
+    pub fn why_useless(&self) -> Option<String> {
+        let span = self.span?;
+        if let Some(apart) = self.apart_ns {
+            return Some(two_clocks::why(apart));
+        }
+        if self.usable.is_none() {
+            let (begin, end) = (date(span.begin.into()), date(span.end.into()));
+            let limit = date(isochrone_clock::MAX_ABS_NS.into());
+            return Some(format!("its packets are dated {begin} to {end}, beyond {limit}: it is left out"));
+        }
+        self.contents.why_useless(self.by_address)
+    }
 }
 
 /// As those of traces are shown.
@@ -137,6 +181,10 @@ pub(crate) fn look(captures: &[InputCapture], taken: &[(String, DeclaredVantage)
         let host = capture.host();
         for (_, taken) in taken.iter().filter(|(name, _)| *name == host) {
             facts.places.say(*taken);
+            facts.by_address = taken.is_by_address();
+        }
+        if facts.usable.is_some() {
+            facts.diagnostics.extend(facts.beyond.diagnostic(&capture.path, "packet"));
         }
     }
     facts
@@ -168,10 +216,10 @@ pub(crate) fn readers<'p>(
     let order = of_clocks.flat_map(|(clock, of)| of.captures.iter().map(move |&capture| (capture, clock)));
     let mut readers = Vec::new();
     for (capture, clock) in order {
-        let Some(span) = facts[capture].span else { continue };
+        let Some(span) = facts[capture].usable else { continue };
         let path = &captures[capture].path;
         match CaptureReader::open((capture, path), facts[capture].places.clone(), (clock, span), progress) {
-            Ok(reader) => readers.push(reader),
+            Ok(reader) => readers.push(reader.by_address(facts[capture].by_address)),
             Err(error) => facts[capture].error = Some(error.reason().to_string()),
         }
     }
@@ -187,19 +235,29 @@ pub(crate) fn refused<'i>(
         let why = match (&facts.error, facts.packets) {
             (Some(error), _) => error.clone(),
             (None, 0) => "it holds no packets with times".to_owned(),
-            (None, _) => return None,
+            (None, _) => facts.why_useless()?,
         };
         Some(Refused { what: RefusedKind::Trace, name: capture.path.display().to_string(), why })
     })
 }
 
-/// What a user should know of captures: where each was taken, and which have a host's name and not its clock.
-pub(crate) fn notes(captures: &[InputCapture], clocks: &[HostClock], facts: &[CaptureFacts]) -> Vec<String> {
+/// What a user should know of captures: where each was taken, what of it is not used, and which have a host's name and not its clock. `all`: protocols that
+/// are not matched too of which there are few.
+pub(crate) fn notes(
+    captures: &[InputCapture],
+    clocks: &[HostClock],
+    facts: &[CaptureFacts],
+    all: bool,
+) -> Vec<String> {
     let mut notes = Vec::new();
     for clock in clocks {
         for &index in &clock.captures {
-            let path = captures[index].path.display();
-            notes.push(format!("{path}: {}", facts[index].places));
+            let (path, facts) = (captures[index].path.display(), &facts[index]);
+            if facts.why_useless().is_none() {
+                let of_contents = facts.contents.notes(facts.by_address, all);
+                let told = std::iter::once(facts.places.to_string()).chain(of_contents);
+                notes.extend(told.map(|note| format!("{path}: {note}")));
+            }
             let name = captures[index].host();
             if clock.host != name {
                 notes.push(format!(

@@ -1,20 +1,24 @@
 //! The sightings of one capture, in the order of its file, as many at a time as are asked for.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use isochrone_capture::{Capture, Frame};
+use isochrone_capture::{Capture, Content, Frame};
 use isochrone_clock::Span;
-use isochrone_net::{Direction, Seen, Sighting, StreamPlace, captured};
+use isochrone_net::{Direction, Packet, PacketKey, Seen, Sighting, StreamPlace, captured};
 
 use super::VantagePoints;
 use crate::Progress;
+use crate::beyond::is_beyond;
 use crate::rounds::PacketSource;
 use crate::traffic::Traffic;
 
 /// Progress is reported in pieces of so many bytes.
 const TELL_AFTER: u64 = 1 << 20;
+/// Packets that are remembered to find their copies in tunnels.
+const MOST_PLAIN: usize = 256;
 
 /// Reads a capture and stops at a given time or number of sightings.
 pub struct CaptureReader<'p> {
@@ -28,6 +32,10 @@ pub struct CaptureReader<'p> {
     /// A frame that was read and lies after the last limit.
     waiting: Option<Frame>,
     traffic: Traffic,
+    /// Whether frames without Ethernet addresses are used: an IP address says whose they are.
+    by_address: bool,
+    /// The last packets that were sent without a tunnel.
+    plain: VecDeque<PacketKey>,
     told: u64,
 }
 
@@ -53,8 +61,21 @@ impl<'p> CaptureReader<'p> {
             progress,
             waiting: None,
             traffic: Traffic::default(),
+            by_address: false,
+            plain: VecDeque::new(),
             told: 0,
         })
+    }
+
+    /// Makes use of frames whose Ethernet addresses were removed, which look as if they were of the loopback device: an IP address says whose they are.
+    #[must_use]
+    pub fn by_address(self, by_address: bool) -> Self {
+        Self { by_address, ..self }
+    }
+
+    /// Its number among the captures.
+    pub fn number(&self) -> usize {
+        self.number
     }
 
     /// What has passed so far.
@@ -63,17 +84,24 @@ impl<'p> CaptureReader<'p> {
     }
 
     fn sight(&mut self, frame: &Frame, out: &mut Vec<Sighting>) {
-        if frame.link.is_loopback {
+        let is_used = self.by_address && frame.link.has_no_stations();
+        let seen = if is_used { captured::held(&frame.content) } else { captured::seen(frame) };
+        if seen == Seen::Loopback {
             return;
         }
         let (sent, received) = self.places.directions(frame);
         let directions = [(Direction::Received, received), (Direction::Sent, sent)];
-        for (direction, _) in directions.into_iter().filter(|(_, passed)| *passed) {
+        for (nth, (direction, _)) in directions.into_iter().filter(|(_, passed)| *passed).enumerate() {
             let passed = self.traffic.of_mut(direction);
             passed.declared = true;
-            match captured::seen(frame) {
+            // On the way a packet counts as received and as sent; what is none of either counts once.
+            match &seen {
                 Seen::Packet(packet) => {
+                    let packet = packet.clone();
                     passed.packets += 1;
+                    if direction == Direction::Sent && is_copy(&mut self.plain, frame, &packet) {
+                        continue;
+                    }
                     let stamp = frame.stamp;
                     let place = StreamPlace::of_capture(self.number, frame.interface);
                     let time = match direction {
@@ -83,9 +111,9 @@ impl<'p> CaptureReader<'p> {
                     let (clock, raw) = (self.clock, stamp.earliest_ns);
                     out.push(Sighting { clock, time, raw, place, direction, packet });
                 }
-                Seen::OtherProtocol => passed.other += 1,
-                Seen::NoHeader => passed.bare += 1,
-                Seen::Loopback | Seen::Half(_) => {}
+                Seen::OtherProtocol if nth == 0 => passed.other += 1,
+                Seen::NoHeader if nth == 0 => passed.bare += 1,
+                _ => {}
             }
         }
     }
@@ -103,6 +131,9 @@ impl PacketSource for CaptureReader<'_> {
     fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
         while let Some(frame) = self.waiting.take().or_else(|| self.capture.next()) {
             let time = frame.stamp.earliest_ns;
+            if is_beyond(time) || is_beyond(frame.stamp.latest_ns) {
+                continue;
+            }
             if time > limit || out.len() >= most {
                 self.waiting = Some(frame);
                 return Some(time);
@@ -114,6 +145,18 @@ impl PacketSource for CaptureReader<'_> {
         self.told = self.capture.position();
         None
     }
+}
+
+/// Whether a packet that is sent in a tunnel was sent without it before: that departure is proven already, and this one may be of a copy for somebody else (a
+/// mirror), which says nothing of when the packet itself left.
+fn is_copy(plain: &mut VecDeque<PacketKey>, frame: &Frame, packet: &Packet) -> bool {
+    let is_in_tunnel = matches!(&frame.content, Content::Ip(outer) if outer.tunnel().is_some());
+    let key = packet.key();
+    if !is_in_tunnel {
+        plain.truncate(MOST_PLAIN - 1);
+        plain.push_front(key);
+    }
+    is_in_tunnel && plain.contains(&key)
 }
 
 /// Reports bytes that were read since the last report, when they are many.

@@ -71,6 +71,13 @@ impl FromStr for DeclaredVantage {
     }
 }
 
+impl DeclaredVantage {
+    /// Whether it names the host by its IP address.
+    pub(super) fn is_by_address(self) -> bool {
+        matches!(self.0, VantagePoint::Address(_))
+    }
+}
+
 /// From which side each interface of a capture looks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VantagePoints {
@@ -113,7 +120,7 @@ impl VantagePoints {
         match self.said.or_else(|| self.by_interface.get(frame.interface).copied()) {
             Some(VantagePoint::Host(own)) => by(frame.link.source == Some(own)),
             Some(VantagePoint::Address(own)) => match &frame.content {
-                Content::Ip(packet) => by(packet.source == own),
+                Content::Ip(packet) => by(packet.is_from(own)),
                 _ => RECEIVED,
             },
             _ => (true, true),

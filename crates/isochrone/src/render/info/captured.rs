@@ -9,6 +9,9 @@ use super::text::{duration, line};
 use crate::render::plain::plain;
 use crate::render::{figures, time};
 
+/// Kinds of frames that are listed for people.
+const MAX_KINDS: usize = 12;
+
 /// One capture. What is not known is `None`.
 #[derive(Debug, Serialize)]
 pub(crate) struct CaptureInfo {
@@ -21,17 +24,37 @@ pub(crate) struct CaptureInfo {
     bytes: u64,
     begin_ns: Option<i64>,
     end_ns: Option<i64>,
+    /// What frames hold, by name, the most frequent first.
+    contents: Vec<Held>,
+    /// What of it cannot be used, in words.
+    remarks: Vec<String>,
     diagnostics: Vec<String>,
+}
+
+/// Frames of one kind.
+#[derive(Debug, Serialize)]
+struct Held {
+    name: String,
+    packets: u64,
 }
 
 impl CaptureInfo {
     /// Of a capture and what one look over it gave.
     pub(crate) fn new(input: &InputCapture, facts: &CaptureFacts) -> Self {
+        let contents = facts.contents.kinds().into_iter().map(|(name, packets)| Held { name, packets });
+        let mut remarks: Vec<String> = facts.contents.odd(false).collect();
+        // What makes all of it useless, beyond that.
+        remarks.extend(facts.why_useless().filter(|_| facts.usable.is_none()));
         Self {
+            contents: contents.collect(),
+            remarks,
             path: input.path.display().to_string(),
             host: input.host(),
             kind: "capture",
-            place: facts.places.to_string(),
+            place: match facts.places.by_interface() {
+                [] if facts.packets > 0 => "nothing that was captured shows it".to_owned(),
+                _ => facts.places.to_string(),
+            },
             packets: facts.packets,
             bytes: facts.bytes,
             begin_ns: facts.span.map(|span| span.begin),
@@ -56,5 +79,13 @@ pub(crate) fn print(info: &CaptureInfo, out: &mut impl Write) -> io::Result<()> 
         let (from, to) = (time::full(begin), time::full(end));
         line(out, "time", &format!("{from} … {to}, {}", duration(end - begin)))?;
     }
-    Ok(())
+    let shown = info.contents.iter().take(MAX_KINDS);
+    let mut held: Vec<String> =
+        shown.map(|held| format!("{} {}", figures::count(held.packets), held.name)).collect();
+    let more: u64 = info.contents.iter().skip(MAX_KINDS).map(|held| held.packets).sum();
+    held.extend((more > 0).then(|| format!("{} others", figures::count(more))));
+    if !held.is_empty() {
+        line(out, "holds", &held.join(", "))?;
+    }
+    info.remarks.iter().try_for_each(|remark| line(out, "remark", remark))
 }
