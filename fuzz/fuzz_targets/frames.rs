@@ -18,12 +18,13 @@ pub fn exercise(bytes: &[u8]) {
     if std::fs::write(&path, bytes).is_err() {
         return;
     }
-    let facts = survey(&[InputCapture { argument: path.clone(), path: path.clone() }], &|_| {}).remove(0);
+    let input = InputCapture { argument: path.clone(), path: path.clone(), interface: None };
+    let facts = survey(std::slice::from_ref(&input), &|_| {}).remove(0);
     assert_eq!(facts.packets, frames.len() as u64);
     let Some(span) = facts.span else { return };
     let middle = span.begin.midpoint(span.end);
     let span = facts.span.unwrap_or(Span { begin: 0, end: 0 });
-    let Ok(mut reader) = CaptureReader::open((0, &path), facts.places, (0, span), &|_| {}) else { return };
+    let Ok(mut reader) = CaptureReader::open((0, &input), facts.places, (0, span), &|_| {}) else { return };
     let mut sightings = Vec::new();
     if reader.read_until(middle, 8, &mut sightings).is_some() {
         assert_eq!(reader.read_until(i64::MAX, usize::MAX, &mut sightings), None);

@@ -80,6 +80,8 @@ pub struct Link {
     pub destination: Option<Mac>,
     /// What a cooked header says.
     pub packet_type: Option<PacketType>,
+    /// Index of the device that saw it, which a cooked header of version 2 holds.
+    pub device: Option<u32>,
     /// Whether it passed a loopback device and never left the host, by all that it shows: frames of such a device have no addresses.
     pub is_loopback: bool,
     /// What the packet is wrapped in beside VLAN tags, the outermost: MPLS, `PPPoE`.
@@ -267,7 +269,8 @@ fn cooked_2(frame: &[u8], wire: u32) -> (Link, Found) {
     };
     let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
     let address = [head[12], head[13], head[14], head[15], head[16], head[17]];
-    let link = cooked(u16::from(head[10]), word(8), u16::from(head[11]), address);
+    let device = Some(u32::from_be_bytes([head[4], head[5], head[6], head[7]]));
+    let link = Link { device, ..cooked(u16::from(head[10]), word(8), u16::from(head[11]), address) };
     (link, after_type(word(0), frame, 20, wire))
 }
 
@@ -276,6 +279,7 @@ fn cooked(packet_type: u16, hardware: u16, address_length: u16, address: [u8; 6]
         source: (address_length == 6).then_some(Mac(address)),
         destination: None,
         packet_type: PacketType::of(packet_type),
+        device: None,
         is_loopback: hardware == HARDWARE_LOOPBACK,
         wrapped: None,
     }

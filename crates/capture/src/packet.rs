@@ -79,6 +79,9 @@ pub enum Transport {
         /// The first eight bytes of the payload as a big-endian number, zeros after a shorter one; `None` where not all
         /// of them were captured.
         data: Option<u64>,
+        /// A digest of the first [`DIGESTED`] bytes of the payload, of all of a shorter one; `None` where not all of them were
+        /// captured. Payloads of different digests are different.
+        check: Option<u16>,
     },
     /// An ICMP echo, of either version of IP.
     Echo {
@@ -121,6 +124,9 @@ impl IpPacket {
 
 /// Tunnels in each other that are looked into; what is deeper is [`Transport::Other`].
 pub(crate) const MAX_TUNNELS: usize = 4;
+
+/// Bytes of a datagram's payload that its digest is of: captures of 96 bytes of each frame hold them.
+pub const DIGESTED: usize = 32;
 
 /// Reads a packet: `bytes` from the network header on, of `wire` bytes on the wire.
 pub(crate) fn read(bytes: &[u8], wire: u32) -> Content {
@@ -383,16 +389,23 @@ fn udp(bytes: &[u8]) -> Option<Transport> {
     let length = word(bytes, 4)?;
     let (_, payload) = bytes.split_at_checked(HEADER)?;
     // A length of 0 is that of a datagram beyond 64 KiB.
-    let there = match length {
-        0 => 8,
-        length => usize::from(length).saturating_sub(HEADER).min(8),
-    };
+    let stated = if length == 0 { DIGESTED } else { usize::from(length).saturating_sub(HEADER) };
+    let there = stated.min(8);
     let data = payload.get(..there).map(|first| {
         let mut eight = [0; 8];
         eight[..there].copy_from_slice(first);
         u64::from_be_bytes(eight)
     });
-    Some(Transport::Udp { ports: (word(bytes, 0)?, word(bytes, 2)?), length, data })
+    let check = payload.get(..stated.min(DIGESTED)).map(digest);
+    Some(Transport::Udp { ports: (word(bytes, 0)?, word(bytes, 2)?), length, data, check })
+}
+
+/// 16 bits of a hash: FNV-1a, folded.
+fn digest(bytes: &[u8]) -> u16 {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    (hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48) as u16
 }
 
 fn echo(bytes: &[u8], request: u8, reply: u8) -> Option<Transport> {

@@ -125,13 +125,23 @@ fn datagrams_show_their_first_bytes() {
         frame
     };
     let check = |frame: &[u8], length: u16, data: Option<u64>| {
-        assert_eq!(ip(&one(101, frame)).transport, Transport::Udp { ports: (53, 5353), length, data });
+        let Transport::Udp { check, .. } = ip(&one(101, frame)).transport else { panic!("no datagram") };
+        assert_eq!(ip(&one(101, frame)).transport, Transport::Udp { ports: (53, 5353), length, data, check });
+        check
     };
     check(&datagram(&[1, 2, 3, 4, 5, 6, 7, 8, 9]), 17, Some(0x0102_0304_0506_0708));
     check(&datagram(&[1, 2]), 10, Some(0x0102_0000_0000_0000));
     check(&datagram(&[]), 8, Some(0));
     check(&datagram(&[1; 20])[..55], 28, None);
     check(&datagram(&[1; 20])[..56], 28, Some(0x0101_0101_0101_0101));
+    // What is behind them, up to a limit, and only where all of it was captured.
+    let nine = |last| check(&datagram(&[1, 2, 3, 4, 5, 6, 7, 8, last]), 17, Some(0x0102_0304_0506_0708));
+    assert!(nine(9).is_some() && nine(9) != nine(10));
+    let long = |last| [&[1; 32][..], &[last]].concat();
+    let of_long = |bytes: &[u8]| check(bytes, 41, Some(0x0101_0101_0101_0101));
+    assert_eq!(of_long(&datagram(&long(1))), of_long(&datagram(&long(2))));
+    assert_eq!(of_long(&datagram(&long(1))[..79]), None);
+    assert!(of_long(&datagram(&long(1))[..80]).is_some());
 }
 
 #[test]

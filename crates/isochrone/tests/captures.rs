@@ -65,10 +65,25 @@ fn captures_alone_are_synchronized_and_described() {
     assert!(found.said.contains(note), "{}", found.said);
     // What the user says counts.
     let other = run(&["sync", "--captured", "web1=way", a, b]);
-    assert!(other.said.contains("counts as received and as sent on (as you say)"), "{}", other.said);
+    assert!(other.said.contains("counts as received, and not as sent on (as you say)"), "{}", other.said);
+    let condition = ", and if sent frames of web1 and web2 are stamped before they leave.";
+    assert!(found.out.contains(condition), "{}", found.out);
+    let late = run(&["sync", "--captured", "web1=late:300us", a, b]);
+    let condition = ", and if sent frames of web1 are stamped at most 300.0 µs after they left, and sent frames of web2 are stamped before they leave.";
+    assert!(late.out.contains(condition), "{}", late.out);
+    let inline = run(&["sync", "--captured", "web1=inline", a, b]);
+    assert!(
+        inline.out.contains(", and if frames of web1 are sent on after they are stamped"),
+        "{}",
+        inline.out
+    );
     let wrong = run(&["sync", "--captured", "web1=somewhere", a, b]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.said.contains("neither `way` nor an Ethernet or IP address"), "{}", wrong.said);
+    assert!(
+        wrong.said.contains("neither `way` nor `inline` nor an Ethernet or IP address"),
+        "{}",
+        wrong.said
+    );
 
     let text = run(&["info", a]);
     assert_eq!(text.code, 0);

@@ -36,8 +36,8 @@ fn packet(found: &IpPacket) -> Seen {
             known_flags: flags::ALL,
             payload: Some(payload),
         }),
-        Captured::Udp { ports, length, data } => {
-            Transport::Udp(Datagram { ports: Some(ports), length: Some(length), data })
+        Captured::Udp { ports, length, data, check } => {
+            Transport::Udp(Datagram { ports: Some(ports), length: Some(length), data, check })
         }
         Captured::Echo { reply, identifier, sequence } => {
             Transport::Echo(Echo { reply, identifier, sequence })
@@ -89,7 +89,7 @@ mod tests {
         check("10.0.0.1", tcp(None), "bare");
         check("10.0.0.1", Captured::Cut, "bare");
         check("10.0.0.1", Captured::Other, "other");
-        check("10.0.0.1", Captured::Udp { ports: (1, 2), length: 9, data: None }, "packet");
+        check("10.0.0.1", Captured::Udp { ports: (1, 2), length: 9, data: None, check: None }, "packet");
         check("10.0.0.1", Captured::Echo { reply: true, identifier: 1, sequence: 2 }, "packet");
         check("10.0.0.2", tcp(Some(5)), "loopback");
         check("10.0.0.1", Captured::Tunnel(Box::new(Content::Cut)), "bare");

@@ -235,7 +235,8 @@ mod tests {
     #[test]
     fn datagrams_and_echoes_have_keys_of_their_own() {
         let of = |transport| Packet { addresses: None, transport, ip_id: None }.key();
-        let udp = |data| of(Transport::Udp(Datagram { ports: Some((1, 2)), length: Some(20), data }));
+        let udp =
+            |data| of(Transport::Udp(Datagram { ports: Some((1, 2)), length: Some(20), data, check: None }));
         assert!(udp(Some(5)).agrees(&udp(None)) && !udp(Some(5)).agrees(&udp(Some(6))));
         assert_ne!(udp(Some(0)), udp(None));
         let echo = |reply, sequence| of(Transport::Echo(Echo { reply, identifier: 1, sequence }));

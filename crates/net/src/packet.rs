@@ -95,6 +95,9 @@ pub struct Datagram {
     pub length: Option<u16>,
     /// The first eight bytes of the payload as a big-endian number, zeros after a shorter one.
     pub data: Option<u64>,
+    /// A digest of more of the payload, of records that hold so much of it: datagrams of different digests are different. No part of a
+    /// [`crate::PacketKey`].
+    pub check: Option<u16>,
 }
 
 /// An ICMP echo request or reply.

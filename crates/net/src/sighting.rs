@@ -55,6 +55,8 @@ pub struct Sighting {
     pub place: StreamPlace,
     /// Which way.
     pub direction: Direction,
+    /// The device of the host that saw it, as a number of few bits: devices of different numbers are different. 0 where it is not known.
+    pub device: u8,
     /// Which packet.
     pub packet: Packet,
 }

@@ -66,7 +66,7 @@ impl End {
             ip_id: Some(n as u16),
         };
         let (time, place) = (raw(clock, time), StreamPlace::of_trace(clock, 0));
-        Some(Sighting { clock, time, raw: time, place, direction, packet })
+        Some(Sighting { clock, time, raw: time, place, direction, device: 0, packet })
     }
 }
 

@@ -80,11 +80,11 @@ fn clock_entry(
     let traces = clock.traces.iter().map(|&trace| {
         let trace = &inputs.traces[trace].trace;
         let offset_ns = trace.schema().single_clock().and_then(clocks::offset_ns).unwrap_or(clock.offset_ns);
-        TraceEntry { path: trace.path().display().to_string(), offset_ns }
+        TraceEntry { path: trace.path().display().to_string(), offset_ns, captured: None }
     });
     let captures = clock.captures.iter().map(|&capture| {
         let path = inputs.captures[capture].path.display().to_string();
-        TraceEntry { path, offset_ns: clock.offset_ns }
+        TraceEntry { path, offset_ns: clock.offset_ns, captured: None }
     });
     ClockEntry {
         id: clock.id.clone(),
@@ -145,10 +145,12 @@ fn link_entries(
         for b in a + 1..clocks.len() {
             let (report, counts) = (reports.get(&(a, b)).copied(), links.counts(a, b));
             let trusted = links.trust().between(a, b);
-            if report.is_none() && trusted.is_none() && counts == MessageCounts::default() {
+            let why = links.why(a, b);
+            if report.is_none() && trusted.is_none() && why.is_none() && counts == MessageCounts::default() {
                 continue;
             }
             let mut entry = link_entry(&clocks[a], &clocks[b], report, counts);
+            entry.why = why.cloned();
             if let Some(found) = trusted {
                 (entry.method, entry.quality) = (artefact::Method::Trusted, Quality::Accurate);
                 entry.inversions = found.messages;
@@ -184,6 +186,7 @@ fn link_entry(
         wander_ppm: 0.0,
         interval: Vec::new(),
         factors: None,
+        why: None,
     };
     let Some(report) = report else { return entry };
     entry.inversions = report.inversions.unwrap_or(0) as u64;

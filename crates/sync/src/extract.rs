@@ -183,7 +183,7 @@ impl PacketSource for TraceSource<'_> {
         let received = self.joiner.before(next.unwrap_or(i64::MAX));
         out.extend(received.into_iter().map(|(stamp, packet)| {
             let Stamp { time, raw, place } = stamp;
-            Sighting { clock, time, raw, place, direction, packet }
+            Sighting { clock, time, raw, place, direction, device: 0, packet }
         }));
         next
     }

@@ -1,6 +1,6 @@
 //! From the paths a user names to open traces and to captures, each once.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use isochrone_capture::Capture;
@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use crate::capture::InputCapture;
 use crate::capture::find::find_captures;
+use crate::error::SyncError;
 use crate::refused::{Refused, RefusedKind};
 
 /// The traces and captures to work on, and what could not be used.
@@ -103,9 +104,37 @@ impl Inputs {
             } else if let Err(error) = Capture::open(&path) {
                 self.refuse(&path, &error.reason().to_string());
             } else {
-                self.captures.push(InputCapture { argument: argument.to_owned(), path });
+                self.captures.push(InputCapture { argument: argument.to_owned(), path, interface: None });
             }
         }
+    }
+
+    /// Makes each interface of the captures of some names a capture of its own, which has a clock of its own: those with frames. Reads these captures
+    /// from begin to end.
+    ///
+    /// # Errors
+    /// No capture has that name.
+    pub fn split(&mut self, names: &[String]) -> Result<(), SyncError> {
+        for name in names {
+            let named = |capture: &InputCapture| capture.host() == *name;
+            if !self.captures.iter().any(named) {
+                return Err(SyncError::UnknownCapture(name.clone()));
+            }
+            for capture in std::mem::take(&mut self.captures) {
+                let frames = Capture::open(&capture.path).ok().filter(|_| named(&capture));
+                let interfaces: BTreeSet<usize> =
+                    frames.into_iter().flatten().map(|frame| frame.interface).collect();
+                match interfaces.is_empty() {
+                    true => self.captures.push(capture),
+                    false => self.captures.extend(
+                        interfaces
+                            .into_iter()
+                            .map(|interface| InputCapture { interface: Some(interface), ..capture.clone() }),
+                    ),
+                }
+            }
+        }
+        Ok(())
     }
 
     fn refuse(&mut self, path: &Path, why: &str) {

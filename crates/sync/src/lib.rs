@@ -41,6 +41,7 @@ mod synchronize;
 pub mod text_messages;
 pub mod traffic;
 mod trusted;
+mod unmatched;
 mod useless;
 
 pub use capture::{CaptureFacts, InputCapture};

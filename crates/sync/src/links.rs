@@ -25,6 +25,8 @@ pub(crate) struct Links {
     free: Vec<bool>,
     /// Where exchanges are wanted.
     exchanges: Option<Found>,
+    /// By pair: why packets that both saw are no messages.
+    why: BTreeMap<(usize, usize), String>,
 }
 
 /// Exchanges on their way to sums.
@@ -57,7 +59,7 @@ impl Links {
             declared_free.iter().enumerate().all(|(other, free)| *free || trust.group(other) != group)
         };
         let free = (0..declared_free.len()).map(is_free).collect();
-        Self { pairs: BTreeMap::new(), trust, free, exchanges: None }
+        Self { pairs: BTreeMap::new(), trust, free, exchanges: None, why: BTreeMap::new() }
     }
 
     /// The same, which looks for exchanges among the messages if they are wanted.
@@ -143,7 +145,7 @@ impl Links {
     /// Adds what the matching counted beside the messages, and gives the clocks their final numbers: a clock without one
     /// has no events. Numbers keep the order of the clocks.
     pub(crate) fn finish(self, summary: &Summary, numbers: &[Option<usize>]) -> Self {
-        let Self { mut pairs, trust, free, exchanges } = self;
+        let Self { mut pairs, trust, free, exchanges, why } = self;
         for (&(sender, receiver), found) in &summary.pairs {
             let counts = &mut pairs.entry(pair_of(sender, receiver)).or_default().counts;
             counts.ambiguous += found.ambiguous;
@@ -157,7 +159,21 @@ impl Links {
             trust: trust.kept(numbers),
             free: kept.map(|(free, _)| free).collect(),
             exchanges: exchanges.map(|found| found.finish(numbers)),
+            why: why
+                .into_iter()
+                .filter_map(|((a, b), why)| Some(((numbers[a]?, numbers[b]?), why)))
+                .collect(),
         }
+    }
+
+    /// Says why pairs, by the numbers before [`Links::finish`], have no messages.
+    pub(crate) fn explained(self, why: BTreeMap<(usize, usize), String>) -> Self {
+        Self { why, ..self }
+    }
+
+    /// Why packets that both clocks of a pair saw are no messages.
+    pub(crate) fn why(&self, a: usize, b: usize) -> Option<&String> {
+        self.why.get(&(a, b))
     }
 
     /// What methods of others are told of the pairs: messages as they are stamped. Of use where no clock is trusted.

@@ -53,7 +53,7 @@ impl NetworkLook {
                 passed.packets += 1;
                 if let Some((time, raw)) = times {
                     let Self { clock, place, .. } = *self;
-                    out.push(Sighting { clock, time, raw, place, direction, packet });
+                    out.push(Sighting { clock, time, raw, place, direction, device: 0, packet });
                 }
             }
             Seen::Half(half) => {

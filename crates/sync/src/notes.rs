@@ -39,7 +39,13 @@ pub(crate) fn about(
     notes.extend(links.trust().contradicted().map(|(pair, found)| mistrusted(clocks, pair, found)));
     if let [only] = clocks {
         let host = &only.host;
-        notes.push(format!("all traces are of one clock, that of {host}: there is nothing to synchronize"));
+        notes.push(match only.traces.is_empty() {
+            false => format!("all traces are of one clock, that of {host}: there is nothing to synchronize"),
+            true => format!(
+                "all packets are taken to be stamped by one clock, that of {host}: there is nothing to synchronize (captures of several machines that were merged into \
+                 one file are one clock, unless --per-interface {host} makes one of each interface)"
+            ),
+        });
     }
     notes
 }

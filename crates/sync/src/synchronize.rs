@@ -8,7 +8,7 @@ use isochrone_clock::published::{self, Question, Unplaced};
 use isochrone_clock::{MAX_ABS_NS, Network, Span, solve};
 use isochrone_ctf::{Diagnostic, Trace};
 use isochrone_hosts::Host;
-use isochrone_net::Direction;
+use isochrone_net::{Direction, Origin as Input};
 
 use crate::Progress;
 use crate::advice::{self, Advice};
@@ -32,6 +32,7 @@ use crate::steering::{Choices, Origin, StreamEvidence, Verdict};
 use crate::text_messages::{Fault, Line, TextError, TextMessages};
 use crate::traffic::Traffic;
 use crate::trusted::Trust;
+use crate::unmatched::{self, Captures};
 use crate::useless::{eventless, unclocked};
 use isochrone_hosts::clocks::{self, HostClock};
 
@@ -119,6 +120,8 @@ pub fn synchronize_into(
         read(inputs, &stamped, links, options, (progress, sinks));
     refused.extend(capture::refused(&inputs.captures, &captures));
 
+    let captured = Captures { inputs: &inputs.captures, facts: &captures };
+    let why = unmatched::reasons(&stamped, &packets, &captured);
     let (mut clocks, mut spans, mut verdicts, mut resolutions) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut numbers: Vec<Option<usize>> = Vec::with_capacity(stamped.len());
@@ -139,17 +142,32 @@ pub fn synchronize_into(
         clocks.push(clock);
         spans.push(span);
     }
-    let links = messages.finish(&packets, &numbers);
+    let links = messages.explained(why).finish(&packets, &numbers);
     let tied = |index: &usize| mpi.as_ref().is_some_and(|mpi| mpi.tied.contains(index));
     let tied = (0..numbers.len()).filter(tied).filter_map(|index| numbers[index]).collect();
     let advice = advice::for_hosts(&clocks, &traffic, &verdicts, &tied);
     let evidence = Evidence { clocks, spans, verdicts, resolutions, links, packets, refused, lacking };
-    let Settled { mut artefact, clocks, packets, refused, notes } = settle(inputs, evidence, options)?;
+    let Settled { mut artefact, clocks, packets, mut refused, notes } = settle(inputs, evidence, options)?;
+    // Of a link, the stamps of one end may say more than its messages.
+    for clock in &clocks {
+        let Some(odd) = clock.captures.iter().find_map(|&capture| captures[capture].odd_unit()) else {
+            continue;
+        };
+        let ends = |name: &str| name.split(" – ").any(|end| end == clock.host);
+        for link in refused.iter_mut().filter(|found| found.what == RefusedKind::Link && ends(&found.name)) {
+            link.why = format!("{}: {odd}", clock.host);
+        }
+    }
 
     let noted = capture::notes(&inputs.captures, &clocks, &captures, false);
     let of_mpi = mpi.iter().flat_map(|mpi| mpi.notes.iter().cloned());
     let notes = noted.into_iter().chain(of_mpi).chain(notes).collect();
     artefact.refused = inputs.refused.iter().chain(&refused).map(Into::into).collect();
+    for (entry, clock) in artefact.clocks.iter_mut().zip(&clocks) {
+        for (trace, &capture) in entry.traces.iter_mut().skip(clock.traces.len()).zip(&clock.captures) {
+            trace.captured = Some(captures[capture].entry());
+        }
+    }
     let partial = is_damaged(inputs, &facts, &captures) || is_partial(&artefact);
     let clocks = Clocks::new(&artefact)?;
     Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, mpi, advice, refused, notes, partial })
@@ -207,8 +225,10 @@ pub fn match_only(
         clock.traces.iter().for_each(|&trace| shown.join(by_trace[trace]));
         clock.captures.iter().for_each(|&capture| shown.join(captured[capture]));
     }
+    let captured = Captures { inputs: &inputs.captures, facts: &captures };
+    let why = unmatched::reasons(&clocks, &packets, &captured).into_values();
     let of_captures = capture::notes(&inputs.captures, &clocks, &captures, true);
-    let notes = of_captures.into_iter().chain(lacking).collect();
+    let notes = of_captures.into_iter().chain(lacking).chain(why).collect();
     let partial = is_damaged(inputs, &facts, &captures) || !refused.is_empty() || !inputs.refused.is_empty();
     Ok(Matching { clocks, traffic, packets, facts, captures, refused, notes, partial })
 }
@@ -527,9 +547,15 @@ pub(crate) fn read(
     let streams_too = streams.iter_mut().map(|s| s as &mut dyn PacketSource);
     let mut sources: Vec<&mut dyn PacketSource> =
         streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn PacketSource)).collect();
+    let mut sent = vec![0; inputs.captures.len()];
     let packets = match_sources(&mut sources, &offsets, losses, &mut |matched| {
         messages.add(matched.message());
         messages.exchange(matched);
+        if let Input::Capture(capture) = matched.sent.place.origin
+            && let Some(sent) = sent.get_mut(capture as usize)
+        {
+            *sent += 1;
+        }
         (sinks.packets)(matched);
     });
     let mpi = mpi::messages(&traces, &first, &hosts, &offsets, &mut |matched| {
@@ -540,6 +566,9 @@ pub(crate) fn read(
     });
     let mut captured = vec![Traffic::default(); inputs.captures.len()];
     readers.iter().for_each(|reader| captured[reader.number()] = reader.traffic());
+    for (capture, sent) in captures.iter_mut().zip(sent) {
+        capture.sent = sent;
+    }
     let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
     let mut traffic = vec![Traffic::default(); inputs.traces.len()];
     let mut steering = vec![Vec::new(); inputs.traces.len()];

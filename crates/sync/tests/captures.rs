@@ -45,7 +45,7 @@ fn file(directory: &TempDir, name: &str, content: &[u8]) -> PathBuf {
 }
 
 fn capture(path: &Path) -> InputCapture {
-    InputCapture { argument: path.to_owned(), path: path.to_owned() }
+    InputCapture { argument: path.to_owned(), path: path.to_owned(), interface: None }
 }
 
 fn places(path: &Path) -> VantagePoints {
@@ -54,7 +54,7 @@ fn places(path: &Path) -> VantagePoints {
 
 fn reader(path: &Path, places: &VantagePoints, clock: usize) -> CaptureReader<'static> {
     let span = survey(&[capture(path)], &|_| {})[0].span.unwrap_or(Span { begin: 0, end: 0 });
-    CaptureReader::open((0, path), places.clone(), (clock, span), &|_| {}).unwrap()
+    CaptureReader::open((0, &capture(path)), places.clone(), (clock, span), &|_| {}).unwrap()
 }
 
 /// All sightings of a file.
@@ -74,13 +74,19 @@ fn frames_tell_where_they_were_captured() {
     };
     let full = |from, to| segment(from, to, 1, 100, 64);
     let frames = |frames: &[Vec<u8>]| pcap(1, frames);
-    let way =
-        "captured on the way, at a switch or a mirror port: each packet counts as received and as sent on";
-    let either =
-        "captured at either of two hosts or between them, which the frames do not tell: taken for on the way";
+    let way = "captured on the way, at a switch or a mirror port: each packet counts as received, and not as sent on";
+    let either_of = |a: &str, b: &str| {
+        format!(
+            "captured at {a}, at {b} or between them, which the frames do not tell: each packet counts as received, and \
+             not as sent"
+        )
+    };
+    let either = &either_of("02:00:00:00:00:0a", "02:00:00:00:00:0b");
     let host = "captured on an end host, whose address is 02:00:00:00:00:0a";
+    let unpadded = &format!("{host}: of the short frames only those that it sends are not padded");
+    let fresh = &format!("{host}: what it sends has passed no router, and what comes from elsewhere has");
     let stated = "captured on an end host: frames say which way they pass";
-    let unknown = "no frame shows where it was captured: taken for on the way";
+    let unknown = "no frame shows where it was captured: each packet counts as received, and not as sent";
     check(&frames(&[]), "nothing was captured");
     check(&frames(&[full(A, B), full(B, A), full(C, A)]), host);
     check(&frames(&[full(A, B), full(B, C), full(C, A)]), way);
@@ -93,11 +99,11 @@ fn frames_tell_where_they_were_captured() {
     flooded.push(full(B, C));
     check(&frames(&flooded), way);
     // A host sees its own short frames before they are padded, and those of others after that.
-    check(&frames(&[segment(A, B, 1, 0, 64), padded(B, A, 64)]), host);
+    check(&frames(&[segment(A, B, 1, 0, 64), padded(B, A, 64)]), unpadded);
     check(&frames(&[padded(A, B, 64), padded(B, A, 64)]), either);
     check(&frames(&[padded(A, B, 64), full(B, A), full(C, A)]), way);
     // What comes by way of a router has passed one.
-    check(&frames(&[full(A, B), segment(B, A, 1, 100, 57)]), host);
+    check(&frames(&[full(A, B), segment(B, A, 1, 100, 57)]), fresh);
     check(
         &frames(&[
             segment(A, B, 1, 100, 128),
@@ -105,13 +111,30 @@ fn frames_tell_where_they_were_captured() {
             full(B, A),
             segment(B, A, 1, 9, 58),
         ]),
-        host,
+        fresh,
     );
+    // What comes by way of a router that counts no hops, as in clouds, comes from several addresses; 10.0.0.10 is in all packets.
+    let from = |last: u8, forth: bool| {
+        let (own, other) = ([10, 0, 0, 10], [10, 0, 0, last]);
+        let (macs, ips) = if forth { ((A, B), (own, other)) } else { ((B, A), (other, own)) };
+        let mut frame = Vec::new();
+        let builder = PacketBuilder::ethernet2(macs.0, macs.1).ipv4(ips.0, ips.1, 64);
+        builder.udp(1, 2).write(&mut frame, &[7; 100]).unwrap();
+        frame
+    };
+    let peers = |peers: &[u8]| {
+        frames(&peers.iter().flat_map(|&peer| [from(peer, true), from(peer, false)]).collect::<Vec<_>>())
+    };
+    let in_all = format!(
+        "{host}: 10.0.0.10 is in all packets, and what comes from elsewhere comes from 3 addresses or more"
+    );
+    check(&peers(&[21, 22, 23]), &in_all);
+    check(&peers(&[21, 22]), either);
     // Without a link layer.
     let bare = |frames: &[Vec<u8>]| pcap(101, &frames.iter().map(|f| f[14..].to_vec()).collect::<Vec<_>>());
     check(&bare(&[full(A, B), full(C, A)]), "captured on an end host, whose address is 10.0.0.10");
     check(&bare(&[full(A, B), full(B, C), full(C, A)]), way);
-    check(&bare(&[full(A, B), full(B, A)]), either);
+    check(&bare(&[full(A, B), full(B, A)]), &either_of("10.0.0.10", "10.0.0.11"));
     // Cooked headers and flags of pcapng.
     let cooked = [&[0, 4, 0, 1, 0, 6][..], &A, &[0, 0, 8, 0], &full(A, B)[14..]].concat();
     check(&pcap(113, &[cooked]), stated);
@@ -143,16 +166,26 @@ fn a_stamp_means_all_instants_that_it_can() {
         (Direction::Sent, 2_000_000_000),
     ];
     assert_eq!(seen(&host), expect);
-    // On the way, each is received and sent on.
+    // On the way, each is received; where it is inline, each is sent on after its stamp, too.
     let mut way = host.clone();
     way.say("way".parse().unwrap());
+    let received = [1_000_006_000, 1_000_007_000, 2_000_001_000].map(|ns| (Direction::Received, ns));
+    assert_eq!(seen(&way), received);
+    way.say("inline".parse().unwrap());
     let both: Vec<_> = [1_000_005_000, 1_000_006_000, 2_000_000_000]
         .into_iter()
         .flat_map(|ns| [(Direction::Received, ns + 1000), (Direction::Sent, ns)])
         .collect();
     assert_eq!(seen(&way), both);
+    // What is sent is stamped late.
+    let mut late = host.clone();
+    late.say("late:2us".parse().unwrap());
+    let earlier = expect.map(|(way, ns)| (way, if way == Direction::Sent { ns - 2000 } else { ns }));
+    assert_eq!(seen(&late), earlier);
+    let raws: Vec<i64> = sightings(&path, &late).iter().map(|sighting| sighting.raw).collect();
+    assert_eq!(raws, [1_000_005_000, 1_000_006_000, 2_000_000_000]);
     // The other end, by either of its addresses.
-    for other in ["10.0.0.11", "02:00:00:00:00:0b"] {
+    for other in ["10.0.0.11", "02:00:00:00:00:0b", "02:00:00:00:00:0b,late:0s"] {
         let mut said = host.clone();
         said.say(other.parse().unwrap());
         let sent: Vec<_> = seen(&said).iter().map(|(direction, _)| *direction == Direction::Sent).collect();
@@ -319,7 +352,7 @@ fn a_switch_sees_the_packets_of_its_hosts() {
         let packed = std::fs::File::open(shared.join(scenario).join("switch.pcap.zst")).unwrap();
         let path = file(&directory, "switch.pcap", &zstd::decode_all(packed).unwrap());
         let mut way = places(&path);
-        way.say("way".parse().unwrap());
+        way.say("inline".parse().unwrap());
         let switch = sightings(&path, &way);
         assert!(switch.is_sorted_by_key(|sighting| sighting.time), "{scenario}");
         let passed: HashSet<&Packet> = switch.iter().map(|sighting| &sighting.packet).collect();

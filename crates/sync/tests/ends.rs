@@ -50,7 +50,10 @@ fn check(name: &str, paths: &[PathBuf]) {
     let inputs = Inputs::open(paths);
     let mut messages: Vec<Matched> = Vec::new();
     let sink = &mut |message: &Matched| messages.push(*message);
-    let outcome = synchronize_with(&inputs, &Options::default(), &|_| {}, sink).unwrap();
+    // The switch of the scenarios stamps each frame before it sends it on.
+    let vantage = inputs.captures.iter().map(|capture| (capture.host(), "inline".parse().unwrap())).collect();
+    let options = Options { vantage, ..Options::default() };
+    let outcome = synchronize_with(&inputs, &options, &|_| {}, sink).unwrap();
     assert_eq!(messages.len() as u64, outcome.packets.messages(), "{name}");
     assert!(messages.len() > 100, "{name}: {}", messages.len());
     let records = records(&inputs);

@@ -70,6 +70,7 @@ fn recorded(
                 ports: complete.then_some(ends.ports),
                 length: Some(segment.payload + 8),
                 data: (lttv && complete).then(|| packet.data()),
+                check: None,
             })
         }
         Protocol::Echo if all_protocols && ip == IpVersion::V4 => Transport::Echo(Echo {

@@ -136,8 +136,11 @@ fn a_switch_is_one_more_host() {
 }
 
 fn synchronized(paths: &[PathBuf], reference: Option<&str>) -> Outcome {
-    let options = Options { reference: reference.map(str::to_owned), ..Options::default() };
-    synchronize(&Inputs::open(paths), &options, &|_| {}).unwrap()
+    let inputs = Inputs::open(paths);
+    // The switch stamps each frame before it sends it on.
+    let vantage = inputs.captures.iter().map(|capture| (capture.host(), "inline".parse().unwrap())).collect();
+    let options = Options { reference: reference.map(str::to_owned), vantage, ..Options::default() };
+    synchronize(&inputs, &options, &|_| {}).unwrap()
 }
 
 /// Every clock but the references against the truth.

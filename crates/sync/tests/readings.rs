@@ -319,6 +319,7 @@ fn reported_inputs_are_read() {
         &[isochrone_sync::InputCapture {
             argument: PathBuf::new(),
             path: reports("old-packet-blocks.pcapng"),
+            interface: None,
         }],
         &|_| {},
     );

@@ -116,7 +116,7 @@ pub(crate) enum Command {
         A capture (pcap, pcapng; not compressed) is a host of its own, called like the file without its extension, and \
         stamped by the wall clock of where it was taken: `web1.pcap` beside an LTTng trace of web1 is the clock `web1#2`. \
         Packet types, directions and addresses in it tell whether it was taken on an end host or on the way (a switch, a \
-        mirror port); a note says which, and --captured corrects it. The first 96 bytes of each packet are enough: tcpdump -s 96 -w web1.pcap. \
+        mirror port), and so do other captures of the same packets; a note says which, and --captured corrects it. The first 96 bytes of each packet are enough: tcpdump -s 96 -w web1.pcap. \
         Below a directory, files called *.pcap, *.pcapng and *.cap are found."
     )]
     Sync(Box<Sync>),
@@ -328,10 +328,16 @@ pub(crate) struct Sync {
     /// Write a report with pictures to this file: one HTML page that needs nothing but itself
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Where the capture NAME was taken, if the note on it is wrong: `way` (at a switch or a mirror port), or an Ethernet or
-    /// IP address of the end host; may be repeated
+    /// Where the capture NAME was taken, if the note on it is wrong or it does not tell: an Ethernet or IP address of the end host; `way` (at a switch or a
+    /// mirror port: a frame there proves that it was received, and no more, since the original may arrive before its copy is stamped); or `inline` (at an inline tap or a software
+    /// bridge, which sends each frame on after its stamp). `late:TIME` says by how much at most its stamps of sent frames are later than these left
+    /// (late:300us; ns, us, ms or s): adapters may stamp what they send when it is gone. NAME=PLACE,late:TIME says both. May be repeated
     #[arg(long, value_name = "NAME=PLACE", value_parser = taken, conflicts_with = "messages")]
     pub(crate) captured: Vec<(String, DeclaredVantage)>,
+    /// Makes each interface of the capture NAME a host of its own, with a clock of its own, called NAME:0, NAME:1 and so on: for a capture that was merged from those of
+    /// several machines; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "messages")]
+    pub(crate) per_interface: Vec<String>,
     /// Host whose clock all others are put on [default: the one that makes the worst bound smallest]
     #[arg(long, value_name = "HOST")]
     pub(crate) reference: Option<String>,

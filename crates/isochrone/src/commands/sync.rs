@@ -74,7 +74,8 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         bar.finish();
         return finish(arguments, &Inputs::default(), &outcome, sample.as_ref(), quiet);
     }
-    let inputs = Inputs::open(&named(&arguments.traces)?.traces);
+    let mut inputs = Inputs::open(&named(&arguments.traces)?.traces);
+    inputs.split(&arguments.per_interface)?;
     let opened = complaints::of_inputs(&inputs, quiet)?;
     if let Some(directory) = &arguments.write {
         copies::check(&inputs, directory)?;

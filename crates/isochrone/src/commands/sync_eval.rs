@@ -46,7 +46,8 @@ pub(super) fn run(arguments: &Eval, quiet: bool) -> anyhow::Result<ExitStatus> {
 /// Matches packets and says what came of it.
 pub(super) fn dry_run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
     let begun = std::time::Instant::now();
-    let inputs = Inputs::open(&named(&arguments.traces)?.traces);
+    let mut inputs = Inputs::open(&named(&arguments.traces)?.traces);
+    inputs.split(&arguments.per_interface)?;
     let opened = complaints::of_inputs(&inputs, quiet)?;
     let options = Options { vantage: arguments.captured.clone(), ..Options::default() };
     let mut range = Range::default();

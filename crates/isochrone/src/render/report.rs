@@ -23,6 +23,9 @@ const MAX_ABSENT: usize = 3;
 /// Hosts that are named; the rest is counted.
 const MAX_NAMED: usize = 5;
 
+/// Pairs of hosts that saw the same packets, and have no messages, are explained up to this many, then counted.
+const MAX_UNMATCHED: usize = 8;
+
 /// Pairs of hosts whose rates changed are listed up to this many, then counted.
 const MAX_RAISED: usize = 3;
 
@@ -44,7 +47,7 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
         writeln!(out)?;
         links_table(&present).print(out)?;
     }
-    print_absent(artefact, &present, out)?;
+    print_absent(artefact, out)?;
     methods::print(artefact, clocks, out)?;
     assumptions::print(artefact, clocks, out)?;
     breaks::print(artefact, clocks, out)
@@ -69,16 +72,34 @@ pub(super) fn verdicts(artefact: &Artefact, clocks: &Clocks) -> Vec<String> {
 }
 
 /// Pairs of hosts without messages, whether they are listed or not.
-fn print_absent(artefact: &Artefact, present: &[&LinkEntry], out: &mut impl Write) -> io::Result<()> {
+fn print_absent(artefact: &Artefact, out: &mut impl Write) -> io::Result<()> {
+    let unmatched: Vec<&String> = artefact
+        .links
+        .iter()
+        .filter(|link| link.quality == Quality::Absent)
+        .filter_map(|link| link.why.as_ref())
+        .collect();
+    for why in unmatched.iter().take(MAX_UNMATCHED) {
+        writeln!(out, "{}.", plain(why))?;
+    }
+    if unmatched.len() > MAX_UNMATCHED {
+        let more = figures::count(unmatched.len() - MAX_UNMATCHED);
+        writeln!(
+            out,
+            "{more} more pairs of hosts saw the same packets, and have no messages; sync.json says why."
+        )?;
+    }
+    let has_none = |link: &&LinkEntry| is_absent(link) && link.why.is_none();
+    let seen: Vec<&LinkEntry> = artefact.links.iter().filter(|link| !has_none(link)).collect();
     let usable = artefact.clocks.iter().filter(|clock| why_useless(artefact, clock).is_none());
     let hosts: Vec<&str> = usable.map(|clock| clock.host.as_str()).collect();
     let pairs = hosts.len() * hosts.len().saturating_sub(1) / 2;
-    match pairs.saturating_sub(present.len()) {
+    match pairs.saturating_sub(seen.len()) {
         0 => Ok(()),
         1..=MAX_ABSENT => {
-            let is_present = |a: &str, b: &str| present.iter().any(|link| link.a == a && link.b == b);
+            let is_seen = |a: &str, b: &str| seen.iter().any(|link| link.a == a && link.b == b);
             for (index, a) in hosts.iter().enumerate() {
-                for b in hosts.iter().skip(index + 1).filter(|b| !is_present(a, b) && !is_present(b, a)) {
+                for b in hosts.iter().skip(index + 1).filter(|b| !is_seen(a, b) && !is_seen(b, a)) {
                     writeln!(out, "{} and {} exchanged no packet that both traced.", plain(a), plain(b))?;
                 }
             }
@@ -120,6 +141,10 @@ fn condition(artefact: &Artefact) -> String {
         text +=
             &format!("; where messages show that they changed, bounds allow for {}{more}", shown.join(", "));
     }
+    let conditions = stamped(artefact);
+    if !conditions.is_empty() {
+        text += &format!(", and if {}", conditions.join(", and "));
+    }
     text + "." + &ticks(artefact)
 }
 
@@ -144,6 +169,44 @@ fn ticks(artefact: &Artefact) -> String {
         format!(" Stamps of {named}{more} are in steps of {tick}{why}: bounds allow for that.")
     };
     by_tick.into_iter().map(sentence).collect()
+}
+
+/// What is believed of the stamps of captures that messages rest on.
+fn stamped(artefact: &Artefact) -> Vec<String> {
+    let traces =
+        artefact.clocks.iter().flat_map(|clock| clock.traces.iter().map(move |trace| (clock, trace)));
+    let mut by_condition: Vec<((bool, i64), Vec<&str>)> = Vec::new();
+    for (clock, captured) in traces.filter_map(|(clock, trace)| Some((clock, trace.captured.as_ref()?))) {
+        if captured.sent == 0 {
+            continue;
+        }
+        let condition = (captured.inline, captured.late_ns);
+        match by_condition.iter_mut().find(|(known, _)| *known == condition) {
+            Some((_, hosts)) => hosts.push(clock.host.as_str()),
+            None => by_condition.push((condition, vec![clock.host.as_str()])),
+        }
+    }
+    let shown = |((inline, late_ns), hosts): ((bool, i64), Vec<&str>)| {
+        let names: Vec<_> = hosts.iter().map(|host| plain(host).to_string()).collect();
+        let of = match names.split_last() {
+            Some((last, [_, ..])) => format!("{} and {last}", names[..names.len() - 1].join(", ")),
+            _ => names.concat(),
+        };
+        match (inline, late_ns) {
+            (false, 0) => format!("sent frames of {of} are stamped before they leave"),
+            (false, late) => {
+                format!("sent frames of {of} are stamped at most {} after they left", figures::duration(late))
+            }
+            (true, 0) => format!("frames of {of} are sent on after they are stamped"),
+            (true, late) => {
+                format!(
+                    "frames of {of} are stamped at most {} after they were sent on",
+                    figures::duration(late)
+                )
+            }
+        }
+    };
+    by_condition.into_iter().map(shown).collect()
 }
 
 /// Whether two hosts saw nothing of each other, not even packets that could not be paired.
@@ -223,7 +286,7 @@ fn alone(artefact: &Artefact, host: &str) -> String {
         .filter(|link| link.a == host || link.b == host)
         .map(|link| (if link.a == host { &*link.b } else { &*link.a }, why_refused(artefact, link)))
         .collect();
-    let Some(&(_, why)) = others.first() else { return "is tied to no other host".to_owned() };
+    let Some(&(_, why)) = others.first() else { return untied(artefact, host) };
     let names: Vec<String> = others.iter().map(|(other, _)| plain(other).into_owned()).collect();
     let names = figures::listed(&names, MAX_NAMED);
     match why.filter(|_| others.iter().all(|(_, other)| *other == why)) {
@@ -232,6 +295,22 @@ fn alone(artefact: &Artefact, host: &str) -> String {
         }
         None => format!("is tied to no other host, since its messages with {names} are not used"),
     }
+}
+
+/// Why a host without a link that was refused is tied to no other.
+fn untied(artefact: &Artefact, host: &str) -> String {
+    let is_one_way = |link: &&LinkEntry| (link.messages.a_to_b == 0) != (link.messages.b_to_a == 0);
+    let other = |link: &LinkEntry| match host {
+        _ if link.a == host => Some(plain(&link.b).to_string()),
+        _ if link.b == host => Some(plain(&link.a).to_string()),
+        _ => None,
+    };
+    let others: Vec<String> = artefact.links.iter().filter(is_one_way).filter_map(other).collect();
+    if others.is_empty() {
+        return "is tied to no other host".to_owned();
+    }
+    let names = figures::listed(&others, MAX_NAMED);
+    format!("is tied to no other host, since all messages with {names} go one way")
 }
 
 /// Why a link was not used, as the file and the warnings say it, without the messages that are the evidence.

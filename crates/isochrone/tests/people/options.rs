@@ -95,6 +95,7 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--asymmetry" => one("0.9"),
         "--trust-clock" => one("h1,h2"),
         "--captured" => one("h1=way"),
+        "--per-interface" => one("h1"),
         "--messages" | "--rtt" => one("/no/such/file"),
         "--method" => one("hull"),
         "--html" | "--output" => one("/proc/none/file"),

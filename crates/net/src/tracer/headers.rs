@@ -287,7 +287,7 @@ impl Found {
 
     fn datagram(&self) -> Datagram {
         let length = self.numbers.get(Number::DatagramLength).map(|length| length as u16);
-        Datagram { ports: self.numbers.ports(), length, data: None }
+        Datagram { ports: self.numbers.ports(), length, data: None, check: None }
     }
 
     fn echo(&self) -> Option<Echo> {

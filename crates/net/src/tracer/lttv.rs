@@ -180,7 +180,7 @@ impl Transmission {
             protocol::TCP => Transport::Tcp(self.tcp.segment(event)?),
             protocol::UDP => {
                 let length = self.tcp.after_network(event).and_then(|bytes| u16::try_from(bytes).ok());
-                Transport::Udp(Datagram { ports: None, length, data: None })
+                Transport::Udp(Datagram { ports: None, length, data: None, check: None })
             }
             _ => return None,
         };
@@ -263,6 +263,7 @@ impl UdpReception {
             ports: Some((event.unsigned(&self.source)? as u16, event.unsigned(&self.destination)? as u16)),
             length: Some(length),
             data: first_bytes(event.unsigned(&self.data)?, self.data_order, length),
+            check: None,
         };
         let addresses = addresses(event, &self.addresses);
         Some(Packet { addresses, transport: Transport::Udp(datagram), ip_id: None })

@@ -167,6 +167,22 @@ pub struct TraceEntry {
     pub path: String,
     /// Unix time of the clock's zero as this trace states it.
     pub offset_ns: i64,
+    /// Of a capture: where it was taken, and what is believed of its stamps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captured: Option<CapturedEntry>,
+}
+
+/// Where a capture was taken, and what is believed of its stamps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CapturedEntry {
+    /// In words, and why that is believed.
+    pub place: String,
+    /// Messages that rest on its stamps of frames that were sent: guarantees are conditional on these stamps, if there are any.
+    pub sent: u64,
+    /// By how much at most such a stamp is later than its frame left, ns.
+    pub late_ns: i64,
+    /// Whether such frames were sent on by it, after their stamps; else they were sent by its host.
+    pub inline: bool,
 }
 
 /// A clock that was set or slewed.
@@ -307,6 +323,9 @@ pub struct LinkEntry {
     /// What the method of others says of it, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factors: Option<FactorsEntry>,
+    /// Why packets that both saw are no messages, where that is so: a sentence without its full stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// What a link is worth.

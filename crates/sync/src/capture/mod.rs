@@ -2,34 +2,40 @@
 //!
 //! A capture has a clock of its own: its stamps are of the host's wall clock (`CLOCK_REALTIME`), not of the clock that
 //! LTTng stamps with, so that even a capture and a trace of one host are two clocks. `vantage` says from which side a
-//! capture looks at each packet, `contents` what its frames hold, `two_clocks` whether one clock stamped them; `reader` gives its sightings. Files are found by
-//! `find` and read by `isochrone-capture`.
+//! capture looks at each packet, as `observed` finds in its frames and `shared` in those of several captures; `contents` what its frames hold, `two_clocks` whether one
+//! clock stamped them; `reader` gives its sightings. Files are found by `find` and read by `isochrone-capture`.
 
 mod contents;
 pub(crate) mod find;
+mod observed;
 mod reader;
+mod shared;
 mod two_clocks;
 mod vantage;
 
 use std::collections::HashSet;
+use std::io::Read;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use isochrone_capture::Capture;
+use isochrone_capture::{Capture, Frame};
 use isochrone_clock::Span;
 use isochrone_ctf::{Diagnostic, Severity};
+use isochrone_net::{Seen, captured};
 use rayon::prelude::*;
 
 use crate::Progress;
+use crate::artefact::CapturedEntry;
 use crate::beyond::{Beyond, date, is_beyond};
 use crate::refused::{Refused, RefusedKind};
 use crate::resolution::{StampGrid, Stamps};
 pub use contents::Contents;
 use isochrone_hosts::clocks::{HostClock, tell_apart};
+use observed::Observer;
 pub use reader::CaptureReader;
+pub use shared::PacketSample;
 use two_clocks::Answers;
-use vantage::Observer;
-pub use vantage::{DeclaredVantage, VantagePoint, VantagePoints};
+pub use vantage::{DeclaredVantage, Station, VantagePoint, VantagePoints};
 
 /// A capture and how it was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +44,35 @@ pub struct InputCapture {
     pub argument: PathBuf,
     /// The file.
     pub path: PathBuf,
+    /// The one interface whose frames count, where each is a clock of its own; else those of all count.
+    pub interface: Option<usize>,
 }
+
+impl CaptureFacts {
+    /// What is odd about its stamps, if all lie in the first ms of a second: it seems to hold µs where it says that it holds ns.
+    pub(crate) fn odd_unit(&self) -> Option<&'static str> {
+        const FEW: u64 = 16;
+        let span = self.span?;
+        let is_long = span.end.saturating_sub(span.begin) > 2 * SECOND_NS;
+        (self.packets >= FEW && is_long && self.fraction_ns < 1_000_000).then_some(
+            "all its stamps lie in the first ms of a second: it seems to hold µs where it says that it holds ns",
+        )
+    }
+
+    /// What `sync.json` says of it.
+    pub(crate) fn entry(&self) -> CapturedEntry {
+        let inline = self.places.is_inline();
+        CapturedEntry {
+            place: self.places.to_string(),
+            sent: self.sent,
+            late_ns: self.places.late_ns(),
+            inline,
+        }
+    }
+}
+
+/// A second.
+const SECOND_NS: i64 = 1_000_000_000;
 
 /// Whether a file begins as a capture does; one that cannot be read does not.
 pub fn is_capture(path: &Path) -> bool {
@@ -68,17 +102,49 @@ pub struct CaptureFacts {
     by_address: bool,
     /// From which side it looks at packets.
     pub places: VantagePoints,
+    /// Its interfaces, by their numbers in the file.
+    pub interfaces: Vec<InterfaceFacts>,
+    /// Some of its packets, the same of all captures.
+    pub sample: PacketSample,
+    /// Messages that rest on its stamps of frames that were sent.
+    pub sent: u64,
+    /// The greatest part of a second that a stamp of ns shows, ns; of coarser stamps, a whole one.
+    pub fraction_ns: i64,
     /// What could not be read, or is odd.
     pub diagnostics: Vec<Diagnostic>,
     /// Why it could not be read again or at all.
     pub error: Option<String>,
 }
 
+/// What one look over a capture gave of one of its interfaces.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InterfaceFacts {
+    /// As the file calls it.
+    pub name: Option<String>,
+    /// Number of its link type.
+    pub link_type: u16,
+    /// Frames that could be read.
+    pub packets: u64,
+    /// The earliest and the latest instant that any of its stamps can mean, raw ns.
+    pub span: Option<Span>,
+}
+
 impl InputCapture {
-    /// What the host (or switch) is called: the name of the file without its extension.
+    /// What the host (or switch) is called: the name of the file without its extension, and where its interfaces are clocks of their own, `:` and
+    /// the number of the interface.
     pub fn host(&self) -> String {
         let stem = self.path.file_stem().or(self.path.file_name());
-        stem.map_or_else(|| self.path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
+        let name =
+            stem.map_or_else(|| self.path.display().to_string(), |stem| stem.to_string_lossy().into_owned());
+        match self.interface {
+            Some(interface) => format!("{name}:{interface}"),
+            None => name,
+        }
+    }
+
+    /// Whether a frame is one of those that count.
+    pub(crate) fn holds(&self, frame: &Frame) -> bool {
+        self.interface.is_none_or(|interface| interface == frame.interface)
     }
 
     /// Length of the file, bytes; 0 where the system does not say.
@@ -104,32 +170,43 @@ pub fn add_clocks(clocks: &mut Vec<HostClock>, captures: &[InputCapture]) {
 
 /// Looks over captures, several at a time. Linear in their size; memory does not depend on it.
 pub fn survey(captures: &[InputCapture], progress: Progress<'_>) -> Vec<CaptureFacts> {
-    captures.par_iter().map(|capture| look_over(&capture.path, progress)).collect()
+    captures.par_iter().map(|capture| look_over(capture, progress)).collect()
 }
 
-fn look_over(path: &Path, progress: Progress<'_>) -> CaptureFacts {
+fn look_over(input: &InputCapture, progress: Progress<'_>) -> CaptureFacts {
     let mut facts = CaptureFacts::default();
-    let mut capture = match Capture::open(path) {
+    let mut capture = match Capture::open(&input.path) {
         Ok(capture) => capture,
         Err(error) => return CaptureFacts { error: Some(error.reason().to_string()), ..facts },
     };
     let (mut observer, mut answers) = (Observer::default(), Answers::default());
     let (mut grid, mut allowed) = (StampGrid::default(), None);
     while let Some(frame) = capture.next() {
-        let (begin, end) = (frame.stamp.earliest_ns, frame.stamp.latest_ns);
-        widen(&mut facts.span, begin, end);
-        if is_beyond(begin) || is_beyond(end) {
-            facts.beyond.add((frame.record, frame.offset), begin.into(), begin.into());
-        } else {
-            widen(&mut facts.usable, begin, end);
-            grid.see(begin);
-            let (least, most) = allowed.get_or_insert((begin.abs_diff(end), begin.abs_diff(end)));
-            (*least, *most) = ((*least).min(begin.abs_diff(end)), (*most).max(begin.abs_diff(end)));
+        if input.holds(&frame) {
+            let (begin, end) = (frame.stamp.earliest_ns, frame.stamp.latest_ns);
+            widen(&mut facts.span, begin, end);
+            if is_beyond(begin) || is_beyond(end) {
+                facts.beyond.add((frame.record, frame.offset), begin.into(), begin.into());
+            } else {
+                widen(&mut facts.usable, begin, end);
+                grid.see(begin);
+                let (least, most) = allowed.get_or_insert((begin.abs_diff(end), begin.abs_diff(end)));
+                (*least, *most) = ((*least).min(begin.abs_diff(end)), (*most).max(begin.abs_diff(end)));
+            }
+            facts.packets += 1;
+            let fraction = if begin == end { begin.rem_euclid(SECOND_NS) } else { SECOND_NS };
+            facts.fraction_ns = facts.fraction_ns.max(fraction);
+            if let Some(interface) = interface_of(&mut facts.interfaces, &capture, &frame) {
+                interface.packets += 1;
+                widen(&mut interface.span, begin, end);
+            }
+            facts.contents.add(&frame);
+            answers.add(&frame);
+            observer.add(&frame);
+            if let Seen::Packet(packet) = captured::seen(&frame) {
+                facts.sample.add(&frame, &packet);
+            }
         }
-        facts.packets += 1;
-        facts.contents.add(&frame);
-        answers.add(&frame);
-        observer.add(&frame);
         reader::tell(&mut facts.bytes, capture.position(), progress);
     }
     progress(capture.position() - facts.bytes);
@@ -163,6 +240,24 @@ impl CaptureFacts {
     }
 }
 
+/// Where the interface of a frame is counted, which the capture has just given.
+fn interface_of<'f>(
+    interfaces: &'f mut Vec<InterfaceFacts>,
+    capture: &Capture<impl Read>,
+    frame: &Frame,
+) -> Option<&'f mut InterfaceFacts> {
+    if interfaces.len() <= frame.interface && frame.interface < isochrone_capture::MAX_INTERFACES {
+        interfaces.resize_with(frame.interface + 1, InterfaceFacts::default);
+    }
+    let found = interfaces.get_mut(frame.interface)?;
+    if found.packets == 0
+        && let Some(info) = capture.interface(frame)
+    {
+        (found.name, found.link_type) = (info.name.map(str::to_owned), info.link_type);
+    }
+    Some(found)
+}
+
 /// As those of traces are shown.
 fn diagnostic(found: &isochrone_capture::Diagnostic) -> Diagnostic {
     Diagnostic {
@@ -177,16 +272,20 @@ fn diagnostic(found: &isochrone_capture::Diagnostic) -> Diagnostic {
 /// Looks over captures. `taken` says of them, by the names of their hosts, where they were taken.
 pub(crate) fn look(captures: &[InputCapture], taken: &[(String, DeclaredVantage)]) -> Vec<CaptureFacts> {
     let mut facts = survey(captures, &|_| {});
-    for (capture, facts) in captures.iter().zip(&mut facts) {
-        let host = capture.host();
-        for (_, taken) in taken.iter().filter(|(name, _)| *name == host) {
+    let names: Vec<String> = captures.iter().map(InputCapture::host).collect();
+    for ((name, capture), facts) in names.iter().zip(captures).zip(&mut facts) {
+        for (_, taken) in taken.iter().filter(|(host, _)| host == name) {
             facts.places.say(*taken);
             facts.by_address = taken.is_by_address();
         }
         if facts.usable.is_some() {
             facts.diagnostics.extend(facts.beyond.diagnostic(&capture.path, "packet"));
         }
+        for span in [&mut facts.span, &mut facts.usable].into_iter().flatten() {
+            span.begin = span.begin.saturating_sub(facts.places.late_ns());
+        }
     }
+    shared::decide(&names, &mut facts);
     facts
 }
 
@@ -217,8 +316,8 @@ pub(crate) fn readers<'p>(
     let mut readers = Vec::new();
     for (capture, clock) in order {
         let Some(span) = facts[capture].usable else { continue };
-        let path = &captures[capture].path;
-        match CaptureReader::open((capture, path), facts[capture].places.clone(), (clock, span), progress) {
+        let places = facts[capture].places.clone();
+        match CaptureReader::open((capture, &captures[capture]), places, (clock, span), progress) {
             Ok(reader) => readers.push(reader.by_address(facts[capture].by_address)),
             Err(error) => facts[capture].error = Some(error.reason().to_string()),
         }
@@ -253,12 +352,16 @@ pub(crate) fn notes(
     for clock in clocks {
         for &index in &clock.captures {
             let (path, facts) = (captures[index].path.display(), &facts[index]);
-            if facts.why_useless().is_none() {
-                let of_contents = facts.contents.notes(facts.by_address, all);
-                let told = std::iter::once(facts.places.to_string()).chain(of_contents);
-                notes.extend(told.map(|note| format!("{path}: {note}")));
-            }
             let name = captures[index].host();
+            if facts.why_useless().is_none() {
+                let hint = facts.places.hint(&name).map(|hint| format!("; {hint}")).unwrap_or_default();
+                let of = captures[index].interface.map(|interface| format!(" (interface {interface})"));
+                notes.push(format!("{path}{}: {}{hint}", of.unwrap_or_default(), facts.places));
+                let of_contents = facts.contents.notes(facts.by_address, all);
+                notes.extend(of_contents.into_iter().map(|note| format!("{path}: {note}")));
+            }
+            notes.extend(merged(&captures[index], facts));
+            notes.extend(facts.odd_unit().map(|odd| format!("{path}: {odd}")));
             if clock.host != name {
                 notes.push(format!(
                     "{path} is treated as a clock of its own, called {}, beside the one called {name}: captures are stamped by \
@@ -269,4 +372,21 @@ pub(crate) fn notes(
         }
     }
     notes
+}
+
+/// A file that holds what several machines captured, by the look of it.
+fn merged(capture: &InputCapture, facts: &CaptureFacts) -> Option<String> {
+    let apart = facts.sample.twice_apart_ns()?;
+    let (path, name) = (capture.path.display(), capture.host());
+    let seen = facts.interfaces.iter().filter(|interface| interface.packets > 0).count();
+    let what =
+        format!("{path}: most packets are there twice, about {} ms apart", (apart + 500_000) / 1_000_000);
+    Some(match seen {
+        0 | 1 => format!(
+            "{what}: if captures of several machines were merged, name the files that they were made of, so that each has its own clock"
+        ),
+        several => format!(
+            "{what}: if captures of several machines were merged, --per-interface {name} makes a clock of each of its {several} interfaces"
+        ),
+    })
 }

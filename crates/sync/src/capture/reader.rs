@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
 
 use isochrone_capture::{Capture, Content, Frame};
 use isochrone_clock::Span;
 use isochrone_net::{Direction, Packet, PacketKey, Seen, Sighting, StreamPlace, captured};
 
-use super::VantagePoints;
+use super::{InputCapture, VantagePoints};
 use crate::Progress;
 use crate::beyond::is_beyond;
 use crate::rounds::PacketSource;
@@ -24,6 +23,8 @@ const MOST_PLAIN: usize = 256;
 pub struct CaptureReader<'p> {
     capture: Capture<BufReader<File>>,
     places: VantagePoints,
+    /// The one interface whose frames count.
+    interface: Option<usize>,
     /// Its number among the captures.
     number: usize,
     clock: usize,
@@ -46,15 +47,16 @@ impl<'p> CaptureReader<'p> {
     /// # Errors
     /// The file cannot be read.
     pub fn open(
-        (number, path): (usize, &Path),
+        (number, input): (usize, &InputCapture),
         places: VantagePoints,
         (clock, span): (usize, Span),
         progress: Progress<'p>,
     ) -> Result<Self, isochrone_capture::Error> {
-        let capture = Capture::open(path)?;
+        let capture = Capture::open(&input.path)?;
         Ok(Self {
             capture,
             places,
+            interface: input.interface,
             number,
             clock,
             span,
@@ -84,6 +86,9 @@ impl<'p> CaptureReader<'p> {
     }
 
     fn sight(&mut self, frame: &Frame, out: &mut Vec<Sighting>) {
+        if self.interface.is_some_and(|interface| interface != frame.interface) {
+            return;
+        }
         let is_used = self.by_address && frame.link.has_no_stations();
         let seen = if is_used { captured::held(&frame.content) } else { captured::seen(frame) };
         if seen == Seen::Loopback {
@@ -105,11 +110,12 @@ impl<'p> CaptureReader<'p> {
                     let stamp = frame.stamp;
                     let place = StreamPlace::of_capture(self.number, frame.interface);
                     let time = match direction {
-                        Direction::Sent => stamp.earliest_ns,
+                        Direction::Sent => stamp.earliest_ns.saturating_sub(self.places.late_ns()),
                         Direction::Received => stamp.latest_ns,
                     };
                     let (clock, raw) = (self.clock, stamp.earliest_ns);
-                    out.push(Sighting { clock, time, raw, place, direction, packet });
+                    let device = device(frame);
+                    out.push(Sighting { clock, time, raw, place, direction, device, packet });
                 }
                 Seen::OtherProtocol if nth == 0 => passed.other += 1,
                 Seen::NoHeader if nth == 0 => passed.bare += 1,
@@ -157,6 +163,13 @@ fn is_copy(plain: &mut VecDeque<PacketKey>, frame: &Frame, packet: &Packet) -> b
         plain.push_front(key);
     }
     is_in_tunnel && plain.contains(&key)
+}
+
+/// A number of few bits for the device that saw a frame: 0 where the frame does not tell devices apart.
+fn device(frame: &Frame) -> u8 {
+    const NUMBERS: u32 = 31;
+    let by_interface = frame.link.packet_type.is_none().then_some(frame.interface as u32);
+    frame.link.device.or(by_interface).map_or(0, |device| (device % NUMBERS + 1) as u8)
 }
 
 /// Reports bytes that were read since the last report, when they are many.

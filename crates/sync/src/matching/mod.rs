@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `kept` | a sighting in 64 bytes |
 //! | `flows` | what has left on each connection: whether a departure can be a repetition |
+//! | `ids` | identifications that senders use again and again |
 //! | `alignment` | roughly how the clocks stand to each other |
 //! | `watermark` | when the sightings of a packet are complete |
 //! | `judge` | equal packets: origin, transit, destination, copies, translated addresses |
@@ -16,6 +17,7 @@
 
 mod alignment;
 mod flows;
+mod ids;
 mod pairing;
 mod reassembly;
 mod stored_sighting;
@@ -27,6 +29,7 @@ use std::collections::BTreeMap;
 
 use alignment::Alignment;
 use flows::Flows;
+use ids::Ids;
 use pairing::MatchSink;
 use reassembly::ReassemblyQueue;
 use stored_sighting::{Mixed, StoredSighting, bit};
@@ -126,11 +129,24 @@ pub struct PairCounts {
     pub ambiguous: u64,
 }
 
+/// Packets that two clocks saw, both from the same side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Undirected {
+    /// Both as received.
+    pub received: u64,
+    /// Both as sent.
+    pub sent: u64,
+    /// Both as received and sent on.
+    pub passed_on: u64,
+}
+
 /// What the matching gave, beside the messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// By sender and receiver.
     pub pairs: BTreeMap<(usize, usize), PairCounts>,
+    /// By two clocks, the lower first: packets that both saw, and of which it is not known who saw them first.
+    pub undirected: BTreeMap<(usize, usize), Undirected>,
     /// By clock: sightings that no sighting on another host answers.
     pub unmatched: Vec<u64>,
     /// Of these, sightings that were given up before their time because there were too many.
@@ -142,6 +158,7 @@ pub struct Summary {
 pub struct Matcher {
     alignment: Alignment,
     flows: Flows,
+    ids: Ids,
     mixed: Mixed,
     /// Sightings of clocks that have not been read so far.
     early: Vec<StoredSighting>,
@@ -183,6 +200,7 @@ impl Matcher {
         Self {
             alignment: Alignment::new(clocks),
             flows: Flows::new(clocks.iter().map(|clock| &clock.losses)),
+            ids: Ids::default(),
             mixed: Mixed::default(),
             early: Vec::new(),
             kept: Vec::new(),
@@ -227,6 +245,7 @@ impl Matcher {
             self.give_up();
         }
         self.flows.tidy();
+        self.ids.tidy();
     }
 
     /// Forgets everything: one packet after the other has the same key.
@@ -257,6 +276,7 @@ impl Matcher {
         ready.dedup_by(|later, first| later.is_again(first));
         for kept in &mut ready {
             self.mixed.note(kept);
+            self.ids.note(kept);
             if kept.has(bit::SENT) {
                 self.flows.depart(kept);
             }
@@ -278,7 +298,7 @@ impl Matcher {
             let (sent, received) = if a.has(bit::SENT) { (a, b) } else { (b, a) };
             let (from, to) = (sent.clock as usize, received.clock as usize);
             let apart = self.alignment.island(from) != self.alignment.island(to);
-            if apart && sent.has(bit::SENT) && !received.has(bit::SENT) && sent.key.agrees(&received.key) {
+            if apart && sent.has(bit::SENT) && !received.has(bit::SENT) && sent.agrees(received) {
                 self.alignment.learn((from, sent.time), (to, received.time));
             }
         };
@@ -306,6 +326,7 @@ impl Matcher {
         if crowded {
             watermark = watermark.crowded(&self.alignment, &self.kept);
         }
+        self.ids.mark(&mut self.kept, &self.alignment);
         let (mixed, waiting) = (self.mixed, &mut self.waiting);
         let mut sink = MatchSink { sink, summary: &mut self.summary, alignment: &mut self.alignment };
         for same in self.kept.chunk_by_mut(|a, b| a.loosest(mixed) == b.loosest(mixed)) {

@@ -13,11 +13,14 @@ use super::{Matched, MessageSink, Summary};
 
 /// One packet passes all devices of a host within this time: kernels take microseconds, machines that are emulated or
 /// starved of their processor some thousand times as long.
-const SAME_PACKET_NS: i64 = 5_000_000;
+pub(super) const SAME_PACKET_NS: i64 = 5_000_000;
 /// Datagrams without identification count only so long after the sender's trace began: an equal one may have left before.
 const MAX_TRANSIT_NS: i64 = 1_000_000_000;
 /// Sightings of one loosest key by tracers of different families that are compared each with each.
 const MAX_COMPARED: usize = 128;
+
+/// Hosts that saw one packet and are compared two by two.
+const MAX_UNDIRECTED: usize = 8;
 
 /// Where messages and counts go.
 pub(super) struct MatchSink<'m> {
@@ -79,7 +82,7 @@ impl MatchSink<'_> {
         for a in 0..sightings.len() {
             for b in 0..a {
                 let opposite = (sightings[a].bits ^ sightings[b].bits) & bit::SENT != 0;
-                if opposite && parts[a] != parts[b] && sightings[a].key.agrees(&sightings[b].key) {
+                if opposite && parts[a] != parts[b] && sightings[a].agrees(&sightings[b]) {
                     let (keep, drop) = (parts[a].min(parts[b]), parts[a].max(parts[b]));
                     parts.iter_mut().filter(|part| **part == drop).for_each(|part| *part = keep);
                 }
@@ -105,6 +108,7 @@ impl MatchSink<'_> {
         if hosts.len() < 2 {
             return;
         }
+        self.undirected(&hosts);
         let origins = hosts.iter().filter(|host| !host.sent.is_empty() && host.received.is_empty()).count();
         for x in hosts.iter().filter(|host| !host.sent.is_empty()) {
             for y in hosts.iter().filter(|host| !host.received.is_empty() && host.clock != x.clock) {
@@ -135,6 +139,27 @@ impl MatchSink<'_> {
         }
     }
 
+    /// Counts a packet for each two hosts that saw it from the same side alone.
+    fn undirected(&mut self, hosts: &[HostSightings]) {
+        // A packet for many hosts says nothing of two of them.
+        for (at, x) in hosts.iter().enumerate().filter(|_| hosts.len() <= MAX_UNDIRECTED) {
+            for y in &hosts[at + 1..] {
+                let sides = |host: &HostSightings| (!host.received.is_empty(), !host.sent.is_empty());
+                if sides(x) != sides(y) {
+                    continue;
+                }
+                let counts = self.summary.undirected.entry((x.clock, y.clock)).or_default();
+                let (received, sent) =
+                    (x.received.len().min(y.received.len()), x.sent.len().min(y.sent.len()));
+                match sides(x) {
+                    (true, false) => counts.received += received as u64,
+                    (false, true) => counts.sent += sent as u64,
+                    _ => counts.passed_on += received.min(sent) as u64,
+                }
+            }
+        }
+    }
+
     /// A departure from `x` that cannot have been later than the one that the arrival at `y` is of.
     fn certain(
         &self,
@@ -153,8 +178,13 @@ impl MatchSink<'_> {
         if one_id {
             if at_once(sent) && (is_tcp || at_once(received)) {
                 // Two devices on top of each other: the lower one is nearer to the wire. With more, or a packet for many,
-                // they may lie side by side.
-                let stacked = sent.len() == 2 && is_origin && !first.has(bit::GROUP);
+                // they may lie side by side. One device that saw it twice may have seen two packets, and so may any
+                // device where nothing is known of a datagram but its length.
+                let stacked = sent.len() == 2
+                    && (is_tcp || first.has(bit::CHECKED))
+                    && is_origin
+                    && !first.has(bit::GROUP)
+                    && first.is_elsewhere(&sent[sent.len() - 1]);
                 return Some((sent[usize::from(stacked)], *arrival));
             }
             return (is_tcp && is_origin && first.has(bit::FRESH)).then_some((*first, *arrival));
@@ -178,30 +208,49 @@ impl MatchSink<'_> {
     }
 
     /// A segment that left one host and arrived at another with the same numbers but other addresses or ports has passed
-    /// a translator, if nothing else can have been meant.
+    /// a translator, if nothing else can have been meant: among all with these numbers, its size, flags and identification are those of these two alone.
     fn translated(&mut self, sightings: &mut [StoredSighting]) {
-        let is_open = |kept: &&mut StoredSighting| kept.bits & (bit::ANSWERED | bit::AMBIGUOUS) == 0;
-        let mut open = sightings.iter_mut().filter(is_open);
-        let (Some(a), Some(b), None) = (open.next(), open.next(), open.next()) else { return };
-        let (sent, received) = if a.has(bit::SENT) { (a, b) } else { (b, a) };
-        let opposite = sent.has(bit::SENT) && !received.has(bit::SENT) && sent.clock != received.clock;
-        let known = known::ADDRESSES | known::PORTS | known::SIZE;
-        // Two numbers of 32 bits identify a segment; a SYN has only one.
-        let is_unlike_others = sent.key.protocol == protocol::TCP && sent.key.ack() != 0;
-        let certain = (sent.has_unique_id() && received.has_unique_id()) || !sent.has(bit::DOUBTFUL);
-        let agree = sent.key.knows(known)
-            && received.key.knows(known)
-            && sent.key.agrees_but_for_places(&received.key);
-        if opposite && is_unlike_others && certain && agree {
-            let (from, to) = (sent.clock as usize, received.clock as usize);
-            let pair = self.summary.pair(from, to);
-            pair.messages += 1;
-            pair.translated += 1;
-            (self.sink)(&Matched { sent: sent.end(), received: received.end() });
-            sent.bits |= bit::ANSWERED;
-            received.bits |= bit::ANSWERED;
+        let is_open = |kept: &StoredSighting| kept.bits & (bit::ANSWERED | bit::AMBIGUOUS) == 0;
+        let open: Vec<usize> = (0..sightings.len()).filter(|&place| is_open(&sightings[place])).collect();
+        if open.len() < 2 || open.len() > MAX_COMPARED {
+            return;
+        }
+        for &place in &open {
+            let sent = sightings[place];
+            if !sent.has(bit::SENT) {
+                continue;
+            }
+            let is_like = |kept: &StoredSighting, other: usize| {
+                other != place && kept.agrees_but_for_places(&sightings[other])
+            };
+            let mut like = open.iter().copied().filter(|&other| is_like(&sent, other));
+            let (Some(arrival), None) = (like.next(), like.next()) else { continue };
+            let received = sightings[arrival];
+            let only = open.iter().all(|&other| other == arrival || !is_like(&received, other));
+            if only && is_translated(&sent, &received) {
+                let pair = self.summary.pair(sent.clock as usize, received.clock as usize);
+                pair.messages += 1;
+                pair.translated += 1;
+                self.message(&sent, &received);
+                sightings[place].bits |= bit::ANSWERED;
+                sightings[arrival].bits |= bit::ANSWERED;
+            }
         }
     }
+}
+
+/// Whether two sightings that agree but for their places are certainly of one segment.
+fn is_translated(sent: &StoredSighting, received: &StoredSighting) -> bool {
+    let known = known::ADDRESSES | known::PORTS | known::SIZE;
+    // Two numbers of 32 bits identify a segment; a SYN has only one.
+    let is_unlike_others = sent.key.protocol == protocol::TCP && sent.key.ack() != 0;
+    let certain = (sent.has_unique_id() && received.has_unique_id()) || !sent.has(bit::DOUBTFUL);
+    !received.has(bit::SENT)
+        && sent.clock != received.clock
+        && is_unlike_others
+        && certain
+        && sent.key.knows(known)
+        && received.key.knows(known)
 }
 
 /// The hosts in sightings that are sorted by host, direction and time. A sighting in two overlapping traces of a host is

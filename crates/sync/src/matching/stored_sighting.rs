@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use isochrone_net::{Direction, PacketKey, Sighting, StreamPlace, flags, known, protocol};
+use isochrone_net::{Direction, PacketKey, Sighting, StreamPlace, Transport, flags, known, protocol};
 
 use super::End;
 
@@ -26,6 +26,12 @@ pub(super) mod bit {
     pub const CROWDED: u16 = 1 << 7;
     /// It is counted as ambiguous, unless its bytes decide it.
     pub const AMBIGUOUS: u16 = 1 << 8;
+    /// The payload is known by its digest, too.
+    pub const CHECKED: u16 = 1 << 9;
+    /// Its identification does not tell it from other packets: its sender uses it again and again.
+    pub const WORN_ID: u16 = 1 << 10;
+    /// From here on: which device saw it, 0 where that is not known.
+    pub const DEVICE: u32 = 11;
 }
 
 /// A sighting that waits for its equals. Their order puts equal packets beside each other.
@@ -36,11 +42,13 @@ pub(super) struct StoredSighting {
     /// The raw time that counts in a proof, ns.
     pub(super) time: i64,
     pub(super) clock: u32,
-    /// By how much the raw time of the event itself is before that, ns: less than a tick of the clock. Ticks of more than 4 s
-    /// are cut off.
-    pub(super) early: u32,
+    /// How far the raw time of the event itself is from that, ns: before it where a packet arrived, by less than a tick of the clock, and after it
+    /// where one left, by how late its stamp may be. More than 4 s are cut off.
+    pub(super) off: u32,
     /// Where the event is.
     pub(super) place: StreamPlace,
+    /// A digest of the payload, where it is known.
+    pub(super) check: u16,
     pub(super) bits: u16,
 }
 
@@ -76,15 +84,23 @@ impl Mixed {
 
 impl StoredSighting {
     pub(super) fn new(sighting: &Sighting) -> Self {
-        let Sighting { clock, time, raw, place, direction, packet } = sighting;
+        let Sighting { clock, time, raw, place, direction, device, packet } = sighting;
         let bit = |condition: bool, bit: u16| if condition { bit } else { 0 };
+        let check = match &packet.transport {
+            Transport::Udp(datagram) => datagram.check,
+            _ => None,
+        };
         Self {
             key: packet.key(),
             time: *time,
             clock: *clock as u32,
-            early: u32::try_from(time.saturating_sub(*raw).max(0)).unwrap_or(u32::MAX),
+            off: u32::try_from(time.abs_diff(*raw)).unwrap_or(u32::MAX),
             place: *place,
-            bits: bit(*direction == Direction::Sent, bit::SENT) | bit(packet.is_for_many(), bit::GROUP),
+            check: check.unwrap_or_default(),
+            bits: bit(*direction == Direction::Sent, bit::SENT)
+                | bit(packet.is_for_many(), bit::GROUP)
+                | bit(check.is_some(), bit::CHECKED)
+                | u16::from(*device) << bit::DEVICE,
         }
     }
 
@@ -93,7 +109,10 @@ impl StoredSighting {
         End {
             clock: self.clock as usize,
             time: self.time,
-            raw: self.time.saturating_sub(i64::from(self.early)),
+            raw: match self.has(bit::SENT) {
+                true => self.time.saturating_add(i64::from(self.off)),
+                false => self.time.saturating_sub(i64::from(self.off)),
+            },
             place: self.place,
             direction: if self.has(bit::SENT) { Direction::Sent } else { Direction::Received },
             key: self.key,
@@ -102,13 +121,13 @@ impl StoredSighting {
 
     /// Whether two records are of one event that two overlapping traces of a host hold.
     pub(super) fn is_again(&self, other: &Self) -> bool {
-        let Self { key, time, clock, early: _, place: _, bits } = *self;
-        (key, time, clock, bits) == (other.key, other.time, other.clock, other.bits)
+        let Self { key, time, clock, off: _, place: _, check, bits } = *self;
+        (key, time, clock, check, bits) == (other.key, other.time, other.clock, other.check, other.bits)
     }
 
     /// The order in which one of such records comes first, whatever the order of reading.
     pub(super) fn compare_places(&self, other: &Self) -> Ordering {
-        (self.place, self.early).cmp(&(other.place, other.early))
+        (self.place, self.off).cmp(&(other.place, other.off))
     }
 
     pub(super) fn has(&self, bits: u16) -> bool {
@@ -117,7 +136,27 @@ impl StoredSighting {
 
     /// Whether its identification distinguishes it from its repetitions. Zero is what systems write that keep no count.
     pub(super) fn has_unique_id(&self) -> bool {
-        self.key.knows(known::ID) && self.key.ip_id != 0
+        self.key.knows(known::ID) && self.key.ip_id != 0 && !self.has(bit::WORN_ID)
+    }
+
+    /// Whether another device of the host saw the other one, as far as that is known.
+    pub(super) fn is_elsewhere(&self, other: &Self) -> bool {
+        let [a, b] = [self.bits, other.bits].map(|bits| bits >> bit::DEVICE);
+        a != b || a == 0
+    }
+
+    /// Whether both can be the same packet by all that is known of both.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        self.key.agrees(&other.key) && self.payload_agrees(other)
+    }
+
+    /// Whether both can be the same packet if a translator between them changed its addresses and ports.
+    pub(super) fn agrees_but_for_places(&self, other: &Self) -> bool {
+        self.key.agrees_but_for_places(&other.key) && self.payload_agrees(other)
+    }
+
+    fn payload_agrees(&self, other: &Self) -> bool {
+        self.bits & other.bits & bit::CHECKED == 0 || self.check == other.check
     }
 
     /// Whether it is a segment whose connection and bytes are known.
@@ -144,12 +183,12 @@ impl StoredSighting {
     /// Everything that identifies the packet, as far as it is known.
     pub(super) fn identity(&self) -> impl Ord + use<> {
         let PacketKey { addresses, word, ports, size, ip_id, flags, protocol, .. } = self.key;
-        (protocol, word, ports, size, addresses, ip_id, flags)
+        (protocol, word, ports, size, addresses, ip_id, flags, self.check)
     }
 
     /// What is known of the packet.
-    pub(super) fn knowledge(&self) -> (u8, u8) {
-        (self.key.known, self.key.known_flags)
+    pub(super) fn knowledge(&self) -> (u8, u8, bool) {
+        (self.key.known, self.key.known_flags, self.has(bit::CHECKED))
     }
 
     /// The order of what is kept: equal packets are neighbours, those of one host and direction by their times.

@@ -33,7 +33,12 @@ pub(super) fn tcp(clock: usize, way: char, time: i64) -> Seen {
 
 /// A datagram of 50 bytes between the same.
 fn udp(clock: usize, way: char, time: i64) -> Seen {
-    seen(clock, way, time, Transport::Udp(Datagram { ports: Some((1000, 80)), length: Some(50), data: None }))
+    seen(
+        clock,
+        way,
+        time,
+        Transport::Udp(Datagram { ports: Some((1000, 80)), length: Some(50), data: None, check: None }),
+    )
 }
 
 /// An echo request between the same.
@@ -45,7 +50,15 @@ fn seen(clock: usize, way: char, time: i64, transport: Transport) -> Seen {
     let direction = if way == '>' { Direction::Sent } else { Direction::Received };
     let addresses = Some((IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])));
     let packet = Packet { addresses, transport, ip_id: None };
-    Seen(Sighting { clock, time, raw: time, place: StreamPlace::of_trace(clock, 0), direction, packet })
+    Seen(Sighting {
+        clock,
+        time,
+        raw: time,
+        place: StreamPlace::of_trace(clock, 0),
+        direction,
+        device: 0,
+        packet,
+    })
 }
 
 impl Seen {
@@ -86,6 +99,19 @@ impl Seen {
         if let Transport::Udp(datagram) = &mut self.0.packet.transport {
             datagram.length = Some(bytes);
         }
+        self
+    }
+
+    /// With a digest of its payload.
+    fn check(mut self, check: u16) -> Self {
+        if let Transport::Udp(datagram) = &mut self.0.packet.transport {
+            datagram.check = Some(check);
+        }
+        self
+    }
+
+    fn device(mut self, device: u8) -> Self {
+        self.0.device = device;
         self
     }
 
@@ -270,6 +296,66 @@ fn one_packet_on_several_devices_is_one() {
     check(&settled(vec![tcp(0, '>', 10), tcp(0, '>', 14), tcp(1, '<', 50)]), &[(0, 10, 1, 50)], 0);
     // In two overlapping traces.
     check(&[udp(0, '>', LATE), udp(0, '>', LATE), udp(1, '<', 50 + LATE)], &[(0, LATE, 1, 50 + LATE)], 0);
+}
+
+/// Raw sockets write one identification into all that they send.
+#[test]
+fn identifications_that_come_again_are_none() {
+    const APART: i64 = 100_000;
+    let two = |datagram: &dyn Fn(Seen, u16) -> Seen, apart: i64| {
+        let at = |clock, way, time, which| datagram(udp(clock, way, time).id(7), which);
+        vec![at(0, '>', 10, 1), at(0, '>', 10 + apart, 2), at(1, '<', 20, 1), at(1, '<', 20 + apart, 2)]
+    };
+    let each = |apart: i64| [(0, 10, 1, 20), (0, 10 + apart, 1, 20 + apart)];
+    // The payloads tell them apart, however near they are, and so do lengths.
+    for apart in [APART, 50 * MS] {
+        check(&two(&|seen, which| seen.check(which), apart), &each(apart), 0);
+        let scene = two(&|seen, which| seen.length(50 + which).check(which), apart);
+        check(&scene, &each(apart), 0);
+    }
+    // Equal ones, of which nothing tells which is which: near to each other they count as copies of one, of which the first is before all.
+    for known in [true, false] {
+        let equal = |seen: Seen, _| if known { seen.check(1).device(1) } else { seen };
+        check(&two(&equal, APART), &each(APART)[..1], 0);
+        check(&two(&equal, 50 * MS), &[], 2);
+        // The first was lost on its way, or what it arrived as.
+        let mut lost = two(&equal, 50 * MS);
+        lost.remove(2);
+        check(&lost, &[], 1);
+    }
+    // One end does not know the payload: then nothing is certain.
+    let half = |seen: Seen, which| if seen.0.clock == 0 { seen } else { seen.check(which) };
+    check(&two(&half, APART), &[], 2);
+    // A generator of segments repeats one.
+    let segment = |way, time| tcp(usize::from(way == '<'), way, time).id(1);
+    let other = tcp(0, '>', 5).id(1).seq(5000);
+    let copies = vec![other, segment('>', 210 * MS), segment('<', 100), segment('<', 220 * MS)];
+    check(&copies, &[], 1);
+    // Devices on top of each other are not two packets, and those of one device are.
+    let twice = |devices: [u8; 2]| {
+        let sent = devices.iter().zip(0..).map(|(&device, at)| tcp(0, '>', 10 + at).id(5).device(device));
+        sent.chain([tcp(1, '<', 50).id(5)]).collect::<Vec<_>>()
+    };
+    check(&twice([1, 2]), &[(0, 11, 1, 50)], 0);
+    check(&twice([0, 0]), &[(0, 11, 1, 50)], 0);
+    check(&twice([1, 1]), &[(0, 10, 1, 50)], 0);
+}
+
+/// A request behind a pure acknowledgement has its numbers.
+#[test]
+fn translated_segments_are_told_apart_by_size_flags_and_identification() {
+    let at = |host: usize, way, time| if host == 0 { tcp(0, way, time).from(9) } else { tcp(1, way, time) };
+    let pair = |id: u16, payload: u32, time: i64| {
+        [(0, '>', time), (1, '<', time + 10)]
+            .map(|(host, way, time)| at(host, way, time).id(id).payload(payload))
+    };
+    let scene = [pair(5, 0, 10), pair(6, 100, 30)].concat();
+    let summary = check(&scene, &[(0, 10, 1, 20), (0, 30, 1, 40)], 0);
+    assert_eq!(summary.pairs[&(0, 1)].translated, 2);
+    // Two that only their identifications tell apart.
+    check(&[pair(5, 0, 10), pair(6, 0, 30)].concat(), &[(0, 10, 1, 20), (0, 30, 1, 40)], 0);
+    // Two that nothing tells apart.
+    check(&[pair(5, 0, 10), pair(5, 0, 30)].concat(), &[], 0);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use isochrone_sync::capture::InterfaceFacts;
 use isochrone_sync::{CaptureFacts, InputCapture};
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ pub(crate) struct CaptureInfo {
     kind: &'static str,
     /// From which side it looks at packets, in words.
     place: String,
+    /// By their numbers.
+    interfaces: Vec<InterfaceInfo>,
     packets: u64,
     bytes: u64,
     begin_ns: Option<i64>,
@@ -38,6 +41,30 @@ struct Held {
     packets: u64,
 }
 
+/// One of its interfaces.
+#[derive(Debug, Serialize)]
+struct InterfaceInfo {
+    number: usize,
+    name: Option<String>,
+    link_type: u16,
+    packets: u64,
+    begin_ns: Option<i64>,
+    end_ns: Option<i64>,
+}
+
+impl InterfaceInfo {
+    fn new((number, facts): (usize, &InterfaceFacts)) -> Self {
+        Self {
+            number,
+            name: facts.name.clone(),
+            link_type: facts.link_type,
+            packets: facts.packets,
+            begin_ns: facts.span.map(|span| span.begin),
+            end_ns: facts.span.map(|span| span.end),
+        }
+    }
+}
+
 impl CaptureInfo {
     /// Of a capture and what one look over it gave.
     pub(crate) fn new(input: &InputCapture, facts: &CaptureFacts) -> Self {
@@ -51,10 +78,11 @@ impl CaptureInfo {
             path: input.path.display().to_string(),
             host: input.host(),
             kind: "capture",
-            place: match facts.places.by_interface() {
-                [] if facts.packets > 0 => "nothing that was captured shows it".to_owned(),
-                _ => facts.places.to_string(),
+            place: match facts.packets > 0 && facts.places.is_idle() {
+                true => "nothing that was captured shows it".to_owned(),
+                false => facts.places.to_string(),
             },
+            interfaces: facts.interfaces.iter().enumerate().map(InterfaceInfo::new).collect(),
             packets: facts.packets,
             bytes: facts.bytes,
             begin_ns: facts.span.map(|span| span.begin),
@@ -75,6 +103,15 @@ pub(crate) fn print(info: &CaptureInfo, out: &mut impl Write) -> io::Result<()> 
     line(out, "place", &info.place)?;
     let size = format!("{}, {} bytes", figures::plural(info.packets, "packet"), figures::count(info.bytes));
     line(out, "size", &size)?;
+    // One interface is the capture.
+    for interface in info.interfaces.iter().filter(|_| info.interfaces.len() > 1) {
+        let InterfaceInfo { number, name, link_type, packets, begin_ns, .. } = interface;
+        let name = name.as_deref().map_or_else(String::new, |name| format!(" ({})", plain(name)));
+        let from = begin_ns.map_or_else(String::new, |begin| format!(", from {}", time::full(begin.into())));
+        let shown =
+            format!("{number}{name}: {}, link type {link_type}{from}", figures::plural(*packets, "packet"));
+        line(out, "interface", &shown)?;
+    }
     if let (Some(begin), Some(end)) = (info.begin_ns.map(i128::from), info.end_ns.map(i128::from)) {
         let (from, to) = (time::full(begin), time::full(end));
         line(out, "time", &format!("{from} … {to}, {}", duration(end - begin)))?;
