@@ -8,9 +8,10 @@
 
 use crate::chain::{Chain, Leg, Rule};
 use crate::corridor::Corridor;
-use crate::curve::Curve;
+use crate::curve::{Curve, Slow};
 use crate::folds::{MIN_MESSAGES_TO_STATE_ERROR, PairEstimate, VARIANCE_FACTOR, estimate};
 use crate::hull::Side;
+use crate::point::Point;
 use crate::relation::Way;
 use crate::seesaw::{self, Seesaw, median};
 use crate::slope::{SlopeBand, SlopeRange};
@@ -30,12 +31,29 @@ const NODES: usize = 1024;
 const BENT_WITHIN: f64 = 0.25;
 const LEVELS_DOWN: u32 = 3;
 /// Share of the noise of least delays that is in the estimate's error.
-const NOISE_SHARE: f64 = 0.35;
+const NOISE_SHARE: f64 = 1.0;
 /// Where stretches that were tested are straight, this share of the half width is added to the error: a clock that is steered
 /// may have moved in a way that no test shows.
-const SETTLED: f64 = 0.1;
-/// The same where none was tested.
-const UNSETTLED: f64 = 0.35;
+const SETTLED: f64 = 0.05;
+/// The same where none was tested, …
+const UNSETTLED: f64 = 0.15;
+/// … and where no stretch is straight: anything that is possible is as likely.
+const UNKNOWN: f64 = 0.5;
+/// Share of what the least round trip of a stretch is above the usual one of the link that is in the error: one direction alone may be
+/// slow there.
+const SLOW_SHARE: f64 = 0.5;
+/// The usual least round trip is exceeded by this share of the stretches.
+const USUAL: f64 = 0.9;
+/// A least round trip is far longer than usual above so many times that, …
+const FAR_LONGER: f64 = 3.0;
+/// … if it exceeds it by so many times the noise as well, …
+const NOISES_LONGER: f64 = 4.0;
+/// … during this share of the time.
+const SLOW_TIME: f64 = 0.01;
+/// How much of what lines through the same instant are apart is in the error.
+const APART_SHARE: f64 = 1.0;
+/// By so much the rate changes from one stretch to the next where messages do not show it.
+const WANDER: f64 = 2e-6;
 /// A stretch counts for instants in this part of it, its middle.
 const CENTRAL: f64 = 0.75;
 
@@ -51,11 +69,24 @@ struct Stretch {
     is_leg: bool,
 }
 
+/// What all straight stretches together say of each of them.
+struct Beside {
+    /// Standard deviation of the middle of an eighth of it, ns.
+    noise: f64,
+    /// Changes of the rate that are known to lie in it.
+    changes: f64,
+    /// Half of what its least round trip is above the usual one, ns, …
+    slow: f64,
+    /// … and above what is usual of stretches as long: short ones have fewer messages, the fastest of which are slower.
+    slow_among_alike: f64,
+}
+
 /// What is estimated at an instant.
 struct Guess {
     y: f64,
     variance: f64,
     margin: f64,
+    noise: f64,
     /// Whether the middle of a stretch that was tested is there.
     is_settled: bool,
 }
@@ -83,14 +114,26 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
     let noise = noises(&straight);
     // A line through stretches with known changes of the rate is less sure than it looks.
     let borders: Vec<i64> = constant.iter().map(|leg| leg.x.begin).collect();
-    let changes: Vec<f64> = straight
-        .iter()
-        .map(|s| {
-            let inside =
-                borders.partition_point(|&b| b < s.x.end) - borders.partition_point(|&b| b <= s.x.begin);
-            if s.is_leg { 0.0 } else { inside as f64 }
-        })
+    let changes = |s: &Stretch| {
+        let inside = borders.partition_point(|&b| b < s.x.end) - borders.partition_point(|&b| b <= s.x.begin);
+        if s.is_leg { 0.0 } else { inside as f64 }
+    };
+    let usual = usual_margin(straight.iter().copied());
+    let of_level: Vec<f64> = (0..MAX_LEVELS)
+        .map(|level| usual_margin(straight.iter().copied().filter(|s| s.level == level)))
         .collect();
+    let beside = |(s, noise): (&&Stretch, f64)| {
+        let beyond = |usual: f64| (s.line.margin_ns() - usual).max(0.0);
+        Beside {
+            noise,
+            changes: changes(s),
+            slow: beyond(usual),
+            slow_among_alike: beyond(of_level[s.level as usize]),
+        }
+    };
+    let beside: Vec<Beside> = straight.iter().zip(noise).map(beside).collect();
+    let wander = wander(&straight);
+    let seen = Seen::new(corridor, messages);
     let mut instants: Vec<i64> = (0..=NODES)
         .map(|i| ends.begin + ((ends.end as i128 - ends.begin as i128) * i as i128 / NODES as i128) as i64)
         .chain(chain.instants(ends))
@@ -99,16 +142,17 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
     instants.dedup();
     let bound = |side, x| chain.bound(Way::Forward, side, x);
     let mut nodes: Vec<(i64, i64, f64)> = Vec::with_capacity(instants.len());
-    let mut margins: Vec<f64> = Vec::new();
+    // (half the least round trip, noise)
+    let mut margins: Vec<(f64, f64)> = Vec::new();
     for x in instants {
         let (lo, hi) = (bound(Side::Lower, x), bound(Side::Upper, x));
         let middle = lo.zip(hi).map(|(lo, hi)| lo.midpoint(hi));
         let half = lo.zip(hi).map_or(f64::INFINITY, |(lo, hi)| (hi as i128 - lo as i128) as f64 / 2.0);
-        let guess = guess(&straight, (&noise, &changes), messages, x, middle.unwrap_or(x));
+        let guess = guess(&straight, &beside, wander, &seen, x, middle.unwrap_or(x));
         let base = middle.unwrap_or(x);
         let (mut y, mut variance) = match &guess {
             Some(guess) => {
-                margins.push(guess.margin);
+                margins.push((guess.margin, guess.noise));
                 (base.saturating_add(guess.y.round() as i64), guess.variance)
             }
             None => (base, 0.0),
@@ -117,7 +161,7 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
             y = y.clamp(lo, hi);
         }
         // What is assumed of the clock says how far the line of a straight stretch may be off all the same.
-        let share = if guess.as_ref().is_some_and(|g| g.is_settled) { SETTLED } else { UNSETTLED };
+        let share = guess.map_or(UNKNOWN, |guess| if guess.is_settled { SETTLED } else { UNSETTLED });
         if half.is_finite() {
             variance += (share * half).powi(2) / VARIANCE_FACTOR;
         }
@@ -126,8 +170,9 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
     for i in 1..nodes.len() {
         nodes[i].1 = nodes[i].1.max(nodes[i - 1].1);
     }
-    let margin = median(margins.into_iter());
-    Curve::through_nodes(nodes, margin, corridor.messages())
+    let slow = slow(&margins, usual);
+    let margin = median(margins.into_iter().map(|m| m.0));
+    Curve::through_nodes(nodes, (margin, slow), corridor.messages())
 }
 
 /// Fits to stretches of all lengths, down to those in which the clocks ran straight, and some levels below.
@@ -148,10 +193,11 @@ fn stretches(corridor: &Corridor, messages: Span, band: SlopeBand) -> Vec<Stretc
             settled.extend(found.iter().filter(straight).map(|s| s.x));
             merge(&mut settled);
         }
-        let step = (own / 2).max(1);
         let count = if level == 0 { 1 } else { (2_i64 << level) - 1 };
+        // Half a stretch is no whole number of ns: the last one ends with the messages all the same.
+        let at = |halves: i64| messages.begin + ((length as i128 * halves as i128) >> (level + 1)) as i64;
         for i in 0..count {
-            let x = Span { begin: messages.begin + i * step, end: messages.begin + i * step + own };
+            let x = Span { begin: at(i), end: at(i + 2) };
             let near = settled.partition_point(|s| s.begin <= x.begin);
             if near > 0 && x.end <= settled[near - 1].end {
                 continue;
@@ -223,42 +269,131 @@ fn noises(straight: &[&Stretch]) -> Vec<f64> {
     straight.iter().map(|s| s.seesaw.noise.or(levels[s.level as usize]).unwrap_or(any)).collect()
 }
 
-/// The mean of the lines of all straight stretches that hold `x`, relative to `base`.
+/// When there are messages, by a's time.
+struct Seen {
+    messages: Span,
+    /// Of either direction, increasing.
+    sides: [Vec<i64>; 2],
+}
+
+impl Seen {
+    fn new(corridor: &Corridor, messages: Span) -> Self {
+        let of = |side| corridor.points(side).map(Point::x).collect();
+        Self { messages, sides: [Side::Upper, Side::Lower].map(of) }
+    }
+
+    /// How far the nearest message is, of the direction in which it is farther.
+    fn gap(&self, x: i64) -> i64 {
+        let nearest = |times: &Vec<i64>| {
+            let right = times.partition_point(|&t| t < x);
+            let around = [right.checked_sub(1), Some(right)].into_iter().flatten();
+            around.filter_map(|at| times.get(at)).map(|t| t.abs_diff(x)).min().unwrap_or(u64::MAX)
+        };
+        let farthest = self.sides.iter().map(nearest).max().unwrap_or(u64::MAX);
+        i64::try_from(farthest).unwrap_or(i64::MAX)
+    }
+}
+
+/// Half the least round trip that most stretches do not exceed by much, ns.
+fn usual_margin<'s>(stretches: impl Iterator<Item = &'s Stretch>) -> f64 {
+    let mut margins: Vec<f64> = stretches.map(|s| s.line.margin_ns()).collect();
+    margins.sort_by(f64::total_cmp);
+    margins.get((margins.len() as f64 * (1.0 - USUAL)) as usize).copied().unwrap_or(0.0)
+}
+
+/// Whether messages took far longer than usual for some time.
+fn slow(margins: &[(f64, f64)], usual: f64) -> Option<Slow> {
+    let is_slow = |m: &&(f64, f64)| m.0 > (FAR_LONGER * usual).max(usual + NOISES_LONGER * m.1);
+    let slow: Vec<f64> = margins.iter().filter(is_slow).map(|m| m.0).collect();
+    let share = slow.len() as f64 / margins.len().max(1) as f64;
+    let round_trip = |margin: f64| (2.0 * margin) as i64;
+    (share >= SLOW_TIME).then(|| Slow {
+        share,
+        usual_ns: round_trip(usual),
+        slow_ns: round_trip(median(slow.into_iter())),
+    })
+}
+
+/// By how much the rate changes from one straight stretch to the next of the same length, beyond what their errors explain.
+fn wander(straight: &[&Stretch]) -> f64 {
+    let mut found: Vec<f64> = Vec::new();
+    for level in 0..MAX_LEVELS {
+        let mut last: Option<&Stretch> = None;
+        for s in straight.iter().filter(|s| s.level == level && !s.is_leg) {
+            if let Some(before) = last.filter(|before| before.x.end <= s.x.begin) {
+                let change = (s.line.rate_ppm() - before.line.rate_ppm()) * 1e-6;
+                let [own, other] = [s, before].map(|s| s.line.covariance()[1][1]);
+                found.push(change * change - VARIANCE_FACTOR * (own + other));
+            }
+            if last.is_none_or(|before| before.x.end <= s.x.begin) {
+                last = Some(s);
+            }
+        }
+    }
+    if found.is_empty() { WANDER } else { median(found.into_iter()).max(0.0).sqrt().max(WANDER / 10.0) }
+}
+
+/// The mean of the lines of all straight stretches that hold `x`, relative to `base`; where none does, of those next to it on
+/// either side.
 fn guess(
     straight: &[&Stretch],
-    (noise, changes): (&[f64], &[f64]),
-    messages: Span,
+    beside: &[Beside],
+    wander: f64,
+    seen: &Seen,
     x: i64,
     base: i64,
 ) -> Option<Guess> {
+    let messages = seen.messages;
     let at = x.clamp(messages.begin, messages.end);
+    // How far a stretch is away, and how far the nearest one before and after.
+    let away = |s: &Stretch| (s.x.begin.saturating_sub(at)).max(at.saturating_sub(s.x.end)).max(0);
+    let nearest = |side: fn(&Stretch, i64) -> bool| {
+        straight.iter().filter(|s| side(s, at)).map(|s| away(s)).min().unwrap_or(i64::MAX / 2)
+    };
+    let (before, after) = (nearest(|s, at| s.x.end < at), nearest(|s, at| at < s.x.begin));
+    let is_held = straight.iter().any(|s| away(s) == 0);
+    if !is_held && seen.gap(at) <= before.min(after) / 2 {
+        // Messages both ways know more of a clock that bends than lines from elsewhere.
+        return None;
+    }
+    let counts = |s: &Stretch| match (is_held, s.x.end < at) {
+        (true, _) => away(s) == 0,
+        (false, true) => away(s) <= 2 * before,
+        (false, false) => away(s) <= 2 * after,
+    };
     let mut is_settled = false;
-    let (mut weights, mut y, mut variance, mut margin, mut noises) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    let holds = |s: &Stretch| (s.x.begin..=s.x.end).contains(&at);
-    for ((s, &noise), &changes) in straight.iter().zip(noise).zip(changes).filter(|((s, _), _)| holds(s)) {
+    let mut noises = 0.0;
+    // (weight, y, variance, margin)
+    let mut lines: Vec<[f64; 4]> = Vec::new();
+    for (s, beside) in straight.iter().zip(beside).filter(|(s, _)| counts(s)) {
         let half = ((s.x.end - s.x.begin) as f64 / 2.0).max(1.0);
         let z = (x as f64 - s.x.begin.midpoint(s.x.end) as f64) / half;
         // A stretch fades toward its ends, but for those of the trace.
         let near = half / 5.0;
         let is_first = ((s.x.begin - messages.begin) as f64) < near && z < 0.0;
         let is_last = ((messages.end - s.x.end) as f64) < near && z > 0.0;
-        let taper = if is_first || is_last || s.is_leg { 1.0 } else { (1.0 - z.abs()).clamp(0.0, 1.0) };
-        is_settled |= s.seesaw.is_tested && (z.abs() <= CENTRAL || is_first || is_last || s.is_leg);
+        let fades = is_held && !is_first && !is_last && !s.is_leg;
+        let taper = if fades { (1.0 - z.abs()).clamp(0.0, 1.0) } else { 1.0 };
+        is_settled |= is_held && s.seesaw.is_tested && (z.abs() <= CENTRAL || !fades);
         let own = (VARIANCE_FACTOR * s.line.offset_variance(x))
-            .max(noise * noise / 8.0 * (1.0 + 3.0 * z * z))
+            .max(beside.noise.powi(2) / 8.0 * (1.0 + 3.0 * z * z))
             + 1.0;
-        let own = own * (1.0 + changes / 2.0);
-        let weight = (taper + 1e-9) / own;
-        weights += weight;
-        y += weight * (s.line.at(x) as i128 - base as i128) as f64;
-        variance += weight * own;
-        margin += weight * s.line.margin_ns().max(0.0);
-        noises += weight * noise;
+        let drift = wander * (away(s) as f64 + (x as i128 - at as i128).unsigned_abs() as f64);
+        let own = own * (1.0 + beside.changes / 2.0) + drift * drift;
+        let weight = (taper + 1e-9) / (own + (SLOW_SHARE * beside.slow_among_alike).powi(2));
+        let own = own + (SLOW_SHARE * beside.slow).powi(2);
+        noises += weight * beside.noise;
+        let y = (s.line.at(x) as i128 - base as i128) as f64;
+        lines.push([weight, y, own, s.line.margin_ns().max(0.0)]);
     }
+    let weights: f64 = lines.iter().map(|line| line[0]).sum();
     if weights <= 0.0 {
         return None;
     }
-    let noise = NOISE_SHARE * noises / weights;
-    let variance = (variance / weights + noise * noise) / VARIANCE_FACTOR;
-    Some(Guess { y: y / weights, variance, margin: margin / weights, is_settled })
+    let mean = |of: &dyn Fn(&[f64; 4]) -> f64| lines.iter().map(|l| l[0] * of(l)).sum::<f64>() / weights;
+    let y = mean(&|line| line[1]);
+    let noise = noises / weights;
+    let apart = APART_SHARE * APART_SHARE * mean(&|line| (line[1] - y).powi(2));
+    let variance = (mean(&|line| line[2]) + (NOISE_SHARE * noise).powi(2) + apart) / VARIANCE_FACTOR;
+    Some(Guess { y, variance, margin: mean(&|line| line[3]), noise, is_settled })
 }

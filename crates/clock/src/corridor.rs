@@ -11,11 +11,12 @@ use crate::MAX_ABS_NS;
 use crate::bounded::Bounded;
 use crate::error::ClockError;
 use crate::hull::{HalfHull, Side};
+use crate::listed::Listed;
 use crate::point::Point;
 use crate::posterior::{FOLDS, Floor, Kept};
 use crate::slope::{Slope, SlopeRange};
 use crate::wander::Wander;
-use crate::window::{Flow, Window, Windows};
+use crate::window::{Flow, MAX_FINE_WINDOWS, Window, Windows};
 
 /// The rates that the messages of a corridor allow, or why there is none.
 pub type Feasible = Result<SlopeRange, Infeasible>;
@@ -76,6 +77,7 @@ pub enum Infeasible {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corridor {
     windows: Windows,
+    listed: Listed,
     x_range: Option<(i64, i64)>,
     y_range: Option<(i64, i64)>,
 }
@@ -83,13 +85,14 @@ pub struct Corridor {
 impl Corridor {
     /// A link without messages.
     pub const fn new() -> Self {
-        Self { windows: Windows::new(), x_range: None, y_range: None }
+        Self { windows: Windows::new(), listed: Listed::new(MAX_FINE_WINDOWS), x_range: None, y_range: None }
     }
 
     /// The same with at most so many windows: what a merged window hides can only widen bounds of clocks that are steered.
     #[must_use]
     pub fn limited_to(mut self, windows: usize) -> Self {
         self.windows.limit_to(windows);
+        self.listed.limit_to(windows);
         self
     }
 
@@ -116,6 +119,7 @@ impl Corridor {
     /// A message as a point: from a to b on the upper side, from b to a on the lower.
     pub fn insert(&mut self, side: Side, point: Point) {
         self.windows.insert(side, point);
+        self.listed.insert(side, point);
         self.see(point);
     }
 
@@ -123,6 +127,7 @@ impl Corridor {
     /// is that of inserting all messages of both, in any order.
     pub fn merge(&mut self, other: Self) {
         self.windows.merge(other.windows);
+        self.listed.merge(other.listed);
         self.x_range = cover(self.x_range, other.x_range);
         self.y_range = cover(self.y_range, other.y_range);
     }
@@ -142,7 +147,7 @@ impl Corridor {
                 insert_kept(&mut windows, side, &swapped, (flow.count, flow.sum_y, flow.sum_x));
             }
         }
-        Self { windows, x_range: self.y_range, y_range: self.x_range }
+        Self { windows, listed: self.listed.mirrored(), x_range: self.y_range, y_range: self.x_range }
     }
 
     /// The same link where each arrival counts as later than it was recorded, at a by `at_a` ns and at b by `at_b`: the latest instants
@@ -171,7 +176,8 @@ impl Corridor {
         let until = |range: Option<(i64, i64)>, by: u32| {
             range.map(|(begin, end)| (begin, (end + i64::from(by)).min(MAX_ABS_NS)))
         };
-        Self { windows, x_range: until(self.x_range, at_a), y_range: until(self.y_range, at_b) }
+        let listed = self.listed.arriving_later(at_a, at_b);
+        Self { windows, listed, x_range: until(self.x_range, at_a), y_range: until(self.y_range, at_b) }
     }
 
     /// The messages by time: at most `crate::window::MAX_FINE_WINDOWS` windows, none of them empty.
@@ -211,6 +217,11 @@ impl Corridor {
         Floor::new(kept.collect::<Vec<_>>(), count, sum_x)
     }
 
+    /// All messages, if they are few enough to be listed.
+    pub(crate) fn all_listed(&self) -> &Listed {
+        &self.listed
+    }
+
     /// Number of messages (a to b, b to a), all of them.
     pub fn messages(&self) -> (u64, u64) {
         let sum = |side| self.windows().iter().map(|w| w.flow(side).count).sum();
@@ -232,6 +243,7 @@ impl Corridor {
     pub fn during(&self, from: i64, to: i64) -> Self {
         let mut part = Self::new();
         part.windows = self.windows.during(from, to);
+        part.listed = Listed::UNKNOWN;
         for side in [Side::Upper, Side::Lower] {
             // The ends of a window are among its vertices.
             let points = part.points(side).collect::<Vec<_>>();
@@ -259,6 +271,7 @@ impl Corridor {
                 }
             }
         }
+        kept.listed = self.listed.filtered(keep);
         kept
     }
 

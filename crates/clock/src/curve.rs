@@ -35,6 +35,20 @@ pub(crate) struct Curve {
     pub(crate) margin: f64,
     /// Whether there are enough messages for a statistical error.
     pub(crate) is_statistical: bool,
+    /// Where messages took long, if that was seen.
+    pub(crate) slow: Option<Slow>,
+}
+
+/// Part of the time of a link in which its least round trip was far longer than usual. If only one direction was slow there, which
+/// messages do not show, the estimate is off by half of what it was longer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slow {
+    /// Share of the time, above 0 and at most 1.
+    pub share: f64,
+    /// The usual least round trip, ns.
+    pub usual_ns: i64,
+    /// The least round trip in that part of the time, the median over it, ns.
+    pub slow_ns: i64,
 }
 
 /// Variance over time, ns².
@@ -53,6 +67,7 @@ impl Curve {
             map: through(&[(ends.0, line.at(ends.0)), (ends.1, line.at(ends.1))], &line)?,
             margin: line.margin_ns().max(0.0),
             is_statistical: is_statistical(&line),
+            slow: None,
             spread: Spread::Line(Box::new(line)),
         })
     }
@@ -105,6 +120,7 @@ impl Curve {
             map: through(&knots, &whole)?,
             margin: margins[margins.len() / 2],
             is_statistical: is_statistical(&whole),
+            slow: None,
             // The factor is in already.
             spread: Spread::Nodes(nodes.into_iter().map(|(x, _, v)| (x, v / VARIANCE_FACTOR)).collect()),
         })
@@ -113,7 +129,7 @@ impl Curve {
     /// An estimate through nodes (a's time, b's time, variance in ns² without the factor), by time.
     pub(crate) fn through_nodes(
         nodes: Vec<(i64, i64, f64)>,
-        margin: f64,
+        (margin, slow): (f64, Option<Slow>),
         (forth, back): (u64, u64),
     ) -> Option<Self> {
         let mut knots: Vec<(i64, i64)> = nodes.iter().map(|&(x, y, _)| (x, y)).collect();
@@ -126,7 +142,7 @@ impl Curve {
         let [before, after] = end_rates(&knots, near)?.map(|rate| rate.unwrap_or(Rate::ONE));
         let map = Correction::new(knots, before, after).ok()?;
         let spread = Spread::Nodes(nodes.into_iter().map(|(x, _, v)| (x, v)).collect());
-        Some(Self { map, spread, margin, is_statistical: messages >= MIN_MESSAGES_TO_STATE_ERROR })
+        Some(Self { map, spread, margin, slow, is_statistical: messages >= MIN_MESSAGES_TO_STATE_ERROR })
     }
 
     /// The line, where the estimate is one.

@@ -183,7 +183,7 @@ fn rows(island: &Island<'_>) -> Vec<Row> {
     let widened = to_widen(island);
     for (index, link) in island.links.iter().enumerate() {
         let relaxed = link.relation.as_ref().map_or(0, |r| r.relaxed_by) as i128;
-        for (sender, sent, receiver, received) in link.messages() {
+        for (sender, sent, receiver, received) in link.touching() {
             let arrival = island.first[receiver].apply(received) as i128;
             let slack = arrival - island.first[sender].apply(sent) as i128 + relaxed;
             rows.push(Row {

@@ -8,12 +8,13 @@ use rayon::prelude::*;
 
 use crate::assumption::Assumptions;
 use crate::breaks::{ClockBreak, of_clocks};
+use crate::chain::Leg;
 use crate::correction::Correction;
 use crate::error::ClockError;
 use crate::hull::Side;
 use crate::interior;
 use crate::interval::Interval;
-use crate::link::{Link, narrowest};
+use crate::link::{Link, is_inverted, narrowest};
 use crate::model::Model;
 use crate::motions::Motions;
 use crate::outline::{Known, Outline};
@@ -79,6 +80,9 @@ pub(crate) struct IslandSolver<'a> {
     rates: Vec<f64>,
     /// Per clock: half the least round trip of its links, ns.
     margins: Vec<f64>,
+    /// Per clock, for every line between it and the reference, when its messages were in the middle, by the reference, and how far
+    /// its rate may be off.
+    drifts: Vec<Vec<(i64, f64)>>,
 }
 
 impl<'a> IslandSolver<'a> {
@@ -98,6 +102,7 @@ impl<'a> IslandSolver<'a> {
             instants: Vec::new(),
             rates: vec![1.0; spans.len()],
             margins: vec![f64::INFINITY; spans.len()],
+            drifts: vec![Vec::new(); spans.len()],
             island,
             spans,
             assumptions,
@@ -122,6 +127,14 @@ impl<'a> IslandSolver<'a> {
                 self.margins[clock] = self.margins[clock].min(margin);
             }
         }
+        // Nearer clocks come first.
+        for &clock in &self.island.tree.order {
+            if let Some((nearer, link)) = self.island.tree.next[clock] {
+                let link = &self.island.links[link];
+                let own = link.drift().map(|(x, rate)| (self.island.to_reference(link.a, x), rate));
+                self.drifts[clock] = self.drifts[nearer].iter().copied().chain(own).collect();
+            }
+        }
     }
 
     /// Corrections and intervals of all clocks of the island, or a loop that contradicts itself.
@@ -135,7 +148,11 @@ impl<'a> IslandSolver<'a> {
             Err(contradiction) => return Ok(Err(contradiction)),
         };
         let rows: Vec<Vec<Row>> = self.members().map(|c| self.rows(c, &bounds[c], &placement)).collect();
-        let corrections = self.corrections(&placement, &rows)?;
+        let mut corrections = self.corrections(&placement, &rows)?;
+        // Of messages that tie no clocks, and by a rounded nanosecond of those that hulls hide.
+        if self.believed().any(|link| link.inversions(&corrections) > 0) {
+            corrections = self.uninverted(corrections, &rows, &self.motions(&placement).legs)?;
+        }
         Ok(Ok(self.solved(&corrections, &rows, &placement)?))
     }
 
@@ -161,8 +178,8 @@ impl<'a> IslandSolver<'a> {
 
     /// The same for clocks of which some do not run straight.
     fn solve_moving(&self, placement: &Placement) -> Result<Result<Vec<Solved>, Contradiction>, ClockError> {
-        let rows = match self.moving_rows(placement) {
-            Ok(rows) => rows,
+        let (rows, motions) = match self.moving_rows(placement) {
+            Ok(found) => found,
             Err(contradiction) => return Ok(Err(contradiction)),
         };
         let mut corrections: Vec<Correction> =
@@ -171,16 +188,13 @@ impl<'a> IslandSolver<'a> {
             corrections[clock] =
                 repair::inside(&placement.correction(clock).thinned_to(self.most_rows()), rows)?;
         }
-        let by_clock: Vec<(usize, &[Row])> = self.members().zip(rows.iter().map(Vec::as_slice)).collect();
-        let guaranteed = self.island.relations().filter(|(_, r)| r.is_guaranteed());
-        let links: Vec<&Link> = guaranteed.map(|(link, _)| link).collect();
-        let corrections = repair::uninverted(corrections, &by_clock, self.island.reference, &links)?;
+        let corrections = self.uninverted(corrections, &rows, &motions.legs)?;
         Ok(Ok(self.solved(&corrections, &rows, placement)?))
     }
 
-    /// The rows of all members, of all messages.
-    fn moving_rows(&self, placement: &Placement) -> Result<Vec<Vec<Row>>, Contradiction> {
-        let mut motions = Motions::of(self, placement, &vec![None; self.spans.len()]);
+    /// The rows of all members, of all messages, and what was assumed for that.
+    fn moving_rows(&self, placement: &Placement) -> Result<(Vec<Vec<Row>>, Motions), Contradiction> {
+        let mut motions = self.motions(placement);
         // A clock that may have gone back shows one time twice: its events have no order.
         let goes_on = self.island.relations().all(|(_, relation)| relation.pieces().len() == 1);
         let known = match goes_on && !motions.has_constants() {
@@ -210,7 +224,13 @@ impl<'a> IslandSolver<'a> {
             };
             thinned_to(outline.rows(self.spans[clock]), most)
         };
-        Ok(members.par_iter().map(rows).collect())
+        let rows = members.par_iter().map(rows).collect();
+        Ok((rows, motions))
+    }
+
+    /// What is assumed before more is known of the usual rates.
+    fn motions(&self, placement: &Placement) -> Motions {
+        Motions::of(self, placement, &vec![None; self.spans.len()])
     }
 
     /// The rows and knots that a clock may have.
@@ -228,6 +248,23 @@ impl<'a> IslandSolver<'a> {
         let take = |link: &Link| members[link.a] && members[link.b] && is_proven(link);
         let island = (self.island.reference, self.members().collect());
         Sweep::new(self.island.links, take, island, self.spans, &motions.legs, known).lines()
+    }
+
+    fn uninverted(
+        &self,
+        corrections: Vec<Correction>,
+        rows: &[Vec<Row>],
+        legs: &[Vec<Leg>],
+    ) -> Result<Vec<Correction>, ClockError> {
+        let rows = self.members().zip(rows.iter().map(Vec::as_slice)).collect();
+        let guarantees = repair::Guarantees { reference: self.island.reference, rows, legs };
+        repair::uninverted(corrections, &guarantees, &self.believed().collect::<Vec<_>>())
+    }
+
+    /// The links whose messages are believed, also those that tie no clocks.
+    fn believed(&self) -> impl Iterator<Item = &Link> {
+        let members = self.island.members;
+        self.island.links.iter().filter(|l| members[l.a] && members[l.b] && l.is_believed())
     }
 
     fn own_rows(&self) -> Vec<Row> {
@@ -451,11 +488,8 @@ impl<'a> IslandSolver<'a> {
                 r.lo.saturating_sub(ROUNDING) <= t && t <= r.hi.saturating_add(ROUNDING)
             })
         });
-        inside
-            && self
-                .island
-                .relations()
-                .all(|(link, r)| !r.is_guaranteed() || link.inversions(corrections) == 0)
+        let obeys = |link: &Link| link.touching().all(|message| !is_inverted(message, corrections));
+        inside && self.island.relations().all(|(link, r)| !r.is_guaranteed() || obeys(link))
     }
 
     /// The realistic error when the reference shows `instant`, ns; `None` where statistics say nothing.
@@ -471,7 +505,9 @@ impl<'a> IslandSolver<'a> {
         // What belongs to a host, a slow way to interrupt it, cancels around loops: no loop can see it.
         let (own, reference) = (self.margins[clock], self.margins[self.island.reference]);
         let hosts = self.island.model.asymmetry.powi(2) / 4.0 * (own * own + reference * reference);
-        let error = 2.0 * (placement.variance(clock, instant) + hosts).sqrt();
+        let drift = |&(middle, rate): &(i64, f64)| ((instant as i128 - middle as i128) as f64 * rate).powi(2);
+        let drift: f64 = self.drifts[clock].iter().map(drift).sum();
+        let error = 2.0 * (placement.variance(clock, instant) + hosts + drift).sqrt();
         error.is_finite().then_some(error)
     }
 }

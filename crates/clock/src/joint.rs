@@ -97,9 +97,10 @@ pub(crate) fn solve_judged(
     let report = |link: Link| {
         let together = island_of[link.a] == island_of[link.b];
         let inversions = together.then(|| link.inversions(&solution.corrections));
+        let unverified = if together { link.exposed(&solution.corrections).1 } else { 0 };
         let ends = [link.a, link.b].map(|clock| (&solution.corrections[clock], &solution.intervals[clock]));
         let interval = if together { link.interval(spans[link.a], ends, model, most) } else { None };
-        link.report(inversions, interval, model)
+        link.report((inversions, unverified), interval, model)
     };
     let reports = links.into_par_iter().map(report).collect();
     solution.links = reports;

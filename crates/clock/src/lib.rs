@@ -16,6 +16,7 @@
 //! |---|---|
 //! | `slope`, `wander` | exact rates: a ratio of two integers, ranges of them; how far a rate may be from constant |
 //! | `point`, `hull`, `window` | the messages of one direction that can still matter, by time: half hulls in windows |
+//! | `listed` | all messages of a link, while they are few |
 //! | `corridor` | both directions of a link; what rates and offsets they allow |
 //! | `bounded` | a corridor within a range of rates: lowest and highest time at any instant |
 //! | `margin` | the line that stays farthest from all messages |
@@ -67,12 +68,14 @@ mod envelope;
 mod error;
 mod excess;
 mod folds;
+mod hidden;
 mod hull;
 mod interval;
 mod joint;
 mod left_out;
 mod link;
 mod link_interval;
+mod listed;
 mod margin;
 mod measure;
 mod model;
@@ -117,6 +120,7 @@ pub use bounded::Bounded;
 pub use breaks::ClockBreak;
 pub use correction::Correction;
 pub use corridor::{Corridor, Feasible, Infeasible};
+pub use curve::Slow;
 pub use error::ClockError;
 pub use folds::{ASYMMETRY, Basis, PairEstimate, estimate};
 pub use hull::{HalfHull, Side};

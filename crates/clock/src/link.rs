@@ -9,14 +9,18 @@ use crate::assumption::Assumptions;
 use crate::bounded::Bounded;
 use crate::correction::Correction;
 use crate::corridor::{Corridor, Infeasible};
+use crate::curve::Slow;
+use crate::hidden::exposed;
 use crate::hull::Side;
 use crate::interval::Interval;
 use crate::left_out::without;
 use crate::link_interval::LinkInterval;
+use crate::listed::Listed;
 use crate::margin::MarginLine;
 use crate::model::Model;
 use crate::motion::Motion;
 use crate::pieces::{self, Pieces};
+use crate::point::Point;
 use crate::relation::{Break, Guarantee, Relation, Way};
 use crate::span::Span;
 use crate::steered;
@@ -26,6 +30,11 @@ use crate::window::MAX_WINDOWS;
 /// With at least this many messages in both directions, a contradiction is no accident: the link is refused.
 /// With fewer, the line of least violation is used, and marked as such.
 pub const MIN_MESSAGES_TO_REFUSE: u64 = 8;
+
+/// So far apart, in halves of the least round trip, the fastest messages at either end of a line's may be, …
+const FLOORS_APART: f64 = 0.7;
+/// … if there are no more than these in a direction; of more, less in proportion.
+const ENOUGH_MESSAGES: f64 = 150.0;
 
 /// The verdict on a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,12 +101,16 @@ pub struct LinkReport {
     /// The largest half width of the link's own bounds over the spans of both clocks, outside of breaks, ns; `None`
     /// unless the link is usable.
     pub half_width_ns: Option<i64>,
+    /// Where messages took far longer than usual, if they did: there one direction alone may have been slow.
+    pub slow: Option<Slow>,
     /// How far the rate of one clock may be from constant, ppm: more than the model's where messages show that the rate changed
     /// though no daemon was thought to steer ([`crate::Solution::assumed`] says more).
     pub wander_ppm: f64,
-    /// Messages that matter and that the final corrections show as received before they were sent: no message of the link
-    /// is inverted if there are none here. `None` when the two clocks are on different islands.
+    /// Messages that the final corrections show as received before they were sent: of all but suspects, or of those that a
+    /// straight line can touch where there are too many to list them. `None` when the two clocks are on different islands.
     pub inversions: Option<usize>,
+    /// Of so many of the others it is not known: no message of the link is inverted if both are 0.
+    pub unverified: u64,
     /// One of its clocks was set, as other links show and this one does not: it bounds what is before or after, and ties
     /// nothing.
     pub is_severed: bool,
@@ -112,6 +125,9 @@ pub struct LinkReport {
     pub corridor: Corridor,
 }
 
+/// A message: who sent it when, who received it when.
+pub(crate) type Message = (usize, i64, usize, i64);
+
 /// A judged link between clocks `a < b`.
 #[derive(Debug, Clone)]
 pub(crate) struct Link {
@@ -124,6 +140,8 @@ pub(crate) struct Link {
     pub(crate) relation: Option<Relation>,
     /// The messages in more windows than free-running clocks need, where there are more.
     fine: Option<Corridor>,
+    /// All messages but those that look wrong, if they are few.
+    listed: Listed,
     /// Bounds of messages that all go one way.
     pub(crate) one_way: Option<Guarantee>,
     pub(crate) suspects: Vec<Suspect>,
@@ -142,6 +160,7 @@ impl Link {
         let mut link = Self {
             a,
             b,
+            listed: corridor.all_listed().clone(),
             corridor,
             quality: LinkQuality::Absent,
             relation: None,
@@ -165,6 +184,8 @@ impl Link {
             Ok(pieces) => {
                 link.corridor = pieces.used;
                 link.suspects = pieces.suspects;
+                let is_left = |side, point| !link.suspects.iter().any(|s| s.side == side && s.point == point);
+                link.listed = link.listed.filtered(is_left);
                 link.quality = match pieces.list.iter().all(|p| p.is_closed) {
                     true => LinkQuality::Accurate,
                     false => LinkQuality::Incomplete,
@@ -246,15 +267,26 @@ impl Link {
         relation.margin(self.middle().unwrap_or(0))
     }
 
+    /// Of a relation that is one line, a's time in the middle of the messages and how far the rate may be off because few messages
+    /// are not as fast at all times: one standard deviation, dimensionless.
+    pub(crate) fn drift(&self) -> Option<(i64, f64)> {
+        let relation = self.relation.as_ref().filter(|relation| relation.is_line())?;
+        let (first, last) = self.corridor.x_range()?;
+        let (forth, back) = self.corridor.messages();
+        let half = ((last - first) as f64 / 2.0).max(1.0);
+        let share = FLOORS_APART * (ENOUGH_MESSAGES / forth.min(back).max(1) as f64).min(1.0);
+        Some((first.midpoint(last), share * self.margin(relation) / half))
+    }
+
     /// The time of `a` in the middle of the messages.
     fn middle(&self) -> Option<i64> {
         self.corridor.x_range().map(|(first, last)| first.midpoint(last))
     }
 
-    /// The report, given the number of inverted messages under the final corrections.
+    /// The report, given how many messages are inverted under the final corrections, and of how many that is open.
     pub(crate) fn report(
         self,
-        inversions: Option<usize>,
+        (inversions, unverified): (Option<usize>, u64),
         interval: Option<Interval>,
         model: &Model,
     ) -> LinkReport {
@@ -274,6 +306,7 @@ impl Link {
             offset_at_middle_ns: (bounds(Side::Lower), bounds(Side::Upper)),
             min_rtt_ns: margin.map(|margin| (2.0 * margin) as i64),
             half_width_ns: relation.map(|r| r.half_width),
+            slow: relation.and_then(Relation::slow),
             wander_ppm: match relation.and_then(Relation::moved) {
                 Some(moved) => moved * 0.5e6,
                 None => relation.map_or(model.wander_ppm, |r| r.wander().clock_ppm().max(model.wander_ppm)),
@@ -283,6 +316,7 @@ impl Link {
             is_severed: relation.is_some_and(|r| !r.reaches_all()),
             quality: self.quality,
             inversions,
+            unverified,
             suspects: self.suspects,
             corridor: self.corridor,
         }
@@ -301,7 +335,8 @@ impl Link {
         let realistic = |x: i64| {
             // As an interval of clocks counts it, of this link alone: what holds at one end need not hold at the other.
             let hidden = model.asymmetry * relation.margin(x);
-            let own = 2.0 * (relation.variance(x) + hidden * hidden).sqrt();
+            let drift = self.drift().map_or(0.0, |(middle, rate)| (x as i128 - middle as i128) as f64 * rate);
+            let own = 2.0 * (relation.variance(x) + hidden * hidden + drift * drift).sqrt();
             let own = Some(own).filter(|own| own.is_finite() && relation.is_statistical());
             let (a, b) = (of_a.1.at(x), of_b.1.at(estimate(x)));
             let joint = a.zip(b).map(|(a, b)| a.2 as f64 + b.2 as f64);
@@ -310,21 +345,53 @@ impl Link {
         LinkInterval::new(relation, span, most).around(&estimate, realistic)
     }
 
-    /// Every message that matters as (sender, sent, receiver, received), in a fixed order.
-    pub(crate) fn messages(&self) -> impl Iterator<Item = (usize, i64, usize, i64)> + '_ {
-        let forth = self.corridor.points(Side::Upper).map(|p| (self.a, p.x(), self.b, p.y()));
-        let back = self.corridor.points(Side::Lower).map(|p| (self.b, p.y(), self.a, p.x()));
-        forth.chain(back)
+    /// Whether its messages are believed.
+    pub(crate) fn is_believed(&self) -> bool {
+        matches!(self.quality, LinkQuality::Accurate | LinkQuality::Incomplete | LinkQuality::OneWay)
     }
 
-    /// How many of the messages that matter are received before they were sent, by these corrections, exactly.
-    pub(crate) fn inversions(&self, corrections: &[Correction]) -> usize {
-        self.messages()
-            .filter(|&(sender, sent, receiver, received)| {
-                corrections[sender].apply(sent) > corrections[receiver].apply(received)
-            })
-            .count()
+    /// Every message that a straight line can touch, in a fixed order.
+    pub(crate) fn touching(&self) -> impl Iterator<Item = Message> + '_ {
+        [Side::Upper, Side::Lower]
+            .into_iter()
+            .flat_map(move |side| self.corridor.points(side).map(move |point| self.message(side, point)))
     }
+
+    /// Every message but those left out, or, of links with more than are listed, those that a straight line can touch.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        let on = |side| Some(self.listed.points(side)?.iter().map(move |&point| self.message(side, point)));
+        match (on(Side::Upper), on(Side::Lower)) {
+            (Some(upper), Some(lower)) => upper.chain(lower).collect(),
+            _ => self.touching().collect(),
+        }
+    }
+
+    fn message(&self, side: Side, point: Point) -> Message {
+        match side {
+            Side::Upper => (self.a, point.x(), self.b, point.y()),
+            Side::Lower => (self.b, point.y(), self.a, point.x()),
+        }
+    }
+
+    /// How many of these messages are received before they were sent, by these corrections, exactly.
+    pub(crate) fn inversions(&self, corrections: &[Correction]) -> usize {
+        self.messages().into_iter().filter(|&message| is_inverted(message, corrections)).count()
+    }
+
+    /// Where these corrections cross edges of hulls that stand for messages which are not listed, as messages in their place, and
+    /// how many these are.
+    pub(crate) fn exposed(&self, corrections: &[Correction]) -> (Vec<Message>, u64) {
+        if self.listed.points(Side::Upper).is_some() {
+            return (Vec::new(), 0);
+        }
+        let (found, hidden) = exposed(self.corridor.windows(), &corrections[self.a], &corrections[self.b]);
+        (found.into_iter().map(|found| self.message(found.side, found.point)).collect(), hidden)
+    }
+}
+
+/// Whether a message is received before it was sent.
+pub(crate) fn is_inverted((sender, sent, receiver, received): Message, corrections: &[Correction]) -> bool {
+    corrections[sender].apply(sent) > corrections[receiver].apply(received)
 }
 
 /// Bounds of messages that all go one way; `None` where a clock was set and no daemon steers it: what they bound then is not known.

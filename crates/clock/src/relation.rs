@@ -7,7 +7,7 @@
 
 use crate::bounded::Bounded;
 use crate::correction::Correction;
-use crate::curve::Curve;
+use crate::curve::{Curve, Slow};
 use crate::excess::Excess;
 use crate::hull::Side;
 use crate::measure::Change;
@@ -237,6 +237,11 @@ impl Relation {
     /// Half the least round trip around `x`, ns.
     pub(crate) fn margin(&self, x: i64) -> f64 {
         self.piece_at(x).curve.margin
+    }
+
+    /// Where messages took far longer than usual, of the piece in which that was longest.
+    pub(crate) fn slow(&self) -> Option<Slow> {
+        self.pieces.iter().filter_map(|p| p.curve.slow).max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
     /// Whether every piece has the messages that a statistical error needs.

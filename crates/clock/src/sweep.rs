@@ -131,7 +131,7 @@ impl<'l> Sweep<'l> {
             |clock: usize, at: i64| (clock as u32, raw[clock].partition_point(|raw| *raw < at) as u32);
         let mut messages = Vec::new();
         for (index, link) in taken() {
-            messages.extend(link.messages().map(|(sender, sent, receiver, received)| Message {
+            messages.extend(link.messages().into_iter().map(|(sender, sent, receiver, received)| Message {
                 sender: event(sender, sent),
                 receiver: event(receiver, received),
                 link: index as u32,

@@ -148,7 +148,9 @@ pub(crate) fn published(
         let t = limited(estimate(raw));
         let (lo, hi) = (lo.min(t), hi.max(t));
         let sure = hi.saturating_sub(t).max(t.saturating_sub(lo));
-        let e95 = realistic(raw).map_or(sure, |error| (error.ceil() as i64).clamp(0, sure));
+        // Half the width is linear between rows, how far the estimate is from the farther side is not.
+        let half = sure.min((hi.saturating_sub(lo) / 2).saturating_add(1));
+        let e95 = realistic(raw).map_or(sure, |error| (error.ceil() as i64).clamp(0, half));
         IntervalRow { raw, lo, hi, e95 }
     };
     Interval::new(rows.iter().map(row).collect())

@@ -8,7 +8,7 @@ use isochrone_clock::{BreakKind, ClockBreak, Interval, LinkQuality, LinkReport, 
 
 use crate::artefact::{
     self, Artefact, AssumptionEntry, BreakEntry, ClockEntry, FactorsEntry, Formula, IslandEntry, LinkEntry,
-    MessageCounts, MethodEntry, Model, Quality, Row, SuspectEntry, TraceEntry, VERSION,
+    MessageCounts, MethodEntry, Model, Quality, Row, SlowEntry, SuspectEntry, TraceEntry, VERSION,
 };
 use crate::input::Inputs;
 use crate::links::Links;
@@ -180,6 +180,8 @@ fn link_entry(
         method: artefact::Method::Default,
         messages,
         inversions: 0,
+        unverified: 0,
+        slow: None,
         rate_ppm: (None, None),
         offset_at_middle_ns: (None, None),
         min_rtt_ns: None,
@@ -190,6 +192,12 @@ fn link_entry(
     };
     let Some(report) = report else { return entry };
     entry.inversions = report.inversions.unwrap_or(0) as u64;
+    entry.unverified = report.unverified;
+    entry.slow = report.slow.map(|slow| SlowEntry {
+        share: (slow.share * 1e6).round() / 1e6,
+        usual_rtt_ns: slow.usual_ns,
+        rtt_ns: slow.slow_ns,
+    });
     entry.rate_ppm = report.rate_ppm;
     entry.quality = match &report.quality {
         LinkQuality::Accurate => Quality::Accurate,

@@ -195,8 +195,8 @@ fn inverted(clocks: &[HostClock], link: &LinkReport) -> Option<String> {
     let count = link.inversions.filter(|&count| count > 0)?;
     matches!(link.quality, LinkQuality::Accurate | LinkQuality::Incomplete).then(|| {
         format!(
-            "{} – {}: {count} of the messages that bound the corridor still arrive before they were sent; the link is \
-             taken for approximate",
+            "{} – {}: by the corrections, {count} of its messages still arrive before they were sent; the link is taken for \
+             approximate",
             clocks[link.a].host, clocks[link.b].host
         )
     })

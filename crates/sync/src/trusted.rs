@@ -320,6 +320,7 @@ impl Trust {
             rate_ppm,
             offset_at_middle_ns: offset,
             inversions,
+            unverified: 0,
             interval,
             suspects: ours.iter().filter_map(in_own_times).collect(),
             ..report.clone()

@@ -8,7 +8,8 @@ use std::path::Path;
 use isochrone_sync::RefusedKind;
 use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{
-    Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Method, Quality, ResolutionEntry, ResolutionSource,
+    Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Method, Quality, ResolutionEntry,
+    ResolutionSource, SlowEntry,
 };
 use isochrone_sync::resolution::TOLD_TICK_NS;
 
@@ -31,6 +32,9 @@ const MAX_RAISED: usize = 3;
 
 /// Hosts with coarse stamps are named up to this many, then counted.
 const MAX_COARSE: usize = 8;
+
+/// Pairs of hosts whose messages were slow for a while are listed up to this many, then counted.
+const MAX_SLOW: usize = 3;
 
 /// Prints the report.
 pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
@@ -68,7 +72,38 @@ pub(super) fn verdicts(artefact: &Artefact, clocks: &Clocks) -> Vec<String> {
         paragraphs.push(condition(artefact));
         paragraphs.extend(assumptions::unseen_steps(clocks));
     }
+    paragraphs.extend(slow(artefact));
     paragraphs
+}
+
+/// Where one direction alone may have been slow for a while: the pairs where that matters most.
+fn slow(artefact: &Artefact) -> Option<String> {
+    let off = |slow: &SlowEntry| (slow.rtt_ns - slow.usual_rtt_ns) / 2;
+    let mut found: Vec<(&LinkEntry, SlowEntry)> =
+        artefact.links.iter().filter_map(|link| Some((link, link.slow?))).collect();
+    found.sort_by_key(|(_, slow)| std::cmp::Reverse(off(slow)));
+    let of = |(link, slow): &(&LinkEntry, SlowEntry)| {
+        format!(
+            "{} – {}: for {:.0} % of the time the least round trip is {} instead of {}",
+            plain(&link.a),
+            plain(&link.b),
+            (slow.share * 100.0).max(1.0),
+            figures::duration(slow.rtt_ns),
+            figures::duration(slow.usual_rtt_ns),
+        )
+    };
+    let worst = found.first().map(|(_, slow)| off(slow))?;
+    let shown: Vec<String> = found.iter().take(MAX_SLOW).map(of).collect();
+    let more = match found.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {}", figures::plural(more, "more pair")),
+    };
+    Some(format!(
+        "Messages were slow for a while between {}{more}. Where only one direction was, which messages do not show, times are off by \
+         up to {}; e95 allows for that.",
+        shown.join("; "),
+        figures::duration(worst),
+    ))
 }
 
 /// Pairs of hosts without messages, whether they are listed or not.
@@ -232,11 +267,20 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
     let messages: u64 = links.iter().map(|l| l.messages.a_to_b + l.messages.b_to_a).sum();
     let inversions: u64 = links.iter().map(|l| l.inversions).sum();
     let (unproven, proven): (Vec<&Clock>, Vec<&Clock>) = members.into_iter().partition(|clock| !clock.proven);
-    let order = match inversions {
-        0 => "no message arrives before it was sent".to_owned(),
-        1 => "1 message still arrives before it was sent".to_owned(),
-        n => format!("{} messages still arrive before they were sent", figures::count(n)),
+    let unverified: u64 = links.iter().map(|l| l.unverified).sum();
+    let suspects: u64 = links.iter().map(|l| l.messages.suspect).sum();
+    let mut order = match (inversions, unverified) {
+        (0, 0) => "no message arrives before it was sent".to_owned(),
+        (0, n) => format!(
+            "of {} messages it is not known whether they arrive before they were sent",
+            figures::count(n)
+        ),
+        (1, _) => "1 message still arrives before it was sent".to_owned(),
+        (n, _) => format!("{} messages still arrive before they were sent", figures::count(n)),
     };
+    if suspects > 0 {
+        order += &format!(", {} that look wrong left out", figures::count(suspects));
+    }
     let mut text = format!(
         "{} on the clock of {}, by {} messages; {order}",
         figures::plural(hosts.len(), "host"),

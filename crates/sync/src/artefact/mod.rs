@@ -291,6 +291,23 @@ impl From<published::Outcome> for OutcomeEntry {
     }
 }
 
+/// Part of the time of a pair in which its least round trip was far longer than usual: if only one direction was slow there, which
+/// messages do not show, times are off by half of the difference.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SlowEntry {
+    /// Share of the time, above 0 and at most 1.
+    pub share: f64,
+    /// The usual least round trip, ns.
+    pub usual_rtt_ns: i64,
+    /// The least round trip in that part of the time, ns.
+    pub rtt_ns: i64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_none_of_them(count: &u64) -> bool {
+    *count == 0
+}
+
 /// A pair of clocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkEntry {
@@ -304,14 +321,21 @@ pub struct LinkEntry {
     pub method: Method,
     /// Counts.
     pub messages: MessageCounts,
-    /// Messages received before they were sent, by the corrections.
+    /// Messages received before they were sent, by the corrections; of links with more than can be listed, of those that a
+    /// straight line can touch.
     pub inversions: u64,
+    /// Further messages of which it is not known whether they are.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub unverified: u64,
     /// Least and greatest (db/da − 1)·10⁶ that the messages allow.
     pub rate_ppm: (Option<f64>, Option<f64>),
     /// Least and greatest b − a, clock offsets included, on a's clock midway between first and last message.
     pub offset_at_middle_ns: (Option<i64>, Option<i64>),
     /// Least sum of the delays there and back that the messages show.
     pub min_rtt_ns: Option<i64>,
+    /// Where messages took far longer than usual, if they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow: Option<SlowEntry>,
     /// How far the rate of either clock may wander by the bounds of this link, ppm: more than the model's where the
     /// messages show that it does.
     #[serde(default)]
