@@ -1,13 +1,16 @@
 //! What the bounds of every clock rest on in the end: what was assumed of it, and where messages contradict that, what was used
 //! instead.
 //!
-//! A link shows that a rate left what is assumed, not whose. It is laid to the clock of which less is assumed: to the one that a
-//! daemon steers rather than to the one that runs free; to both where as much is assumed of either. [`crate::joint`] publishes it.
+//! A link shows that a rate left what is assumed, not whose. It is laid to the clocks that may have done it ([`crate::breaks`]),
+//! else to the clock of which less is assumed: to the one that a daemon steers rather than to the one that runs free; to both where
+//! as much is assumed of either. [`crate::joint`] publishes it.
 
 use crate::assumption::{Assumptions, STEERED_PPM, Steering};
+use crate::breaks::Event;
 use crate::excess::FASTEST;
 use crate::link::Link;
 use crate::relation::{Piece, Relation};
+use crate::shared::OfClocks;
 use crate::span::Span;
 
 /// What the bounds of a clock rest on in a span of its time.
@@ -34,26 +37,31 @@ struct Shown {
     bends: bool,
 }
 
-/// By clock, over its span. `moved`: by clock, how far its rate was seen to leave the usual one although no daemon was thought to
-/// steer it, dimensionless.
+/// By clock, over its span.
 pub(crate) fn of_clocks(
     links: &[Link],
     spans: &[Span],
     assumptions: &[Assumptions],
-    moved: &[Option<f64>],
+    shown_of: &OfClocks,
 ) -> Vec<Vec<Assumed>> {
     let mut shown: Vec<Vec<Shown>> = vec![Vec::new(); spans.len()];
     for link in links {
         let pieces = link.relation.iter().flat_map(Relation::pieces);
         for piece in pieces {
-            show(link, piece, assumptions, &mut shown);
+            show(link, piece, assumptions, &shown_of.events, &mut shown);
         }
     }
-    let of = |clock: usize| along(spans[clock], &assumptions[clock], moved[clock], &shown[clock]);
+    let of = |clock: usize| along(spans[clock], &assumptions[clock], shown_of.moved[clock], &shown[clock]);
     (0..spans.len()).map(of).collect()
 }
 
-fn show(link: &Link, piece: &Piece, assumptions: &[Assumptions], shown: &mut [Vec<Shown>]) {
+fn show(
+    link: &Link,
+    piece: &Piece,
+    assumptions: &[Assumptions],
+    events: &[Vec<Event>],
+    shown: &mut [Vec<Shown>],
+) {
     let Some(steered) = piece.bounds.steered() else { return };
     let looser = steered.looser();
     let lists = [
@@ -69,11 +77,19 @@ fn show(link: &Link, piece: &Piece, assumptions: &[Assumptions], shown: &mut [Ve
                 Steering::Stepwise => 1,
                 Steering::Steered { .. } | Steering::Unknown => 2,
             };
+            let did = |clock: usize, raw: Span| {
+                let meets = |e: &Event| e.found.raw.begin < raw.end && raw.begin < e.found.raw.end;
+                events[clock].iter().any(meets)
+            };
             let (a, b) = (rank(link.a, x), rank(link.b, y));
-            if a >= b {
+            let (a, b) = match (did(link.a, x), did(link.b, y)) {
+                (false, false) => (a >= b, b >= a),
+                did => did,
+            };
+            if a {
                 shown[link.a].push(Shown { raw: x, ppm, bends });
             }
-            if b >= a {
+            if b {
                 shown[link.b].push(Shown { raw: y, ppm, bends });
             }
         }

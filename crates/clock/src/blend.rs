@@ -148,8 +148,9 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
         let (lo, hi) = (bound(Side::Lower, x), bound(Side::Upper, x));
         let middle = lo.zip(hi).map(|(lo, hi)| lo.midpoint(hi));
         let half = lo.zip(hi).map_or(f64::INFINITY, |(lo, hi)| (hi as i128 - lo as i128) as f64 / 2.0);
-        let guess = guess(&straight, &beside, wander, &seen, x, middle.unwrap_or(x));
-        let base = middle.unwrap_or(x);
+        // Where a side is open, the other one says where to begin.
+        let Some(base) = middle.or(lo).or(hi) else { continue };
+        let guess = guess(&straight, &beside, wander, &seen, x, base);
         let (mut y, mut variance) = match &guess {
             Some(guess) => {
                 margins.push((guess.margin, guess.noise));

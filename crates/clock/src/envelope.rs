@@ -71,6 +71,21 @@ impl RateRange {
         Self { min: self.min.min(other.min), max: self.max.zip(other.max).map(|(a, b)| a.max(b)) }
     }
 
+    /// The same without an upper limit: of a clock that may have gained any time.
+    pub(crate) fn rising(self) -> Self {
+        Self { max: None, ..self }
+    }
+
+    /// The same without a lower limit: of a clock that may have lost any time, or stood still.
+    pub(crate) fn falling(self) -> Self {
+        Self { min: 0, ..self }
+    }
+
+    /// Whether a side has no limit.
+    pub(crate) fn is_open(self) -> bool {
+        self.min == 0 || self.max.is_none()
+    }
+
     /// Rates of the inverse relation, outward.
     pub(crate) fn recip(self) -> Self {
         // What rises faster than a clock does at least rises by as much as a clock can.

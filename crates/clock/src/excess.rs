@@ -1,10 +1,12 @@
 //! Where a rate left its usual range: between messages that exclude each other otherwise, and nowhere else.
 //!
 //! Two messages exclude each other when the relation cannot get from the one to the other within the range. Of all such pairs
-//! the shortest say best where it happened. There the range is widened, and a little around, because a change of rate begins
-//! before it shows: by two messages either way. First to what a kernel can do to its clock, then, if that is not
-//! enough, to anything but going back. A single message that contradicts others on both sides of it is not explained by a
-//! clock that left and came back in between: it is suspect.
+//! the shortest say best where it happened. There the range is widened, and around it, because a change of rate begins
+//! before it shows: by as much time either way, and by two messages. Where a daemon steers, first to what a kernel can do to its
+//! clock, then, if that is not enough, to anything but going back. Where nothing is known of a clock, it may as well have been set
+//! or stopped: then to any rate, but one way only, as a step, a stop and a slew each move a clock one way. So what holds there
+//! is the hull of what is known before, carried on at the usual rate, and of what is known after, carried back. A single message
+//! that contradicts others on both sides of it is not explained by a clock that left and came back in between: it is suspect.
 //!
 //! Which spans these are is a choice, so floating point decides; that the rest is possible is decided exactly in
 //! [`crate::chain`].
@@ -29,13 +31,50 @@ const THERE_AND_BACK_NS: i64 = 250_000_000;
 /// Rounds in which spans are widened; what is left then is no clock.
 const MAX_ROUNDS: usize = 64;
 
-/// Spans of a's time in which the range is wider.
+/// Spans of a's time in which the range is wider; each list by time, its spans apart from each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Excess {
-    /// Up to [`FASTEST`]; by time, apart from each other.
+    /// Up to [`FASTEST`].
     pub(crate) fast: Vec<Span>,
-    /// Anything; by time, apart from each other.
+    /// As fast as it may be, but no slower than usual: b gained on a, at any rate.
+    pub(crate) rising: Vec<Span>,
+    /// As slow as it may be, or no motion at all, but no faster than usual: b lost to a.
+    pub(crate) falling: Vec<Span>,
+    /// Anything.
     pub(crate) any: Vec<Span>,
+}
+
+/// What is allowed for in a span of an [`Excess`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wider {
+    /// [`Excess::fast`].
+    Fast,
+    /// [`Excess::rising`].
+    Rising,
+    /// [`Excess::falling`].
+    Falling,
+    /// [`Excess::any`].
+    Any,
+}
+
+impl Wider {
+    /// The same with the clocks in the other order.
+    pub(crate) fn turned(self) -> Self {
+        match self {
+            Self::Rising => Self::Falling,
+            Self::Falling => Self::Rising,
+            same => same,
+        }
+    }
+}
+
+/// What is taken for the cause of the first excess in a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A kernel slews the clock, up to [`FASTEST`].
+    Slew,
+    /// A clock of which nothing is known may have been set, stopped or slewed: all of these move it one way.
+    Unknown,
 }
 
 /// Messages that exclude each other: a lower and an upper point.
@@ -46,10 +85,11 @@ struct Conflict {
 }
 
 impl Excess {
-    /// Where the rate must have left `usual` by more than `by` (dimensionless); `None` when no motion of a clock that does not
-    /// go back explains the messages. O(k log k) a round.
-    pub(crate) fn find(points: &Points, usual: Usual, by: f64) -> Option<Self> {
-        let mut excess = Self::default();
+    /// Where the rate must have left `usual` by more than `by` (dimensionless), beyond what is `told` of its clocks, with that;
+    /// `None` when no motion of a clock that does not go back explains the messages. O(k log k) a round.
+    pub(crate) fn find(points: &Points, usual: Usual, by: f64, cause: Cause, told: &Self) -> Option<Self> {
+        let mut excess = told.clone();
+        let within = between_messages(points);
         for _ in 0..MAX_ROUNDS {
             let field = Field::new(points, usual, by, &excess);
             let conflicts = field.conflicts();
@@ -57,18 +97,70 @@ impl Excess {
                 return Some(excess);
             }
             let known = excess.clone();
-            for pair in shortest(conflicts.iter().map(|c| field.span(*c)).collect()) {
-                let around = widened(points, pair);
-                let inside = |list: &[Span]| list.iter().any(|s| s.begin <= pair.begin && pair.end <= s.end);
-                if inside(&known.any) {
-                    return None;
+            // A relation rises too much between an upper point and a later lower one, too little between the others.
+            let (rises, falls): (Vec<Conflict>, Vec<Conflict>) =
+                conflicts.into_iter().partition(|c| field.is_rise(*c));
+            for (conflicts, is_rise) in [(rises, true), (falls, false)] {
+                for pair in shortest(conflicts.iter().map(|c| field.span(*c)).collect()) {
+                    let inside =
+                        |list: &[Span]| list.iter().any(|s| s.begin <= pair.begin && pair.end <= s.end);
+                    let one_way = if is_rise { &known.rising } else { &known.falling };
+                    if inside(&known.any) || inside(one_way) {
+                        return None;
+                    }
+                    // Without messages both ways before and after, nothing would bound what goes one way at any rate.
+                    let is_between = within.begin <= pair.begin && pair.end <= within.end;
+                    let (wider, around) = match cause {
+                        Cause::Unknown if is_between => {
+                            let around = widened(points, pair, pair.end - pair.begin);
+                            let x = Span {
+                                begin: around.begin.max(within.begin),
+                                end: around.end.min(within.end),
+                            };
+                            (if is_rise { Wider::Rising } else { Wider::Falling }, x)
+                        }
+                        _ if inside(&known.fast) => (Wider::Any, widened(points, pair, 0)),
+                        _ => (Wider::Fast, widened(points, pair, 0)),
+                    };
+                    excess.list_mut(wider).push(around);
                 }
-                if inside(&known.fast) { excess.any.push(around) } else { excess.fast.push(around) }
             }
-            merge(&mut excess.fast);
-            merge(&mut excess.any);
+            excess.merge();
         }
         None
+    }
+
+    /// The spans in which so much is allowed for.
+    pub(crate) fn list_mut(&mut self, wider: Wider) -> &mut Vec<Span> {
+        match wider {
+            Wider::Fast => &mut self.fast,
+            Wider::Rising => &mut self.rising,
+            Wider::Falling => &mut self.falling,
+            Wider::Any => &mut self.any,
+        }
+    }
+
+    /// All spans with what is allowed for there.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (Span, Wider)> + '_ {
+        let lists = [
+            (&self.fast, Wider::Fast),
+            (&self.rising, Wider::Rising),
+            (&self.falling, Wider::Falling),
+            (&self.any, Wider::Any),
+        ];
+        lists.into_iter().flat_map(|(list, wider)| list.iter().map(move |span| (*span, wider)))
+    }
+
+    /// Joins spans that touch each other.
+    pub(crate) fn merge(&mut self) {
+        for list in [&mut self.fast, &mut self.rising, &mut self.falling, &mut self.any] {
+            merge(list);
+        }
+    }
+
+    /// Whether there is no limit to the rate at an instant, in one direction at least.
+    pub(crate) fn is_open(&self, x: i64) -> bool {
+        [&self.any, &self.rising, &self.falling].into_iter().any(|list| Self::holds(list, x))
     }
 
     /// Whether an instant is in a span of a list.
@@ -149,10 +241,10 @@ pub(crate) fn without(points: &Points, gone: &[(Side, Point)]) -> Points {
 struct Field<'p> {
     points: &'p Points,
     /// (b − line, what it can have risen by since the first message, what it can have fallen by, how much of a's time was spent
-    /// in spans in which it can do anything), ns, by upper point.
-    upper: Vec<[f64; 4]>,
+    /// in spans in which it can rise without limit, and in those in which it can stand still), ns, by upper point.
+    upper: Vec<[f64; 5]>,
     /// The same by lower point.
-    lower: Vec<[f64; 4]>,
+    lower: Vec<[f64; 5]>,
 }
 
 impl<'p> Field<'p> {
@@ -160,42 +252,46 @@ impl<'p> Field<'p> {
         let all = || points.upper.iter().chain(&points.lower);
         let origin = all().min().copied().unwrap_or(Point { x: 0, y: 0 });
         // Where the limits change, and the rates up and down from there on.
-        let mut borders: Vec<i64> =
-            excess.fast.iter().chain(&excess.any).flat_map(|s| [s.begin, s.end]).collect();
+        let mut borders: Vec<i64> = excess.spans().flat_map(|(s, _)| [s.begin, s.end]).collect();
         borders.push(i64::MIN / 4);
         borders.sort_unstable();
         borders.dedup();
+        // Rates up and down from an instant on, and whether these are without limit.
         let limits = |x: i64| {
             // Strictly inside, as borders belong to both sides.
-            let within = |list: &[Span]| list.iter().any(|s| s.begin <= x && x < s.end);
-            let about = |by: f64| {
-                let (least, greatest) = range_around(usual, by).rates();
-                (greatest - usual.rate, usual.rate - least)
+            let within = |list: &[Span]| {
+                let after = list.partition_point(|s| s.begin <= x);
+                after > 0 && x < list[after - 1].end
             };
-            match (within(&excess.any), within(&excess.fast)) {
-                (true, _) => (BEYOND_ALL, usual.rate),
-                (_, true) => about(FASTEST.max(by)),
-                _ => about(by),
-            }
+            let any = within(&excess.any);
+            let (rising, falling) = (any || within(&excess.rising), any || within(&excess.falling));
+            let by = if within(&excess.fast) { FASTEST.max(by) } else { by };
+            let (least, greatest) = range_around(usual, by).rates();
+            let (up, down) = (greatest - usual.rate, usual.rate - least);
+            let open = |is: bool| f64::from(u8::from(is));
+            [
+                if rising { BEYOND_ALL } else { up },
+                if falling { usual.rate } else { down },
+                open(rising),
+                open(falling),
+            ]
         };
-        // (from, (rise, fall, in any) until there, the same per ns from there on).
-        let mut steps: Vec<(i64, [f64; 3], [f64; 3])> = Vec::with_capacity(borders.len());
-        let further = |from: [f64; 3], by: [f64; 3], run: f64| [0, 1, 2].map(|i| from[i] + by[i] * run);
+        // (from, all of these until there, per ns from there on).
+        let mut steps: Vec<(i64, [f64; 4], [f64; 4])> = Vec::with_capacity(borders.len());
+        let further = |from: [f64; 4], by: [f64; 4], run: f64| [0, 1, 2, 3].map(|i| from[i] + by[i] * run);
         for &border in &borders {
-            let (up, down) = limits(border);
-            let until = steps.last().map_or([0.0; 3], |&(from, until, by)| {
+            let until = steps.last().map_or([0.0; 4], |&(from, until, by)| {
                 let run = if from < origin.x { (border - origin.x) as f64 } else { (border - from) as f64 };
                 further(until, by, run)
             });
-            let any = f64::from(u8::from(excess.any.iter().any(|s| s.begin <= border && border < s.end)));
-            steps.push((border, until, [up, down, any]));
+            steps.push((border, until, limits(border)));
         }
         let residual = |p: &Point| {
             let at = steps.partition_point(|s| s.0 <= p.x).saturating_sub(1);
             let (from, until, by) = steps[at];
-            let [rise, fall, any] = further(until, by, (p.x - from.max(origin.x)) as f64);
+            let [rise, fall, rising, falling] = further(until, by, (p.x - from.max(origin.x)) as f64);
             let line = usual.rate * (p.x - origin.x) as f64;
-            [(p.y - origin.y) as f64 - line, rise, fall, any]
+            [(p.y - origin.y) as f64 - line, rise, fall, rising, falling]
         };
         let (upper, lower) =
             (points.upper.iter().map(residual).collect(), points.lower.iter().map(residual).collect());
@@ -203,19 +299,25 @@ impl<'p> Field<'p> {
     }
 
     fn excludes(&self, lower: usize, upper: usize) -> bool {
-        let ([l, l_rise, l_fall, l_any], [u, u_rise, u_fall, u_any]) = (self.lower[lower], self.upper[upper]);
+        let ([l, l_rise, l_fall, l_rising, l_falling], [u, u_rise, u_fall, u_rising, u_falling]) =
+            (self.lower[lower], self.upper[upper]);
         let (first, last) = (self.points.lower[lower], self.points.upper[upper]);
-        if last.x < first.x && l_any > u_any {
+        if last.x < first.x && l_rising > u_rising {
             // It was set forward in between, by as much as it takes.
             return false;
         }
-        if last.x >= first.x && u_any - l_any >= (last.x - first.x) as f64 {
+        if last.x >= first.x && u_falling - l_falling >= (last.x - first.x) as f64 {
             // At one instant, or while it may have stood still: only going back is impossible.
             return first.y > last.y;
         }
         // Half a nanosecond: better once too often than a contradiction that only exact numbers see.
         let reach = if last.x < first.x { l_rise - u_rise } else { u_fall - l_fall };
         l - u > reach - 0.5
+    }
+
+    /// Whether the relation would have to rise too fast, rather than too slowly.
+    fn is_rise(&self, conflict: Conflict) -> bool {
+        self.points.upper[conflict.upper].x < self.points.lower[conflict.lower].x
     }
 
     /// Of every lower point that is excluded by an upper one before it, or after it, the nearest such pair.
@@ -240,11 +342,11 @@ impl<'p> Field<'p> {
             terms.scan(f64::INFINITY, next).collect::<Vec<f64>>()
         };
         let before = least(&mut self.upper.iter().map(|[u, rise, ..]| u - rise));
-        let mut after = least(&mut self.upper.iter().rev().map(|[u, _, fall, _]| u + fall));
+        let mut after = least(&mut self.upper.iter().rev().map(|[u, _, fall, ..]| u + fall));
         after.reverse();
         let mut found = Vec::new();
         for (lower, p) in lowers.iter().enumerate() {
-            let [l, rise, fall, _] = self.lower[lower];
+            let [l, rise, fall, ..] = self.lower[lower];
             let next = uppers.partition_point(|u| u.x <= p.x);
             let take = if several { NEAR } else { 1 };
             if next > 0 && l - rise > before[next - 1] - 0.5 {
@@ -281,8 +383,8 @@ fn shortest(mut spans: Vec<Span>) -> Vec<Span> {
     kept
 }
 
-/// A span and the next messages of both directions around it.
-fn widened(points: &Points, span: Span) -> Span {
+/// A span with so much more before and after it, and at least the next messages of both directions.
+fn widened(points: &Points, span: Span, by: i64) -> Span {
     let before = |list: &[Point]| {
         let at = list.partition_point(|p| p.x < span.begin);
         list.get(at.saturating_sub(AROUND)).map_or(span.begin, |p| p.x)
@@ -292,8 +394,17 @@ fn widened(points: &Points, span: Span) -> Span {
         list.get(at.saturating_sub(1)).or(list.last()).map_or(span.end, |p| p.x)
     };
     Span {
-        begin: before(&points.upper).min(before(&points.lower)).min(span.begin),
-        end: after(&points.upper).max(after(&points.lower)).max(span.end),
+        begin: before(&points.upper).min(before(&points.lower)).min(span.begin - by),
+        end: after(&points.upper).max(after(&points.lower)).max(span.end + by),
+    }
+}
+
+/// From the first instant before which there are messages both ways to the last after which there are.
+fn between_messages(points: &Points) -> Span {
+    let ends = |list: &[Point]| list.first().zip(list.last()).map(|(first, last)| (first.x, last.x));
+    match ends(&points.upper).zip(ends(&points.lower)) {
+        Some((upper, lower)) => Span { begin: upper.0.max(lower.0), end: upper.1.min(lower.1) },
+        None => Span { begin: 0, end: -1 },
     }
 }
 

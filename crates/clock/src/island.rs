@@ -137,7 +137,7 @@ impl<'a> IslandSolver<'a> {
         }
     }
 
-    /// Corrections and intervals of all clocks of the island, or a loop that contradicts itself.
+    /// Corrections and intervals of all clocks of the island, or the loops that contradict themselves.
     pub(crate) fn solve(&self) -> Result<Result<Vec<Solved>, Contradiction>, ClockError> {
         let placement = self.island.placed(self.spans.len(), &self.instants);
         if !self.island.is_straight() {
@@ -247,7 +247,16 @@ impl<'a> IslandSolver<'a> {
         let members = &self.island.members;
         let take = |link: &Link| members[link.a] && members[link.b] && is_proven(link);
         let island = (self.island.reference, self.members().collect());
-        Sweep::new(self.island.links, take, island, self.spans, &motions.legs, known).lines()
+        let swept = Sweep::new(self.island.links, take, island, self.spans, &motions.legs, known).lines();
+        swept.map_err(|mut contradiction| {
+            // One loop is found there; which link is to go, more of them tell.
+            let asked = self.asked();
+            let reach = Reach::new(self.spans.len(), self.island.links, |l| asked[l]);
+            if let Err(more) = self.ask(&reach, &self.instants, &mut vec![Vec::new(); self.spans.len()]) {
+                contradiction.add(more);
+            }
+            contradiction
+        })
     }
 
     fn uninverted(
@@ -411,15 +420,22 @@ impl<'a> IslandSolver<'a> {
             let earliest = reach.from(reference, instant, Side::Lower)?;
             Ok((instant, earliest, reach.from(reference, instant, Side::Upper)?))
         };
-        // In the order of the instants, so that it is always the same loop that is found first.
+        // In the order of the instants, so that it is always the same loops that are found.
         let found: Vec<Result<_, Contradiction>> = instants.par_iter().map(at).collect();
+        let mut contradiction = Contradiction::default();
         for found in found {
-            let (instant, earliest, latest) = found?;
+            let (instant, earliest, latest) = match found {
+                Ok(found) => found,
+                Err(more) => {
+                    contradiction.add(more);
+                    continue;
+                }
+            };
             for clock in self.members() {
                 known[clock].push((instant, earliest[clock], latest[clock]));
             }
         }
-        Ok(())
+        if contradiction.loops.is_empty() { Ok(()) } else { Err(contradiction) }
     }
 
     /// Which links to ask: all of a small island, of a large one the tree's and the narrowest of every clock.

@@ -4,19 +4,24 @@
 //! reference, composes the guaranteed bounds along these ways, and estimates all clocks of an island together. The guarantee
 //! never depends on the estimate: the estimate is checked against it. Called by [`crate::stream`], which collects the messages.
 
+use std::collections::HashSet;
+
 use rayon::prelude::*;
 
 use crate::assumed::{self, Assumed};
 use crate::assumption::Assumptions;
 use crate::breaks::ClockBreak;
 use crate::correction::Correction;
+use crate::doubt::{self, Doubt};
 use crate::error::ClockError;
 use crate::interval::Interval;
 use crate::island::IslandSolver;
 use crate::link::{Link, LinkReport, Refusal};
 use crate::link_interval::rows_per_link;
+use crate::loops::to_refuse;
 use crate::model::Model;
 use crate::paths::{Edge, Graph};
+use crate::reach::Contradiction;
 use crate::shared::among_links;
 use crate::span::Span;
 
@@ -48,6 +53,8 @@ pub struct Solution {
     pub contradictions: Vec<Vec<usize>>,
     /// Per clock: what its bounds rest on, by time, over its span.
     pub assumed: Vec<Vec<Assumed>>,
+    /// Per clock: why nothing is guaranteed of it; `None` where its interval holds under what is assumed, and for references.
+    pub doubts: Vec<Option<Doubt>>,
 }
 
 /// All of [`crate::solve`] for links that are judged already.
@@ -58,7 +65,7 @@ pub(crate) fn solve_judged(
     assumptions: &[Assumptions],
     reference: Option<usize>,
 ) -> Result<Solution, ClockError> {
-    let (links, moved) = among_links(links, spans.len(), model, assumptions);
+    let (links, of_clocks) = among_links(links, spans.len(), model, assumptions);
     let mut links: Vec<Link> = links
         .into_iter()
         .map(|l| {
@@ -76,22 +83,30 @@ pub(crate) fn solve_judged(
         breaks: vec![Vec::new(); spans.len()],
         contradictions: Vec::new(),
         assumed: vec![Vec::new(); spans.len()],
+        doubts: Vec::new(),
     };
+    let mut loops = Contradiction::default();
     let mut intervals = vec![None; spans.len()];
-    while let Some(loop_of) =
+    while let Some(found) =
         try_solve(&links, spans, (model, assumptions), reference, &mut solution, &mut intervals)?
     {
-        // A loop has links.
-        let widest = loop_of.links.iter().copied().max_by_key(|&l| (links[l].half_width(), l)).unwrap_or(0);
-        links[widest].refuse(Refusal::Loop { clocks: loop_of.clocks.clone() });
-        solution.contradictions.push(loop_of.clocks);
+        for refused in to_refuse(&found.loops, &links) {
+            // The one that names it.
+            let Some(of) = found.loops.iter().find(|l| l.links.contains(&refused)) else { continue };
+            links[refused].refuse(Refusal::Loop { clocks: of.clocks.clone() });
+            solution.contradictions.push(of.clocks.clone());
+        }
+        loops.add(found);
     }
     for (clock, interval) in intervals.into_iter().enumerate() {
         let Span { begin, end } = spans[clock];
         let own = |raw| crate::interval::IntervalRow { raw, lo: raw, hi: raw, e95: 0 };
         solution.intervals.push(interval.map_or_else(|| Interval::new(vec![own(begin), own(end)]), Ok)?);
     }
-    solution.assumed = assumed::of_clocks(&links, spans, assumptions, &moved);
+    solution.assumed = assumed::of_clocks(&links, spans, assumptions, &of_clocks);
+    solution.doubts = doubt::of_clocks(&links, assumptions, &solution, &loops);
+    let in_doubt: HashSet<(usize, usize)> =
+        loops.loops.iter().flat_map(|l| &l.links).map(|&l| (links[l].a, links[l].b)).collect();
     let island_of = island_of(&solution.islands, spans.len());
     let most = rows_per_link(links.len());
     let report = |link: Link| {
@@ -100,14 +115,15 @@ pub(crate) fn solve_judged(
         let unverified = if together { link.exposed(&solution.corrections).1 } else { 0 };
         let ends = [link.a, link.b].map(|clock| (&solution.corrections[clock], &solution.intervals[clock]));
         let interval = if together { link.interval(spans[link.a], ends, model, most) } else { None };
-        link.report((inversions, unverified), interval, model)
+        let is_doubtful = in_doubt.contains(&(link.a, link.b));
+        LinkReport { is_doubtful, ..link.report((inversions, unverified), interval, model) }
     };
     let reports = links.into_par_iter().map(report).collect();
     solution.links = reports;
     Ok(solution)
 }
 
-/// Solves all islands; the first loop that contradicts itself, if there is one.
+/// Solves all islands; the loops of the first that contradicts itself, if there is one.
 fn try_solve(
     links: &[Link],
     spans: &[Span],
@@ -115,7 +131,7 @@ fn try_solve(
     reference: Option<usize>,
     solution: &mut Solution,
     intervals: &mut [Option<Interval>],
-) -> Result<Option<crate::reach::Contradiction>, ClockError> {
+) -> Result<Option<Contradiction>, ClockError> {
     let graph = Graph::new(spans.len(), &edges(links));
     solution.islands.clear();
     for clocks in graph.islands() {

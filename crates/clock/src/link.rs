@@ -7,9 +7,11 @@ use std::borrow::Borrow;
 
 use crate::assumption::Assumptions;
 use crate::bounded::Bounded;
+use crate::breaks::Shown;
 use crate::correction::Correction;
 use crate::corridor::{Corridor, Infeasible};
 use crate::curve::Slow;
+use crate::excess::Excess;
 use crate::hidden::exposed;
 use crate::hull::Side;
 use crate::interval::Interval;
@@ -114,6 +116,8 @@ pub struct LinkReport {
     /// One of its clocks was set, as other links show and this one does not: it bounds what is before or after, and ties
     /// nothing.
     pub is_severed: bool,
+    /// It is on a loop of links that contradict each other: it may be the one that is wrong.
+    pub is_doubtful: bool,
     /// The bounds of b's time over the span of a, by the messages of this link alone, with a likely error of the estimate of
     /// [`crate::Solution::corrections`]; `None` where they do not bound it from both sides all over that.
     pub interval: Option<Interval>,
@@ -145,6 +149,8 @@ pub(crate) struct Link {
     /// Bounds of messages that all go one way.
     pub(crate) one_way: Option<Guarantee>,
     pub(crate) suspects: Vec<Suspect>,
+    /// What its messages show of its clocks by themselves.
+    pub(crate) shown: Vec<Shown>,
 }
 
 impl Link {
@@ -167,6 +173,7 @@ impl Link {
             fine: None,
             one_way: None,
             suspects: Vec::new(),
+            shown: Vec::new(),
         };
         let (forth, back) = link.corridor.messages();
         if forth == 0 && back == 0 {
@@ -174,7 +181,7 @@ impl Link {
         }
         if forth == 0 || back == 0 {
             link.quality = LinkQuality::OneWay;
-            link.one_way = one_way(&link.corridor, model, &motion, &[]);
+            link.one_way = one_way(&link.corridor, model, &motion, (&Excess::default(), &[]));
             return link;
         }
         if link.corridor.windows().len() > MAX_WINDOWS {
@@ -209,24 +216,33 @@ impl Link {
                 }
             },
         }
-        if link.relation.is_none() {
-            link.quality = LinkQuality::Refused { why: Refusal::OutOfRange };
+        match &link.relation {
+            Some(relation) => link.shown = relation.shown(),
+            None => link.quality = LinkQuality::Refused { why: Refusal::OutOfRange },
         }
         link
     }
 
-    /// The link when its rates move like that and one of its clocks was set in each of these spans of a's time.
-    pub(crate) fn allowing(mut self, motion: &Motion<'_>, cuts: &[Span], model: &Model) -> Self {
+    /// The link when its rates move like that, and by more where other links show it (`told`) or one of its clocks was set
+    /// (`cuts`, by time), on a's time.
+    pub(crate) fn allowing(
+        mut self,
+        motion: &Motion<'_>,
+        told: &Excess,
+        cuts: &[Span],
+        model: &Model,
+    ) -> Self {
         if let Some(relation) = self.relation.take() {
             let fine = self.fine.as_ref().map(|fine| without(fine, &self.suspects));
             let fine = fine.as_ref().unwrap_or(&self.corridor);
-            self.relation = pieces::allowing(&relation, &self.corridor, fine, motion, cuts, model.prior());
+            self.relation =
+                pieces::allowing(&relation, &self.corridor, fine, motion, (told, cuts), model.prior());
             if self.relation.is_none() {
                 self.quality = LinkQuality::Refused { why: Refusal::Broken };
             }
         }
         if self.one_way.take().is_some() {
-            self.one_way = one_way(&self.corridor, model, motion, cuts);
+            self.one_way = one_way(&self.corridor, model, motion, (told, cuts));
         }
         self
     }
@@ -312,7 +328,8 @@ impl Link {
                 None => relation.map_or(model.wander_ppm, |r| r.wander().clock_ppm().max(model.wander_ppm)),
             },
             interval,
-            breaks: relation.map(Relation::breaks).unwrap_or_default(),
+            breaks: self.shown.iter().map(|shown| shown.found).collect(),
+            is_doubtful: false,
             is_severed: relation.is_some_and(|r| !r.reaches_all()),
             quality: self.quality,
             inversions,
@@ -395,9 +412,14 @@ pub(crate) fn is_inverted((sender, sent, receiver, received): Message, correctio
 }
 
 /// Bounds of messages that all go one way; `None` where a clock was set and no daemon steers it: what they bound then is not known.
-fn one_way(corridor: &Corridor, model: &Model, motion: &Motion<'_>, cuts: &[Span]) -> Option<Guarantee> {
+fn one_way(
+    corridor: &Corridor,
+    model: &Model,
+    motion: &Motion<'_>,
+    (told, cuts): (&Excess, &[Span]),
+) -> Option<Guarantee> {
     if !motion.is_free() {
-        return Some(Guarantee::Steered(Box::new(steered::bounded(corridor, motion, cuts)?)));
+        return Some(Guarantee::Steered(Box::new(steered::bounded(corridor, motion, told)?)));
     }
     if !cuts.is_empty() {
         return None;

@@ -8,7 +8,7 @@
 use crate::assumption::{Assumptions, MAX_CHANGES, Regime, STEERED_PPM, Steering};
 use crate::chain::{Leg, Rule};
 use crate::envelope::RateRange;
-use crate::excess::{Excess, FASTEST};
+use crate::excess::{Cause, Excess, FASTEST, Wider};
 use crate::model::Model;
 use crate::span::{Span, merge};
 use crate::usual::Usual;
@@ -53,8 +53,14 @@ impl<'a> Motion<'a> {
     /// One leg for all times, in which the rate may be anything within the widest limits, but for the spans of an excess.
     pub(crate) fn loose(&self, usual: Usual, excess: &Excess) -> Vec<Leg> {
         let rule = |mid: i64| Rule::Within(self.range(usual, self.most(), excess, mid));
-        let ends = excess.fast.iter().chain(&excess.any).flat_map(|s| [s.begin, s.end]);
+        let ends = excess.spans().flat_map(|(s, _)| [s.begin, s.end]);
         between(ends.collect(), rule)
+    }
+
+    /// What is taken for the cause where messages contradict what is assumed.
+    pub(crate) fn cause(&self) -> Cause {
+        let is_unknown = |of: &Assumptions| of.regimes().iter().any(|r| r.steering == Steering::Unknown);
+        if is_unknown(self.x) || is_unknown(self.y) { Cause::Unknown } else { Cause::Slew }
     }
 
     /// The legs by what is assumed when, but for spans in which messages contradict that. `to_x` gives
@@ -106,7 +112,8 @@ impl<'a> Motion<'a> {
             let inside = |t: &i64| leg.x.begin < *t && *t < leg.x.end;
             ends.extend(excess.fast.iter().flat_map(|s| [s.begin, s.end]).filter(inside));
         }
-        ends.extend(excess.any.iter().flat_map(|s| [s.begin, s.end]));
+        let open = excess.spans().filter(|(_, wider)| *wider != Wider::Fast);
+        ends.extend(open.flat_map(|(s, _)| [s.begin, s.end]));
         let faster = |leg: Leg| match leg.rule {
             Rule::Constant { wander, .. } if Excess::meets(&excess.fast, leg.x) => {
                 Leg { rule: Rule::Constant { rates: range_around(usual, FASTEST), wander }, ..leg }
@@ -120,7 +127,7 @@ impl<'a> Motion<'a> {
     fn rule(&self, (x, y): (Steering, Steering), usual: Usual, excess: &Excess, mid: i64) -> Rule {
         let is_constant = |steering| matches!(steering, Steering::Free | Steering::Stepwise);
         let by = limit(x) + limit(y);
-        if self.moved.is_none() && is_constant(x) && is_constant(y) && !Excess::holds(&excess.any, mid) {
+        if self.moved.is_none() && is_constant(x) && is_constant(y) && !excess.is_open(mid) {
             return Rule::Constant { rates: range_around(usual, by.max(self.prior)), wander: self.wander };
         }
         Rule::Within(self.range(usual, by + self.moved.unwrap_or(0.0), excess, mid))
@@ -132,7 +139,9 @@ impl<'a> Motion<'a> {
         }
         let by = if Excess::holds(&excess.fast, mid) { by.max(FASTEST) } else { by };
         // What is usual of clocks that no daemon steers is not constant either.
-        range_around(usual, by + self.wander.rate())
+        let range = range_around(usual, by + self.wander.rate());
+        let range = if Excess::holds(&excess.rising, mid) { range.rising() } else { range };
+        if Excess::holds(&excess.falling, mid) { range.falling() } else { range }
     }
 }
 

@@ -46,7 +46,11 @@ impl Motions {
                 merge(&mut own);
                 own
             };
-            let mut excess = Excess { fast: spans(&looser.excess.fast), any: spans(&looser.excess.any) };
+            let mut excess = Excess {
+                fast: spans(&looser.excess.fast),
+                any: spans(&looser.excess.any),
+                ..Excess::default()
+            };
             excess.any.extend(solver.steps(clock));
             excess.any.extend(solver.steps(island.reference).into_iter().map(own));
             merge(&mut excess.any);

@@ -9,6 +9,7 @@ use crate::blend::blended;
 use crate::bounded::Bounded;
 use crate::corridor::{Corridor, Infeasible};
 use crate::curve::Curve;
+use crate::excess::Excess;
 use crate::folds::PairEstimate;
 use crate::hull::Side;
 use crate::left_out::{self, believable, local_suspects, mismatched, suspects_of_part, without};
@@ -67,7 +68,7 @@ impl Pieces {
         if motion.is_free() {
             return Self::free(corridor, model, motion);
         }
-        if let Some(piece) = steered_piece(corridor, motion, &[]) {
+        if let Some(piece) = steered_piece(corridor, motion, &Excess::default()) {
             return Ok(Self::one(piece));
         }
         // No clock that goes on explains the messages: one was set back, or some are wrong.
@@ -172,7 +173,7 @@ impl Part {
     /// The piece: with constant rates if no daemon steers and the messages allow, else with rates that change.
     fn settled(&self, prior: SlopeRange, motion: &Motion<'_>) -> Result<Piece, Infeasible> {
         if !motion.is_free() {
-            let piece = steered_piece(&self.fine, motion, &[]);
+            let piece = steered_piece(&self.fine, motion, &Excess::default());
             return piece.ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED });
         }
         match &self.bounded {
@@ -213,7 +214,7 @@ impl Part {
         let seen = rate_change(&self.messages, band).max(range(&changes)).max(BEYOND_FORCED * forced);
         let limit = f64::from(STEERED_PPM) * 1e-6;
         let moved = (BEYOND_SEEN * seen).min(limit).max(BEYOND_FORCED * forced).max(LEAST_MOVED);
-        let piece = steered_piece(&self.fine, &motion.moving(Some(moved)), &[]);
+        let piece = steered_piece(&self.fine, &motion.moving(Some(moved)), &Excess::default());
         let piece = piece.ok_or(Infeasible::NotAClock { rates: SlopeRange::UNBOUNDED })?;
         Ok(Piece { changes, ..piece })
     }
@@ -221,13 +222,13 @@ impl Part {
 
 /// The piece of clocks of which one is steered, or may be; `None` without messages both ways, and where no motion of the clocks
 /// explains them.
-pub(crate) fn steered_piece(messages: &Corridor, motion: &Motion<'_>, stops: &[Span]) -> Option<Piece> {
+pub(crate) fn steered_piece(messages: &Corridor, motion: &Motion<'_>, told: &Excess) -> Option<Piece> {
     let span = |(begin, end)| Span { begin, end };
     let (forth, back) = messages.messages();
     if forth == 0 || back == 0 {
         return None;
     }
-    let steered = steered::bounded(messages, motion, stops)?;
+    let steered = steered::bounded(messages, motion, told)?;
     let (x, y) = (steered.used.x_range().map(span)?, steered.used.y_range().map(span)?);
     let ends = Span { begin: x.begin, end: x.end.max(x.begin + 1) };
     let curve = blended(&steered.used, &steered.chain, ends)?;
@@ -237,20 +238,18 @@ pub(crate) fn steered_piece(messages: &Corridor, motion: &Motion<'_>, stops: &[S
     Some(Piece { x, y, bounds, curve, is_closed, moved, changes: Vec::new() })
 }
 
-/// A relation when the rates of its clocks move as `motion` says and a clock was set in each of some spans (a's time) that the
-/// messages of the link do not show. Where no daemon steers, no piece reaches across them. `None` where no part has messages both
-/// ways.
+/// A relation when the rates of its clocks move as `motion` says, and by more where other links show it (`told`). Where no daemon
+/// steers, no piece reaches across `cuts`, where a clock was set though the messages of the link do not show it. Both are on a's
+/// time. `None` where no part has messages both ways.
 pub(crate) fn allowing(
     relation: &Relation,
     messages: &Corridor,
     fine: &Corridor,
     motion: &Motion<'_>,
-    cuts: &[Span],
+    (told, cuts): (&Excess, &[Span]),
     prior: SlopeRange,
 ) -> Option<Relation> {
     let mut list = Vec::new();
-    let mut cuts: Vec<Span> = cuts.to_vec();
-    cuts.sort_unstable_by_key(|cut| (cut.begin, cut.end));
     // What lies between the cuts; inside of one, nothing can be said.
     let ends = cuts.iter().map(|cut| cut.begin).chain([i64::MAX]);
     let begins = [i64::MIN].into_iter().chain(cuts.iter().map(|cut| cut.end));
@@ -264,11 +263,11 @@ pub(crate) fn allowing(
         };
         if !motion.is_free() {
             let part = fine.filtered(within(i64::MIN, i64::MAX));
-            let found = steered_piece(&part, &motion, &cuts);
+            let found = steered_piece(&part, &motion, told);
             list.extend(found.map(|new| Piece { changes: old.changes.clone(), x: old.x, y: old.y, ..new }));
             continue;
         }
-        severing.clone_from(&cuts);
+        severing = cuts.to_vec();
         let bent = old.curve.as_line().is_none();
         for &(from, to) in &between {
             let part = messages.filtered(within(from, to));
@@ -277,7 +276,7 @@ pub(crate) fn allowing(
             list.extend(found.map(|new| Piece { changes: old.changes.clone(), ..new }));
         }
     }
-    Some(Relation::new(list, relation.relaxed_by)?.severed(severing))
+    Some(Relation::new(list, relation.relaxed_by)?.severed(severing).told())
 }
 
 /// A piece from its messages and bounds; `None` without messages both ways.

@@ -21,12 +21,34 @@ pub(crate) struct Reach<'l> {
 }
 
 /// Links, by index, that cannot all be right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Contradiction {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Loop {
     /// The clocks around the loop, each once.
     pub(crate) clocks: Vec<usize>,
     /// The links between each of them and the next.
     pub(crate) links: Vec<usize>,
+}
+
+/// Loops of which each contradicts itself, in a fixed order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Contradiction {
+    pub(crate) loops: Vec<Loop>,
+}
+
+impl Contradiction {
+    /// Adds others; a loop counts once, wherever on it a search began and whichever way it went.
+    pub(crate) fn add(&mut self, other: Self) {
+        let key = |found: &Loop| {
+            let mut links = found.links.clone();
+            links.sort_unstable();
+            links
+        };
+        for found in other.loops {
+            if self.loops.iter().all(|known| key(known) != key(&found)) {
+                self.loops.push(found);
+            }
+        }
+    }
 }
 
 impl<'l> Reach<'l> {
@@ -44,7 +66,7 @@ impl<'l> Reach<'l> {
     /// of bounds leads. O(clocks · links) at worst, a few passes over the links as a rule.
     ///
     /// # Errors
-    /// The first loop found that contradicts itself.
+    /// A loop that contradicts itself, the first that is found.
     pub(crate) fn from(&self, from: usize, time: i64, side: Side) -> Result<Vec<Option<i64>>, Contradiction> {
         let clocks = self.at.len();
         let mut best: Vec<Option<i64>> = vec![None; clocks];
@@ -101,7 +123,7 @@ fn around(before: &[Option<(usize, usize)>], start: usize) -> Option<Contradicti
         if at == first {
             clocks.reverse();
             links.reverse();
-            return Some(Contradiction { clocks, links });
+            return Some(Contradiction { loops: vec![Loop { clocks, links }] });
         }
         if clocks.len() > before.len() {
             break;

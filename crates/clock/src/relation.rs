@@ -6,9 +6,10 @@
 //! [`crate::joint`] use them.
 
 use crate::bounded::Bounded;
+use crate::breaks::Shown;
 use crate::correction::Correction;
 use crate::curve::{Curve, Slow};
-use crate::excess::Excess;
+use crate::excess::Wider;
 use crate::hull::Side;
 use crate::measure::Change;
 use crate::span::Span;
@@ -34,6 +35,8 @@ pub(crate) struct Relation {
     pub(crate) half_width: i64,
     /// Where a clock was set though the messages of the link do not show it, a's time: no piece reaches across.
     cuts: Vec<Span>,
+    /// Whether bounds may be open at an end: a clock may have been set after the last message.
+    is_open: bool,
     /// By how much the messages were relaxed to make the relation possible, ns; 0 where they do not contradict.
     pub(crate) relaxed_by: i64,
 }
@@ -136,12 +139,17 @@ impl Relation {
     /// Joins pieces; `None` when there is none.
     pub(crate) fn new(pieces: Vec<Piece>, relaxed_by: i64) -> Option<Self> {
         let map = joined(&pieces)?;
-        Some(Self { pieces, map, half_width: 0, cuts: Vec::new(), relaxed_by })
+        Some(Self { pieces, map, half_width: 0, cuts: Vec::new(), is_open: false, relaxed_by })
     }
 
     /// The same with spans of a's time across which nothing is known.
     pub(crate) fn severed(self, cuts: Vec<Span>) -> Self {
         Self { cuts, ..self }
+    }
+
+    /// The same, told that its clocks may have been set where its messages do not show it.
+    pub(crate) fn told(self) -> Self {
+        Self { is_open: true, ..self }
     }
 
     /// Whether something is known at every instant.
@@ -167,7 +175,7 @@ impl Relation {
             for t in self.ends(way, span) {
                 let bounds = self.bound(way, Side::Lower, t).zip(self.bound(way, Side::Upper, t));
                 let (lo, hi) = match bounds {
-                    None if !self.cuts.is_empty() => continue,
+                    None if self.is_open || !self.cuts.is_empty() => continue,
                     bounds => bounds?,
                 };
                 let half = crate::exact::ceil_div(hi as i128 - lo as i128, 2);
@@ -280,7 +288,7 @@ impl Relation {
     }
 
     /// What happened to the clocks, by time: steps between pieces, changes of the rate inside of them.
-    pub(crate) fn breaks(&self) -> Vec<Break> {
+    pub(crate) fn shown(&self) -> Vec<Shown> {
         let change = |piece: &Piece, change: &Change| {
             let y = |x: i64| piece.curve.map.apply(x);
             Break {
@@ -292,10 +300,10 @@ impl Relation {
             }
         };
         let slews = self.pieces.iter().flat_map(|p| p.changes.iter().map(move |c| change(p, c)));
-        let excess = self.pieces.iter().flat_map(excesses);
-        let mut breaks: Vec<Break> = self.steps().into_iter().chain(slews).chain(excess).collect();
-        breaks.sort_by_key(|b| (b.x.begin, b.x.end));
-        breaks
+        let by_themselves = self.steps().into_iter().chain(slews).map(|found| Shown::new(found, None));
+        let mut all: Vec<Shown> = by_themselves.chain(self.pieces.iter().flat_map(excesses)).collect();
+        all.sort_by_key(|shown| (shown.found.x.begin, shown.found.x.end));
+        all
     }
 
     /// The spans between pieces.
@@ -323,24 +331,22 @@ impl Piece {
 }
 
 /// Where the rate left what is assumed of clocks that are steered.
-fn excesses(piece: &Piece) -> Vec<Break> {
+fn excesses(piece: &Piece) -> Vec<Shown> {
     let Some(steered) = piece.bounds.steered() else { return Vec::new() };
-    let found = |kind: BreakKind| {
-        move |x: &Span| {
-            let (begin, end) = (piece.curve.map.apply(x.begin), piece.curve.map.apply(x.end));
-            let run = (x.end - x.begin).max(1) as f64;
-            let left = (end as i128 - begin as i128) as f64 - steered.usual.rate * run;
-            let (size_ns, size_ppm) = match kind {
-                BreakKind::Step => (left as i64, 0.0),
-                BreakKind::Slew => (0, left / run * 1e6),
-            };
-            Break { kind, x: *x, y: Span { begin, end }, size_ns, size_ppm }
-        }
+    let found = |(x, wider): (Span, Wider)| {
+        let (begin, end) = (piece.curve.map.apply(x.begin), piece.curve.map.apply(x.end));
+        let run = (x.end - x.begin).max(1) as f64;
+        let left = (end as i128 - begin as i128) as f64 - steered.usual.rate * run;
+        let (kind, size_ns, size_ppm) = match wider {
+            Wider::Fast => (BreakKind::Slew, 0, left / run * 1e6),
+            Wider::Rising | Wider::Falling | Wider::Any => (BreakKind::Step, left as i64, 0.0),
+        };
+        let bound =
+            |side, x: i64, estimate: i64| piece.bounds.bound(Way::Forward, side, x).unwrap_or(estimate);
+        let y = Span { begin: bound(Side::Lower, x.begin, begin), end: bound(Side::Upper, x.end, end) };
+        Shown::new(Break { kind, x, y, size_ns, size_ppm }, Some(wider))
     };
-    // A step has a span of widened limits around it, which says nothing more.
-    let stepped = |x: &&Span| !Excess::meets(&steered.excess.any, **x);
-    let slews = steered.excess.fast.iter().filter(stepped).map(found(BreakKind::Slew));
-    slews.chain(steered.excess.any.iter().map(found(BreakKind::Step))).collect()
+    steered.excess.spans().map(found).collect()
 }
 
 /// One map through the maps of all pieces, straight across the breaks.

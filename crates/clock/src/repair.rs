@@ -54,9 +54,12 @@ fn interval(rows: &[Row]) -> Result<Interval, ClockError> {
     Interval::new(rows.iter().map(row).collect())
 }
 
+/// A correction through knots by their raw times, each of which is at least at the one before.
 fn monotone(mut knots: Vec<(i64, i64)>, like: &Correction) -> Result<Correction, ClockError> {
-    for i in 1..knots.len() {
-        knots[i].1 = knots[i].1.max(knots[i - 1].1);
+    let mut latest = -crate::MAX_ABS_NS;
+    for knot in &mut knots {
+        latest = knot.1.clamp(latest, crate::MAX_ABS_NS);
+        knot.1 = latest;
     }
     Correction::new(knots, like.rate_before(), like.rate_after())
 }
@@ -339,7 +342,8 @@ impl Times {
                 (at, time)
             };
             let old: Vec<(i64, i64)> = correction.knots().iter().map(shifted).collect();
-            let old = Correction::new(old, correction.rate_before(), correction.rate_after())?;
+            // Times that contradict each other need not rise.
+            let old = monotone(old, correction)?;
             *correction = through(&old, &knots)?;
         }
         Ok(corrections)

@@ -15,7 +15,7 @@ use crate::link::MIN_MESSAGES_TO_REFUSE;
 use crate::motion::{Motion, range_around};
 use crate::point::Point;
 use crate::relation::Way;
-use crate::span::{Span, merge};
+use crate::span::Span;
 use crate::suspect::{Suspect, SuspectReason};
 use crate::usual::Usual;
 
@@ -26,8 +26,9 @@ const MAX_LOOSENED: usize = 256;
 #[derive(Debug, Clone)]
 pub(crate) struct Steered {
     pub(crate) chain: Chain,
-    /// What rates are usual.
+    /// What rates are usual, and how far they may leave them by what is assumed, dimensionless.
     pub(crate) usual: Usual,
+    pub(crate) by: f64,
     pub(crate) excess: Excess,
     /// Spans of a's time in which messages contradict that the rate is constant.
     pub(crate) contradicted: Vec<Span>,
@@ -39,8 +40,8 @@ pub(crate) struct Steered {
 /// Bounds of a link; `None` when no motion of clocks that do not go back explains the messages. O(k log k) for k messages kept,
 /// a few times.
 ///
-/// In each of the spans `stops` of a's time one of the clocks was set or stopped, as other links show.
-pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) -> Option<Steered> {
+/// `told` is what other links show of the two clocks, on a's time.
+pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, told: &Excess) -> Option<Steered> {
     let all = Points::of(corridor);
     let by = motion.most();
     let usual = Usual::of(&all, motion.prior, by);
@@ -51,9 +52,7 @@ pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) 
         false => suspects(&all, usual, by, forth + back),
     };
     let points = if gone.is_empty() { all } else { without(&all, &gone) };
-    let mut excess = Excess::find(&points, usual, by)?;
-    excess.any.extend(stops);
-    merge(&mut excess.any);
+    let excess = Excess::find(&points, usual, by, motion.cause(), told)?;
     let loose = possible(&points, motion.loose(usual, &excess), motion, usual)?.0;
     let legs = {
         let bound = |side, y| loose.bound(Way::Backward, side, y);
@@ -71,6 +70,7 @@ pub(crate) fn bounded(corridor: &Corridor, motion: &Motion<'_>, stops: &[Span]) 
     Some(Steered {
         chain,
         usual,
+        by,
         excess,
         contradicted,
         used: left_out::without(corridor, &suspects),
@@ -99,7 +99,7 @@ impl Steered {
         let mut found = Looser { excess: Excess::default(), contradicted: self.contradicted.clone() };
         for leg in self.chain.legs() {
             match leg.rule {
-                Rule::Within(RateRange::ANY) => found.excess.any.push(leg.x),
+                Rule::Within(rates) if rates.is_open() => found.excess.any.push(leg.x),
                 rule if rule.rates().rates().1 >= fast => found.excess.fast.push(leg.x),
                 _ => {}
             }
@@ -155,7 +155,7 @@ fn loosen(leg: &mut Leg, motion: &Motion<'_>, usual: Usual, contradicted: &mut V
             Rule::Within(range_around(usual, motion.most() + motion.wander.rate()).or(leg.rule.rates()))
         }
         Rule::Within(RateRange::ANY) => return false,
-        Rule::Within(rates) if rates == fastest => Rule::Within(RateRange::ANY),
+        Rule::Within(rates) if rates == fastest || rates.is_open() => Rule::Within(RateRange::ANY),
         Rule::Within(_) => Rule::Within(fastest),
     };
     true

@@ -18,7 +18,7 @@ use crate::hull::Side;
 use crate::interval::MAX_BOUND_NS;
 use crate::link::Link;
 use crate::outline::Known;
-use crate::reach::Contradiction;
+use crate::reach::{Contradiction, Loop};
 use crate::span::Span;
 
 /// A clock is swept so often, and once more for every clock of the network, before what is known then is taken for all.
@@ -270,8 +270,10 @@ impl<'l> Sweep<'l> {
     /// A way that comes back to the reference with less than it left with.
     fn closed(&self, labels: &Labels, end: (usize, usize), last: &Message) -> Option<Contradiction> {
         let mut found = self.contradiction([(labels, end)])?;
-        if !found.links.contains(&(last.link as usize)) {
-            found.links.push(last.link as usize);
+        for Loop { links, .. } in &mut found.loops {
+            if !links.contains(&(last.link as usize)) {
+                links.push(last.link as usize);
+            }
         }
         Some(found)
     }
@@ -306,7 +308,7 @@ impl<'l> Sweep<'l> {
             }
         }
         debug_assert!(links.iter().all(|&link| link < self.links.len()));
-        (!links.is_empty()).then_some(Contradiction { clocks, links })
+        (!links.is_empty()).then_some(Contradiction { loops: vec![Loop { clocks, links }] })
     }
 }
 

@@ -162,6 +162,8 @@ mod tests {
             rate_before: Rate::ONE,
             rate_after: Rate::ONE,
             interval: Vec::new(),
+            proven: true,
+            doubt: None,
             breaks: Vec::new(),
             assumptions: Vec::new(),
             resolution: None,

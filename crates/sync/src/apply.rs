@@ -38,7 +38,8 @@ pub struct Clock {
     pub correction: Correction,
     /// Bounds of that.
     pub interval: Interval,
-    /// Whether the bounds are proven: a chain of links that do not contradict themselves leads to the reference.
+    /// Whether the bounds are proven: a chain of links that do not contradict themselves leads to the reference, and nothing else
+    /// casts doubt on the clock ([`ClockEntry::doubt`]).
     pub proven: bool,
     /// Unix time of the zero of the reference's clock.
     pub reference_offset_ns: i64,
@@ -221,7 +222,7 @@ impl Clock {
             correction: entry.correction()?,
             interval: entry.uncertainty()?,
             proven: entry.host == reference.host
-                || chain(&entry.host).is_some_and(|own| chain(&reference.host) == Some(own)),
+                || entry.proven && chain(&entry.host).is_some_and(|own| chain(&reference.host) == Some(own)),
             reference_offset_ns: reference.clock_offset_ns,
             reference: reference.host.clone(),
             entry: entry.clone(),
@@ -360,7 +361,7 @@ fn is_sound(link: &LinkEntry) -> bool {
 
 /// Which hosts chains of links without contradictions tie together: those of the same number. Hosts without such links have none.
 /// Linear in the links.
-fn chains(artefact: &Artefact) -> HashMap<&str, usize> {
+pub(crate) fn chains(artefact: &Artefact) -> HashMap<&str, usize> {
     // Messages that all go one way tie nothing.
     let ties = |link: &&LinkEntry| link.min_rtt_ns.is_some() || link.method == Method::Trusted;
     let mut neighbours: HashMap<&str, Vec<&str>> = HashMap::new();

@@ -4,8 +4,11 @@ use std::collections::HashMap;
 
 use isochrone_clock::SuspectReason;
 use isochrone_clock::published::{Found, Judged, Line, Method, Published, Reduced};
-use isochrone_clock::{BreakKind, ClockBreak, Interval, LinkQuality, LinkReport, Side, Solution, Suspect};
+use isochrone_clock::{
+    BreakKind, ClockBreak, Doubt, Interval, LinkQuality, LinkReport, Side, Solution, Suspect,
+};
 
+use crate::apply::chains;
 use crate::artefact::{
     self, Artefact, AssumptionEntry, BreakEntry, ClockEntry, FactorsEntry, Formula, IslandEntry, LinkEntry,
     MessageCounts, MethodEntry, Model, Quality, Row, SlowEntry, SuspectEntry, TraceEntry, VERSION,
@@ -36,14 +39,15 @@ pub(crate) fn assemble(
     let assumed = clocks.iter().zip(assumptions).enumerate();
     let entries = assumed.filter_map(|(index, (clock, assumptions))| {
         let entry = clock_entry(inputs, clock, index, island_of(index)?, solution);
+        let doubt = solution.doubts[index].map(|doubt| reason(doubt, clocks));
         let stated = published.map(|published| stated(published, clocks, index, options));
         let resolution = resolutions.get(index).map(Resolution::entry);
-        Some(ClockEntry { assumptions, resolution, stated, ..entry })
+        Some(ClockEntry { assumptions, resolution, stated, proven: doubt.is_none(), doubt, ..entry })
     });
     // The reference asked for, else that of the largest island.
     let largest = solution.islands.iter().max_by_key(|i| (i.clocks.len(), std::cmp::Reverse(i.reference)));
     let reference = reference.or_else(|| largest.map(|island| island.reference));
-    Artefact {
+    let mut artefact = Artefact {
         version: VERSION,
         reference: reference.map(name).unwrap_or_default(),
         model: Model {
@@ -66,6 +70,42 @@ pub(crate) fn assemble(
             .iter()
             .map(|l| l.iter().map(|&c| name(c)).collect())
             .collect(),
+    };
+    doubt_the_rest(&mut artefact);
+    artefact
+}
+
+/// Nothing is guaranteed either of hosts that only links which contradict something tie to the reference.
+fn doubt_the_rest(artefact: &mut Artefact) {
+    let chains = chains(artefact);
+    let reference = |entry: &ClockEntry| artefact.islands.iter().find(|i| i.id == entry.island);
+    let chain = |host: &String| chains.get(host.as_str()).copied();
+    let is_tied = |entry: &ClockEntry| {
+        reference(entry).is_some_and(|island| {
+            let own = chain(&entry.host);
+            island.reference == entry.host || own.is_some() && own == chain(&island.reference)
+        })
+    };
+    let tied: Vec<bool> = artefact.clocks.iter().map(is_tied).collect();
+    for (entry, _) in artefact.clocks.iter_mut().zip(tied).filter(|(entry, tied)| entry.proven && !tied) {
+        entry.proven = false;
+        entry.doubt =
+            Some("every way from it to the reference leads over messages that contradict others".to_owned());
+    }
+}
+
+/// Why nothing is guaranteed of a clock, in words.
+fn reason(doubt: Doubt, clocks: &[HostClock]) -> String {
+    let name = |clock: usize| &clocks[clock].host;
+    match doubt {
+        Doubt::Loop => "it is on a loop of links that contradict each other".to_owned(),
+        Doubt::Refused { other } => format!("no motion of clocks explains its messages with {}", name(other)),
+        Doubt::SetBack { other } => {
+            format!("its messages with {} show, or do not exclude, that it was set back", name(other))
+        }
+        Doubt::Way { over } => {
+            format!("its way to the reference leads over {}, of which nothing is guaranteed", name(over))
+        }
     }
 }
 
@@ -97,6 +137,8 @@ fn clock_entry(
         rate_before: correction.rate_before(),
         rate_after: correction.rate_after(),
         interval: rows(&solution.intervals[index]),
+        proven: true,
+        doubt: None,
         breaks: solution.breaks[index].iter().map(break_entry).collect(),
         assumptions: Vec::new(),
         resolution: None,
@@ -206,6 +248,9 @@ fn link_entry(
         LinkQuality::Absent => Quality::Absent,
         LinkQuality::Refused { .. } => Quality::Refused,
     };
+    if report.is_doubtful {
+        entry.quality = doubted(entry.quality);
+    }
     let suspects = |side| report.suspects.iter().filter(|s| s.side == side).count() as u64;
     entry.messages.a_to_b -= suspects(Side::Upper);
     entry.messages.b_to_a -= suspects(Side::Lower);
@@ -226,8 +271,13 @@ fn rows(interval: &Interval) -> Vec<Row> {
 
 /// Whatever a solution thinks of a link: nothing is proven where a message arrives before it was sent.
 fn held_against(inversions: u64, quality: Quality) -> Quality {
+    if inversions > 0 { doubted(quality) } else { quality }
+}
+
+/// The quality of a link of which nothing is guaranteed after all.
+fn doubted(quality: Quality) -> Quality {
     match quality {
-        Quality::Accurate | Quality::Incomplete if inversions > 0 => Quality::Approximate,
+        Quality::Accurate | Quality::Incomplete => Quality::Approximate,
         quality => quality,
     }
 }

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use isochrone_clock::{
-    Assumed, ClockBreak, Correction, Interval, Island, LinkQuality, LinkReport, Point, Side, Solution, Span,
-    Suspect,
+    Assumed, ClockBreak, Correction, Doubt, Interval, Island, LinkQuality, LinkReport, Point, Side, Solution,
+    Span, Suspect,
 };
 
 use crate::artefact::Row;
@@ -239,7 +239,17 @@ impl Trust {
             let seen = |a: &Assumed| a.raw.begin <= span.end && span.begin <= a.raw.end;
             solution.assumed[member.group].iter().map(own).filter(seen).collect()
         });
+        let doubts = self.members.iter().map(|member| {
+            let lead = |clock: usize| leads[clock];
+            solution.doubts[member.group].map(|doubt| match doubt {
+                Doubt::Loop => Doubt::Loop,
+                Doubt::Refused { other } => Doubt::Refused { other: lead(other) },
+                Doubt::SetBack { other } => Doubt::SetBack { other: lead(other) },
+                Doubt::Way { over } => Doubt::Way { over: lead(over) },
+            })
+        });
         Solution {
+            doubts: doubts.collect(),
             assumed: assumed.collect(),
             intervals: intervals.collect(),
             path: path.collect(),

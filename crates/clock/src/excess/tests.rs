@@ -14,12 +14,14 @@ const USUAL: Usual = Usual { rate: 1.0, error: 0.0 };
 /// The loose legs of [`crate::motion::Motion::loose`].
 fn chain(points: &Points, excess: &Excess) -> Option<Chain> {
     let mut ends = vec![-MAX_ABS_NS, MAX_ABS_NS];
-    ends.extend(excess.fast.iter().chain(&excess.any).flat_map(|s| [s.begin, s.end]));
+    ends.extend(excess.spans().flat_map(|(s, _)| [s.begin, s.end]));
     ends.sort_unstable();
     ends.dedup();
     let rule = |mid: i64| match (Excess::holds(&excess.any, mid), Excess::holds(&excess.fast, mid)) {
         (true, _) => crate::envelope::RateRange::ANY,
         (_, true) => range_around(USUAL, FASTEST),
+        _ if Excess::holds(&excess.rising, mid) => range_around(USUAL, BY).rising(),
+        _ if Excess::holds(&excess.falling, mid) => range_around(USUAL, BY).falling(),
         _ => range_around(USUAL, BY),
     };
     let leg = |pair: &[i64]| Leg {
@@ -70,7 +72,7 @@ proptest! {
     ) {
         let truth = Truth::new(&stretches);
         let points = truth.points(&messages);
-        prop_assert_eq!(Excess::find(&points, USUAL, BY), Some(Excess::default()));
+        prop_assert_eq!(Excess::find(&points, USUAL, BY, Cause::Slew, &Excess::default()), Some(Excess::default()));
         prop_assert_eq!(suspects(&points, USUAL, BY, messages.len() as u64), Vec::new());
         let chain = chain(&points, &Excess::default()).unwrap();
         prop_assert_eq!(truth.excluded(&chain, &points), None);
@@ -84,7 +86,7 @@ proptest! {
         let end = begin + event.0 * UNIT;
         let truth = Truth::new(&[before, vec![event], after].concat());
         let points = talk(&truth, &jitter);
-        let found = Excess::find(&points, USUAL, BY);
+        let found = Excess::find(&points, USUAL, BY, Cause::Slew, &Excess::default());
         prop_assert!(found.is_some());
         let found = found.unwrap();
         let chain = chain(&points, &found);
@@ -112,7 +114,7 @@ proptest! {
         all.upper.sort_unstable();
         all.lower.sort_unstable();
         let usual = Usual { rate, error: 1e-3 };
-        if let Some(found) = Excess::find(&all, usual, BY) {
+        if let Some(found) = Excess::find(&all, usual, BY, Cause::Slew, &Excess::default()) {
             let apart = |list: &[Span]| list.windows(2).all(|w| w[0].end < w[1].begin);
             prop_assert!(apart(&found.fast) && apart(&found.any));
         }
@@ -130,7 +132,7 @@ fn messages_without_any_delay_are_possible() {
         upper: vec![point(0, 0), point(1_000_000, 1_000_000)],
         lower: vec![point(500_000, 499_000), point(1_000_000, 1_000_000)],
     };
-    assert_eq!(Excess::find(&points, USUAL, BY), Some(Excess::default()));
+    assert_eq!(Excess::find(&points, USUAL, BY, Cause::Slew, &Excess::default()), Some(Excess::default()));
 }
 
 #[test]
@@ -143,7 +145,7 @@ fn a_step_of_any_size_is_explained() {
             points.upper.push(Point { x, y: y + 60_000 });
             points.lower.push(Point { x: x + 300_000, y: y + 300_000 - 70_000 });
         }
-        let found = Excess::find(&points, USUAL, BY);
+        let found = Excess::find(&points, USUAL, BY, Cause::Slew, &Excess::default());
         let any = found.map(|found| found.any);
         assert!(
             any.as_ref().is_some_and(|any| any.len() == 1 && any[0].end - any[0].begin < 10_000_000),
@@ -163,7 +165,7 @@ fn a_step_in_a_long_silence_is_explained_and_nothing_else() {
         points.upper.push(Point { x, y: y + 400 });
         points.lower.push(Point { x: x + 1000, y: y + 1000 - 300 });
     }
-    let found = Excess::find(&points, USUAL, BY).unwrap();
+    let found = Excess::find(&points, USUAL, BY, Cause::Slew, &Excess::default()).unwrap();
     assert_eq!(found.any.len(), 1, "{found:?}");
     assert!(found.any[0].end - found.any[0].begin < 11 * DAY && found.fast.len() == 1, "{found:?}");
 }
@@ -180,6 +182,49 @@ fn many_points_take_a_moment() {
     }
     points.upper[10].y -= 10_000_000_000;
     assert_eq!(suspects(&points, USUAL, BY, 10_000), vec![(Side::Upper, points.upper[10])]);
-    assert_eq!(Excess::find(&points, USUAL, BY), None);
+    assert_eq!(Excess::find(&points, USUAL, BY, Cause::Slew, &Excess::default()), None);
     assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+/// Of a clock of which nothing is known, a step, a stop and a slew between messages that are far apart are all inside, and what is
+/// known is about half as wide as what happened.
+#[test]
+fn one_way_is_the_hull_of_both_sides() {
+    // (units of 100 µs, rate of b in them in 10⁻⁵)
+    for (units, rate) in [(1, 8_600_000), (200, 0), (2_000, 60_000)] {
+        // 5 s as usual, then that, and 5 s as usual.
+        let truth = Truth::new(&[(50_000, 100_000), (units, rate), (50_000, 100_000)]);
+        let mut points = talk(&truth, &[1_000, 40_000, 7_000]);
+        // A silence of 0.8 s around it.
+        let silence = truth.end / 2 - 400_000_000..truth.end / 2 + 400_000_000;
+        for list in [&mut points.upper, &mut points.lower] {
+            list.retain(|p| !silence.contains(&p.x));
+        }
+        let found = Excess::find(&points, USUAL, BY, Cause::Unknown, &Excess::default()).unwrap();
+        let gained = units * (rate - 100_000);
+        assert_eq!(
+            (found.rising.is_empty(), found.falling.is_empty()),
+            (gained < 0, gained > 0),
+            "{found:?}"
+        );
+        assert!(found.fast.is_empty() && found.any.is_empty(), "{found:?}");
+        let chain = chain(&points, &found).unwrap();
+        assert_eq!(truth.excluded(&chain, &points), None, "{rate}");
+        let bound = |side| chain.bound(crate::relation::Way::Forward, side, truth.end / 2).unwrap();
+        let width = bound(Side::Upper) - bound(Side::Lower);
+        assert!(width < gained.abs() + 1_500_000, "{rate}: {width}");
+    }
+}
+
+/// What a clock is told counts like what its own messages show.
+#[test]
+fn what_is_told_is_allowed_for() {
+    let span = Span { begin: 10, end: 20 };
+    for wider in [Wider::Fast, Wider::Rising, Wider::Falling, Wider::Any] {
+        let mut told = Excess::default();
+        told.list_mut(wider).push(span);
+        let found = Excess::find(&Points::default(), USUAL, BY, Cause::Unknown, &told).unwrap();
+        assert_eq!(found.spans().collect::<Vec<_>>(), [(span, wider)]);
+        assert_eq!(wider.turned().turned(), wider);
+    }
 }

@@ -143,6 +143,7 @@ fn a_loop_is_named() {
     let exact = RateRange::between(1.0, 1.0);
     let all = vec![Vec::new(), legs(&[exact]), legs(&[exact]), legs(&[exact])];
     let found = sweep(&links, &all, &vec![Vec::new(); CLOCKS]).lines().unwrap_err();
+    let found = &found.loops[0];
     let pairs: Vec<(usize, usize)> = found.links.iter().map(|&link| (links[link].a, links[link].b)).collect();
     assert!(pairs.contains(&(0, 2)) && found.clocks.contains(&2), "{found:?}");
 }

@@ -53,7 +53,10 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
         more(artefact.suspects.len(), MAX_SUSPECTS, out)?;
     }
     if !artefact.contradictions.is_empty() {
-        writeln!(out, "\nLinks that contradict each other; of each loop the widest was refused:")?;
+        writeln!(
+            out,
+            "\nLinks that contradict each other around a loop; those that explain most of it were refused:"
+        )?;
         for hosts in artefact.contradictions.iter().take(MAX_LOOPS) {
             writeln!(out, " {}", plain(&hosts.join(" – ")))?;
         }

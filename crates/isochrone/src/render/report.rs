@@ -281,7 +281,20 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
     if suspects > 0 {
         order += &format!(", {} that look wrong left out", figures::count(suspects));
     }
-    let mut text = format!(
+    let mut text = String::new();
+    if !unproven.is_empty() {
+        let names: Vec<_> = unproven.iter().map(|clock| plain(&clock.entry.host)).collect();
+        let doubt = unproven.iter().find_map(|clock| clock.entry.doubt.as_deref());
+        let reason = match doubt {
+            Some(doubt) if unproven.len() == 1 => doubt,
+            Some(_) => {
+                "messages contradict what is assumed of these hosts, or of hosts on their way to the reference"
+            }
+            None => "messages contradict each other, or a clock that was trusted",
+        };
+        text += &format!("Not proven for {}: {}.\n", names.join(", "), plain(reason));
+    }
+    text += &format!(
         "{} on the clock of {}, by {} messages; {order}",
         figures::plural(hosts.len(), "host"),
         plain(reference),
@@ -307,14 +320,6 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
             plain(host),
             figures::duration(worst),
             figures::duration(likely),
-        );
-    }
-    if !unproven.is_empty() {
-        let names: Vec<_> = unproven.iter().map(|clock| plain(&clock.entry.host)).collect();
-        text += &format!(
-            "\n  nothing is guaranteed for {}: messages on the way to the reference contradict each other, or a clock that was \
-             trusted",
-            names.join(", ")
         );
     }
     text

@@ -160,6 +160,11 @@ fn interval(rows: &[Row]) -> Result<Interval, isochrone_clock::ClockError> {
     Interval::new(rows.iter().map(|&(raw, lo, hi, e95)| IntervalRow { raw, lo, hi, e95 }).collect())
 }
 
+/// What files of versions that did not say it mean.
+pub(super) fn yes() -> bool {
+    true
+}
+
 /// A rate from its decimal, exactly.
 pub(super) fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Rate, D::Error> {
     String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
@@ -174,7 +179,7 @@ pub(super) fn stated<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Formul
 /// Rates are written as decimals, and the formula for people after them.
 impl Serialize for ClockEntry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut fields = to.serialize_struct("ClockEntry", 14)?;
+        let mut fields = to.serialize_struct("ClockEntry", 14 + usize::from(self.doubt.is_some()))?;
         fields.serialize_field("id", &self.id)?;
         fields.serialize_field("host", &self.host)?;
         fields.serialize_field("hostnames", &self.hostnames)?;
@@ -186,6 +191,11 @@ impl Serialize for ClockEntry {
         fields.serialize_field("rate_after", &self.rate_after.to_string())?;
         fields.serialize_field("formula", &self.formula())?;
         fields.serialize_field("interval", &self.interval)?;
+        fields.serialize_field("proven", &self.proven)?;
+        match &self.doubt {
+            Some(doubt) => fields.serialize_field("doubt", doubt)?,
+            None => fields.skip_field("doubt")?,
+        }
         fields.serialize_field("breaks", &self.breaks)?;
         fields.serialize_field("assumptions", &self.assumptions)?;
         if let Some(resolution) = &self.resolution {

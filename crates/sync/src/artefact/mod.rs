@@ -106,6 +106,12 @@ pub struct ClockEntry {
     pub rate_after: Rate,
     /// Bounds of the reference's raw time; linear between.
     pub interval: Vec<Row>,
+    /// Whether these are guaranteed under what is assumed of the clocks. True in files of versions that did not say it.
+    #[serde(default = "file::yes")]
+    pub proven: bool,
+    /// Why they are not, a clause.
+    #[serde(default)]
+    pub doubt: Option<String>,
     /// Where the clock was set or slewed.
     pub breaks: Vec<BreakEntry>,
     /// What is assumed of the clock, and why: by time, over its span. Empty in files of versions that assumed the same of all.
