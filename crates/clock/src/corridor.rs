@@ -78,6 +78,8 @@ pub enum Infeasible {
 pub struct Corridor {
     windows: Windows,
     listed: Listed,
+    /// By how much arrivals count as later than they were recorded, at a and at b, ns.
+    late: [u32; 2],
     x_range: Option<(i64, i64)>,
     y_range: Option<(i64, i64)>,
 }
@@ -85,7 +87,13 @@ pub struct Corridor {
 impl Corridor {
     /// A link without messages.
     pub const fn new() -> Self {
-        Self { windows: Windows::new(), listed: Listed::new(MAX_FINE_WINDOWS), x_range: None, y_range: None }
+        Self {
+            windows: Windows::new(),
+            listed: Listed::new(MAX_FINE_WINDOWS),
+            late: [0; 2],
+            x_range: None,
+            y_range: None,
+        }
     }
 
     /// The same with at most so many windows: what a merged window hides can only widen bounds of clocks that are steered.
@@ -128,6 +136,7 @@ impl Corridor {
     pub fn merge(&mut self, other: Self) {
         self.windows.merge(other.windows);
         self.listed.merge(other.listed);
+        self.late = [0, 1].map(|end| self.late[end].max(other.late[end]));
         self.x_range = cover(self.x_range, other.x_range);
         self.y_range = cover(self.y_range, other.y_range);
     }
@@ -147,7 +156,8 @@ impl Corridor {
                 insert_kept(&mut windows, side, &swapped, (flow.count, flow.sum_y, flow.sum_x));
             }
         }
-        Self { windows, listed: self.listed.mirrored(), x_range: self.y_range, y_range: self.x_range }
+        let (listed, late) = (self.listed.mirrored(), [self.late[1], self.late[0]]);
+        Self { windows, listed, late, x_range: self.y_range, y_range: self.x_range }
     }
 
     /// The same link where each arrival counts as later than it was recorded, at a by `at_a` ns and at b by `at_b`: the latest instants
@@ -177,7 +187,9 @@ impl Corridor {
             range.map(|(begin, end)| (begin, (end + i64::from(by)).min(MAX_ABS_NS)))
         };
         let listed = self.listed.arriving_later(at_a, at_b);
-        Self { windows, listed, x_range: until(self.x_range, at_a), y_range: until(self.y_range, at_b) }
+        let late = [self.late[0].saturating_add(at_a), self.late[1].saturating_add(at_b)];
+        let (x_range, y_range) = (until(self.x_range, at_a), until(self.y_range, at_b));
+        Self { windows, listed, late, x_range, y_range }
     }
 
     /// The messages by time: at most `crate::window::MAX_FINE_WINDOWS` windows, none of them empty.
@@ -215,6 +227,11 @@ impl Corridor {
             .flat_map(|(flow, fold)| flow.hull.vertices().iter().map(move |&point| Kept { point, fold }));
         let (count, sum_x) = flows.fold((0, 0), |(count, sum), f| (count + f.count, sum + f.sum_x));
         Floor::new(kept.collect::<Vec<_>>(), count, sum_x)
+    }
+
+    /// By how much arrivals count as later than they were recorded, at a and at b, ns.
+    pub(crate) fn late(&self) -> [u32; 2] {
+        self.late
     }
 
     /// All messages, if they are few enough to be listed.

@@ -150,7 +150,7 @@ impl<'a> IslandSolver<'a> {
         let rows: Vec<Vec<Row>> = self.members().map(|c| self.rows(c, &bounds[c], &placement)).collect();
         let mut corrections = self.corrections(&placement, &rows)?;
         // Of messages that tie no clocks, and by a rounded nanosecond of those that hulls hide.
-        if self.believed().any(|link| link.inversions(&corrections) > 0) {
+        if self.believed().any(|link| link.recorded().into_iter().any(|m| is_inverted(m, &corrections))) {
             corrections = self.uninverted(corrections, &rows, &self.motions(&placement).legs)?;
         }
         Ok(Ok(self.solved(&corrections, &rows, &placement)?))

@@ -146,6 +146,8 @@ pub(crate) struct Link {
     fine: Option<Corridor>,
     /// All messages but those that look wrong, if they are few.
     listed: Listed,
+    /// By how much arrivals count as later than they were recorded, at a and at b, ns.
+    late: [u32; 2],
     /// Bounds of messages that all go one way.
     pub(crate) one_way: Option<Guarantee>,
     pub(crate) suspects: Vec<Suspect>,
@@ -167,6 +169,7 @@ impl Link {
             a,
             b,
             listed: corridor.all_listed().clone(),
+            late: corridor.late(),
             corridor,
             quality: LinkQuality::Absent,
             relation: None,
@@ -381,6 +384,15 @@ impl Link {
             (Some(upper), Some(lower)) => upper.chain(lower).collect(),
             _ => self.touching().collect(),
         }
+    }
+
+    /// The same as they were recorded, where coarse stamps count as later.
+    pub(crate) fn recorded(&self) -> Vec<Message> {
+        let mut messages = self.messages();
+        for (_, _, receiver, received) in &mut messages {
+            *received -= i64::from(self.late[usize::from(*receiver == self.b)]);
+        }
+        messages
     }
 
     fn message(&self, side: Side, point: Point) -> Message {

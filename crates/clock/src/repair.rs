@@ -75,9 +75,28 @@ fn through(correction: &Correction, moves: &[(i64, i64)]) -> Result<Correction, 
 
 /// The corrections, bent so that no message of the links is inverted, if that can be. O(n·log n) for n messages and knots.
 pub(crate) fn uninverted(
+    corrections: Vec<Correction>,
+    guarantees: &Guarantees<'_>,
+    links: &[&Link],
+) -> Result<Vec<Correction>, ClockError> {
+    let (counted, recorded): (Vec<Message>, Vec<Message>) = (
+        links.iter().flat_map(|link| link.messages()).collect(),
+        links.iter().flat_map(|link| link.recorded()).collect(),
+    );
+    // Coarse stamps need not allow that no message arrives before it was sent by the stamps themselves.
+    let corrections = match counted == recorded {
+        true => corrections,
+        false => mended(corrections, guarantees, &[], recorded)?,
+    };
+    mended(corrections, guarantees, links, counted)
+}
+
+/// The corrections, bent so that none of the messages is inverted, nor what edges of the hulls of links stand for, if that can be.
+fn mended(
     mut corrections: Vec<Correction>,
     guarantees: &Guarantees<'_>,
     links: &[&Link],
+    mut messages: Vec<Message>,
 ) -> Result<Vec<Correction>, ClockError> {
     // Beyond the range of times there can be no knot: such a message stays as it is.
     let in_range = |corrections: &[Correction], (sender, sent, receiver, received): Message| {
@@ -86,7 +105,6 @@ pub(crate) fn uninverted(
             .into_iter()
             .all(|(clock, raw)| (-limit..=limit).contains(&corrections[clock].apply(raw)))
     };
-    let mut messages: Vec<Message> = links.iter().flat_map(|link| link.messages()).collect();
     messages.retain(|&m| in_range(&corrections, m));
     let mut hidden: Vec<Message> = Vec::new();
     let mut contradict = false;
