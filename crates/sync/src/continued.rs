@@ -300,11 +300,11 @@ mod tests {
             send(&mut all, (hour * 3600, (hour + 1) * 3600));
             most.push(points(&all.kept()));
         }
-        // At most 4096 windows. Each time twice as many messages have come, two of them become one, whose hulls have about one point more a
+        // At most 16,384 windows. Each time twice as many messages have come, two of them become one, whose hulls have about one point more a
         // side: the expected number grows with the logarithm of the messages.
         for doubled in [(8, 18), (9, 19), (18, 38), (19, 39)] {
             let (before, after) = (most[doubled.0], most[doubled.1]);
-            assert!(after < before + 4096 * 2, "{doubled:?} in {most:?}");
+            assert!(after < before + 16_384 * 2, "{doubled:?} in {most:?}");
         }
         assert!(most[71] < most[6] * 4, "{most:?}");
         assert_eq!(all.kept().links[0].counts.a_to_b, 72 * 3600);

@@ -130,12 +130,14 @@ fn hold(found: &mut Found, moment: &ClockSample) {
     };
     found.instants += 1;
     if let Some(beyond) = moment.beyond() {
-        found.outside.push(format!("clock {clock} of {reference} at {at}: {beyond} ns of {}", hi - lo));
+        found
+            .outside
+            .push(format!("clock {clock} of {reference} at {at}: {beyond} ns of {}", hi.saturating_sub(lo)));
     }
     found.misplaced += usize::from(estimate < lo - 1 || hi + 1 < estimate);
     found.realistic += usize::from(moment.is_realistic());
     found.errors += (moment.error().max(1) as f64).ln();
-    found.half_widths += (((hi - lo) / 2).max(1) as f64).ln();
+    found.half_widths += ((hi.saturating_sub(lo) / 2).max(1) as f64).ln();
 }
 
 fn print_table(all: &[Found]) {
