@@ -31,12 +31,12 @@ const NODES: usize = 1024;
 const BENT_WITHIN: f64 = 0.25;
 const LEVELS_DOWN: u32 = 3;
 /// Share of the noise of least delays that is in the estimate's error.
-const NOISE_SHARE: f64 = 1.0;
+const NOISE_SHARE: f64 = 0.35;
 /// Where stretches that were tested are straight, this share of the half width is added to the error: a clock that is steered
 /// may have moved in a way that no test shows.
-const SETTLED: f64 = 0.05;
+const SETTLED: f64 = 0.1;
 /// The same where none was tested, …
-const UNSETTLED: f64 = 0.15;
+const UNSETTLED: f64 = 0.35;
 /// … and where no stretch is straight: anything that is possible is as likely.
 const UNKNOWN: f64 = 0.5;
 /// Share of what the least round trip of a stretch is above the usual one of the link that is in the error: one direction alone may be
@@ -50,10 +50,10 @@ const FAR_LONGER: f64 = 3.0;
 const NOISES_LONGER: f64 = 4.0;
 /// … during this share of the time.
 const SLOW_TIME: f64 = 0.01;
-/// How much of what lines through the same instant are apart is in the error.
-const APART_SHARE: f64 = 1.0;
 /// By so much the rate changes from one stretch to the next where messages do not show it.
 const WANDER: f64 = 2e-6;
+/// How far a stretch is away where there is none.
+const NONE: i64 = i64::MAX / 2;
 /// A stretch counts for instants in this part of it, its middle.
 const CENTRAL: f64 = 0.75;
 
@@ -75,10 +75,8 @@ struct Beside {
     noise: f64,
     /// Changes of the rate that are known to lie in it.
     changes: f64,
-    /// Half of what its least round trip is above the usual one, ns, …
+    /// Half of what its least round trip is above the usual one, ns.
     slow: f64,
-    /// … and above what is usual of stretches as long: short ones have fewer messages, the fastest of which are slower.
-    slow_among_alike: f64,
 }
 
 /// What is estimated at an instant.
@@ -119,17 +117,10 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
         if s.is_leg { 0.0 } else { inside as f64 }
     };
     let usual = usual_margin(straight.iter().copied());
-    let of_level: Vec<f64> = (0..MAX_LEVELS)
-        .map(|level| usual_margin(straight.iter().copied().filter(|s| s.level == level)))
-        .collect();
-    let beside = |(s, noise): (&&Stretch, f64)| {
-        let beyond = |usual: f64| (s.line.margin_ns() - usual).max(0.0);
-        Beside {
-            noise,
-            changes: changes(s),
-            slow: beyond(usual),
-            slow_among_alike: beyond(of_level[s.level as usize]),
-        }
+    let beside = |(s, noise): (&&Stretch, f64)| Beside {
+        noise,
+        changes: changes(s),
+        slow: (s.line.margin_ns() - usual).max(0.0),
     };
     let beside: Vec<Beside> = straight.iter().zip(noise).map(beside).collect();
     let wander = wander(&straight);
@@ -349,12 +340,13 @@ fn guess(
     // How far a stretch is away, and how far the nearest one before and after.
     let away = |s: &Stretch| (s.x.begin.saturating_sub(at)).max(at.saturating_sub(s.x.end)).max(0);
     let nearest = |side: fn(&Stretch, i64) -> bool| {
-        straight.iter().filter(|s| side(s, at)).map(|s| away(s)).min().unwrap_or(i64::MAX / 2)
+        straight.iter().filter(|s| side(s, at)).map(|s| away(s)).min().unwrap_or(NONE)
     };
     let (before, after) = (nearest(|s, at| s.x.end < at), nearest(|s, at| at < s.x.begin));
     let is_held = straight.iter().any(|s| away(s) == 0);
-    if !is_held && seen.gap(at) <= before.min(after) / 2 {
-        // Messages both ways know more of a clock that bends than lines from elsewhere.
+    let is_between = before < NONE && after < NONE;
+    if !is_held && (is_between || seen.gap(at) <= before.min(after) / 2) {
+        // Where a clock bends, what is possible there knows more of it than lines from elsewhere.
         return None;
     }
     let counts = |s: &Stretch| match (is_held, s.x.end < at) {
@@ -381,7 +373,7 @@ fn guess(
             + 1.0;
         let drift = wander * (away(s) as f64 + (x as i128 - at as i128).unsigned_abs() as f64);
         let own = own * (1.0 + beside.changes / 2.0) + drift * drift;
-        let weight = (taper + 1e-9) / (own + (SLOW_SHARE * beside.slow_among_alike).powi(2));
+        let weight = (taper + 1e-9) / own;
         let own = own + (SLOW_SHARE * beside.slow).powi(2);
         noises += weight * beside.noise;
         let y = (s.line.at(x) as i128 - base as i128) as f64;
@@ -394,7 +386,6 @@ fn guess(
     let mean = |of: &dyn Fn(&[f64; 4]) -> f64| lines.iter().map(|l| l[0] * of(l)).sum::<f64>() / weights;
     let y = mean(&|line| line[1]);
     let noise = noises / weights;
-    let apart = APART_SHARE * APART_SHARE * mean(&|line| (line[1] - y).powi(2));
-    let variance = (mean(&|line| line[2]) + (NOISE_SHARE * noise).powi(2) + apart) / VARIANCE_FACTOR;
+    let variance = (mean(&|line| line[2]) + (NOISE_SHARE * noise).powi(2)) / VARIANCE_FACTOR;
     Some(Guess { y, variance, margin: mean(&|line| line[3]), noise, is_settled })
 }

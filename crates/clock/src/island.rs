@@ -82,7 +82,7 @@ pub(crate) struct IslandSolver<'a> {
     margins: Vec<f64>,
     /// Per clock, for every line between it and the reference, when its messages were in the middle, by the reference, and how far
     /// its rate may be off.
-    drifts: Vec<Vec<(i64, f64)>>,
+    drifts: Vec<Vec<(Span, f64)>>,
 }
 
 impl<'a> IslandSolver<'a> {
@@ -131,7 +131,10 @@ impl<'a> IslandSolver<'a> {
         for &clock in &self.island.tree.order {
             if let Some((nearer, link)) = self.island.tree.next[clock] {
                 let link = &self.island.links[link];
-                let own = link.drift().map(|(x, rate)| (self.island.to_reference(link.a, x), rate));
+                let to_reference = |x: i64| self.island.to_reference(link.a, x);
+                let own = link
+                    .drift()
+                    .map(|(x, rate)| (Span { begin: to_reference(x.begin), end: to_reference(x.end) }, rate));
                 self.drifts[clock] = self.drifts[nearer].iter().copied().chain(own).collect();
             }
         }
@@ -521,7 +524,7 @@ impl<'a> IslandSolver<'a> {
         // What belongs to a host, a slow way to interrupt it, cancels around loops: no loop can see it.
         let (own, reference) = (self.margins[clock], self.margins[self.island.reference]);
         let hosts = self.island.model.asymmetry.powi(2) / 4.0 * (own * own + reference * reference);
-        let drift = |&(middle, rate): &(i64, f64)| ((instant as i128 - middle as i128) as f64 * rate).powi(2);
+        let drift = |&(messages, rate): &(Span, f64)| (messages.beyond(instant) as f64 * rate).powi(2);
         let drift: f64 = self.drifts[clock].iter().map(drift).sum();
         let error = 2.0 * (placement.variance(clock, instant) + hosts + drift).sqrt();
         error.is_finite().then_some(error)

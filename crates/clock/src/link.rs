@@ -286,15 +286,15 @@ impl Link {
         relation.margin(self.middle().unwrap_or(0))
     }
 
-    /// Of a relation that is one line, a's time in the middle of the messages and how far the rate may be off because few messages
-    /// are not as fast at all times: one standard deviation, dimensionless.
-    pub(crate) fn drift(&self) -> Option<(i64, f64)> {
+    /// Of a relation that is one line, when there are messages (a's time), and how far the rate may be off beyond them because few are not as
+    /// fast at all times: one standard deviation, dimensionless.
+    pub(crate) fn drift(&self) -> Option<(Span, f64)> {
         let relation = self.relation.as_ref().filter(|relation| relation.is_line())?;
-        let (first, last) = self.corridor.x_range()?;
+        let (begin, end) = self.corridor.x_range()?;
         let (forth, back) = self.corridor.messages();
-        let half = ((last - first) as f64 / 2.0).max(1.0);
+        let half = ((end - begin) as f64 / 2.0).max(1.0);
         let share = FLOORS_APART * (ENOUGH_MESSAGES / forth.min(back).max(1) as f64).min(1.0);
-        Some((first.midpoint(last), share * self.margin(relation) / half))
+        Some((Span { begin, end }, share * self.margin(relation) / half))
     }
 
     /// The time of `a` in the middle of the messages.
@@ -355,7 +355,7 @@ impl Link {
         let realistic = |x: i64| {
             // As an interval of clocks counts it, of this link alone: what holds at one end need not hold at the other.
             let hidden = model.asymmetry * relation.margin(x);
-            let drift = self.drift().map_or(0.0, |(middle, rate)| (x as i128 - middle as i128) as f64 * rate);
+            let drift = self.drift().map_or(0.0, |(messages, rate)| messages.beyond(x) as f64 * rate);
             let own = 2.0 * (relation.variance(x) + hidden * hidden + drift * drift).sqrt();
             let own = Some(own).filter(|own| own.is_finite() && relation.is_statistical());
             let (a, b) = (of_a.1.at(x), of_b.1.at(estimate(x)));

@@ -15,6 +15,7 @@ use crate::envelope::RateRange;
 use crate::hull::Side;
 use crate::interval::Interval;
 use crate::outline::Outline;
+use crate::point::Point;
 use crate::relation::{Guarantee, Piece, Relation, Way};
 use crate::span::Span;
 use crate::thinned::thinned_to;
@@ -103,7 +104,7 @@ impl<'l> LinkInterval<'l> {
         let step = ends.len().div_ceil((self.most / 2).max(1)).max(1);
         // Where rates may change at any time, bounds bend at every message.
         let kept = self.relation.steered().flat_map(|s| {
-            [Side::Upper, Side::Lower].into_iter().flat_map(|side| s.used.points(side)).map(|p| p.x())
+            [Side::Upper, Side::Lower].into_iter().flat_map(|side| s.used.points(side)).map(Point::x)
         });
         let kept = kept.filter(|x| (begin..=end).contains(x));
         let mut all: Vec<i64> = inner.chain(ends.into_iter().step_by(step)).chain(kept).collect();

@@ -12,6 +12,11 @@ pub struct Span {
 impl Span {
     /// Before and after all times.
     pub(crate) const EVER: Self = Self { begin: -crate::MAX_ABS_NS, end: crate::MAX_ABS_NS };
+
+    /// How far an instant is from the nearer end, if it is outside.
+    pub(crate) fn beyond(self, at: i64) -> i64 {
+        self.begin.saturating_sub(at).max(at.saturating_sub(self.end)).max(0)
+    }
 }
 
 /// Puts spans in order, those that meet as one. O(n log n).

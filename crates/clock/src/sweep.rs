@@ -149,7 +149,9 @@ impl<'l> Sweep<'l> {
         for given in [&latest, &earliest] {
             let given: &Vec<Vec<(u32, i64)>> = given;
             for (line, given) in lines.iter_mut().zip(given) {
-                given.iter().for_each(|&(event, _)| line.told[event as usize] = Told::Always);
+                for &(event, _) in given {
+                    line.told[event as usize] = Told::Always;
+                }
             }
         }
         Self { links, reference, members, lines, messages, latest, earliest }

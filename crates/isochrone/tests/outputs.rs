@@ -276,7 +276,7 @@ fn commands(json: &str) -> Vec<Vec<String>> {
         &["sync", &shop],
         &["sync", "--format", "json", &shop],
         &["convert", "--sync", json, "--from", "h1", "1795155030.5"],
-        &["order", "--sync", json, "h1", "1795155030.5", "h2", "1795155030.6"],
+        &["order", "--own", "--sync", json, "h1", "1795155030.5", "h2", "1795155090.6"],
         &["--help"],
     ];
     commands.iter().map(|command| command.iter().map(|&part| part.to_owned()).collect()).collect()

@@ -227,7 +227,7 @@ fn loops_that_contradict_each_other_are_named() {
     let (code, out, said) = sync(&["--messages", list.to_str().unwrap(), "--reference", "0"]);
     assert_eq!(code, 1, "{out}");
     assert!(
-        said.contains("warning: link 0 – 2: it contradicts the other links of a loop 2 – 1 – 0"),
+        said.contains("warning: link 0 – 2: it contradicts the other links of a loop 0 – 1 – 2"),
         "{said}"
     );
     let listed = "\nLinks that contradict each other around a loop; those that explain most of it were refused:\n 2 – 1 – 0\n";

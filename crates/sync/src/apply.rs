@@ -9,7 +9,6 @@ use isochrone_clock::{Correction, Interval};
 use isochrone_ctf::Trace;
 
 use crate::artefact::{Artefact, ArtefactError, ClockEntry, LinkEntry, Method, Quality};
-use crate::resolution::MAX_TICK_NS;
 use isochrone_hosts::clocks;
 
 /// The clocks of an artefact, ready to be applied.
@@ -276,7 +275,8 @@ impl Clock {
 
     /// How long after its stamp an event can have taken place, ns.
     fn within_tick(&self) -> i64 {
-        let tick_ns = self.entry.resolution.map_or(1, |resolution| resolution.tick_ns.clamp(1, MAX_TICK_NS));
+        let tick_ns =
+            self.entry.resolution.map_or(1, |resolution| resolution.tick_ns.clamp(1, u64::from(u32::MAX)));
         (tick_ns - 1) as i64
     }
 

@@ -17,8 +17,10 @@ use crate::input::Inputs;
 use isochrone_hosts::clocks::HostClock;
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// Ticks of clocks are not longer, ns: stamps that are farther apart than that came so.
-pub const MAX_TICK_NS: u64 = NS_PER_S;
+/// Clocks do not tick more slowly, ns: 50 Hz. What stamps have in common beyond that is the schedule of what was stamped.
+pub const MAX_TICK_NS: u64 = 20_000_000;
+/// The longest tick that a user may say, ns.
+pub const MAX_SAID_TICK_NS: u64 = NS_PER_S;
 /// Ticks from which on a person is told of them, ns: a few stamps can share a small divisor by chance.
 pub const TOLD_TICK_NS: u64 = 100;
 
@@ -77,7 +79,7 @@ impl StampGrid {
             return self.step;
         }
         let mut tick = 1;
-        while self.whole != 0 && self.whole.is_multiple_of(tick * 10) && tick < MAX_TICK_NS {
+        while self.whole != 0 && self.whole.is_multiple_of(tick * 10) && tick * 10 <= MAX_TICK_NS {
             tick *= 10;
         }
         tick
@@ -158,7 +160,8 @@ impl Stamps {
     /// What the stamps resolve: as a user says, else as they show, and never finer than their file can state.
     pub(crate) fn resolution(&self, said_ns: Option<u64>) -> Resolution {
         let found = u128::from(self.grid.tick()) * u128::from(NS_PER_S);
-        let found = found.div_ceil(self.per_s.into()).min(MAX_TICK_NS.into()) as u64;
+        let found = Some(found.div_ceil(self.per_s.into())).filter(|&found| found <= MAX_TICK_NS.into());
+        let found = found.unwrap_or(1) as u64;
         let tick_ns = said_ns.unwrap_or(found);
         if tick_ns <= self.declared_ns {
             return Resolution { tick_ns: self.declared_ns, source: ResolutionSource::Declared, late_ns: 0 };
@@ -209,7 +212,9 @@ mod tests {
 
     fn grid(stamps: &[i64]) -> StampGrid {
         let mut grid = StampGrid::default();
-        stamps.iter().for_each(|&stamp| grid.see(stamp));
+        for &stamp in stamps {
+            grid.see(stamp);
+        }
         grid
     }
 
@@ -221,7 +226,7 @@ mod tests {
         check(&[5], 1);
         check(&[1_795_000_000_123_456_789], 1);
         check(&[1_795_000_000_123_000_000], 1_000_000);
-        check(&[1_795_000_000_000_000_000], 1_000_000_000);
+        check(&[1_795_000_000_000_000_000], 10_000_000);
         // Two stamps are some time apart, which says nothing; their digits do.
         check(&[1_000_007, 4_000_007], 1);
         check(&[1_795_000_000_123_000_000, 1_795_000_000_130_000_000], 1_000_000);
@@ -250,12 +255,12 @@ mod tests {
 
     #[test]
     fn what_is_coarser_counts() {
+        use ResolutionSource::{Declared, Stamps as Found, User};
         let windows = grid(&[3, 15_625_003, 46_875_003]);
         let check = |stamps: Stamps, said: Option<u64>, expect: (u64, ResolutionSource, u32)| {
             let found = stamps.resolution(said);
             assert_eq!((found.tick_ns, found.source, found.late_ns), expect, "{stamps:?}");
         };
-        use ResolutionSource::{Declared, Stamps as Found, User};
         check(Stamps::of_list(StampGrid::default()), None, (1, Declared, 0));
         check(Stamps::of_list(windows), None, (15_625_000, Found, 15_624_999));
         check(Stamps::of_list(windows), Some(1), (1, Declared, 0));
@@ -266,11 +271,7 @@ mod tests {
         check(Stamps::of_capture(grid(&[0, 7, 9]), (0, 1000)), None, (1000, Declared, 0));
         check(Stamps::of_capture(grid(&[0, 2000, 6000]), (0, 1000)), None, (2000, Found, 1999));
         // No clock ticks once in five seconds.
-        check(
-            Stamps::of_list(grid(&[0, 5 * 1_000_000_000, 15 * 1_000_000_000])),
-            None,
-            (NS_PER_S, Found, 999_999_999),
-        );
+        check(Stamps::of_list(grid(&[0, 5 * 1_000_000_000, 15 * 1_000_000_000])), None, (1, Declared, 0));
         let ticks = grid(&[100, 400, 1000]);
         check(Stamps::of_stream(ticks, NS_PER_S), None, (300, Found, 299));
         // Three ticks a microsecond: 300 cycles are 100 µs, rounded down before.

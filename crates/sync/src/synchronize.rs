@@ -565,7 +565,9 @@ pub(crate) fn read(
         (sinks.mpi)(matched);
     });
     let mut captured = vec![Traffic::default(); inputs.captures.len()];
-    readers.iter().for_each(|reader| captured[reader.number()] = reader.traffic());
+    for reader in &readers {
+        captured[reader.number()] = reader.traffic();
+    }
     for (capture, sent) in captures.iter_mut().zip(sent) {
         capture.sent = sent;
     }

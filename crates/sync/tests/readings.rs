@@ -331,7 +331,7 @@ fn reported_inputs_are_read() {
 fn an_event_beyond_all_clocks_costs_only_itself() {
     let far = ["a", "last"].map(|name| reports("far-time").join(name));
     let outcome = run(&far, &Options::default());
-    let told = outcome.facts.iter().flat_map(|facts| facts.left_out()).map(ToString::to_string);
+    let told = outcome.facts.iter().flat_map(isochrone_sync::TraceFacts::left_out).map(ToString::to_string);
     let expect =
         "last/ch_0: packet 0, byte 0: this event is left out of the synchronization: dated 2116-02-20";
     assert_eq!((told.filter(|told| told.contains(expect)).count(), outcome.partial), (1, true));

@@ -26,7 +26,7 @@ use isochrone_clock::{RATE_PRIOR_PPM, WANDER_PPM};
 use isochrone_periods::Condition;
 use isochrone_sync::ClockChoice;
 use isochrone_sync::capture::DeclaredVantage;
-use isochrone_sync::resolution::MAX_TICK_NS;
+use isochrone_sync::resolution::MAX_SAID_TICK_NS;
 
 pub(crate) use analyze::{Analyze, AnalyzeNamed, MapNames, Names, PHASES, STATES, TableFormat};
 pub use clock::Clock;
@@ -554,7 +554,7 @@ fn resolution(text: &str) -> Result<(Option<String>, u64), String> {
         None => (None, text),
     };
     match analyze::duration(tick)? {
-        ns @ 1..=MAX_TICK_NS => Ok((host, ns)),
+        ns @ 1..=MAX_SAID_TICK_NS => Ok((host, ns)),
         _ => Err("not from 1ns to 1s".to_owned()),
     }
 }

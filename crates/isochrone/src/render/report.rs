@@ -279,7 +279,7 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
         (n, _) => format!("{} messages still arrive before they were sent", figures::count(n)),
     };
     if suspects > 0 {
-        order += &format!(", {} that look wrong left out", figures::count(suspects));
+        order += &format!(" ({} excluded)", figures::count(suspects));
     }
     let mut text = String::new();
     if !unproven.is_empty() {

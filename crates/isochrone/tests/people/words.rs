@@ -13,7 +13,7 @@ fn the_report_begins_with_three_short_lines() {
     let said = on_hosts(&["sync"]);
     let head: Vec<&str> = said.out.lines().take(3).collect();
     let expect = [
-        "3 hosts on the clock of h2, by 774 messages; no message arrives before it was sent",
+        "3 hosts on the clock of h2, by 774 messages; no message arrives before it was sent (1 excluded)",
         "  guaranteed usually within 212.7 µs (h1), at worst 332.7 µs",
         "  likely usually within 66.25 µs (e95)",
     ];

@@ -188,7 +188,9 @@ mod tests {
     fn what_is_useless_is_said_by_name() {
         let check = |frames: &[(Frame, u64)], by_address: bool, expect: Option<&str>| {
             let mut contents = Contents::default();
-            frames.iter().for_each(|(frame, count)| (0..*count).for_each(|_| contents.add(frame)));
+            for (frame, count) in frames {
+                (0..*count).for_each(|_| contents.add(frame));
+            }
             assert_eq!(contents.why_useless(by_address).as_deref(), expect);
         };
         let esp = || frame(50, Transport::Other, 74);

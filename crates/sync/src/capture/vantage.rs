@@ -251,12 +251,12 @@ impl VantagePoints {
         const SENT: (bool, bool) = (true, false);
         const RECEIVED: (bool, bool) = (false, true);
         let by = |is_own: bool| if is_own { SENT } else { RECEIVED };
-        match (self.of(frame.interface), stated(frame)) {
+        let point = self.of(frame.interface);
+        match (point, stated(frame)) {
             (VantagePoint::Inline, _) => (true, true),
-            (VantagePoint::Way, _) => RECEIVED,
-            (_, Some(sent)) => by(sent),
-            (VantagePoint::Host(own), None) => by(own.sent(frame)),
-            (VantagePoint::Either(_) | VantagePoint::Unknown | VantagePoint::Stated, None) => RECEIVED,
+            (_, Some(sent)) if point != VantagePoint::Way => by(sent),
+            (VantagePoint::Host(own), _) => by(own.sent(frame)),
+            _ => RECEIVED,
         }
     }
 
