@@ -230,7 +230,7 @@ fn loops_that_contradict_each_other_are_named() {
         said.contains("warning: link 0 – 2: it contradicts the other links of a loop 0 – 1 – 2"),
         "{said}"
     );
-    let listed = "\nLinks that contradict each other around a loop; those that explain most of it were refused:\n 2 – 1 – 0\n";
+    let listed = "\nLinks that contradict each other around a loop; those that explain most of it were refused:\n 0 – 1 – 2\n";
     assert!(out.contains(listed), "{out}");
     assert!(out.contains(" 0 – 2  refused "), "{out}");
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 
 /// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";
