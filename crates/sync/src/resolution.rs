@@ -17,7 +17,7 @@ use crate::input::Inputs;
 use isochrone_hosts::clocks::HostClock;
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// Clocks do not tick more slowly, ns: 50 Hz. What stamps have in common beyond that is the schedule of what was stamped.
+/// Clocks do not tick more slowly, ns: 50 Hz. What stamps have in common beyond that is the schedule of what was stamped, and the tick any part of it.
 pub const MAX_TICK_NS: u64 = 20_000_000;
 /// The longest tick that a user may say, ns.
 pub const MAX_SAID_TICK_NS: u64 = NS_PER_S;
@@ -160,8 +160,7 @@ impl Stamps {
     /// What the stamps resolve: as a user says, else as they show, and never finer than their file can state.
     pub(crate) fn resolution(&self, said_ns: Option<u64>) -> Resolution {
         let found = u128::from(self.grid.tick()) * u128::from(NS_PER_S);
-        let found = Some(found.div_ceil(self.per_s.into())).filter(|&found| found <= MAX_TICK_NS.into());
-        let found = found.unwrap_or(1) as u64;
+        let found = found.div_ceil(self.per_s.into()).min(MAX_TICK_NS.into()) as u64;
         let tick_ns = said_ns.unwrap_or(found);
         if tick_ns <= self.declared_ns {
             return Resolution { tick_ns: self.declared_ns, source: ResolutionSource::Declared, late_ns: 0 };
