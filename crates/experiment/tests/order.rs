@@ -1,6 +1,6 @@
 //! Which of two instants was first, held against simulated clusters whose clocks are known: what is proven is true, and what is likely is as
 //! often true as is said.
-#![allow(clippy::unwrap_used)] // A test may panic.
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic.
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -27,7 +27,7 @@ fn synchronized(hosts: usize, messages: impl IntoIterator<Item = Message>, free:
     synchronize_messages(&list, &Options { clocks, ..Options::default() }, &|_| ()).unwrap()
 }
 
-fn at<'c>(clocks: &'c Clocks, host: usize, raw: i64) -> Instant<'c> {
+fn at(clocks: &Clocks, host: usize, raw: i64) -> Instant<'_> {
     Instant::new(clocks, &host.to_string(), raw.into(), TimesOf::Raw).unwrap()
 }
 

@@ -106,8 +106,7 @@ fn asked(arguments: &Eval) -> anyhow::Result<Asked> {
     };
     let (kept, mut traces): (Vec<_>, Vec<_>) = arguments.traces.iter().cloned().partition(is_kept);
     let file = match (&arguments.clock.sync, &kept[..]) {
-        (Some(file), []) => Some(file),
-        (None, [file]) => Some(file),
+        (Some(file), []) | (None, [file]) => Some(file),
         (None, []) => None,
         (_, [file, ..]) => {
             anyhow::bail!("{}: one sync.json is judged at a time", Plain(file.display()))
