@@ -54,8 +54,8 @@ impl Network {
 ///   half widths.
 /// * The interval is what all links of the island together prove. With an approximate link among them it covers the
 ///   lines that are at most that link's violation worse than the best, and is no guarantee.
-/// * Links that are possible each by itself but contradict each other around a loop are found; the widest of the loop
-///   goes, until no loop is left.
+/// * Links that are possible each by itself but contradict each other around a loop are found; those that explain
+///   most of the loops go, until none is left, and nothing is guaranteed of the clocks on them ([`Solution::doubts`]).
 /// * The estimate weighs what all links say by their errors, and is inside the interval at every row.
 ///
 /// Complexity: linear in the links, each O(k log k) for k kept messages (k² where a link contradicts itself), then for the
