@@ -11,7 +11,7 @@ use crate::relation::{Guarantee, Relation};
 use crate::span::{Span, merge};
 use crate::steered::Looser;
 use crate::sweep::Lines;
-use crate::usual::Usual;
+use crate::usual::{Usual, mean_over};
 
 /// Per clock of the network, what is assumed between it and the reference; empty for the reference and other islands.
 pub(crate) struct Motions {
@@ -96,15 +96,12 @@ impl Motions {
                 // Of one part, the ends are where the bounds are narrowest.
                 if parts.len() == 1 { outline.narrow_ends(*part) } else { *part }
             };
-            let (mut least, mut most, mut length) = (0.0, 0.0, 0.0);
-            for part in parts.iter().map(ends) {
-                let (early, late) = (outline.at(part.begin), outline.at(part.end));
-                least += (late.0 as i128 - early.1 as i128) as f64;
-                most += (late.1 as i128 - early.0 as i128) as f64;
-                length += (part.end - part.begin) as f64;
-            }
-            let found =
-                (length > 0.0 && least <= most).then(|| Usual::between((least / length, most / length)))?;
+            let at = |raw: i64| {
+                let (lo, hi) = outline.at(raw);
+                (i128::from(lo), i128::from(hi))
+            };
+            let bounded = |part: Span| (part.end - part.begin, at(part.begin), at(part.end));
+            let found = Usual::between(mean_over(parts.iter().map(ends).map(bounded))?);
             found.and(usual).filter(|closer| closer.error < BETTER * usual.error)
         };
         let found: Vec<Option<Usual>> = (0..spans.len()).map(of).collect();

@@ -35,6 +35,9 @@ pub(crate) struct Usual {
 /// The least and the greatest that a rate can be.
 type Ends = (f64, f64);
 
+/// The least and the greatest that a clock can show, ns.
+type Bounds = (i128, i128);
+
 /// The middle of the corridor in a stretch: b − line and half the gap, ns; below zero where no line passes.
 #[derive(Debug, Clone, Copy)]
 struct Middle {
@@ -80,26 +83,33 @@ fn both(a: Ends, b: Ends) -> Option<Ends> {
     (least <= most).then_some((least, most))
 }
 
-/// What the mean rate over all parts can be when rates stay within a range: each from its first message from b to its last one from a,
-/// where any range bounds either end. `None` where there is no such part, or where the messages contradict the range.
-fn mean(parts: &[Points], rates: RateRange) -> Option<Ends> {
+/// What the mean rate over some stretches can be (theorem 1 of docs/SYNC.md), of each its length and what bounds the relation at its begin and
+/// at its end; `None` without a stretch, or where the bounds contradict each other.
+pub(crate) fn mean_over(stretches: impl Iterator<Item = (i64, Bounds, Bounds)>) -> Option<Ends> {
     let (mut least, mut most, mut length) = (0.0, 0.0, 0.0);
-    for part in parts {
-        let (Some(first), Some(last)) = (part.lower.first(), part.upper.last()) else { continue };
-        let (begin, end) = (first.x, last.x);
-        if begin >= end {
-            continue;
-        }
-        let (early, late) = (at(part, rates, begin)?, at(part, rates, end)?);
+    for (run, early, late) in stretches {
         least += (late.0 - early.1) as f64;
         most += (late.1 - early.0) as f64;
-        length += (end - begin) as f64;
+        length += run as f64;
     }
     (length > 0.0 && least <= most && most > 0.0).then(|| ((least / length).max(0.0), most / length))
 }
 
+/// What the mean rate over all parts can be when rates stay within a range: each from its first message from b to its last one from a,
+/// where any range bounds either end. `None` where there is no such part, or where the messages contradict the range.
+fn mean(parts: &[Points], rates: RateRange) -> Option<Ends> {
+    let ends = |part: &Points| {
+        let (begin, end) = (part.lower.first()?.x, part.upper.last()?.x);
+        (begin < end).then_some((begin, end))
+    };
+    let held = parts.iter().filter_map(|part| Some((part, ends(part)?)));
+    let bounded =
+        held.map(|(part, (begin, end))| Some((end - begin, at(part, rates, begin)?, at(part, rates, end)?)));
+    mean_over(bounded.collect::<Option<Vec<_>>>()?.into_iter())
+}
+
 /// The least and the greatest that b can show when a shows `x`, by all tents; `None` where a side is open, or both contradict each other.
-fn at(points: &Points, rates: RateRange, x: i64) -> Option<(i128, i128)> {
+fn at(points: &Points, rates: RateRange, x: i64) -> Option<Bounds> {
     let above = |p: &Point| match x <= p.x {
         true => Some(p.y as i128 - rates.least(p.x - x)),
         false => Some(p.y as i128 + rates.most(x - p.x)?),
