@@ -49,7 +49,7 @@ impl Shown {
     }
 
     /// When it was, by the clock at one end of the link: 0 for a, 1 for b.
-    fn raw(&self, end: usize) -> Span {
+    pub(crate) fn raw(&self, end: usize) -> Span {
         if end == 0 { self.found.x } else { self.found.y }
     }
 

@@ -2,15 +2,17 @@
 //!
 //! Bounds hold if what is assumed of the clocks is true, and messages may show that it is not. Where they also show when, more is
 //! allowed for there and the guarantee stands. Where they only show that something is wrong, it does not: not for the clocks
-//! concerned, and not for clocks whose way to the reference leads over one of these. [`crate::joint`] publishes it.
+//! concerned, and not for clocks whose way to the reference leads over one of these. Nor does it where an island shows more than
+//! one such change: each is found, and laid to a clock, as if it was the only one of its time. [`crate::joint`] publishes it.
 
 use crate::assumption::Assumptions;
-use crate::breaks::ClockBreak;
+use crate::breaks::{ClockBreak, overlap};
 use crate::excess::FASTEST;
 use crate::joint::Solution;
 use crate::link::{Link, LinkQuality, Refusal};
 use crate::reach::Contradiction;
 use crate::relation::BreakKind;
+use crate::span::Span;
 
 /// Why nothing is guaranteed of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,12 @@ pub enum Doubt {
     /// Its messages with this clock show that it was set back, or are too far apart to tell that from a stop: one time of it may
     /// stand for several instants.
     SetBack {
+        /// The other clock.
+        other: usize,
+    },
+    /// Its messages with this clock show that it was set or slewed, and others that the same happened to other clocks as well:
+    /// what is allowed for one of these may hide another.
+    Moved {
         /// The other clock.
         other: usize,
     },
@@ -76,8 +84,12 @@ pub(crate) fn of_clocks(
             }
         }
     }
+    for (clock, other) in moved_with_others(links, assumptions, solution) {
+        doubt(clock, Doubt::Moved { other });
+    }
     let own = doubts.clone();
-    let set_back = |clock: usize| matches!(own[clock], Some(Doubt::SetBack { .. }));
+    let set_back =
+        |clock: usize| matches!(own[clock], Some(Doubt::SetBack { .. } | Doubt::Moved { .. }));
     for (clock, doubt) in doubts.iter_mut().enumerate() {
         let mut at = clock;
         // A path has no more clocks than there are.
@@ -95,4 +107,47 @@ pub(crate) fn of_clocks(
         }
     }
     doubts
+}
+
+/// A change of the motion of clocks as links show it: which clocks may have done it, with the other end of that link, and when.
+struct Change {
+    island: usize,
+    by: Vec<(usize, usize, Span)>,
+}
+
+impl Change {
+    /// Whether both may be one: the same clock, at times that overlap.
+    fn is_of(&self, other: &Self) -> bool {
+        let of = |&(clock, _, at): &(usize, usize, Span)| {
+            other.by.iter().any(|&(c, _, there)| c == clock && overlap(at, there))
+        };
+        self.by.iter().any(of)
+    }
+}
+
+/// The clocks of islands with more than one change that may have done one of these, each with the other end of the link that shows it.
+/// Quadratic in the number of changes of an island.
+fn moved_with_others(
+    links: &[Link],
+    assumptions: &[Assumptions],
+    solution: &Solution,
+) -> Vec<(usize, usize)> {
+    let mut all: Vec<Change> = Vec::new();
+    for link in links.iter().filter(|l| !(assumptions[l.a].is_free() && assumptions[l.b].is_free())) {
+        let Some(island) = solution.islands.iter().position(|i| i.clocks.contains(&link.a)) else { continue };
+        for shown in link.shown.iter().filter(|s| s.found.kind == BreakKind::Step) {
+            let ends = [(0, link.a, link.b), (1, link.b, link.a)];
+            let by = ends.into_iter().filter(|&(end, ..)| shown.meant[end]);
+            let by = by.map(|(end, clock, other)| (clock, other, shown.raw(end))).collect();
+            let mut change = Change { island, by };
+            let (same, apart) = all.into_iter().partition(|known: &Change| change.is_of(known));
+            all = apart;
+            change.by.extend(Vec::into_iter(same).flat_map(|known: Change| known.by));
+            all.push(change);
+        }
+    }
+    let mut count = vec![0_usize; solution.islands.len()];
+    all.iter().for_each(|change| count[change.island] += 1);
+    let several = all.iter().filter(|change| count[change.island] > 1);
+    several.flat_map(|change| change.by.iter().map(|&(clock, other, _)| (clock, other))).collect()
 }

@@ -103,6 +103,10 @@ fn reason(doubt: Doubt, clocks: &[HostClock]) -> String {
         Doubt::SetBack { other } => {
             format!("its messages with {} show, or do not exclude, that it was set back", name(other))
         }
+        Doubt::Moved { other } => format!(
+            "its messages with {} show that it was set or slewed, and so were others: more of that may be hidden",
+            name(other)
+        ),
         Doubt::Way { over } => {
             format!("its way to the reference leads over {}, of which nothing is guaranteed", name(over))
         }

@@ -245,6 +245,7 @@ impl Trust {
                 Doubt::Loop => Doubt::Loop,
                 Doubt::Refused { other } => Doubt::Refused { other: lead(other) },
                 Doubt::SetBack { other } => Doubt::SetBack { other: lead(other) },
+                Doubt::Moved { other } => Doubt::Moved { other: lead(other) },
                 Doubt::Way { over } => Doubt::Way { over: lead(over) },
             })
         });
