@@ -6,6 +6,7 @@
 //! there: long ones where the clock was left alone, short ones where it was not. It is put inside of the guarantee last.
 //! All of this is statistics: the guarantee knows nothing of it.
 
+use crate::between::{self, Node};
 use crate::chain::{Chain, Leg, Rule};
 use crate::corridor::Corridor;
 use crate::curve::{Curve, Slow};
@@ -52,6 +53,8 @@ const NOISES_LONGER: f64 = 4.0;
 const SLOW_TIME: f64 = 0.01;
 /// By so much the rate changes from one stretch to the next where messages do not show it.
 const WANDER: f64 = 2e-6;
+/// The rate of a clock differs by so much where no stretch of it is straight, at least.
+const RATE_CHANGE: f64 = 5e-6;
 /// How far a stretch is away where there is none.
 const NONE: i64 = i64::MAX / 2;
 /// A stretch counts for instants in this part of it, its middle.
@@ -132,33 +135,33 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
     instants.sort_unstable();
     instants.dedup();
     let bound = |side, x| chain.bound(Way::Forward, side, x);
-    let mut nodes: Vec<(i64, i64, f64)> = Vec::with_capacity(instants.len());
+    let mut nodes: Vec<Node> = Vec::with_capacity(instants.len());
     // (half the least round trip, noise)
     let mut margins: Vec<(f64, f64)> = Vec::new();
+    let mut shares: Vec<f64> = Vec::with_capacity(instants.len());
     for x in instants {
         let (lo, hi) = (bound(Side::Lower, x), bound(Side::Upper, x));
         let middle = lo.zip(hi).map(|(lo, hi)| lo.midpoint(hi));
-        let half = lo.zip(hi).map_or(f64::INFINITY, |(lo, hi)| (hi as i128 - lo as i128) as f64 / 2.0);
         // Where a side is open, the other one says where to begin.
         let Some(base) = middle.or(lo).or(hi) else { continue };
         let guess = guess(&straight, &beside, wander, &seen, x, base);
-        let (mut y, mut variance) = match &guess {
-            Some(guess) => {
-                margins.push((guess.margin, guess.noise));
-                (base.saturating_add(guess.y.round() as i64), guess.variance)
-            }
-            None => (base, 0.0),
-        };
-        if let Some((lo, hi)) = lo.zip(hi) {
-            y = y.clamp(lo, hi);
+        let mut node = Node { x, y: base, variance: 0.0, bounds: (lo, hi), is_known: guess.is_some() };
+        if let Some(guess) = &guess {
+            margins.push((guess.margin, guess.noise));
+            node.y = node.clamped(base.saturating_add(guess.y.round() as i64));
+            node.variance = guess.variance;
         }
-        // What is assumed of the clock says how far the line of a straight stretch may be off all the same.
-        let share = guess.map_or(UNKNOWN, |guess| if guess.is_settled { SETTLED } else { UNSETTLED });
-        if half.is_finite() {
-            variance += (share * half).powi(2) / VARIANCE_FACTOR;
-        }
-        nodes.push((x, y, variance));
+        nodes.push(node);
+        shares.push(guess.map_or(UNKNOWN, |guess| if guess.is_settled { SETTLED } else { UNSETTLED }));
     }
+    between::put(&mut nodes, wander.max(RATE_CHANGE));
+    // What is assumed of the clock says how far the line of a straight stretch may be off all the same.
+    let error = |(node, share): (&Node, f64)| {
+        let rest =
+            if node.half().is_finite() { (share * node.half()).powi(2) / VARIANCE_FACTOR } else { 0.0 };
+        (node.x, node.y, node.variance + rest)
+    };
+    let mut nodes: Vec<(i64, i64, f64)> = nodes.iter().zip(shares).map(error).collect();
     for i in 1..nodes.len() {
         nodes[i].1 = nodes[i].1.max(nodes[i - 1].1);
     }

@@ -88,8 +88,7 @@ pub(crate) fn of_clocks(
         doubt(clock, Doubt::Moved { other });
     }
     let own = doubts.clone();
-    let set_back =
-        |clock: usize| matches!(own[clock], Some(Doubt::SetBack { .. } | Doubt::Moved { .. }));
+    let set_back = |clock: usize| matches!(own[clock], Some(Doubt::SetBack { .. } | Doubt::Moved { .. }));
     for (clock, doubt) in doubts.iter_mut().enumerate() {
         let mut at = clock;
         // A path has no more clocks than there are.

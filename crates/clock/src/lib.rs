@@ -57,6 +57,7 @@
 
 mod assumed;
 mod assumption;
+mod between;
 mod blend;
 mod bounded;
 mod breaks;
