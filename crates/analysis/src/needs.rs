@@ -2,6 +2,15 @@
 
 use isochrone_kernel::calls::call_of_entry;
 
+/// What to type on each host before a recording that is enough for all commands; between `lttng create` and `lttng start`.
+pub const RECIPE: [&str; 5] = [
+    "lttng enable-event --kernel 'sched_*','irq_*','timer_hrtimer_expire_*'",
+    "lttng enable-event --kernel net_dev_queue,net_dev_xmit,net_if_receive_skb",
+    "lttng enable-event --kernel 'block_rq_*','kmem_mm_page_*','lttng_statedump_*'",
+    "lttng enable-event --kernel --syscall --all",
+    "lttng add-context --kernel --type tid --type pid --type procname",
+];
+
 /// A kind of events that analyses are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
@@ -9,10 +18,18 @@ pub enum Need {
     Switches,
     /// Who wakes whom.
     Wakeups,
+    /// Who wakes whom, on the CPU where that is decided.
+    Decisions,
     /// System calls.
     Calls,
     /// Interrupts: of either sort.
     Interrupts,
+    /// Interrupts of devices.
+    HardInterrupts,
+    /// Softirqs.
+    Softirqs,
+    /// Timers that expire.
+    Timers,
     /// Requests to disks.
     Disks,
     /// Packets of the network.
@@ -27,8 +44,16 @@ impl Need {
         match self {
             Self::Switches => "no switches between threads were recorded",
             Self::Wakeups => "no wake-ups of threads were recorded",
+            Self::Decisions => "`sched_waking` was not recorded: which thread ended a wait is unknown",
             Self::Calls => "no system calls were recorded",
             Self::Interrupts => "no interrupts were recorded",
+            Self::HardInterrupts => {
+                "no interrupts of devices were recorded: it is unknown whether a thread ended a wait or a device"
+            }
+            Self::Softirqs => {
+                "no softirqs were recorded: it is unknown which waits packets ended, who sent a packet, and which thread ended a wait"
+            }
+            Self::Timers => "no timers were recorded: it is unknown whether a thread ended a wait or a timer",
             Self::Disks => "no requests to disks were recorded",
             Self::Packets => "no packets of the network were recorded",
             Self::Pages => "no allocations of memory pages were recorded",
@@ -39,9 +64,10 @@ impl Need {
     pub fn command(self) -> &'static str {
         match self {
             Self::Switches => "lttng enable-event --kernel sched_switch",
-            Self::Wakeups => "lttng enable-event --kernel 'sched_switch,sched_wak*'",
+            Self::Wakeups | Self::Decisions => "lttng enable-event --kernel 'sched_switch,sched_wak*'",
             Self::Calls => "lttng enable-event --kernel --syscall --all",
-            Self::Interrupts => "lttng enable-event --kernel 'irq_*'",
+            Self::Interrupts | Self::HardInterrupts | Self::Softirqs => "lttng enable-event --kernel 'irq_*'",
+            Self::Timers => "lttng enable-event --kernel 'timer_hrtimer_expire_*'",
             Self::Disks => "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'",
             Self::Packets => "lttng enable-event --kernel net_dev_queue,net_if_receive_skb",
             Self::Pages => "lttng enable-event --kernel 'kmem_mm_page_*'",
@@ -59,7 +85,11 @@ impl Need {
         match self {
             Self::Switches => event == "sched_switch",
             Self::Wakeups => matches!(event, "sched_wakeup" | "sched_waking" | "sched_wakeup_new"),
+            Self::Decisions => event == "sched_waking",
             Self::Calls => call_of_entry(event).is_some(),
+            Self::HardInterrupts => event == "irq_handler_entry",
+            Self::Softirqs => matches!(event, "softirq_entry" | "irq_softirq_entry"),
+            Self::Timers => matches!(event, "hrtimer_expire_entry" | "timer_hrtimer_expire_entry"),
             Self::Interrupts => {
                 matches!(event, "irq_handler_entry" | "softirq_entry" | "irq_softirq_entry")
             }

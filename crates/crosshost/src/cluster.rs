@@ -23,6 +23,11 @@ pub(crate) struct Host<'e> {
     /// The first and the last event, raw ns.
     pub(crate) range: (i64, i64),
     pub(crate) sockets: Sockets,
+    /// Whether softirqs were recorded. Without them it is unknown which packets the thread that ran sent, and which a softirq sent
+    /// that had interrupted it.
+    pub(crate) has_softirqs: bool,
+    /// Whether requests to disks were recorded.
+    pub(crate) has_disks: bool,
     /// What descriptors of processes refer to: by process, descriptor and begin.
     files: Vec<KnownFile>,
     /// Numbers of threads by process.
@@ -123,7 +128,12 @@ impl<'e> Cluster<'e> {
             let there = store.host(entry)?;
             let mut files = there.files((i64::MIN, i64::MAX))?;
             let owner = |thread: u32| process_of(there.threads().get(thread as usize)?);
-            let addresses = unaddressed::addresses(&there, &files, owner)?;
+            let has = |name: &str| entry.tables.iter().any(|table| table.name == name && table.rows > 0);
+            let (has_softirqs, has_disks) = (has("softirqs"), has("block_requests"));
+            let addresses = match has_softirqs {
+                true => unaddressed::addresses(&there, &files, owner)?,
+                false => FxHashMap::default(),
+            };
             for file in &mut files {
                 let process = file.process.or_else(|| owner(file.thread?));
                 let known = process.and_then(|process| addresses.get(&(process, file.fd, file.begin)));
@@ -155,7 +165,17 @@ impl<'e> Cluster<'e> {
                 *place = Some(opened.len() as u32);
             }
             let name = host.name().to_owned();
-            opened.push(Host { name, store: there, range, sockets, files: known, threads, timing });
+            opened.push(Host {
+                name,
+                store: there,
+                range,
+                sockets,
+                has_softirqs,
+                has_disks,
+                files: known,
+                threads,
+                timing,
+            });
         }
         let mut messages = Vec::new();
         let here = |end: MessageEnd| {

@@ -18,6 +18,7 @@ mod graph;
 mod keyed;
 mod messages;
 mod mpi;
+mod needs;
 mod network;
 mod pipelining;
 mod relations;
@@ -39,6 +40,7 @@ pub use graph::dot;
 pub use isochrone_experiment::Cause;
 pub use messages::messages;
 pub use mpi::MpiMessage;
+pub use needs::needs;
 pub use network::Carried;
 pub use relations::ipc;
 pub use request::{

@@ -97,7 +97,26 @@ impl Window<'_, '_> {
         there.ready(state.thread, call.end).first().copied()
     }
 
-    pub(crate) fn cause_of(&self, host: usize, state: &StateRow) -> Cause {
+    /// What a wait was for, by its call and descriptor; unknown where only what ended it could say, and that is unknown: events are missing.
+    pub(crate) fn cause_of(&self, host: usize, state: &StateRow, ended: Option<&WakeupSpan>) -> Cause {
+        let is_unix = || {
+            let there = &self.cluster.hosts[host];
+            let (fd, pid) = self.fd_of(host, state).zip(there.pid(state.thread))?;
+            Some(there.name_of(pid, fd, state.begin)?.starts_with("AF_UNIX"))
+        };
+        match self.cause_by_call(host, state) {
+            Cause::Other if ended.is_some_and(|wakeup| wakeup.cause == WakeCause::Unknown) => Cause::Unknown,
+            // It is over, and no wake-up of it was recorded.
+            Cause::Other if ended.is_none() && state.end < self.cluster.hosts[host].range.1 => Cause::Unknown,
+            // No softirq says which packets came for whom: the peer may be here or on another host.
+            Cause::Socket if !self.cluster.hosts[host].has_softirqs && is_unix() != Some(true) => {
+                Cause::Unknown
+            }
+            cause => cause,
+        }
+    }
+
+    fn cause_by_call(&self, host: usize, state: &StateRow) -> Cause {
         let Some(call) = state.syscall.as_deref().filter(|call| !call.is_empty()) else {
             return Cause::Other;
         };
@@ -228,6 +247,20 @@ impl Window<'_, '_> {
         (from != host && copies.next().is_none()).then(|| (from, sent.clone()))
     }
 
+    /// The thread that ended a wait. Where interrupts or timers were not recorded, or one of these is handled, the one that ran may have been interrupted by what
+    /// did.
+    pub(crate) fn waker(&self, host: usize, wakeup: &WakeupSpan) -> Option<u32> {
+        let is_thread = wakeup.cause == WakeCause::Thread;
+        wakeup.waker.filter(|&waker| is_thread && self.is_thread(host, waker))
+    }
+
+    /// The thread that sent a packet outside of softirqs: the one that ran; where these were not recorded, the one that uses the socket.
+    pub(crate) fn sender(&self, host: usize, sent: &PacketSpan) -> Option<u32> {
+        let there = &self.cluster.hosts[host];
+        let by = sent.thread.filter(|&thread| there.has_softirqs && self.is_thread(host, thread));
+        by.or_else(|| self.owner(host, sent))
+    }
+
     /// The thread that a packet was sent for, where that was not on the CPU: it waits in a call on its socket.
     pub(crate) fn owner(&self, host: usize, packet: &PacketSpan) -> Option<u32> {
         let (flow, _) = packet.flow?;
@@ -300,6 +333,11 @@ impl Window<'_, '_> {
                 (Cause::Disk, about)
             }
             None if is_block => (Cause::Disk, About::Nothing),
+            // Whether it was that of a disk is unknown, unless the call says so.
+            None if !self.cluster.hosts[host].has_disks => match self.cause_by_call(host, state) {
+                Cause::Disk => (Cause::Disk, About::Nothing),
+                _ => (Cause::Unknown, About::Nothing),
+            },
             None => (Cause::Irq, name.map_or(About::Nothing, |name| About::Handler(name.to_string()))),
         }
     }

@@ -127,9 +127,10 @@ fn explained(window: &Window<'_, '_>, who: Party, state: &StateRow) -> Wait {
     let call = timeline.call_at(thread, state.end).filter(|call| call.begin <= state.begin);
     let fd = window.fd_of(host, state);
     let name = state.syscall.clone().filter(|name| !name.is_empty());
+    let wakeup = window.wakeup(host, state, state.end);
     let mut wait = Wait {
         who,
-        cause: window.cause_of(host, state),
+        cause: window.cause_of(host, state, wakeup.as_ref()),
         begin: state.begin,
         end,
         call: name,
@@ -138,7 +139,7 @@ fn explained(window: &Window<'_, '_>, who: Party, state: &StateRow) -> Wait {
         fd,
         ended_by: None,
     };
-    let Some(wakeup) = window.wakeup(host, state, state.end) else { return wait };
+    let Some(wakeup) = wakeup else { return wait };
     if let Some(packet) = window.packet_of(host, &wakeup) {
         let sent = window.sent(host, &packet);
         wait.cause = match &sent {
@@ -146,10 +147,8 @@ fn explained(window: &Window<'_, '_>, who: Party, state: &StateRow) -> Wait {
             _ => Cause::Network,
         };
         wait.ended_by = sent.and_then(|(from, sent)| {
-            let by_thread = sent.thread.filter(|&by| {
-                window.is_thread(from, by) && window.timelines[from].softirq_at(sent.cpu, sent.at).is_none()
-            });
-            let thread = by_thread.or_else(|| window.owner(from, &sent))?;
+            let is_by_softirq = window.timelines[from].softirq_at(sent.cpu, sent.at).is_some();
+            let thread = if is_by_softirq { window.owner(from, &sent) } else { window.sender(from, &sent) }?;
             Some(Party { host: from, thread })
         });
         return wait;
@@ -160,8 +159,7 @@ fn explained(window: &Window<'_, '_>, who: Party, state: &StateRow) -> Wait {
             wait.cause = window.device(host, state, &wakeup).0;
         }
         WakeCause::Thread | WakeCause::Ipi(_) | WakeCause::Unknown => {
-            let by = wakeup.waker.filter(|&by| window.is_thread(host, by));
-            wait.ended_by = by.map(|thread| Party { host, thread });
+            wait.ended_by = window.waker(host, &wakeup).map(|thread| Party { host, thread });
         }
         WakeCause::Softirq(_) | WakeCause::Vector(_) => {}
     }

@@ -285,7 +285,7 @@ impl Walk<'_, '_, '_> {
         let thread = state.thread;
         let floor = self.common(host, lower);
         let Some(wakeup) = self.window.wakeup(host, state, until) else {
-            self.wait(host, state, floor, None);
+            self.wait(host, state, floor, (None, None));
             return None;
         };
         if let Some(packet) = self.window.packet_of(host, &wakeup) {
@@ -305,14 +305,10 @@ impl Walk<'_, '_, '_> {
             WakeCause::Irq(_) | WakeCause::Softirq(vector::BLOCK) => {
                 self.wait_for_device(host, state, &wakeup, floor);
             }
-            WakeCause::Thread | WakeCause::Ipi(_) | WakeCause::Unknown
-                if wakeup
-                    .waker
-                    .is_some_and(|waker| self.window.is_thread(host, waker) && waker != thread) =>
-            {
-                return self.try_waker(host, state, &wakeup, floor);
-            }
-            _ => self.wait(host, state, floor, None),
+            _ => match self.window.waker(host, &wakeup).filter(|&waker| waker != thread) {
+                Some(waker) => return self.try_waker(host, state, (waker, &wakeup), floor),
+                None => self.wait(host, state, floor, (Some(&wakeup), None)),
+            },
         }
         None
     }
@@ -377,18 +373,24 @@ impl Walk<'_, '_, '_> {
     }
 
     /// Tries the thread that ended a wait: if the walk does not come back to one that waits, it worked for somebody else.
-    fn try_waker(&mut self, host: usize, state: &StateRow, wakeup: &WakeupSpan, floor: i64) -> Option<End> {
-        let waker = wakeup.waker?;
+    fn try_waker(
+        &mut self,
+        host: usize,
+        state: &StateRow,
+        (waker, wakeup): (u32, &WakeupSpan),
+        floor: i64,
+    ) -> Option<End> {
+        let at = wakeup.at;
         let (steps, now) = (self.steps.len(), self.now);
         // `sched_waking` comes before `sched_wakeup`, by which the wait ends: in between, the thread is put into a queue.
-        let woken = self.common(host, wakeup.at).max(floor);
+        let woken = self.common(host, at).max(floor);
         let last = self.steps.last().cloned();
         self.emit(host, Some(state.thread), Cause::WaitCpu, woken, About::Nothing);
         if self.waiting.len() < MOST_WAITS {
             self.waiting.push(Waiting { host, thread: state.thread });
             let end = match self.waits(host, waker) {
-                Some(place) if place + 1 < self.waiting.len() => End::Back(place, wakeup.at),
-                _ => self.back(Place { host, thread: waker, at: wakeup.at }, None, floor),
+                Some(place) if place + 1 < self.waiting.len() => End::Back(place, at),
+                _ => self.back(Place { host, thread: waker, at }, None, floor),
             };
             self.waiting.pop();
             if matches!(end, End::Back(..)) {
@@ -400,7 +402,7 @@ impl Walk<'_, '_, '_> {
             *kept = last;
         }
         self.now = now;
-        self.wait(host, state, floor, Some(waker));
+        self.wait(host, state, floor, (Some(wakeup), Some(waker)));
         None
     }
 
@@ -411,10 +413,16 @@ impl Walk<'_, '_, '_> {
     }
 
     /// A wait of which no more is known than its call.
-    fn wait(&mut self, host: usize, state: &StateRow, floor: i64, waker: Option<u32>) {
+    fn wait(
+        &mut self,
+        host: usize,
+        state: &StateRow,
+        floor: i64,
+        (ended, waker): (Option<&WakeupSpan>, Option<u32>),
+    ) {
         let cause = match state.state {
             State::Unknown => Cause::Unknown,
-            _ => self.window.cause_of(host, state),
+            _ => self.window.cause_of(host, state, ended),
         };
         self.emit(host, Some(state.thread), cause, floor, self.window.about_wait(host, state, waker));
     }
@@ -429,9 +437,7 @@ impl Walk<'_, '_, '_> {
             let there = self.timeline(from);
             let softirq = there.softirq_at(sent.cpu, sent.at).filter(|softirq| softirq.begin <= sent.at);
             let Some(softirq) = softirq.cloned() else {
-                let thread = sent.thread.filter(|&thread| self.window.is_thread(from, thread));
-                let thread = thread.or_else(|| self.window.owner(from, &sent));
-                return match thread {
+                return match self.window.sender(from, &sent) {
                     Some(thread) => Origin::Thread(Place { host: from, thread, at: sent.at }),
                     None => Origin::Unknown,
                 };

@@ -27,8 +27,13 @@ const EXAMPLES: &str = "Examples:\n  \
     isochrone analyze phases thumbnails/                       where the time of each phase of a program went\n  \
     isochrone analyze states --tid 842 --begin 12:30:01 --end 12:30:02 web/   what thread 842 did in that second\n  \
     isochrone analyze cputop --format jsonl web/ | jq 'select(.percent > 10)'\n\n\
-    Record what they need with: lttng enable-event --kernel 'sched_*,irq_*,block_rq_*' and \
-    lttng enable-event --kernel --syscall --all. The contexts tid, pid and procname make threads known from the first event on, a state \
+    What is enough for all of them:\n  \
+    lttng enable-event --kernel 'sched_*','irq_*','timer_hrtimer_expire_*'\n  \
+    lttng enable-event --kernel net_dev_queue,net_dev_xmit,net_if_receive_skb\n  \
+    lttng enable-event --kernel 'block_rq_*','kmem_mm_page_*','lttng_statedump_*'\n  \
+    lttng enable-event --kernel --syscall --all\n  \
+    lttng add-context --kernel --type tid --type pid --type procname\n\n\
+    The contexts tid, pid and procname make threads known from the first event on, a state \
     dump (LTTng writes one by itself) tells which files were open.\n\n\
     Time that a trace cannot account for is unknown, not idle: before the first switch of a CPU, while events were lost, while \
     a chunk is missing. CPU time is cut at --begin and --end; calls, interrupts and waits count where they end.";

@@ -34,7 +34,11 @@ pub(crate) enum CrossHost {
         A request begins when its client sends it (or connects for it) and ends when the client has read the answer. It is followed \
         back from its end, from each wait to what ended it: the thread, timer or disk that woke, or the packet, and who sent that. \
         Record on every host:\n  \
-        lttng enable-event --kernel 'sched_*,irq_*,net_*,block_rq_*' and lttng enable-event --kernel --syscall --all"
+        lttng enable-event --kernel 'sched_*','irq_*','timer_hrtimer_expire_*'\n  \
+        lttng enable-event --kernel net_dev_queue,net_dev_xmit,net_if_receive_skb\n  \
+        lttng enable-event --kernel 'block_rq_*','kmem_mm_page_*','lttng_statedump_*'\n  \
+        lttng enable-event --kernel --syscall --all\n  \
+        lttng add-context --kernel --type tid --type pid --type procname"
     )]
     CriticalPath(Box<CriticalPath>),
     /// What threads waited for, in which calls, on which descriptors, and who ended their waits

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use isochrone_analysis::{
-    AnalysisKind, Asks, Calls, Filter, HostContext, Interrupts, Note, Options, Report, ThreadIdentity,
+    AnalysisKind, Asks, Calls, Filter, HostContext, Interrupts, Need, Note, Options, Report, ThreadIdentity,
 };
 use isochrone_experiment::{
     Experiment, ModelError, Opened, Spread, TimedHost, Times, Timing, add_bounds_of, extent, scratch,
@@ -249,10 +249,20 @@ pub(super) fn recorded<'h>(hosts: &[&'h TimedHost<'_>]) -> Vec<Recorded<'h>> {
     hosts.iter().map(of_host).collect()
 }
 
-/// Says of each analysis what was not recorded for it, and how to record it.
+/// What a report is made of.
+fn needs(report: &str) -> Vec<Need> {
+    match (AnalysisKind::of(report), report) {
+        (Some(kind), _) => kind.needs().to_vec(),
+        (None, STATES) => vec![Need::Switches, Need::Wakeups, Need::Calls, Need::Interrupts],
+        (None, PHASES) => vec![Need::Switches, Need::Wakeups, Need::Calls],
+        (None, other) => isochrone_crosshost::needs(other),
+    }
+}
+
+/// Says of each report what was not recorded for it, and how to record it.
 pub(super) fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>]) {
     for report in reports {
-        for need in AnalysisKind::of(report.analysis).map_or(&[][..], AnalysisKind::needs) {
+        for need in needs(report.analysis) {
             let lacks = |host: &&Recorded<'_>| !host.events.iter().any(|name| need.is_met_by(name));
             let lacking: Vec<String> = hosts.iter().filter(lacks).map(|host| host.name.to_owned()).collect();
             if !lacking.is_empty() {

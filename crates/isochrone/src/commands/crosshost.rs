@@ -11,6 +11,7 @@ use isochrone_crosshost::{
 use isochrone_experiment::{Spread, Times, extent, is_on_one_clock};
 use wildmatch::WildMatch;
 
+use super::analyze::{add_needs, recorded};
 use super::reports::{Shown, TEXT_ROWS};
 use super::{host_selection, index, named, open_named};
 use crate::ExitStatus;
@@ -199,6 +200,8 @@ fn across(
         sort: arguments.sort.clone(),
         ..Options::default()
     });
-    shown.print(&[report], None, hosts.len(), quiet)?;
+    let mut reports = [report];
+    add_needs(&mut reports, &recorded(&hosts));
+    shown.print(&reports, None, hosts.len(), quiet)?;
     Ok(ending)
 }

@@ -2,7 +2,7 @@
 
 use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, is_on_one_clock, phases};
 
-use super::analyze::{check_options, hosts, options, shown};
+use super::analyze::{add_needs, check_options, hosts, options, recorded, shown};
 use super::pieces::{self, PieceKind};
 use super::{index, lami, named, open_named, periods};
 use crate::ExitStatus;
@@ -50,6 +50,8 @@ pub(super) fn run(arguments: &Analyze, names: &Names, quiet: bool) -> anyhow::Re
     if arguments.bounds {
         isochrone_experiment::add_bounds(&mut report, &hosts);
     }
-    shown(arguments).print(&[report], None, hosts.len(), quiet)?;
+    let mut reports = [report];
+    add_needs(&mut reports, &recorded(&hosts));
+    shown(arguments).print(&reports, None, hosts.len(), quiet)?;
     Ok(ending)
 }

@@ -52,7 +52,9 @@ pub(crate) fn draw(
         writeln!(out, "{name:label$}  {}", line.trim_end())?;
     }
     writeln!(out, "\n{}", legend(request))?;
-    for line in differences(cluster, all, request) {
+    // Those of other services are of another kind.
+    let alike: Vec<&Request> = all.iter().filter(|other| other.service == request.service).collect();
+    for line in differences(cluster, &alike, request) {
         writeln!(out, "{line}")?;
     }
     writeln!(out)?;
@@ -66,7 +68,8 @@ fn heading(cluster: &Cluster<'_>, all: &[Request], request: &Request) -> String 
         parties.map(|party| name(cluster, Some((party.host, Some(party.thread))))).collect();
     parts.push(who.join(" → "));
     parts.push(figures::duration(request.duration()));
-    let mut values: Vec<i64> = all.iter().map(Request::duration).collect();
+    let alike = all.iter().filter(|other| other.service == request.service);
+    let mut values: Vec<i64> = alike.map(Request::duration).collect();
     values.sort_unstable();
     if values.len() > 1
         && let (Some(median), Some(p95)) = (nearest_rank(&values, 50), nearest_rank(&values, 95))
@@ -216,8 +219,8 @@ fn legend(request: &Request) -> String {
     marks.chain(network).collect::<Vec<_>>().join("   ")
 }
 
-/// Where a request spent much more than others do.
-fn differences(cluster: &Cluster<'_>, all: &[Request], request: &Request) -> Vec<String> {
+/// Where a request spent much more than others of its service do.
+fn differences(cluster: &Cluster<'_>, all: &[&Request], request: &Request) -> Vec<String> {
     if all.len() < 3 {
         return Vec::new();
     }
@@ -229,7 +232,7 @@ fn differences(cluster: &Cluster<'_>, all: &[Request], request: &Request) -> Vec
     for (on, ns) in &request.spent {
         let mut values: Vec<i64> = all.iter().map(|other| spent(other, on)).collect();
         values.sort_unstable();
-        let median = values[values.len() / 2];
+        let Some(&median) = nearest_rank(&values, 50) else { continue };
         let more = ns - median;
         if more * 20 < request.duration() {
             continue;

@@ -1,0 +1,19 @@
+//! What has to be traced on each host for what is asked across hosts.
+
+use isochrone_analysis::Need;
+
+/// Who ended a wait, and whether it was a thread at all.
+const WAITS: [Need; 6] =
+    [Need::Switches, Need::Decisions, Need::Calls, Need::HardInterrupts, Need::Softirqs, Need::Timers];
+
+/// What the report of a name is made of; nothing for names of other reports.
+pub fn needs(report: &str) -> Vec<Need> {
+    let more: &[Need] = match report {
+        "critical-path" | "blocking" => &[Need::Packets, Need::Disks],
+        "ipc" => &[Need::Packets],
+        "accounting" => &[Need::Packets, Need::Disks, Need::Pages],
+        "messages" => return vec![Need::Calls, Need::Softirqs, Need::Packets],
+        _ => return Vec::new(),
+    };
+    [&WAITS, more].concat()
+}
