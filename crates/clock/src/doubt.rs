@@ -146,7 +146,9 @@ fn moved_with_others(
         }
     }
     let mut count = vec![0_usize; solution.islands.len()];
-    all.iter().for_each(|change| count[change.island] += 1);
+    for change in &all {
+        count[change.island] += 1;
+    }
     let several = all.iter().filter(|change| count[change.island] > 1);
     several.flat_map(|change| change.by.iter().map(|&(clock, other, _)| (clock, other))).collect()
 }

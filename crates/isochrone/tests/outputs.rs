@@ -373,3 +373,41 @@ fn files_are_written_though_nobody_reads_the_report() {
         assert_eq!(names(&root.path().join("out")), ["shop_"]);
     }
 }
+
+/// Whatever command writes: nothing that it reads is replaced, by whatever name, and a pipe stays a pipe.
+#[test]
+fn pieces_and_figures_never_replace_what_is_read() {
+    let root = TempDir::new().unwrap();
+    let there = root.path();
+    let copied =
+        Command::new("cp").arg("-r").args([&shop().join("client"), &there.join("client")]).status().unwrap();
+    assert!(copied.success());
+    let path = |name: &str| there.join(name).to_str().unwrap().to_owned();
+    let (traces, stream, one) = (path("client"), path("client/kernel/ch_0"), path("one.piece"));
+    fs::hard_link(&stream, path("linked")).unwrap();
+    std::os::unix::fs::symlink(&stream, path("symbolic")).unwrap();
+    assert!(isochrone(&["map", "-q", "cputop", &traces, "-o", &one]).status().unwrap().success());
+    fs::hard_link(&one, path("one.again")).unwrap();
+    let before = tree(there);
+    let refused = |arguments: &[&str]| {
+        let output = isochrone(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains("an input"), "{arguments:?}: {}", text(&output.stderr));
+    };
+    for name in [stream.clone(), path("linked"), path("symbolic")] {
+        refused(&["map", "cputop", &traces, "-o", &name]);
+        refused(&["map", "spans", &traces, "-o", &name]);
+        refused(&["watch", "cputop", "--once", "--metrics-file", &name, &traces]);
+    }
+    refused(&["merge", &one, "-o", &path("one.again")]);
+    assert_eq!(tree(there), before);
+    let pipe = path("pipe");
+    nix::unistd::mkfifo(pipe.as_str(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read(pipe).unwrap()
+    });
+    assert!(isochrone(&["map", "-q", "cputop", &traces, "-o", &pipe]).status().unwrap().success());
+    assert_eq!(reader.join().unwrap(), fs::read(&one).unwrap());
+    assert!(std::os::unix::fs::FileTypeExt::is_fifo(&fs::metadata(&pipe).unwrap().file_type()));
+}

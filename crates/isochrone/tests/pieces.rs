@@ -265,7 +265,7 @@ fn what_is_wrong_is_named() {
     );
     check(&["analyze", "cputop", one, &text(&shop())], &["cannot be combined with traces"]);
     check(&["states", one], &["states does not apply to these pieces", "`isochrone map states`"]);
-    check(&["merge", one, two, "-o", one], &["is one of the files to merge"]);
+    check(&["merge", one, two, "-o", one], &["it is an input"]);
     check(&["view", one], &["1: holds what analyses keep", "`isochrone map spans`"]);
     check(&["map", "cputop", "--tid", "7", &text(&shop()), "-o", &out], &["--tid does not apply to map"]);
     check(&["map", "cputop", "--piece", "5/4", &text(&shop()), "-o", &out], &["not a piece K/N"]);

@@ -110,7 +110,7 @@ impl Header {
 }
 
 /// Writes a mapped piece, whose head and model are of a form. A file of that name is replaced when all is written; until then its name
-/// is hidden.
+/// is hidden. A device or a pipe gets the bytes as they are.
 ///
 /// # Errors
 /// The file cannot be written, or head or model cannot be serialized.
@@ -124,7 +124,9 @@ pub fn write<H: Serialize, M: Serialize>(
     let head = postcard::to_stdvec(head).map_err(encode)?;
     let body = postcard::to_stdvec(model).map_err(encode)?;
     let io = |source| StoreError::Io { path: path.to_owned(), source };
-    let unfinished = unfinished(path);
+    // A device or a pipe is written to, and never replaced.
+    let is_special = fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+    let unfinished = if is_special { path.to_owned() } else { unfinished(path) };
     let written = (|| {
         let mut file = fs::File::create(&unfinished)?;
         file.write_all(MAGIC)?;
@@ -135,9 +137,9 @@ pub fn write<H: Serialize, M: Serialize>(
         file.write_all(&head)?;
         file.write_all(&body)?;
         drop(file);
-        fs::rename(&unfinished, path)
+        if is_special { Ok(()) } else { fs::rename(&unfinished, path) }
     })();
-    if written.is_err() {
+    if written.is_err() && !is_special {
         // What failed is said; that nothing is left of it is only neat.
         let _ = fs::remove_file(&unfinished);
     }

@@ -187,7 +187,10 @@ fn refuse_missing(paths: &[PathBuf]) -> anyhow::Result<()> {
 /// It cannot, or is.
 pub fn check_output(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     anyhow::ensure!(path.as_os_str() != "-", "-o -: leave -o out to write to stdout");
-    writable(path.parent().unwrap_or(Path::new("")))?;
+    if !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        // A device or a pipe is written to as it is.
+        writable(path.parent().unwrap_or(Path::new("")))?;
+    }
     Ok(isochrone_sync::output::check(path, inputs)?)
 }
 

@@ -20,7 +20,7 @@ use super::analyze::{
     Recorded, check_options, hosts, in_words, options, shown, tell_missing, tell_unmatched, with_notes,
 };
 use super::reports::check_scratch;
-use super::{host_selection, lami, open, refuse_missing, writable};
+use super::{check_output, host_selection, lami, open, refuse_missing};
 use crate::ExitStatus;
 use crate::arguments::time::Given;
 use crate::arguments::{Analyze, Map, MapNames, Merge};
@@ -39,7 +39,7 @@ pub(crate) fn map(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
     let chosen: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     check_options(analyze, &chosen, quiet)?;
     refuse("map", &of_tables(analyze), "it decides how tables look: give it to `isochrone analyze`")?;
-    writable(output.parent().unwrap_or(Path::new("")))?;
+    check_output(output, &[&analyze.traces[..], analyze.clock.sync.as_slice()].concat())?;
     let (base, corrections) = match &analyze.clock.sync {
         Some(path) => {
             let (clocks, text) = read_corrections(path)?;
@@ -69,7 +69,7 @@ fn map_all_spans(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
     refuse(what, &of_mapping(analyze), "they hold all of the traces: give it to `isochrone analyze`")?;
     let clocks = [("--sync", analyze.clock.sync.is_some())];
     refuse(what, &clocks, "their times are raw: give it to the command that reads them")?;
-    writable(output.parent().unwrap_or(Path::new("")))?;
+    check_output(output, &analyze.traces)?;
     let (opened, ending) = open(&analyze.traces, TimeBase::Own, quiet)?;
     let experiment = opened.experiment();
     let (hosts, _, ending) = hosts(analyze, &opened, &experiment, ending, quiet)?;
@@ -116,13 +116,7 @@ fn write<C: Held>(
 /// Merges files to one.
 pub(crate) fn merge(Merge { files, output }: &Merge, quiet: bool) -> anyhow::Result<ExitStatus> {
     refuse_missing(files)?;
-    let is_input = |file: &&PathBuf| {
-        file.canonicalize().ok().is_some_and(|file| output.canonicalize().is_ok_and(|it| it == file))
-    };
-    if let Some(input) = files.iter().find(is_input) {
-        anyhow::bail!("{}: is one of the files to merge, and would be replaced", Plain(input.display()));
-    }
-    writable(output.parent().unwrap_or(Path::new("")))?;
+    check_output(output, files)?;
     if let Some(other) = files.iter().find(|file| !is_piece(file)) {
         // Says what it is.
         read::<AnalysisSet>(std::slice::from_ref(other))?;

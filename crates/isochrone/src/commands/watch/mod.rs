@@ -3,7 +3,6 @@
 mod figures;
 mod steps;
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, PoisonError};
@@ -19,7 +18,7 @@ use notify::{RecursiveMode, Watcher as _};
 
 use super::analyze::{Recorded, check_options, in_words, options, shown, with_notes};
 use super::signals::stop_on_signals;
-use super::{refuse_missing, writable};
+use super::{check_output, refuse_missing};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, TableFormat, Watch, WatchNames};
 use crate::output::tell;
@@ -42,7 +41,8 @@ pub(crate) fn run(arguments: &Watch, quiet: bool) -> anyhow::Result<ExitStatus> 
     refuse(analyze)?;
     refuse_missing(&analyze.traces)?;
     if let Some(file) = &arguments.metrics_file {
-        writable(file.parent().unwrap_or(Path::new("")))?;
+        check_output(file, &[&analyze.traces[..], analyze.clock.sync.as_slice()].concat())
+            .context("--metrics-file")?;
     }
     if let Some(directory) = &arguments.backfill {
         make_directory(directory)?;
