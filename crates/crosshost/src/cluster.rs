@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use isochrone_analysis::Need;
 use isochrone_experiment::{TimedHost, Timing};
 use isochrone_kernel::Name;
 use isochrone_kernel::files::Bound;
@@ -26,8 +27,6 @@ pub(crate) struct Host<'e> {
     /// Whether softirqs were recorded. Without them it is unknown which packets the thread that ran sent, and which a softirq sent
     /// that had interrupted it.
     pub(crate) has_softirqs: bool,
-    /// Whether requests to disks were recorded.
-    pub(crate) has_disks: bool,
     /// What descriptors of processes refer to: by process, descriptor and begin.
     files: Vec<KnownFile>,
     /// Numbers of threads by process.
@@ -128,8 +127,10 @@ impl<'e> Cluster<'e> {
             let there = store.host(entry)?;
             let mut files = there.files((i64::MIN, i64::MAX))?;
             let owner = |thread: u32| process_of(there.threads().get(thread as usize)?);
-            let has = |name: &str| entry.tables.iter().any(|table| table.name == name && table.rows > 0);
-            let (has_softirqs, has_disks) = (has("softirqs"), has("block_requests"));
+            let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
+            let mut names =
+                streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
+            let has_softirqs = names.any(|name| Need::Softirqs.is_met_by(name));
             let addresses = match has_softirqs {
                 true => unaddressed::addresses(&there, &files, owner)?,
                 false => FxHashMap::default(),
@@ -171,7 +172,6 @@ impl<'e> Cluster<'e> {
                 range,
                 sockets,
                 has_softirqs,
-                has_disks,
                 files: known,
                 threads,
                 timing,

@@ -104,8 +104,11 @@ impl Window<'_, '_> {
             let (fd, pid) = self.fd_of(host, state).zip(there.pid(state.thread))?;
             Some(there.name_of(pid, fd, state.begin)?.starts_with("AF_UNIX"))
         };
+        let is_unknown = ended.is_some_and(|wakeup| wakeup.cause == WakeCause::Unknown);
         match self.cause_by_call(host, state) {
-            Cause::Other if ended.is_some_and(|wakeup| wakeup.cause == WakeCause::Unknown) => Cause::Unknown,
+            Cause::Other if is_unknown => Cause::Unknown,
+            // Which of its two files it waited for is as unknown.
+            _ if is_unknown && state.syscall.as_deref().is_some_and(is_between_files) => Cause::Unknown,
             // It is over, and no wake-up of it was recorded.
             Cause::Other if ended.is_none() && state.end < self.cluster.hosts[host].range.1 => Cause::Unknown,
             // No softirq says which packets came for whom: the peer may be here or on another host.
@@ -333,11 +336,7 @@ impl Window<'_, '_> {
                 (Cause::Disk, about)
             }
             None if is_block => (Cause::Disk, About::Nothing),
-            // Whether it was that of a disk is unknown, unless the call says so.
-            None if !self.cluster.hosts[host].has_disks => match self.cause_by_call(host, state) {
-                Cause::Disk => (Cause::Disk, About::Nothing),
-                _ => (Cause::Unknown, About::Nothing),
-            },
+            None if self.cause_by_call(host, state) == Cause::Disk => (Cause::Disk, About::Nothing),
             None => (Cause::Irq, name.map_or(About::Nothing, |name| About::Handler(name.to_string()))),
         }
     }
@@ -347,6 +346,11 @@ impl Window<'_, '_> {
 fn is_on_socket(call: &str) -> bool {
     ["connect", "accept", "recv", "send"].iter().any(|head| call.starts_with(head))
         && !call.starts_with("sendfile")
+}
+
+/// Whether a call moves data from one file to another one.
+fn is_between_files(call: &str) -> bool {
+    call.starts_with("sendfile") || matches!(call, "splice" | "tee" | "copy_file_range")
 }
 
 /// Whether a call receives data.
