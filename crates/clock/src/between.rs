@@ -17,6 +17,8 @@ pub(crate) struct Node {
     pub(crate) bounds: (Option<i64>, Option<i64>),
     /// Whether a straight stretch says y; else y is the middle of the bounds.
     pub(crate) is_known: bool,
+    /// Whether the rate may be far from the usual one there: the clock may be slewed, set or stopped.
+    pub(crate) may_leap: bool,
 }
 
 impl Node {
@@ -37,7 +39,11 @@ pub(crate) fn put(nodes: &mut [Node], wander: f64) {
     // By index, how far y may be off.
     let mut says: BTreeMap<usize, f64> = BTreeMap::new();
     says.extend(nodes.iter().enumerate().filter(|(_, n)| n.is_known).map(|(i, n)| (i, n.variance.sqrt())));
-    let mut unknown: Vec<usize> = (0..nodes.len()).filter(|&i| !nodes[i].is_known).collect();
+    // Where a clock may leap, no line from elsewhere says anything.
+    says.extend(
+        nodes.iter().enumerate().filter(|(_, n)| !n.is_known && n.may_leap).map(|(i, n)| (i, n.half())),
+    );
+    let mut unknown: Vec<usize> = (0..nodes.len()).filter(|&i| !says.contains_key(&i)).collect();
     unknown.sort_by(|&a, &b| nodes[a].half().total_cmp(&nodes[b].half()));
     for &at in &unknown {
         let half = nodes[at].half();
@@ -119,7 +125,7 @@ mod tests {
                     let y = truth(x);
                     let bounds = (y - 50 - wide * below / 300, y + 50 + wide * above / 300);
                     let middle = bounds.0.midpoint(bounds.1);
-                    nodes.push(Node { x, y: middle, variance: 0.0, bounds: (Some(bounds.0), Some(bounds.1)), is_known: false });
+                    nodes.push(Node { x, y: middle, variance: 0.0, bounds: (Some(bounds.0), Some(bounds.1)), is_known: false, may_leap: false });
                 }
                 begin += length;
             }

@@ -53,6 +53,8 @@ const NOISES_LONGER: f64 = 4.0;
 const SLOW_TIME: f64 = 0.01;
 /// By so much the rate changes from one stretch to the next where messages do not show it.
 const WANDER: f64 = 2e-6;
+/// Rates that may differ by more are of clocks that are slewed fast, set or stopped.
+const LEAP: f64 = 0.01;
 /// The rate of a clock differs by so much where no stretch of it is straight, at least.
 const RATE_CHANGE: f64 = 5e-6;
 /// How far a stretch is away where there is none.
@@ -134,6 +136,8 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
         .collect();
     instants.sort_unstable();
     instants.dedup();
+    let mut leaps: Vec<Span> = chain.legs().filter(|leg| leg.rule.may_leap(LEAP)).map(|leg| leg.x).collect();
+    merge(&mut leaps);
     let bound = |side, x| chain.bound(Way::Forward, side, x);
     let mut nodes: Vec<Node> = Vec::with_capacity(instants.len());
     // (half the least round trip, noise)
@@ -144,8 +148,10 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
         let middle = lo.zip(hi).map(|(lo, hi)| lo.midpoint(hi));
         // Where a side is open, the other one says where to begin.
         let Some(base) = middle.or(lo).or(hi) else { continue };
+        let may_leap = leaps.iter().any(|leap| leap.begin <= x && x <= leap.end);
         let guess = guess(&straight, &beside, wander, &seen, x, base);
-        let mut node = Node { x, y: base, variance: 0.0, bounds: (lo, hi), is_known: guess.is_some() };
+        let mut node =
+            Node { x, y: base, variance: 0.0, bounds: (lo, hi), is_known: guess.is_some(), may_leap };
         if let Some(guess) = &guess {
             margins.push((guess.margin, guess.noise));
             node.y = node.clamped(base.saturating_add(guess.y.round() as i64));

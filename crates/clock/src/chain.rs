@@ -30,6 +30,12 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
+    /// Whether rates that differ by more are possible, as a part of 1.
+    pub(crate) fn may_leap(self, by: f64) -> bool {
+        let (least, greatest) = self.rates().rates();
+        greatest - least > by
+    }
+
     /// What the rate can be at any instant.
     pub(crate) fn rates(self) -> RateRange {
         match self {

@@ -1,6 +1,7 @@
 //! Traces of which a part was not recorded: each answer is that of the whole trace, or less with a note, never another one.
 //!
 //! An event class is taken away by giving it, in the metadata, a name of the same length that nothing knows.
+#![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use isochrone_sync::apply::Clocks;
+use isochrone_sync::apply::{Clock, Clocks};
 use isochrone_sync::artefact::{Artefact, ArtefactError, VERSION};
 use isochrone_sync::{Inputs, Options, synchronize};
 
@@ -25,7 +25,11 @@ fn version_1_is_read_and_converts_as_before() {
     assert!(new.links.iter().all(|link| !link.interval.is_empty()));
     let (before, after) = (Clocks::new(&old).unwrap(), Clocks::new(&new).unwrap());
     for (a, b) in before.iter().zip(after.iter()) {
-        assert_eq!((&a.correction, &a.interval, a.proven), (&b.correction, &b.interval, b.proven));
+        // The likely error is estimated otherwise since.
+        let bounds = |clock: &Clock| -> Vec<(i64, i64, i64)> {
+            clock.interval.rows().iter().map(|row| (row.raw, row.lo, row.hi)).collect()
+        };
+        assert_eq!((&a.correction, bounds(a), a.proven), (&b.correction, bounds(b), b.proven));
         assert_eq!(a.entry.formula(), b.entry.formula());
     }
     // Without bounds of links, those of the clocks are all there is; with them, they are tighter or the same.
@@ -51,7 +55,8 @@ fn what_is_written_is_read_back() {
     assert_eq!(read.to_json().unwrap(), text);
     // A file of version 1 stays one, and keeps all that is in it.
     let old = Artefact::from_json(VERSION_1).unwrap().to_json().unwrap();
-    assert_eq!(old.replace(",\"interval\":[]}", "}"), VERSION_1);
+    let without = old.replace(",\"interval\":[]}", "}").replace(",\"proven\":true", "");
+    assert_eq!(without, VERSION_1);
 }
 
 #[test]
