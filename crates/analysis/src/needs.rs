@@ -36,6 +36,8 @@ pub enum Need {
     Packets,
     /// Memory pages.
     Pages,
+    /// Which thread an event of a program is of: the context `vtid`, or switches.
+    Threads,
 }
 
 impl Need {
@@ -57,6 +59,9 @@ impl Need {
             Self::Disks => "no requests to disks were recorded",
             Self::Packets => "no packets of the network were recorded",
             Self::Pages => "no allocations of memory pages were recorded",
+            Self::Threads => {
+                "events of programs were recorded without the context `vtid`: which begins and ends are of one thread is unknown"
+            }
         }
     }
 
@@ -71,6 +76,7 @@ impl Need {
             Self::Disks => "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'",
             Self::Packets => "lttng enable-event --kernel net_dev_queue,net_if_receive_skb",
             Self::Pages => "lttng enable-event --kernel 'kmem_mm_page_*'",
+            Self::Threads => "lttng add-context --userspace --type vtid --type vpid --type procname",
         }
     }
 
@@ -83,7 +89,8 @@ impl Need {
     /// ```
     pub fn is_met_by(self, event: &str) -> bool {
         match self {
-            Self::Switches => event == "sched_switch",
+            // The thread that runs on the event's CPU.
+            Self::Switches | Self::Threads => event == "sched_switch",
             Self::Wakeups => matches!(event, "sched_wakeup" | "sched_waking" | "sched_wakeup_new"),
             Self::Decisions => event == "sched_waking",
             Self::Calls => call_of_entry(event).is_some(),

@@ -39,8 +39,8 @@ pub use error::{DecodeError, Diagnostic, Error, Reason, Severity};
 pub use mapping::exit_on_truncation;
 pub use plan::{FieldRef, Text, Visitor};
 pub use trace::{
-    Event, Found, Growth, Loss, Lost, MissingFile, Packet, PacketEvents, Position, Schemas, Stream,
-    StreamEvents, Trace, find_traces, index,
+    Event, Found, Growth, LATEST_NS, Loss, Lost, MissingFile, Packet, PacketEvents, Position, Schemas,
+    Stream, StreamEvents, Trace, find_traces, index,
 };
 pub use value::{Value, ValueVisitor};
 

@@ -5,9 +5,8 @@
 use std::collections::HashMap;
 
 use isochrone_ctf::merge::Merge;
-use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Event, Packet, Trace};
-use isochrone_hosts::{Time, clocks};
+use isochrone_hosts::{Host, Time, clocks};
 use isochrone_sync::InputTrace;
 use isochrone_sync::apply::{Clock, Clocks};
 
@@ -26,6 +25,7 @@ pub struct TimedTrace<'o> {
     /// The host that it names; nothing where it names none.
     pub host: String,
     clock: Option<&'o Clock>,
+    zero_ns: Option<i64>,
     /// By stream: the Unix time of the zero of a clock that counts nanoseconds, where no correction is asked for. The usual
     /// case, in which a time is a sum.
     zeros: Vec<Option<i128>>,
@@ -41,12 +41,14 @@ pub struct TimedTraces<'o> {
 }
 
 impl<'o> TimedTrace<'o> {
-    /// `None` where corrections are asked for and there is none for this trace, unless such traces are kept.
+    /// `None` where corrections are asked for and there is none for this trace, unless such traces are kept. `zero_ns`: the Unix
+    /// time of the zero of its host's clock, where the traces of that host declare several ([`several_zeros`]).
     pub(crate) fn new(
         input: &'o InputTrace,
         place: usize,
         clocks: Option<&'o Clocks>,
         keeps_all: bool,
+        zero_ns: Option<i64>,
     ) -> Option<Self> {
         let named = clocks::hostname(&input.trace).unwrap_or_default().to_owned();
         let clock = clocks.and_then(|clocks| clocks.of_trace(&input.trace));
@@ -55,17 +57,18 @@ impl<'o> TimedTrace<'o> {
                 return None;
             }
             let zero = |stream| {
-                input.trace.clock(stream).filter(|c| c.frequency == NS_PER_S).map(ClockClass::offset_ns)
+                let counts_ns = input.trace.clock(stream).filter(|c| c.frequency == NS_PER_S);
+                counts_ns.map(|class| zero_ns.map_or(class.offset_ns(), i128::from))
             };
             let zeros = (0..input.trace.streams().len()).map(zero).collect();
-            return Some(Self { input, place, host: named, clock: None, zeros });
+            return Some(Self { input, place, host: named, clock: None, zero_ns, zeros });
         };
         // Hosts of one name are told apart by their clocks; containers (and copies) keep their own names.
         let host = match clock.entry.hostnames.as_slice() {
             [only] if *only == named => clock.entry.host.clone(),
             _ => named,
         };
-        Some(Self { input, place, host, clock: Some(clock), zeros: Vec::new() })
+        Some(Self { input, place, host, clock: Some(clock), zero_ns: None, zeros: Vec::new() })
     }
 
     /// The trace itself.
@@ -92,7 +95,7 @@ impl<'o> TimedTrace<'o> {
         }
         match self.clock {
             Some(clock) => Some(clock.unix_ns(self.raw_ns(event)?)),
-            None => Some(self.input.trace.clock(event.stream())?.ns_from_origin(event.cycles()?)),
+            None => self.unix_ns_of(event.stream(), event.cycles()?),
         }
     }
 
@@ -112,7 +115,10 @@ impl<'o> TimedTrace<'o> {
         let class = self.input.trace.clock(stream)?;
         match self.clock {
             Some(clock) => Some(clock.unix_ns(i64::try_from(class.raw_ns(cycles)).ok()?)),
-            None => Some(class.ns_from_origin(cycles)),
+            None => Some(match self.zero_ns {
+                Some(zero_ns) => class.raw_ns(cycles) + i128::from(zero_ns),
+                None => class.ns_from_origin(cycles),
+            }),
         }
     }
 
@@ -131,6 +137,17 @@ impl<'o> TimedTrace<'o> {
     pub fn is_outside(&self, event: &Event<'_>) -> bool {
         self.clock.is_some_and(|clock| self.raw_ns(event).is_some_and(|raw| !clock.covers(raw)))
     }
+}
+
+/// The Unix time of the zero of a host's clock, where its traces declare several: a tracer samples it anew for each domain and for
+/// each session, by a wall clock that may have been set in between. All of them are of the one clock that stamps the events, so
+/// one of them counts for all: else what the kernel and a program recorded would not be in the order in which it happened.
+pub(crate) fn several_zeros(host: &Host<'_>) -> Option<i64> {
+    let is_other = |trace: &&Trace| {
+        let declared = trace.schema().single_clock().and_then(clocks::offset_ns);
+        declared.is_some_and(|declared| declared != host.offset_ns)
+    };
+    host.traces().iter().any(is_other).then_some(host.offset_ns)
 }
 
 /// Whether what happened on one clock surely was not after what happened on another one: both of their intervals and the messages
@@ -162,8 +179,14 @@ impl<'o> Experiment<'o> {
     /// ```
     pub fn traces(&self) -> TimedTraces<'o> {
         let (mut traces, mut uncorrected) = (Vec::new(), Vec::new());
+        let zeros: HashMap<usize, i64> = self
+            .hosts()
+            .iter()
+            .filter_map(|host| Some((host, several_zeros(&host.traced)?)))
+            .flat_map(|(host, zero_ns)| host.traced.places.iter().map(move |&place| (place, zero_ns)))
+            .collect();
         for (place, input) in self.inputs.traces.iter().enumerate() {
-            match TimedTrace::new(input, place, self.clocks, self.keeps_all) {
+            match TimedTrace::new(input, place, self.clocks, self.keeps_all, zeros.get(&place).copied()) {
                 Some(trace) => traces.push(trace),
                 None => uncorrected.push(input),
             }

@@ -1,6 +1,6 @@
 //! What the user named, opened; the hosts in it, each with its clock; and which of them are asked for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use isochrone_ctf::Trace;
 use isochrone_hosts::{Host, Hosts, Time};
@@ -241,10 +241,14 @@ impl<'o> Experiment<'o> {
     }
 
     /// Counts all events and packets without a look into them. What a chunk of a rotated session counts again of the chunk before
-    /// it is not in it.
+    /// it, and what a snapshot holds again, is not in it.
     pub fn survey(&self, progress: Progress<'_>) -> Survey {
         let traces: Vec<&Trace> = self.inputs.traces.iter().map(|input| &input.trace).collect();
-        let mut traces = survey(&traces, progress);
+        let hosts = self.hosts.iter();
+        let first: HashMap<(usize, usize), usize> =
+            hosts.flat_map(|host| host.traced.first_packets()).collect();
+        let first = |trace, stream| first.get(&(trace, stream)).copied().unwrap_or(0);
+        let mut traces = survey(&traces, &first, progress);
         let captures = capture::survey(&self.inputs.captures, progress);
         let again = self.hosts.iter().flat_map(|host| host.traced.counted_before());
         for ((place, stream), events) in again {

@@ -235,7 +235,8 @@ fn losses(host: &Host<'_>) -> Vec<Loss> {
         let (what, count) = match loss.what {
             LossKind::Events(count) => (Missing::Events, Some(count)),
             LossKind::Packets(count) => (Missing::Packets, Some(count)),
-            LossKind::Rest => (Missing::Rest, None),
+            // It cannot be read, either.
+            LossKind::Rest | LossKind::Disorder => (Missing::Rest, None),
             LossKind::All => (Missing::Stream, None),
             LossKind::NotBegun => (Missing::NotBegun, None),
             LossKind::Over => (Missing::Over, None),
@@ -249,9 +250,11 @@ fn losses(host: &Host<'_>) -> Vec<Loss> {
         what: Missing::Chunk,
         count: None,
     };
-    let absent =
-        |&cpu: &u32| Loss { begin: i64::MIN, end: i64::MAX, cpu: Some(cpu), what: Missing::Cpu, count: None };
-    of_streams.chain(host.gaps().iter().map(gap)).chain(host.absent_cpus().iter().map(absent)).collect()
+    let absent = |stream: &isochrone_hosts::AbsentStream| {
+        let what = if stream.channel.is_none() { Missing::Cpu } else { Missing::Stream };
+        Loss { begin: i64::MIN, end: i64::MAX, cpu: Some(stream.cpu), what, count: None }
+    };
+    of_streams.chain(host.gaps().iter().map(gap)).chain(host.absent_streams().iter().map(absent)).collect()
 }
 
 /// Matches the packets of all hosts and the messages of MPI programs, and writes the messages and what their clocks show. Hosts have the numbers of their order here.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use isochrone_ctf::live::LiveTrace;
 use isochrone_ctf::merge::Merge;
 use isochrone_ctf::{Diagnostic, Error, Event, StreamEvents, Trace};
+use isochrone_hosts::clocks;
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::{InputTrace, Inputs};
 
@@ -21,6 +22,8 @@ pub struct LiveEvents {
     clocks: Option<Clocks>,
     /// By trace and stream.
     places: HashMap<(usize, usize), Place>,
+    /// By the uuid of a clock and the host: the Unix time of its zero, by the first trace of it. Others may declare another one.
+    zeros: HashMap<(String, String), i64>,
     /// Metadata that could not be understood: they may be whole later.
     waiting: HashSet<PathBuf>,
     diagnostics: Vec<Diagnostic>,
@@ -48,16 +51,20 @@ enum Through {
 impl LiveEvents {
     /// Without traces so far; `clocks`: whose times are wanted, if not those of each host.
     pub fn new(clocks: Option<Clocks>) -> Self {
-        let (places, waiting, diagnostics) = Default::default();
-        Self { inputs: Inputs::default(), clocks, places, waiting, diagnostics }
+        let (places, zeros, waiting, diagnostics) = Default::default();
+        Self { inputs: Inputs::default(), clocks, places, zeros, waiting, diagnostics }
     }
 
     /// The traces so far, in the order of their paths, each with what its times mean; those without a correction for their clock
     /// are left out where corrections are asked for.
     fn timed(&self) -> Vec<TimedTrace<'_>> {
-        let traces = self.inputs.traces.iter().enumerate();
-        let timed = |(place, input)| TimedTrace::new(input, place, self.clocks.as_ref(), false);
-        let mut timed: Vec<TimedTrace<'_>> = traces.filter_map(timed).collect();
+        let mut timed = Vec::new();
+        for (place, input) in self.inputs.traces.iter().enumerate() {
+            let zero_ns = clock_of(&input.trace).and_then(|clock| self.zeros.get(&clock).copied());
+            let declared = input.trace.schema().single_clock().and_then(clocks::offset_ns);
+            let zero_ns = zero_ns.filter(|&zero_ns| declared != Some(zero_ns));
+            timed.extend(TimedTrace::new(input, place, self.clocks.as_ref(), false, zero_ns));
+        }
         timed.sort_by(|a, b| a.input.path().cmp(b.input.path()));
         timed
     }
@@ -142,6 +149,10 @@ impl LiveEvents {
                 None => match Trace::open(directory) {
                     Ok(trace) => {
                         self.waiting.remove(directory);
+                        let declared = trace.schema().single_clock().and_then(clocks::offset_ns);
+                        if let Some((clock, zero_ns)) = clock_of(&trace).zip(declared) {
+                            self.zeros.entry(clock).or_insert(zero_ns);
+                        }
                         let argument = directory.clone();
                         self.inputs.traces.push(InputTrace { argument, inner: PathBuf::new(), trace });
                     }
@@ -155,6 +166,11 @@ impl LiveEvents {
         }
         Ok(())
     }
+}
+
+/// What the clock of a trace is known by, where it has a uuid.
+fn clock_of(trace: &Trace) -> Option<(String, String)> {
+    Some((clocks::clock_uuid(trace)?, clocks::name_or_directory(trace)))
 }
 
 /// The place of a trace among those that are read, the Unix time of an event, and the event.

@@ -101,7 +101,7 @@ fn a_store_has_losses() {
     let store = Store::open(&path).unwrap();
     let host = &experiment.hosts()[0].traced;
     let losses = store.host(&store.manifest().hosts[0]).unwrap().losses((i64::MIN, i64::MAX)).unwrap();
-    let told = host.losses().len() + host.uncovered().len() + host.gaps().len() + host.absent_cpus().len();
+    let told = host.losses().len() + host.uncovered().len() + host.gaps().len() + host.absent_streams().len();
     assert_eq!(losses.len(), told);
     assert!(
         host.losses().iter().all(|loss| losses.iter().any(|it| (it.begin, it.end) == (loss.from, loss.to)))

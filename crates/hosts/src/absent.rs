@@ -1,12 +1,13 @@
-//! CPUs of which nothing is there: no stream of the kernel is theirs.
+//! Streams of the kernel of which nothing is there: those of a CPU, or of one channel of a CPU.
 //!
-//! No trace says how many CPUs a host has. Three things show that one is missing: its number lies below that of another one;
+//! No trace says how many CPUs a host has. Four things show that one is missing: its number lies below that of another one;
 //! an index lists packets of a file that is not there; events of other CPUs speak of it, which wake threads there or move
-//! them. [`crate::Host`] asks once.
+//! them; another channel has it. [`crate::Host`] asks once.
 
 use std::collections::BTreeSet;
 
-use isochrone_ctf::FieldRef;
+use isochrone_ctf::plan::StreamPlan;
+use isochrone_ctf::{FieldRef, Trace};
 
 use crate::source::EventSource;
 
@@ -20,19 +21,69 @@ const MOST_CPUS: u64 = 8192;
 const SPEAKS: [(&str, &str); 3] =
     [("sched_wak", "target_cpu"), ("sched_migrate_task", "dest_cpu"), ("sched_migrate_task", "orig_cpu")];
 
-/// CPUs without a stream, in order. `sources`: of the host, those of one series next to each other. `numbers`: CPUs that indexes
+/// Begins of the names of events that a CPU which is used has all the time. LTTng writes a packet of each channel of each CPU when
+/// a session ends; where it was not ended, a file without packets may be that of a channel whose events are rare, but not of these.
+const FREQUENT: [&str; 6] = [
+    "sched_switch",
+    "syscall_entry_",
+    "sys_",
+    "softirq_entry",
+    "irq_softirq_entry",
+    "timer_hrtimer_expire_entry",
+];
+
+/// A stream of the kernel of which nothing is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AbsentStream {
+    /// The CPU.
+    pub cpu: u32,
+    /// Where another channel has the CPU: the channel that does not. Else no channel has.
+    pub channel: Option<ChannelPlace>,
+}
+
+/// A channel: a class of streams of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChannelPlace {
+    /// Number in [`Host::traces`](crate::Host::traces) of a trace that declares it.
+    pub trace: usize,
+    /// Number of the class of streams in that trace's plan.
+    pub class: usize,
+}
+
+impl ChannelPlace {
+    /// How its events are decoded. `traces`: those of the host.
+    pub fn plan<'t>(self, traces: &[&'t Trace]) -> Option<&'t StreamPlan> {
+        traces.get(self.trace)?.plan().streams.get(self.class)
+    }
+}
+
+/// Whether a channel records events that every CPU which is used has all the time.
+pub(crate) fn is_frequent(plan: &StreamPlan) -> bool {
+    records(plan, |name| FREQUENT.iter().any(|begin| name.starts_with(begin)))
+}
+
+/// Whether a channel records which thread runs.
+pub fn records_switches(plan: &StreamPlan) -> bool {
+    records(plan, |name| name == "sched_switch" || name == "sched:sched_switch")
+}
+
+fn records(plan: &StreamPlan, is_one: impl Fn(&str) -> bool) -> bool {
+    plan.events.iter().filter_map(|class| class.name.as_deref()).any(is_one)
+}
+
+/// CPUs that there are, in order: those with a stream, those that indexes list, and those that events speak of. `sources`: of the host, those of one series next to each other. `numbers`: CPUs that indexes
 /// list. `is_full`: whether each file
 /// of a stream holds packets; one that is empty may be that of a CPU that was quiet, of which others do not speak.
 pub(crate) fn cpus(
     sources: &[EventSource<'_>],
     numbers: impl IntoIterator<Item = u32>,
     is_full: bool,
-) -> Vec<u32> {
+) -> BTreeSet<u32> {
     let of_kernel = || sources.iter().filter(|source| source.is_kernel);
     let there: BTreeSet<u32> = of_kernel().filter_map(|source| source.cpu).collect();
-    let Some(&last) = there.last() else { return Vec::new() };
+    let Some(&last) = there.last() else { return BTreeSet::new() };
     let mut known: BTreeSet<u32> = (0..=last).filter(|_| is_full && u64::from(last) < MOST_CPUS).collect();
-    known.extend(numbers);
+    known.extend(numbers.into_iter().chain(there.iter().copied()));
     // The first events of a series, in however many chunks they are.
     let (mut series, mut left) = (None, LOOK);
     for source in of_kernel() {
@@ -41,7 +92,7 @@ pub(crate) fn cpus(
         }
         left -= spoken_of(source, left, &mut known);
     }
-    known.difference(&there).copied().collect()
+    known
 }
 
 /// The CPUs that the first events of a stream speak of, so many at most. Returns how many were looked at.

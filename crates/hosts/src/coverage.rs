@@ -32,22 +32,23 @@ pub(crate) struct StreamEdges {
     pub(crate) end: Option<Time>,
 }
 
-/// Where streams of a channel have not begun or are over while those of other CPUs record. `begin`: that of the host.
-pub(crate) fn uncovered(channel: &[StreamEdges], begin: Time) -> Vec<StreamLoss> {
-    let first = channel.iter().map(|edges| edges.begin).min().unwrap_or(begin);
+/// Where some of the streams have not begun or are over while others record. `is_user_space`: others may begin after them.
+pub(crate) fn uncovered(streams: &[StreamEdges], is_user_space: bool) -> Vec<StreamLoss> {
+    let Some(first) = streams.iter().map(|edges| edges.begin).min() else { return Vec::new() };
     // A stream whose end is unknown lasts as long as the host.
-    let ends: Option<Vec<Time>> = channel.iter().map(|edges| edges.end).collect();
+    let ends: Option<Vec<Time>> = streams.iter().map(|edges| edges.end).collect();
     let last = ends.map_or(Time::MAX, |ends| ends.into_iter().max().unwrap_or(Time::MAX));
-    let late = channel.iter().filter(|edges| edges.begin > first);
+    let late = streams.iter().filter(|edges| edges.begin > first);
     let late = late.map(|edges| StreamLoss {
-        from: begin,
+        from: first,
         to: edges.begin,
         source: edges.first,
         what: LossKind::NotBegun,
     });
-    let early = channel.iter().filter_map(|edges| Some((edges.last, edges.end.filter(|&end| end < last)?)));
-    let early =
-        early.map(|(source, end)| StreamLoss { from: end, to: Time::MAX, source, what: LossKind::Over });
+    let early = streams.iter().filter_map(|edges| Some((edges.last, edges.end.filter(|&end| end < last)?)));
+    // A program that has ended lacks nothing after it; what a CPU of the kernel does, goes on.
+    let to = if is_user_space { last } else { Time::MAX };
+    let early = early.map(|(source, end)| StreamLoss { from: end, to, source, what: LossKind::Over });
     late.chain(early).collect()
 }
 
@@ -150,15 +151,15 @@ mod tests {
             let edges: Vec<StreamEdges> = (streams.iter().enumerate())
                 .map(|(number, &(begin, end))| StreamEdges { first: number, last: number, begin, end })
                 .collect();
-            let found = uncovered(&edges, -5);
+            let found = uncovered(&edges, false);
             let found: Vec<_> = found.iter().map(|l| (l.from, l.to, l.source, l.what)).collect();
             assert_eq!(found, expect, "{streams:?}");
         };
         let (late, early) = (LossKind::NotBegun, LossKind::Over);
         check(&[(0, Some(9))], &[]);
         check(&[(0, Some(9)), (0, Some(9))], &[]);
-        check(&[(0, Some(9)), (3, Some(9))], &[(-5, 3, 1, late)]);
-        check(&[(0, Some(7)), (3, Some(9))], &[(-5, 3, 1, late), (7, Time::MAX, 0, early)]);
+        check(&[(0, Some(9)), (3, Some(9))], &[(0, 3, 1, late)]);
+        check(&[(0, Some(7)), (3, Some(9))], &[(0, 3, 1, late), (7, Time::MAX, 0, early)]);
         check(&[(0, Some(7)), (0, None)], &[(7, Time::MAX, 0, early)]);
     }
 

@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_ctf::{MissingFile, Trace};
+use isochrone_ctf::Trace;
 
-use crate::absent;
+use crate::absent::{self, AbsentStream, ChannelPlace};
 use crate::clocks::{self, HostClock};
 use crate::coverage::{self, Coverage, Gap, StreamEdges};
 use crate::losses::{Extent, LogicalStream, LossKind, StreamLoss, StreamLossBegin, of_series};
 use crate::rotation::{self, Archive};
-use crate::source::{EventSource, Scale};
+use crate::source::EventSource;
 use crate::window::Time;
 
 /// The traces of one clock: the kernel's and those of user space, all chunks of rotated sessions.
@@ -29,10 +29,12 @@ pub struct Host<'t> {
     /// Places of its traces among those that were grouped.
     pub places: Vec<usize>,
     traces: Vec<&'t Trace>,
+    /// By trace: the number of its session.
+    sessions: Vec<u32>,
     sources: Vec<EventSource<'t>>,
     losses: Vec<StreamLoss>,
     uncovered: Vec<StreamLoss>,
-    absent_cpus: Vec<u32>,
+    absent: Vec<AbsentStream>,
     begins: Vec<StreamLossBegin>,
     gaps: Vec<Gap>,
     archives: Vec<Archive>,
@@ -61,15 +63,7 @@ impl<'t> Hosts<'t> {
     }
 }
 
-/// A stream of the kernel that an index lists, and of which nothing is there.
-#[derive(Debug, Clone, Copy)]
-struct MissingStream {
-    cpu: u32,
-    from: Time,
-    to: Time,
-}
-
-/// A channel: whether of user space, session, class of its streams.
+/// A channel: whether of user space, session, id of the class of its streams.
 type ChannelKey<'k> = (bool, &'k str, u64);
 
 /// What the same stream of all chunks of a session has in common. The kernel's come first.
@@ -88,10 +82,13 @@ impl<'t> Host<'t> {
     pub fn new(clock: &HostClock, all: &[&'t Trace]) -> Self {
         let traces: Vec<&Trace> = clock.traces.iter().map(|&place| all[place]).collect();
         let (mut ranks, mut sessions) = (Vec::new(), BTreeMap::<String, usize>::new());
+        let (mut numbers, mut session_numbers) = (BTreeMap::<String, u32>::new(), Vec::new());
         let mut keyed = Vec::new();
         for (number, &trace) in traces.iter().enumerate() {
             let is_kernel = trace.schema().environment_text("domain") != Some("ust");
             let name = session_name(trace);
+            let number_of_session = numbers.len() as u32;
+            session_numbers.push(*numbers.entry(name.clone()).or_insert(number_of_session));
             let next = sessions.entry(name.clone()).or_default();
             ranks.push(*next);
             *next += 1;
@@ -132,48 +129,56 @@ impl<'t> Host<'t> {
             offset_ns: clock.offset_ns,
             places: clock.traces.clone(),
             traces,
+            sessions: session_numbers,
             extent: extent(&sources),
             sources,
             losses: Vec::new(),
             uncovered: Vec::new(),
-            absent_cpus: Vec::new(),
+            absent: Vec::new(),
             begins: Vec::new(),
             gaps: Vec::new(),
             archives,
         };
-        let missing = host.missing_streams(&series);
-        host.find_losses(&series, &ranks, &missing);
-        let numbers = missing.iter().map(|stream| stream.cpu);
-        host.absent_cpus = absent::cpus(&host.sources, numbers, host.is_full());
+        host.find_losses(&series, &ranks);
+        host.absent = host.absent_streams_of(&series);
         host
     }
 
-    /// Streams of the kernel that only an index lists, in all chunks.
-    fn missing_streams(&self, series: &[(StreamKey, Vec<usize>)]) -> Vec<MissingStream> {
-        let known: BTreeSet<(&str, u64, Option<u64>)> =
-            series.iter().map(|(key, _)| (key.session.as_str(), key.class, key.id)).collect();
-        let mut missing = Vec::new();
-        for trace in self.traces.iter().filter(|trace| clocks::is_of_kernel(trace)) {
+    /// The kernel's streams of which nothing is there, in no chunk, by CPU and channel.
+    fn absent_streams_of(&self, series: &[(StreamKey, Vec<usize>)]) -> Vec<AbsentStream> {
+        // By session and id of the class of streams: the channel, and CPUs that only an index lists.
+        let mut channels: BTreeMap<(String, u64), (ChannelPlace, BTreeSet<u32>)> = BTreeMap::new();
+        for (number, trace) in self.traces.iter().enumerate().filter(|(_, it)| clocks::is_of_kernel(it)) {
             let session = session_name(trace);
-            let Some(clock) = trace.schema().single_clock() else { continue };
-            let scale = Scale::new(clock);
-            let is_alone =
-                |file: &&MissingFile| !known.contains(&(session.as_str(), file.stream_class, file.stream_id));
-            for file in trace.missing_files().iter().filter(is_alone) {
+            for (class, plan) in trace.plan().streams.iter().enumerate() {
+                let (_, listed) = channels
+                    .entry((session.clone(), plan.id))
+                    .or_insert_with(|| (ChannelPlace { trace: number, class }, BTreeSet::new()));
+                let files = trace.missing_files().iter().filter(|file| file.stream_class == plan.id);
                 // LTTng numbers the streams of a kernel's channel by CPU.
-                let Some(cpu) = file.stream_id.and_then(|id| u32::try_from(id).ok()) else { continue };
-                missing.push(MissingStream { cpu, from: scale.time(file.begin), to: scale.time(file.end) });
+                listed.extend(files.filter_map(|file| u32::try_from(file.stream_id?).ok()));
             }
         }
-        missing
+        let listed = channels.values().flat_map(|(_, listed)| listed).copied();
+        let known = absent::cpus(&self.sources, listed, self.is_full());
+        let there = self.cpus();
+        let mut absent: Vec<AbsentStream> =
+            known.difference(&there).map(|&cpu| AbsentStream { cpu, channel: None }).collect();
+        for ((session, id), (channel, listed)) in &channels {
+            let of_channel = series
+                .iter()
+                .filter(|(key, _)| !key.is_user_space && (&key.session, &key.class) == (session, id));
+            let has: BTreeSet<u32> =
+                of_channel.filter_map(|(_, members)| self.sources[*members.first()?].cpu).collect();
+            let is_frequent = channel.plan(&self.traces).is_some_and(absent::is_frequent);
+            let lacks = there.difference(&has).filter(|cpu| is_frequent || listed.contains(cpu));
+            absent.extend(lacks.map(|&cpu| AbsentStream { cpu, channel: Some(*channel) }));
+        }
+        absent.sort_unstable();
+        absent
     }
 
-    fn find_losses(
-        &mut self,
-        series: &[(StreamKey, Vec<usize>)],
-        ranks: &[usize],
-        missing: &[MissingStream],
-    ) {
+    fn find_losses(&mut self, series: &[(StreamKey, Vec<usize>)], ranks: &[usize]) {
         let Some((begin, end)) = self.extent else { return };
         for source in &mut self.sources {
             source.host_end = end;
@@ -203,17 +208,12 @@ impl<'t> Host<'t> {
             });
             covers.push(Coverage { chunks: chunks.collect(), holes: found.holes });
         }
-        // Another channel has the CPU.
-        for &MissingStream { cpu, from, to } in missing {
-            let of_cpu = |source: &EventSource<'_>| source.is_kernel && source.cpu == Some(cpu);
-            if let Some(source) = self.sources.iter().position(of_cpu) {
-                losses.push(StreamLoss { from, to: to.max(from), source, what: LossKind::All });
-            }
-        }
+        let (late, uncovered) =
+            self.uncovered_of(channels).into_iter().partition(|loss| self.hides_switches(loss));
+        self.uncovered = uncovered;
+        losses.extend::<Vec<StreamLoss>>(late);
         self.gaps = coverage::gaps(&covers);
         self.losses = coverage::without_gaps(&losses, &self.gaps);
-        self.uncovered = channels.values().flat_map(|edges| coverage::uncovered(edges, begin)).collect();
-        self.uncovered.sort_unstable();
         for (number, packet, loss) in discards {
             self.sources[number].discards.push((packet, loss));
         }
@@ -227,6 +227,35 @@ impl<'t> Host<'t> {
                 }
             }
         }
+    }
+
+    /// Where streams do not cover the time of those that they are compared with: the others of their channel. Channels of one
+    /// session of the kernel that record what happens all the time are compared with each other, too; those of user space begin
+    /// with their first program.
+    fn uncovered_of(&self, channels: BTreeMap<ChannelKey<'_>, Vec<StreamEdges>>) -> Vec<StreamLoss> {
+        let mut compared: BTreeMap<(ChannelKey<'_>, bool), Vec<StreamEdges>> = BTreeMap::new();
+        for (key @ (is_user_space, session, _), edges) in channels {
+            let of_channel = edges.first().map(|edges| &self.sources[edges.first]);
+            let plan = of_channel.map(|source| source.trace.stream_plan(source.stream));
+            let is_frequent = !is_user_space && plan.is_some_and(absent::is_frequent);
+            let key = if is_frequent { (is_user_space, session, 0) } else { key };
+            compared.entry((key, is_frequent)).or_default().extend(edges);
+        }
+        let mut uncovered: Vec<StreamLoss> =
+            compared.iter().flat_map(|((key, _), edges)| coverage::uncovered(edges, key.0)).collect();
+        uncovered.sort_unstable();
+        uncovered
+    }
+
+    /// Whether events of another channel were recorded on a CPU before the channel began that records which thread runs there: what
+    /// the first switch shows does not hold for these.
+    fn hides_switches(&self, loss: &StreamLoss) -> bool {
+        let source = &self.sources[loss.source];
+        let is_before = |other: &EventSource<'_>| {
+            let is_beside = other.is_kernel && other.cpu == source.cpu && other.series != source.series;
+            is_beside && other.begin().is_some_and(|begin| begin < loss.to)
+        };
+        loss.what == LossKind::NotBegun && source.has_switches && self.sources.iter().any(is_before)
     }
 
     /// Where the losses begin, as far as that is known before reading.
@@ -250,7 +279,10 @@ impl<'t> Host<'t> {
         let lost = |from_begin: bool| {
             let edge =
                 move |loss: &&StreamLoss| if from_begin { loss.source == first } else { loss.source == last };
-            losses.iter().filter(edge).filter(|loss| loss.what != LossKind::Rest)
+            losses
+                .iter()
+                .filter(edge)
+                .filter(|loss| !matches!(loss.what, LossKind::Rest | LossKind::Disorder))
         };
         let begin = self.sources[first].begin()?;
         // What is lost before the first packet or after the last one is a loss already.
@@ -313,12 +345,19 @@ impl<'t> Host<'t> {
         &self.traces
     }
 
+    /// The number of the session that a trace is of, by the number of the trace in [`Self::traces`]. All chunks of a rotated session
+    /// have one.
+    pub fn session_of(&self, trace: usize) -> u32 {
+        self.sessions.get(trace).copied().unwrap_or_default()
+    }
+
     /// The streams of all traces, in the order that events with equal times have.
     pub fn sources(&self) -> &[EventSource<'t>] {
         &self.sources
     }
 
-    /// What the traces say that they lack, by the times at which it is reported. What a gap holds is not in it.
+    /// What the traces say that they lack, by the times at which it is reported, and where the channel that records which thread runs
+    /// begins later on a CPU than others ([`LossKind::NotBegun`]). What a gap holds is not in it.
     pub fn losses(&self) -> &[StreamLoss] {
         &self.losses
     }
@@ -329,9 +368,20 @@ impl<'t> Host<'t> {
         &self.uncovered
     }
 
-    /// CPUs of which nothing is there, as far as names of files and the first events of other CPUs show; in order.
-    pub fn absent_cpus(&self) -> &[u32] {
-        &self.absent_cpus
+    /// The kernel's streams of which nothing is there, as far as other streams, indexes and the first events of other CPUs show; in
+    /// order.
+    pub fn absent_streams(&self) -> &[AbsentStream] {
+        &self.absent
+    }
+
+    /// CPUs of which nothing is there, in order.
+    pub fn absent_cpus(&self) -> impl Iterator<Item = u32> + '_ {
+        self.absent.iter().filter(|absent| absent.channel.is_none()).map(|absent| absent.cpu)
+    }
+
+    /// CPUs of the kernel's streams, in order.
+    pub fn cpus(&self) -> BTreeSet<u32> {
+        self.sources.iter().filter(|source| source.is_kernel).filter_map(|source| source.cpu).collect()
     }
 
     /// Whether all files of the kernel's streams hold packets.
@@ -368,6 +418,14 @@ impl<'t> Host<'t> {
     /// Whether the kernel's tracer wrote any of its traces.
     pub fn has_kernel(&self) -> bool {
         self.sources.iter().any(|source| source.is_kernel)
+    }
+
+    /// Whether programs recorded events that do not say which thread they are of: without the context `vtid`.
+    pub fn has_nameless_programs(&self) -> bool {
+        let of_programs =
+            self.traces.iter().filter(|trace| trace.schema().environment_text("domain") == Some("ust"));
+        let mut plans = of_programs.flat_map(|trace| &trace.plan().streams);
+        plans.any(|plan| plan.events.iter().any(|class| class.context_field(plan, "vtid").is_none()))
     }
 
     /// Bytes of all packets.

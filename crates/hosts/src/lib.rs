@@ -27,6 +27,7 @@ mod source;
 mod timeline;
 mod window;
 
+pub use absent::{AbsentStream, ChannelPlace, records_switches};
 pub use coverage::Gap;
 pub use host::{Host, Hosts};
 pub use losses::{LossKind, StreamLoss, StreamLossBegin};

@@ -61,6 +61,8 @@ pub enum LossKind {
     Packets(u64),
     /// The rest of a packet that cannot be decoded.
     Rest,
+    /// Nothing, but the times of its packets overlap: the clock went back, and the order of events is unknown.
+    Disorder,
     /// Everything: the file of the stream is not there.
     All,
     /// The stream begins later than others of its channel: of what its CPU did before, nothing was recorded or kept.
@@ -134,6 +136,7 @@ pub(crate) fn of_series(series: &LogicalStream<'_, '_>, extent: Extent) -> Strea
         let first = source.packets.start;
         at_seam((number, rank, source), before, series, extent, &mut found);
         let time = |cycles| source.scale().time(cycles);
+        found.losses.extend(overlaps(number, source));
         for loss in source.trace.losses(source.stream) {
             // The one before the first packet is between chunks, or older than the trace. That after the last one is reported
             // with the first packet of the next chunk, if there is one.
@@ -163,6 +166,16 @@ pub(crate) fn of_series(series: &LogicalStream<'_, '_>, extent: Extent) -> Strea
         found.losses.push(StreamLoss { from, to: extent.end.max(from), source: number, what: LossKind::All });
     }
     found
+}
+
+/// Where a packet begins before the one before it ends, by more than tracers do: the clock went back, and what happened first in that
+/// time is unknown.
+fn overlaps(number: usize, source: &EventSource<'_>) -> impl Iterator<Item = StreamLoss> {
+    source.packets.clone().skip(1).filter_map(move |packet| {
+        let (from, to) = (source.begin_of(packet)?, source.reach_of(packet - 1)?);
+        let what = LossKind::Disorder;
+        (to.saturating_sub(from) > SLACK).then_some(StreamLoss { from, to, source: number, what })
+    })
 }
 
 /// Losses between the last packet of a chunk and the first of the next one.

@@ -2,11 +2,14 @@
 //!
 //! [`Host::notes`] says what is known before reading; packets that cannot be decoded are diagnostics.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::absent::ChannelPlace;
 use crate::host::Host;
 use crate::losses::{LossKind, StreamLoss};
+use crate::source::EventSource;
 use crate::window::Time;
 
 /// Streams that begin or end this much apart do so because a tracer starts and stops one CPU after the other, ns.
@@ -21,6 +24,13 @@ pub enum Note {
         events: u64,
         /// Packets.
         packets: u64,
+    },
+    /// The times of packets of one stream overlap.
+    Disorder {
+        /// How often.
+        count: usize,
+        /// The longest such time, ns.
+        longest: Time,
     },
     /// Nothing is there between two raw times, ns.
     MissingChunk {
@@ -38,22 +48,32 @@ pub enum Note {
         /// The first instant after it.
         to: Time,
     },
-    /// A CPU of which nothing is there.
-    MissingCpu(u32),
-    /// A stream begins so many ns later than others of its channel, or ends earlier.
-    Unrecorded(Unrecorded),
+    /// CPUs of which nothing is there.
+    MissingCpus(Vec<u32>),
+    /// CPUs of which a channel has no stream, although another one has.
+    MissingInChannel {
+        /// The CPUs, at least one.
+        cpus: Vec<u32>,
+        /// The channel, by the names of its files; where it has none, by the event that it is for.
+        channel: String,
+    },
+    /// Streams that begin later than others that they are compared with, or end earlier.
+    Unrecorded {
+        /// Whether it is the begin that is not there, or the end.
+        is_begin: bool,
+        /// The streams, at least one, those that lack most first.
+        streams: Vec<Unrecorded>,
+    },
 }
 
-/// A stream that does not cover the time of its channel.
+/// A stream that does not cover the time of those that it is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unrecorded {
     /// The file.
     pub file: String,
     /// The CPU, where packets record it.
     pub cpu: Option<u32>,
-    /// Whether it is the begin that is not there, or the end.
-    pub is_begin: bool,
-    /// How long it is, ns.
+    /// How much it lacks, ns.
     pub ns: Time,
 }
 
@@ -78,29 +98,70 @@ impl fmt::Display for Note {
                 let were = if events.saturating_add(*packets) == 1 { "was" } else { "were" };
                 write!(f, "{} {were} lost: what happened meanwhile is unknown", lost.join(" and "))
             }
+            Self::Disorder { count, longest } => write!(
+                f,
+                "the times of the packets of a stream go back, {count} times, by up to {:.3} s: what happened then is unknown",
+                *longest as f64 / 1e9
+            ),
             Self::MissingChunk { from, to } => {
                 write!(f, "a chunk is missing: nothing is known from {from} to {to} ns")
             }
             Self::MissingStream { file, from, to } => {
                 write!(f, "the stream {file} of a chunk is missing, from {from} to {to} ns")
             }
-            Self::MissingCpu(cpu) => write!(
-                f,
-                "CPU {cpu} has no stream: what it did is unknown, and so is whatever may have gone on there"
-            ),
-            Self::Unrecorded(Unrecorded { file, cpu, is_begin, ns }) => {
-                let who =
-                    cpu.map_or_else(|| format!("the stream {file}"), |cpu| format!("CPU {cpu} ({file})"));
-                let what = if *is_begin { "begins" } else { "ends" };
-                let side = if *is_begin { "later" } else { "earlier" };
-                let seconds = *ns as f64 / 1e9;
+            Self::MissingCpus(cpus) => {
+                let (have, it) = if cpus.len() == 1 { ("has", "it") } else { ("have", "they") };
                 write!(
                     f,
-                    "{who} {what} {seconds:.3} s {side} than other CPUs: what it did then is unknown, and so is whatever \
-                     may have gone on there"
+                    "{} {have} no stream: what {it} did is unknown, and so is whatever may have gone on there",
+                    cpu_list(cpus)
                 )
             }
+            Self::MissingInChannel { cpus, channel } => {
+                let have = if cpus.len() == 1 { "has" } else { "have" };
+                write!(
+                    f,
+                    "{} {have} no stream of the channel {channel}: what it would have recorded there is unknown, and so is \
+                     whatever may have gone on there",
+                    cpu_list(cpus)
+                )
+            }
+            Self::Unrecorded { is_begin, streams } => {
+                let (one, many, side) =
+                    if *is_begin { ("begins", "begin", "later") } else { ("ends", "end", "earlier") };
+                let Some(first) = streams.first() else { return Ok(()) };
+                let Unrecorded { file, cpu, ns } = first;
+                let who =
+                    cpu.map_or_else(|| format!("the stream {file}"), |cpu| format!("CPU {cpu} ({file})"));
+                let seconds = *ns as f64 / 1e9;
+                match streams.len() {
+                    1 => write!(
+                        f,
+                        "{who} {one} {seconds:.3} s {side} than other CPUs: what it did then is unknown"
+                    )?,
+                    count => write!(
+                        f,
+                        "{count} streams {many} up to {seconds:.3} s {side} than others ({who} lacks most): what their CPUs \
+                         did then is unknown"
+                    )?,
+                }
+                f.write_str(", and so is whatever may have gone on there")
+            }
         }
+    }
+}
+
+/// `CPU 3`, `CPUs 1, 2 and 5`; of many, the first ones and how many there are.
+fn cpu_list(cpus: &[u32]) -> String {
+    const SHOWN: usize = 8;
+    let [shown @ .., last] = cpus else { return "no CPU".to_owned() };
+    if shown.is_empty() {
+        return format!("CPU {last}");
+    }
+    let names = |cpus: &[u32]| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    match cpus.len() > SHOWN {
+        true => format!("{} CPUs ({}, …)", cpus.len(), names(&cpus[..SHOWN])),
+        false => format!("CPUs {} and {last}", names(shown)),
     }
 }
 
@@ -129,12 +190,45 @@ impl Host<'_> {
                 _ => {}
             }
         }
+        let disorders = self.losses().iter().filter(|loss| loss.what == LossKind::Disorder);
+        if let Some(longest) = disorders.clone().map(|loss| loss.to - loss.from).max() {
+            notes.push(Note::Disorder { count: disorders.count(), longest });
+        }
         if events > 0 || packets > 0 {
             notes.push(Note::Lost { events, packets });
         }
-        notes.extend(self.absent_cpus().iter().map(|&cpu| Note::MissingCpu(cpu)));
-        notes.extend(self.uncovered().iter().filter_map(|loss| self.unrecorded(loss)).map(Note::Unrecorded));
+        let mut absent: BTreeMap<Option<ChannelPlace>, Vec<u32>> = BTreeMap::new();
+        for stream in self.absent_streams() {
+            absent.entry(stream.channel).or_default().push(stream.cpu);
+        }
+        notes.extend(absent.into_iter().map(|(channel, cpus)| match channel {
+            None => Note::MissingCpus(cpus),
+            Some(channel) => Note::MissingInChannel { cpus, channel: self.channel_name(channel) },
+        }));
+        for is_begin in [true, false] {
+            let kind = if is_begin { LossKind::NotBegun } else { LossKind::Over };
+            let of_side = self.losses().iter().chain(self.uncovered()).filter(|loss| loss.what == kind);
+            let mut streams: Vec<Unrecorded> =
+                of_side.filter_map(|loss| self.unrecorded(loss, is_begin)).collect();
+            streams.sort_by_key(|stream| Reverse(stream.ns));
+            notes.extend((!streams.is_empty()).then_some(Note::Unrecorded { is_begin, streams }));
+        }
         notes
+    }
+
+    /// A channel by the names of its files, without the numbers that LTTng appends; where it has none, by an event.
+    fn channel_name(&self, channel: ChannelPlace) -> String {
+        let plan = channel.plan(self.traces());
+        let is_its = |source: &&EventSource<'_>| {
+            let class = source.trace().stream_class(source.stream).id;
+            source.is_kernel && plan.is_some_and(|plan| plan.id == class)
+        };
+        let file = self.sources().iter().find(is_its).map(|it| &it.trace().streams()[it.stream].file);
+        if let Some(file) = file {
+            return file.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_').to_owned();
+        }
+        let event = plan.and_then(|plan| plan.events.iter().find_map(|class| class.name.as_deref()));
+        format!("of {}", event.unwrap_or("which nothing is there"))
     }
 
     /// Says that a stream of a chunk is missing altogether, if that is what a loss means. What goes on after a gap has been
@@ -147,12 +241,20 @@ impl Host<'_> {
         Some(Note::MissingStream { file: self.file_of(loss)?, from, to })
     }
 
-    fn unrecorded(&self, loss: &StreamLoss) -> Option<Unrecorded> {
-        let (begin, end) = self.extent()?;
-        let is_begin = loss.what == LossKind::NotBegun;
-        let ns = if is_begin { loss.to - begin } else { end - loss.from };
-        let cpu = self.sources().get(loss.source)?.cpu;
-        (ns > ONE_AFTER_THE_OTHER).then_some(Unrecorded { file: self.file_of(loss)?, cpu, is_begin, ns })
+    fn unrecorded(&self, loss: &StreamLoss, is_begin: bool) -> Option<Unrecorded> {
+        let source = self.sources().get(loss.source)?;
+        let ns = if is_begin { loss.to - loss.from } else { self.end_beside(source)? - loss.from };
+        let (file, cpu) = (self.file_of(loss)?, source.cpu);
+        (ns > ONE_AFTER_THE_OTHER).then_some(Unrecorded { file, cpu, ns })
+    }
+
+    /// When the last of the streams ends that one is compared with.
+    fn end_beside(&self, stream: &EventSource<'_>) -> Option<Time> {
+        let class = |source: &EventSource<'_>| source.trace().stream_class(source.stream).id;
+        let is_beside = |other: &&EventSource<'_>| {
+            other.is_kernel == stream.is_kernel && (stream.is_kernel || class(other) == class(stream))
+        };
+        self.sources().iter().filter(is_beside).filter_map(EventSource::end).max()
     }
 
     fn file_of(&self, loss: &StreamLoss) -> Option<String> {

@@ -36,8 +36,7 @@ pub enum Item<'t> {
     /// From here on something is missing. It comes in the window that has this instant, and once more at the begin of each later
     /// one into which the loss reaches.
     LossBegin(StreamLossBegin),
-    /// Something was missing until here. It comes once, in the window that has its end; never for what is no loss
-    /// ([`crate::LossKind::is_loss`]).
+    /// Something was missing until here, of [`Host::losses`]. It comes once, in the window that has its end.
     Loss(StreamLoss),
 }
 

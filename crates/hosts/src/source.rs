@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::window::Time;
 use isochrone_ctf::schema::ClockClass;
-use isochrone_ctf::{Event, Packet, Trace};
+use isochrone_ctf::{Event, LATEST_NS, Packet, Trace};
 
+use crate::absent::records_switches;
 use crate::context::PacketContext;
 use crate::losses::StreamLoss;
 
@@ -29,6 +30,8 @@ pub struct EventSource<'t> {
     pub cpu: Option<u32>,
     /// Whether the kernel's tracer wrote it.
     pub is_kernel: bool,
+    /// Whether it records which thread runs.
+    pub has_switches: bool,
     /// Its packets: without those that an earlier chunk of the stream has, too.
     pub(crate) packets: Range<usize>,
     /// Earlier times count as this one: those after a chunk that is missing.
@@ -85,9 +88,11 @@ impl<'t> EventSource<'t> {
         let mut marks: Vec<PacketBounds> = Vec::with_capacity(packets.len());
         let (mut reach, mut bytes) = (Time::MIN, 0);
         for (number, packet) in packets.iter().enumerate() {
+            let sane_end = |packet: &Packet| sane_end(scale, packet);
             let next = packets.get(number + 1).and_then(Packet::begin);
             let begin = packet.begin().map_or(Time::MIN, |begin| scale.time(begin));
-            reach = reach.max(sane_end(packet).or(next).map_or(Time::MAX, |end| scale.time(end))).max(begin);
+            let end = sane_end(packet).or(next).or_else(|| last_before_nonsense(trace, stream, number));
+            reach = reach.max(end.map_or(Time::MAX, |end| scale.time(end))).max(begin);
             let latest = next.map_or(Time::MAX, |next| scale.time(next).max(reach).saturating_add(SLACK));
             let before = marks.last().map_or(Time::MIN, |mark| mark.latest);
             marks.push(PacketBounds { reach, latest: latest.max(before), bytes_before: bytes });
@@ -102,6 +107,7 @@ impl<'t> EventSource<'t> {
             series: 0,
             cpu,
             is_kernel,
+            has_switches: records_switches(trace.stream_plan(stream)),
             packets,
             floor,
             discards: Vec::new(),
@@ -137,7 +143,7 @@ impl<'t> EventSource<'t> {
 
     /// When a packet ends, as far as it or the one after it records that; else when the host ends. Raw ns.
     pub fn end_of(&self, packet: usize) -> Time {
-        let own = self.packet(packet).and_then(sane_end);
+        let own = self.packet(packet).and_then(|packet| sane_end(self.scale, packet));
         let end = own.or_else(|| self.packet(packet + 1)?.begin());
         end.map_or(self.host_end, |end| self.scale.time(end))
     }
@@ -146,6 +152,11 @@ impl<'t> EventSource<'t> {
     pub(crate) fn discarded_after(&self, packet: usize) -> Option<StreamLoss> {
         let at = self.discards.binary_search_by_key(&packet, |&(packet, _)| packet).ok()?;
         self.discards.get(at).map(|&(_, loss)| loss)
+    }
+
+    /// When a packet and all before it have ended, as they say; `None` where one does not. Raw ns.
+    pub(crate) fn reach_of(&self, packet: usize) -> Option<Time> {
+        Some(self.marks.get(packet)?.reach).filter(|&reach| reach < Time::MAX)
     }
 
     /// No event of a packet counts as later than this.
@@ -244,7 +255,14 @@ impl<'t> EventSource<'t> {
     }
 }
 
-/// The end of a packet. Where a tracer was killed it is nonsense.
-fn sane_end(packet: &Packet) -> Option<u64> {
-    packet.end().filter(|&end| Some(end) >= packet.begin())
+/// The end of a packet. Where a tracer was killed it is nonsense, and where its clock was.
+fn sane_end(scale: Scale<'_>, packet: &Packet) -> Option<u64> {
+    packet.end().filter(|&end| Some(end) >= packet.begin() && i128::from(scale.time(end)) <= LATEST_NS)
+}
+
+/// The last event of a packet whose end is later than any event can be: its tracer took it from such an event, which is not read.
+fn last_before_nonsense(trace: &Trace, stream: usize, packet: usize) -> Option<u64> {
+    let packets = &trace.streams()[stream].packets;
+    packets.get(packet)?.end().filter(|&end| Some(end) >= packets.get(packet)?.begin())?;
+    trace.packet(stream, packet).filter_map(|event| event.cycles()).max()
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::host::Host;
 use crate::losses::{LossKind, StreamLoss};
+use crate::source::EventSource;
 use crate::window::Time;
 
 /// A stream over all chunks of its session.
@@ -56,6 +57,12 @@ impl Host<'_> {
             if before.replace(source.series) == Some(source.series) {
                 continue;
             }
+            let edge = |from: Time, to: Time, what| StreamLoss { from, to, source: number, what };
+            let of_series = || self.sources()[number..].iter().take_while(|it| it.series == source.series);
+            let first = of_series().filter_map(EventSource::begin).min();
+            let last = of_series().map(EventSource::end).max().flatten();
+            let edges = first.map(|first| edge(begin, first, LossKind::NotBegun)).into_iter();
+            let edges = edges.chain(last.map(|last| edge(last, end, LossKind::Over)));
             let gaps = self.gaps().iter();
             let gaps = gaps.map(|gap| StreamLoss {
                 from: gap.from,
@@ -63,8 +70,8 @@ impl Host<'_> {
                 source: number,
                 what: LossKind::All,
             });
-            let missing =
-                missing.remove(&source.series).unwrap_or_default().into_iter().chain(gaps).collect();
+            let missing = missing.remove(&source.series).unwrap_or_default();
+            let missing = missing.into_iter().chain(gaps).chain(edges).collect();
             timelines.push(StreamTimeline {
                 source: number,
                 cpu: source.cpu,
@@ -78,7 +85,7 @@ impl Host<'_> {
 
 /// The time between two instants, with what is missing of it. Where losses overlap, the one that begins first is named.
 fn covered(mut missing: Vec<StreamLoss>, begin: Time, end: Time) -> Vec<CoverageSpan> {
-    missing.sort_unstable_by_key(|loss| (loss.from, loss.to));
+    missing.sort_by_key(|loss| (loss.from, loss.to));
     let mut covered = Vec::new();
     let mut now = begin;
     for loss in missing {

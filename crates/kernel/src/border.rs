@@ -37,6 +37,8 @@ pub struct CpuLoss {
     pub to: Time,
     /// Number of events, if known.
     pub events: Option<u64>,
+    /// Whether switches may be among them: it is then unknown which thread ran.
+    pub has_switches: bool,
 }
 
 /// A loss that begins, of one CPU.
@@ -48,6 +50,8 @@ pub struct CpuLossBegin {
     pub at: Time,
     /// The first instant from which nothing is missing, raw ns; [`Time::MAX`] where the CPU's stream has ended.
     pub to: Time,
+    /// Whether switches may be among what is missing.
+    pub has_switches: bool,
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! What one CPU does not show may have happened on another: a thread that goes to sleep here may have run there, and its call
 //! may have returned there. Two ends are therefore joined only if all CPUs were recorded between them. Instead of visiting
 //! all that is open when events are lost, a piece counts its losses; an end carries the count of its time, a [`LossCount`],
-//! and two ends with different counts are not joined. Part of a `PartialState`; one for the kernel, one for programs.
+//! and two ends with different counts are not joined. Part of a `PartialState`; one for the kernel, one for programs, two for each
+//! CPU.
 
 use serde::{Deserialize, Serialize};
 
@@ -74,10 +75,19 @@ impl Completeness {
         self.losses += 1;
     }
 
+    /// Since when something is missing at an instant that is not before any earlier event, not before the piece; `None` if nothing is.
+    pub(crate) fn missing_since(&self, at: Time) -> Option<Time> {
+        self.missing.filter(|missing| missing.since <= at && at < missing.until).map(|missing| missing.since)
+    }
+
+    /// Since when something is missing at the end of a piece that is closed.
+    pub(crate) fn missing_at_end(&self) -> Option<Time> {
+        self.missing.map(|missing| missing.since)
+    }
+
     /// The loss count of an event, which is not before any earlier event.
     pub(crate) fn loss_count(&self, at: Time) -> LossCount {
-        let is_missing = self.missing.is_some_and(|missing| missing.since <= at && at < missing.until);
-        LossCount((!is_missing).then_some(self.losses))
+        LossCount(self.missing_since(at).is_none().then_some(self.losses))
     }
 
     /// The loss count at the end of the piece, for what is seen first in the next one.

@@ -24,8 +24,11 @@ pub struct EventContext<'e> {
     pub pid: Option<i32>,
     /// Its name, if the trace has that context.
     pub comm: Option<&'e [u8]>,
-    /// Whether a program's own tracepoint recorded it, not the kernel.
+    /// Whether a program's own tracepoint recorded it, not the kernel. The contexts are then the numbers that the thread has in its
+    /// own pid namespace.
     pub is_user: bool,
+    /// The number of the session that recorded it, among those of the host.
+    pub session: u32,
 }
 
 /// A task as an event names it.

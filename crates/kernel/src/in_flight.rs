@@ -21,7 +21,7 @@ use crate::contexts::Contexts;
 use crate::event::EventContext;
 use crate::files::{Files, Returned};
 use crate::id::{ThreadAliases, ThreadId, Time};
-use crate::partial_state::{PartialState, TaskChange};
+use crate::partial_state::{Cpu, PartialState};
 use crate::span::{Half, HalfSyscall, Poll, Spans, Syscall};
 
 /// The owner of a call.
@@ -65,17 +65,20 @@ pub(crate) struct CallPoint {
     thread: ThreadId,
     at: Time,
     cpu: u32,
-    /// The last task change of the CPU before it; `None` if the piece has none.
-    task_change: Option<TaskChange>,
+    /// When the last switch of the CPU before it was; `None` if the piece has none.
+    switched: Option<Time>,
+    /// Losses of the CPU.
+    cpu_losses: LossCount,
     loss_count: LossCount,
 }
 
 /// The state at the end of a piece that events of the next piece are related to.
 pub(crate) struct Seam {
     losses: u64,
-    task_changes: CanonicalMap<u32, Option<TaskChange>>,
-    /// The last task change of CPUs without events in the piece.
-    unseen: Option<TaskChange>,
+    /// Of each CPU: when its last switch was, and the number of its losses.
+    cpus: CanonicalMap<u32, (Option<Time>, u64)>,
+    /// The same of CPUs without events in the piece.
+    unseen: (Option<Time>, u64),
 }
 
 /// What happens to a call whose entry is in an earlier piece.
@@ -200,14 +203,15 @@ impl OpenCall {
 impl CallPoint {
     /// Whether no other call can have been in between, if this is the exit after an entry or what a call did.
     fn is_of_call(self, entry: Self) -> bool {
-        (self.cpu, self.task_change) == (entry.cpu, entry.task_change)
-            || self.loss_count.agrees(entry.loss_count)
+        let is_alone = (self.cpu, self.switched) == (entry.cpu, entry.switched);
+        is_alone && self.cpu_losses.agrees(entry.cpu_losses) || self.loss_count.agrees(entry.loss_count)
     }
 
     fn shift(&mut self, seam: &Seam) {
         self.loss_count.shift(seam.losses);
-        self.task_change =
-            self.task_change.or_else(|| seam.task_changes.get(&self.cpu).copied().unwrap_or(seam.unseen));
+        let (switched, losses) = seam.cpus.get(&self.cpu).copied().unwrap_or(seam.unseen);
+        self.switched = self.switched.or(switched);
+        self.cpu_losses.shift(losses);
     }
 
     fn emit_end(self, exit: &Exit, spans: &mut impl Spans) {
@@ -317,14 +321,15 @@ impl<S: Spans> PartialState<S> {
         let EventContext { time: at, cpu, .. } = *context;
         let there = self.cpus.or_default(cpu);
         change(&mut there.contexts);
-        let task_change = there.task_change;
-        CallPoint { thread, at, cpu, task_change, loss_count: self.complete.loss_count(at) }
+        let (switched, cpu_losses) = (there.switched, there.complete.loss_count(at));
+        CallPoint { thread, at, cpu, switched, cpu_losses, loss_count: self.complete.loss_count(at) }
     }
 
     /// The seam at the end of the piece.
     pub(crate) fn seam(&self) -> Seam {
-        let task_changes = self.cpus.unordered().map(|(cpu, there)| (cpu, there.task_change)).collect();
-        Seam { losses: self.complete.losses(), task_changes, unseen: self.unseen_cpu().task_change }
+        let of = |there: &Cpu| (there.switched, there.complete.losses());
+        let cpus = self.cpus.unordered().map(|(cpu, there)| (cpu, of(there))).collect();
+        Seam { losses: self.complete.losses(), cpus, unseen: of(&self.unseen_cpu()) }
     }
 
     /// A call begins.

@@ -25,6 +25,7 @@ mod merge;
 mod numbered;
 mod partial_state;
 mod periods;
+mod programs;
 mod requests;
 mod retire;
 mod scheduling;

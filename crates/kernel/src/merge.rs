@@ -9,7 +9,7 @@ use crate::border::Border;
 use crate::completeness::LossCount;
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId};
 use crate::in_flight::{CallOwner, DeferredEffect, PendingCall};
-use crate::partial_state::{Cpu, PartialState, emit_phase, united};
+use crate::partial_state::{Cpu, PartialState, united};
 use crate::span::Spans;
 
 /// Two pieces that are not neighbours.
@@ -56,7 +56,7 @@ impl<S: Spans> PartialState<S> {
         let Self { requests, phases, periods, spans, .. } = &mut self;
         periods.append(right.periods, is_first, spans);
         requests.append(right.requests, spans);
-        phases.append(right.phases, |key, begin, end| emit_phase(key, begin, end, spans));
+        phases.append(right.phases, |key, begin, end| key.emit(begin, end, spans));
         self.files.append(right.files, &mut self.spans);
         right.disks.into_iter().for_each(|(device, name)| {
             self.disks.entry(device).or_insert(name);
@@ -146,7 +146,7 @@ impl<S: Spans> PartialState<S> {
     /// The thread that runs on a CPU at the end of the piece.
     fn current_on(&self, cpu: u32) -> ThreadId {
         match self.cpus.get(cpu) {
-            Some(there) => there.timeline.current(cpu),
+            Some(there) => there.current_at_end(cpu, self.begin),
             None => self.unseen_cpu().timeline.current(cpu),
         }
     }
@@ -198,7 +198,9 @@ impl<S: Spans> PartialState<S> {
             sent.extend(here.contexts.append(there.contexts, is_first, &mut self.spans));
             here.timeline.append(cpu, there.timeline, &mut self.spans);
             here.interrupts.append(cpu, there.interrupts, &mut self.spans);
-            here.task_change = there.task_change.or(here.task_change);
+            here.switched = there.switched.or(here.switched);
+            here.complete.append(there.complete, right.begin);
+            here.switches_complete.append(there.switches_complete, right.begin);
             here.over = here.over.into_iter().chain(there.over).min();
             calls.push((CallOwner::Cpu(cpu), there.call));
         }
@@ -251,9 +253,9 @@ impl<S: Spans> PartialState<S> {
         self.rekey_threads(aliases);
         let Self { phases, spans, .. } = self;
         phases.rekey(
-            |(thread, name)| (aliases.of(*thread), name.clone()),
-            |(thread, _)| was_before(*thread),
-            |key, begin, end| emit_phase(key, begin, end, spans),
+            |key| key.renamed(aliases),
+            |key| was_before(key.thread),
+            |key, begin, end| key.emit(begin, end, spans),
         );
     }
 

@@ -11,17 +11,18 @@ use serde::{Deserialize, Serialize};
 use crate::begin_end::BeginEndMatcher;
 use crate::border::{Border, CpuLoss, CpuLossBegin};
 use crate::canonical_map::CanonicalMap;
-use crate::completeness::{Completeness, LossCount};
+use crate::completeness::Completeness;
 use crate::contexts::{Context, Contexts};
 use crate::event::{BlockStep, EventContext, KernelEvent, TaskRef};
 use crate::files::{DumpOwner, FileOp, Files};
-use crate::id::{Name, ThreadAliases, ThreadId, Time};
+use crate::id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::in_flight::{DeferredEffects, PendingCall};
 use crate::interrupts::Interrupts;
 use crate::numbered::Numbered;
 use crate::periods::Periods;
+use crate::programs::{Edge, PhaseKey};
 use crate::requests::{End, Requests, Start};
-use crate::span::{Migration, NetPacket, PacketTaken, PageAllocation, Phase, Spans, ThreadChange};
+use crate::span::{Migration, NetPacket, PacketTaken, PageAllocation, Spans, ThreadChange};
 use crate::thread::{Membership, Thread};
 use crate::tid_table::TidTable;
 use crate::timeline::Timeline;
@@ -56,6 +57,8 @@ pub struct PartialState<S> {
     pub(crate) complete: Completeness,
     /// Losses of programs' events.
     pub(crate) programs_complete: Completeness,
+    /// Whether it is recorded which thread runs.
+    pub(crate) has_switches: bool,
     /// Number of lost events, as far as known.
     pub(crate) events_lost: u64,
     /// Missing pieces between merged ones: from, to.
@@ -71,7 +74,7 @@ pub struct PartialState<S> {
     pub(crate) requests: Requests,
     /// Names of disks and partitions by device: the first that was seen.
     pub(crate) disks: BTreeMap<u32, Name>,
-    pub(crate) phases: BeginEndMatcher<(ThreadId, Name), Edge, Edge>,
+    pub(crate) phases: BeginEndMatcher<PhaseKey, Edge, Edge>,
     pub(crate) periods: Periods,
     /// Aliases that were not passed to the consumer yet: it may keep much, and each loss adds one. Empty in a piece that is
     /// closed.
@@ -88,41 +91,52 @@ pub(crate) struct Cpu {
     pub(crate) contexts: Contexts,
     /// The call of the thread that runs here.
     pub(crate) call: PendingCall,
-    /// The last task change.
-    pub(crate) task_change: Option<TaskChange>,
+    /// When the last switch was.
+    pub(crate) switched: Option<Time>,
+    /// Losses of its events.
+    pub(crate) complete: Completeness,
+    /// Losses among which switches may be: while one lasts, it is unknown which thread runs.
+    pub(crate) switches_complete: Completeness,
     /// The stream of the CPU has ended: nothing is known from this instant on, raw ns.
     pub(crate) over: Option<Time>,
-}
-
-/// A point after which another thread may run on a CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum TaskChange {
-    /// A switch.
-    Switch(Time),
-    /// A loss that begins or ends at this time.
-    Loss(Time),
 }
 
 impl Cpu {
     /// The state of a CPU whose events are all missing since `from`, until `to`.
     pub(crate) fn missing((from, to): (Time, Time)) -> Self {
         let (timeline, interrupts) = (Timeline::missing(from, to), Interrupts::missing());
-        let (contexts, task_change) = (Contexts::missing(), Some(TaskChange::Loss(from)));
-        Self { timeline, interrupts, contexts, call: PendingCall::Inherited, task_change, over: None }
+        let (contexts, complete) = (Contexts::missing(), Completeness::nothing());
+        let call = PendingCall::Inherited;
+        let (switched, switches_complete, over) = (None, Completeness::default(), None);
+        Self { timeline, interrupts, contexts, call, switched, complete, switches_complete, over }
     }
-}
 
-/// An end of a phase: its time, and the losses before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Edge {
-    at: Time,
-    pub(crate) loss_count: LossCount,
-}
+    /// The thread that runs here at an event, possibly unidentified. `begin`: that of the piece.
+    pub(crate) fn current(&self, cpu: u32, at: Time, begin: Border) -> ThreadId {
+        self.unless_missing(cpu, self.switches_complete.missing_since(at), begin)
+    }
 
-/// Emits a phase, unless events are missing in between.
-pub(crate) fn emit_phase((thread, name): &(ThreadId, Name), begin: Edge, end: Edge, spans: &mut impl Spans) {
-    if begin.loss_count.agrees(end.loss_count) {
-        spans.phase(&Phase { name: name.clone(), thread: *thread, begin: begin.at, end: end.at });
+    /// The same at the end of a piece that is closed.
+    pub(crate) fn current_at_end(&self, cpu: u32, begin: Border) -> ThreadId {
+        self.unless_missing(cpu, self.switches_complete.missing_at_end(), begin)
+    }
+
+    fn unless_missing(&self, cpu: u32, missing: Option<Time>, begin: Border) -> ThreadId {
+        match missing {
+            // The piece before knows since when.
+            Some(since) if since <= begin.time() => ThreadId::Unidentified { cpu, since: PIECE_BEGIN },
+            Some(since) => ThreadId::Unidentified { cpu, since },
+            None => self.timeline.current(cpu),
+        }
+    }
+
+    /// Begins a loss of its events.
+    fn loss_begins(&mut self, begin: &CpuLossBegin, piece: Border) {
+        let &CpuLossBegin { at, to, has_switches, .. } = begin;
+        self.complete.begin(at, to, piece);
+        if has_switches {
+            self.switches_complete.begin(at, to, piece);
+        }
     }
 }
 
@@ -137,6 +151,7 @@ impl<S: Spans> PartialState<S> {
             events: 0,
             complete: Completeness::default(),
             programs_complete: Completeness::default(),
+            has_switches: false,
             events_lost: 0,
             gaps: Vec::new(),
             cpus: Numbered::default(),
@@ -204,22 +219,26 @@ impl<S: Spans> PartialState<S> {
         self.forget_strays();
         self.complete.close(end);
         self.programs_complete.close(end);
+        for (_, there) in self.cpus.unordered_mut() {
+            there.complete.close(end);
+            there.switches_complete.close(end);
+        }
     }
 
     /// Begins a loss: from some instant on, events of a CPU may be missing. To be called before the first event that is not
     /// before the instant, and at the begin of each later piece as long as the loss lasts.
     pub fn loss_begins(&mut self, begin: &CpuLossBegin) {
-        let &CpuLossBegin { cpu, at, to } = begin;
+        let &CpuLossBegin { cpu, at, to, has_switches } = begin;
         self.complete.begin(at, to, self.begin);
-        if to == Time::MAX {
-            let over = self.cpus.or_default(cpu);
+        let there = self.cpus.or_default(cpu);
+        there.loss_begins(begin, self.begin);
+        if to == Time::MAX && has_switches {
             // The instant before is the last one of which something is known.
             let last = at.saturating_sub(1);
-            over.over = Some(over.over.map_or(last, |before| before.min(last)));
+            there.over = Some(there.over.map_or(last, |before| before.min(last)));
         }
         // Else the piece before has recorded it.
         if at > self.begin.time() {
-            self.cpus.or_default(cpu).task_change = Some(TaskChange::Loss(at));
             self.files.note(FileOp::LossBegins { at, to }, &mut self.spans);
         }
     }
@@ -227,6 +246,24 @@ impl<S: Spans> PartialState<S> {
     /// Records, before the first event, that all events of a CPU are missing.
     pub fn missing_cpu(&mut self, cpu: u32) {
         self.reference_cpu(cpu);
+        self.cpus.or_default(cpu).switches_complete.begin(Time::MIN, Time::MAX, self.begin);
+        self.missing_somewhere();
+    }
+
+    /// Records that there is a CPU: it is in the results even if it has no event, as unknown.
+    pub fn has_cpu(&mut self, cpu: u32) {
+        self.reference_cpu(cpu);
+    }
+
+    /// Records, before the first event, that all events of one channel of a CPU are missing that has others. `has_switches`:
+    /// whether that channel is to record which thread runs.
+    pub fn missing_stream(&mut self, cpu: u32, has_switches: bool) {
+        let all = CpuLossBegin { cpu, at: Time::MIN, to: Time::MAX, has_switches };
+        self.cpus.or_default(cpu).loss_begins(&all, self.begin);
+        self.missing_somewhere();
+    }
+
+    fn missing_somewhere(&mut self) {
         self.complete.begin(Time::MIN, Time::MAX, self.begin);
         if self.is_first() {
             self.files.note(FileOp::LossBegins { at: Time::MIN, to: Time::MAX }, &mut self.spans);
@@ -246,14 +283,17 @@ impl<S: Spans> PartialState<S> {
     /// Ends a loss of a CPU. To be called once, before the CPU's first event after the loss, in the piece that holds the end
     /// of the loss.
     pub fn lost(&mut self, loss: &CpuLoss) {
-        let &CpuLoss { cpu, from, to, events } = loss;
+        let &CpuLoss { cpu, from, to, events, has_switches } = loss;
         self.complete.end();
         self.events_lost = self.events_lost.saturating_add(events.unwrap_or(0));
         let there = self.cpus.or_default(cpu);
-        there.timeline.lose(cpu, from, to, &mut self.spans);
+        there.complete.end();
+        if has_switches {
+            there.switches_complete.end();
+            there.timeline.lose(cpu, from, to, &mut self.spans);
+        }
         there.interrupts.lose();
         there.contexts.lose();
-        there.task_change = Some(TaskChange::Loss(to));
         self.requests.lose(&mut self.spans);
         self.files.note(FileOp::Lost { at: to }, &mut self.spans);
     }
@@ -352,7 +392,7 @@ impl<S: Spans> PartialState<S> {
                 self.spans.packet(&packet);
                 if let Some(flow) = flow.filter(|_| is_sent && is_accounted) {
                     let is_first = self.is_first();
-                    if let Some(owner) = self.cpus.or_default(cpu).contexts.sent(flow, is_first) {
+                    if let Some(owner) = self.contexts_at(cpu, at).sent(flow, is_first) {
                         self.sent_in_call(owner, flow);
                     }
                 }
@@ -413,29 +453,29 @@ impl<S: Spans> PartialState<S> {
         self.files.note(FileOp::DumpFile { owner, at, fd, flags, name }, &mut self.spans);
     }
 
-    fn program_event(&mut self, context: &EventContext<'_>, what: &KernelEvent<'_>) {
-        let (KernelEvent::PhaseBegin(name) | KernelEvent::PhaseEnd(name)) = what else { return };
-        let (thread, at) = (self.present(context), context.time);
-        let key = (thread, name.clone());
-        let edge = Edge { at, loss_count: self.programs_complete.loss_count(at) };
-        if let KernelEvent::PhaseBegin(_) = what {
-            self.phases.begin(key, edge);
-        } else if let Some((begin, end)) = self.phases.end(&key, edge) {
-            emit_phase(&key, begin, end, &mut self.spans);
-        }
-    }
-
     /// The thread that ran on the CPU when an event was recorded: from its contexts, else from the last switch.
     pub(crate) fn current(&mut self, context: &EventContext<'_>) -> ThreadId {
         match context.tid {
             Some(0) => ThreadId::Idle(context.cpu),
             Some(tid) => self.numbered(tid, context.time),
-            None => self.cpus.or_default(context.cpu).timeline.current(context.cpu),
+            None => {
+                let there = self.cpus.or_default(context.cpu);
+                there.current(context.cpu, context.time, self.begin)
+            }
         }
     }
 
+    /// The contexts of a CPU, none of which is known while some of its events are missing.
+    pub(crate) fn contexts_at(&mut self, cpu: u32, at: Time) -> &mut Contexts {
+        let there = self.cpus.or_default(cpu);
+        if there.complete.missing_since(at).is_some() {
+            there.contexts.lose();
+        }
+        &mut there.contexts
+    }
+
     /// As [`Self::current`], and records the facts in the event's contexts.
-    fn present(&mut self, context: &EventContext<'_>) -> ThreadId {
+    pub(crate) fn present(&mut self, context: &EventContext<'_>) -> ThreadId {
         let EventContext { time: at, pid, comm, .. } = *context;
         let thread = self.current(context);
         let pid = pid.filter(|_| !thread.is_idle());

@@ -240,9 +240,12 @@ impl<S: Spans> PartialState<S> {
     /// periods that are open of the definitions that it concerns.
     pub fn period_event(&mut self, context: &EventContext<'_>, event: Candidate) {
         let at = context.time;
+        let of_program = if context.is_user { self.program_thread(context) } else { None };
+        let tid = context.tid.filter(|_| !context.is_user);
+        let thread = of_program.unwrap_or_else(|| self.current(&EventContext { tid, ..*context }));
         let offered = Offered {
             at,
-            thread: self.current(context),
+            thread,
             is_user: context.is_user,
             kernel: self.complete.loss_count(at),
             programs: self.programs_complete.loss_count(at),

@@ -189,7 +189,10 @@ mod tests {
     }
 
     fn event(chunk: &mut PartialState<impl Spans>, time: Time, what: KernelEvent<'_>) {
-        chunk.event(&EventContext { time, cpu: 0, tid: None, pid: None, comm: None, is_user: false }, what);
+        chunk.event(
+            &EventContext { time, cpu: 0, tid: None, pid: None, comm: None, is_user: false, session: 0 },
+            what,
+        );
     }
 
     /// A shell forks a thread, which runs and ends: at four instants from `at` on.

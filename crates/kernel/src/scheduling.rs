@@ -7,7 +7,7 @@ use crate::event::{EventContext, PrevState, TaskRef};
 use crate::files::FileOp;
 use crate::id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::in_flight::{CallOwner, CallTracker};
-use crate::partial_state::{COMM, PartialState, TaskChange};
+use crate::partial_state::{COMM, PartialState};
 use crate::span::{Cause, Spans, ThreadChange, ThreadEvent, Wakeup};
 use crate::thread::{SchedChange, set_name};
 
@@ -40,7 +40,7 @@ impl<S: Spans> PartialState<S> {
         let Self { cpus, threads, deferred_effects, spans, .. } = self;
         let on = cpus.or_default(cpu);
         on.timeline.switch(cpu, at, prev_thread, (next_thread, Some(priority)), spans);
-        on.task_change = Some(TaskChange::Switch(at));
+        on.switched = Some(at);
         on.contexts.switch();
         let here = CallOwner::Cpu(cpu);
         if prev_thread.is_idle() {
@@ -98,7 +98,7 @@ impl<S: Spans> PartialState<S> {
         if let Some(thread) = self.named(who, at) {
             let (cpu, is_first) = (context.cpu, self.is_first());
             let wake = Wakeup { thread, at, cpu, target_cpu, waker, cause };
-            if let Some(wake) = self.cpus.or_default(cpu).contexts.wake(wake, is_first) {
+            if let Some(wake) = self.contexts_at(cpu, at).wake(wake, is_first) {
                 self.spans.wakeup(&wake);
             }
             self.threads.or_default(thread).waits.wake(thread, at, Some(waker), loss_count, &mut self.spans);

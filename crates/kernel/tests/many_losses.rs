@@ -42,9 +42,17 @@ fn piece(begin: Border, calls: u64, losses: u64) -> PartialState<Rows> {
     let every = calls.checked_div(losses).unwrap_or(u64::MAX).max(1);
     for number in 0..calls {
         now += 10;
-        let context = |time| EventContext { time, cpu: 0, tid: None, pid: None, comm: None, is_user: false };
+        let context = |time| EventContext {
+            time,
+            cpu: 0,
+            tid: None,
+            pid: None,
+            comm: None,
+            is_user: false,
+            session: 0,
+        };
         if (number + 1) % every == 0 {
-            piece.lost(&CpuLoss { cpu: 0, from: now - 5, to: now, events: Some(1) });
+            piece.lost(&CpuLoss { cpu: 0, from: now - 5, to: now, events: Some(1), has_switches: true });
         }
         let call = Opener::find("openat").unwrap();
         let effect = Effect::Open { call, dir: None, path: "/etc/hosts".into(), flags: 0 };

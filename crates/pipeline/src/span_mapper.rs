@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use isochrone_hosts::{Host, HostEvents, ItemRef, LossKind, Progress};
+use isochrone_hosts::{EventSource, Host, HostEvents, ItemRef, LossKind, Progress};
 use isochrone_kernel::{CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, Time};
 use isochrone_periods::Definitions;
 
@@ -53,23 +53,46 @@ pub fn run<S: Spans + Send>(
     map_merge(host, plan, threads, &SpanMapper::new(make), progress)
 }
 
+/// Whether it is recorded on a host which thread runs.
+fn has_switches(host: &Host<'_>) -> bool {
+    host.sources().iter().any(|source| source.is_kernel && source.has_switches)
+}
+
 impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
     type Model = PartialState<S>;
     type Error = MergeError;
 
     fn map<'t>(&self, host: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> PartialState<S> {
-        let mut state = PartialState::new(piece.from, (self.make)()).with_periods(self.periods.as_ref());
+        let state = PartialState::new(piece.from, (self.make)()).with_periods(self.periods.as_ref());
+        let mut state = state.with_switches(has_switches(host));
         // By trace. Most pieces of a rotated session have events of two chunks only.
         let mut decoders: Vec<Option<Decoder<'t>>> = Vec::new();
         decoders.resize_with(host.traces().len(), || None);
         // What is lost of a program's events says nothing of what its CPU did; where there is nothing else, it counts.
         let has_kernel = host.has_kernel();
-        host.absent_cpus().iter().for_each(|&cpu| state.missing_cpu(cpu));
+        let cpus = host.cpus();
+        cpus.iter().for_each(|&cpu| state.has_cpu(cpu));
+        for absent in host.absent_streams() {
+            match absent.channel {
+                None => state.missing_cpu(absent.cpu),
+                Some(channel) => {
+                    let plan = channel.plan(host.traces());
+                    state.missing_stream(absent.cpu, plan.is_some_and(isochrone_hosts::records_switches));
+                }
+            }
+        }
+        // What is lost of packets that name no CPU may be of any.
+        let cpus_of = |source: &EventSource<'_>| match source.cpu {
+            Some(cpu) => vec![cpu],
+            None if cpus.is_empty() => vec![0],
+            None => cpus.iter().copied().collect(),
+        };
         while let Some(place) = events.next_ref() {
             match place {
                 ItemRef::Event { time, source, event, .. } => {
                     let decoder = decoders[source.trace_number].get_or_insert_with(|| {
-                        let decoder = Decoder::new(source.trace(), self.lines);
+                        let session = host.session_of(source.trace_number);
+                        let decoder = Decoder::new(source.trace(), self.lines).of_session(session);
                         decoder.with_periods(self.periods.as_ref(), &host.name)
                     });
                     let decoder = decoder.prepare(event);
@@ -86,7 +109,12 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                         state.program_loss_begins(at, to);
                     }
                     if source.is_kernel || !has_kernel {
-                        state.loss_begins(&CpuLossBegin { cpu: source.cpu.unwrap_or(0), at, to });
+                        // Before a stream begins, no thread is known on its CPU.
+                        let is_known = begin.loss.what != LossKind::NotBegun;
+                        let has_switches = is_known && (source.has_switches || !has_kernel);
+                        for cpu in cpus_of(source) {
+                            state.loss_begins(&CpuLossBegin { cpu, at, to, has_switches });
+                        }
                     }
                 }
                 ItemRef::Loss(loss) => {
@@ -95,12 +123,16 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                         state.program_lost();
                     }
                     if source.is_kernel || !has_kernel {
-                        let events = match loss.what {
+                        let mut events = match loss.what {
                             LossKind::Events(count) => Some(count),
                             _ => None,
                         };
-                        let cpu = source.cpu.unwrap_or(0);
-                        state.lost(&CpuLoss { cpu, from: loss.from, to: loss.to, events });
+                        let has_switches = source.has_switches || !has_kernel;
+                        for cpu in cpus_of(source) {
+                            // They are counted once.
+                            let events = events.take();
+                            state.lost(&CpuLoss { cpu, from: loss.from, to: loss.to, events, has_switches });
+                        }
                     }
                 }
             }
@@ -109,8 +141,9 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
         state
     }
 
-    fn gap(&self, _: &Host<'_>, from: Time, to: Time) -> PartialState<S> {
-        PartialState::gap(from, to, (self.make)()).with_periods(self.periods.as_ref())
+    fn gap(&self, host: &Host<'_>, from: Time, to: Time) -> PartialState<S> {
+        let gap = PartialState::gap(from, to, (self.make)()).with_periods(self.periods.as_ref());
+        gap.with_switches(has_switches(host))
     }
 
     fn merge(&self, left: PartialState<S>, right: PartialState<S>) -> Result<PartialState<S>, MergeError> {

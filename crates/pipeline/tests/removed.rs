@@ -295,6 +295,7 @@ fn damage(original: &Path, copy: &Path, index: bool, some: usize, tally: &mut Ta
             one(Some(bytes[..at + length / 2].to_vec()), (hole.0, last), &(name, "cut in packet", number));
         }
         one(None, (first, last), &(name, "removed"));
+        one(Some(Vec::new()), (first, last), &(name, "emptied"));
     }
     fs::remove_dir_all(copy).unwrap();
 }
@@ -366,6 +367,30 @@ fn nothing_is_invented_of_random_hosts() {
         damage(&original, &root.path().join("copy"), true, 1 + (seed % 3) as usize, &mut tally);
     }
     tally.check("random hosts");
+}
+
+/// Hosts whose events are recorded by several channels, so that a CPU may lack one and have the others.
+#[test]
+fn nothing_is_invented_of_hosts_with_several_channels() {
+    const LAYOUTS: [&[(&str, &[&str])]; 3] = [
+        &[("rest", &[]), ("sched", &["sched_"])],
+        &[("sched", &[]), ("calls", &["syscall_", "compat_syscall_"]), ("net", &["net_", "napi_", "skb_"])],
+        &[("rest", &[]), ("calls", &["syscall_"]), ("irq", &["irq_", "timer_"]), ("block", &["block_"])],
+    ];
+    let hosts: u64 = std::env::var("ISOCHRONE_REMOVED").ok().and_then(|n| n.parse().ok()).unwrap_or(24);
+    for index in [true, false] {
+        let mut tally = Tally::default();
+        for seed in 0..hosts {
+            let (kernel, mut random) = kernel(seed);
+            let root = tempfile::tempdir().unwrap();
+            let original = root.path().join("whole");
+            let whole = kernel.cpus(2 + random.below(7) as u32).losses(0).missing_cpus(0);
+            let script = whole.script().channels(LAYOUTS[(seed % 3) as usize]);
+            script.write(&original).unwrap();
+            damage(&original, &root.path().join("copy"), index, 1 + (seed % 5) as usize, &mut tally);
+        }
+        tally.check(&format!("hosts with several channels, index {index}"));
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use isochrone_clock::{MAX_ABS_NS, Span};
+use isochrone_ctf::plan::StreamPlan;
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Diagnostic, Event, Loss, Packet, StreamEvents, Trace};
 use isochrone_hosts::Host;
@@ -51,15 +52,25 @@ pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction
 
 /// Reads traces as [`extract`] does, but no event's fields: what can be known without a look into the packets of the
 /// network, which takes longer than all the rest on a host that talks much. Linear in the events; memory does not depend
-/// on their number.
-pub fn survey(traces: &[&Trace], progress: Progress<'_>) -> Vec<TraceFacts> {
+/// on their number. `first`: by trace and stream, the packet where reading begins; an earlier snapshot has those before it.
+pub fn survey(
+    traces: &[&Trace],
+    first: &(dyn Fn(usize, usize) -> usize + Sync),
+    progress: Progress<'_>,
+) -> Vec<TraceFacts> {
     let traces: Vec<_> = traces.iter().map(|trace| (*trace, 0)).collect();
     let traces = numbered(&traces);
-    let mut sources = sources(&traces, &|_, _| 0, false, progress);
+    let mut sources = sources(&traces, first, false, progress);
     sources.par_iter_mut().for_each(|source| {
         source.read_until(i64::MAX, usize::MAX, &mut Vec::new());
     });
-    told(sources, traces.len()).facts
+    let mut facts = told(sources, traces.len()).facts;
+    for (trace, facts) in facts.iter_mut().enumerate() {
+        for (stream, facts) in facts.streams.iter_mut().enumerate() {
+            facts.first_packet = first(trace, stream);
+        }
+    }
+    facts
 }
 
 /// A trace to be read.
@@ -192,19 +203,22 @@ impl PacketSource for TraceSource<'_> {
 /// Raw times between which a host may have sent packets that were not recorded, ns: all that is known to be missing, before
 /// reading, of streams that show packets.
 pub(crate) fn losses(host: &Host<'_>) -> Vec<(i64, i64)> {
+    let shows_packets_of =
+        |plan: &StreamPlan| plan.events.iter().any(|class| tracer::extractor(plan, class).is_some());
     let shows_packets: Vec<bool> = host
         .sources()
         .iter()
-        .map(|source| {
-            let plan = source.trace().stream_plan(source.stream);
-            plan.events.iter().any(|class| tracer::extractor(plan, class).is_some())
-        })
+        .map(|source| shows_packets_of(source.trace().stream_plan(source.stream)))
         .collect();
     let shown = |loss: &&isochrone_hosts::StreamLoss| shows_packets[loss.source];
     let lost = host.losses().iter().chain(host.uncovered()).filter(shown).map(|loss| (loss.from, loss.to));
     let gaps = host.gaps().iter().map(|gap| (gap.from, gap.to));
     // What a CPU sends that has no stream is in no trace.
-    let unseen = (!host.absent_cpus().is_empty()).then_some((i64::MIN, i64::MAX));
+    let is_unseen = host.absent_streams().iter().any(|absent| match absent.channel {
+        None => true,
+        Some(channel) => channel.plan(host.traces()).is_some_and(shows_packets_of),
+    });
+    let unseen = is_unseen.then_some((i64::MIN, i64::MAX));
     lost.chain(gaps).chain(unseen).collect()
 }
 
@@ -421,6 +435,7 @@ impl<'t> StreamSource<'t> {
             classes,
             first,
             last,
+            first_packet: 0,
             losses: self.trace.losses(self.stream),
             diagnostics,
             left_out,

@@ -23,6 +23,8 @@ pub struct StreamFacts {
     pub first: Option<u64>,
     /// Time of the last event in cycles of the stream's clock.
     pub last: Option<u64>,
+    /// The first packet that was read: an earlier snapshot of the session has those before it.
+    pub first_packet: usize,
     /// What the tracer could not write, in order.
     pub losses: Vec<Loss>,
     /// What could not be decoded.

@@ -28,7 +28,6 @@ pub(crate) fn about(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     for clock in clocks {
-        notes.extend(wall_clock_set(inputs, clock));
         notes.extend(same_name(inputs, clock));
     }
     notes.extend(lacking.iter().cloned());
@@ -50,18 +49,16 @@ pub(crate) fn about(
     notes
 }
 
-fn wall_clock_set(inputs: &Inputs, clock: &HostClock) -> Option<String> {
-    let offsets = clock
-        .traces
-        .iter()
-        .filter_map(|&trace| inputs.traces[trace].trace.schema().single_clock().and_then(clocks::offset_ns));
+fn wall_clock_set(host: &Host<'_>) -> Option<String> {
+    let offsets = host.traces().iter().filter_map(|trace| trace.schema().single_clock());
+    let offsets = offsets.filter_map(clocks::offset_ns);
     let (least, greatest) = offsets.clone().min().zip(offsets.max())?;
     let step = i128::from(greatest) - i128::from(least);
     (!clocks::same_offset(least, greatest)).then(|| {
         format!(
             "{}: the clock offsets of its traces differ by {step} ns: its wall clock was set between the recordings; \
              times are taken from the clock itself, so nothing else changes",
-            clock.host
+            host.name
         )
     })
 }
@@ -79,7 +76,7 @@ pub(crate) fn lacking(hosts: &[Host<'_>]) -> Vec<String> {
         let name = &host.name;
         let contradictions = host.contradictions().into_iter().map(move |found| format!("{name}: {found}"));
         let notes = host.notes().into_iter().map(move |note| format!("{name}: {note}"));
-        contradictions.chain(notes).collect::<Vec<_>>()
+        wall_clock_set(host).into_iter().chain(contradictions).chain(notes).collect::<Vec<_>>()
     };
     hosts.iter().flat_map(of_host).collect()
 }

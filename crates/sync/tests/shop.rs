@@ -58,7 +58,7 @@ fn the_order_of_the_arguments_does_not_matter() {
 fn a_survey_agrees_with_an_extraction() {
     let inputs = Inputs::open(&[shop("client"), shop("app"), shop("db")]);
     let traces: Vec<_> = inputs.traces.iter().map(|input| &input.trace).collect();
-    let surveyed = survey(&traces, &|_| {});
+    let surveyed = survey(&traces, &|_, _| 0, &|_| {});
     let extraction = extract(&traces.iter().map(|trace| (*trace, 0)).collect::<Vec<_>>(), &|_| {});
     assert_eq!(surveyed, extraction.facts);
     let check = |trace: usize, direction, expect: u64| {

@@ -79,7 +79,7 @@ impl Bulk {
         for cpu in 0..self.cpus {
             let cpus = u64::from(self.cpus);
             let events = self.events / cpus + u64::from(u64::from(cpu) < self.events % cpus);
-            let head = HeadValues { uuid: *uuid.as_bytes(), cpu };
+            let head = HeadValues { uuid: *uuid.as_bytes(), channel: 0, cpu };
             let mut random = random.part(1 + u64::from(cpu));
             let path = directory.join(format!("ch_{cpu}"));
             let packet_bits = self.packet_bytes.max(1024) * 8;

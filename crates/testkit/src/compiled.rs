@@ -24,12 +24,15 @@ pub(crate) struct Compiled {
     pub(crate) plan: Plan,
     schema: Schema,
     classes: Vec<Class>,
+    /// Numbers of classes.
     by_name: HashMap<String, usize>,
 }
 
 /// What recording an event of a class needs.
 #[derive(Debug)]
 struct Class {
+    /// The number of its class of streams, and its own among the events of that.
+    place: (usize, usize),
     body_align: u32,
     /// Whether the body looks the same wherever it begins.
     movable: bool,
@@ -50,23 +53,29 @@ impl Compiled {
         let schema = parse(&text)?;
         let plan = Plan::compile(&schema);
         let mut compiled = Self { text, plan, classes: Vec::new(), by_name: HashMap::new(), schema };
-        let events = compiled.schema.streams.iter().flat_map(|stream| &stream.events);
-        let names: Vec<_> = events.map(|event| event.name.clone().unwrap_or_default()).collect();
-        compiled.classes = (0..names.len()).map(|index| compiled.class_at(index)).collect();
-        compiled.by_name = names.into_iter().zip(0..).collect();
+        for (number, stream) in compiled.schema.streams.iter().enumerate() {
+            for (event, class) in stream.events.iter().enumerate() {
+                let name = class.name.clone().unwrap_or_default();
+                compiled.by_name.insert(name, compiled.classes.len());
+                compiled.classes.push(compiled.class_at((number, event)));
+            }
+        }
         Ok(compiled)
     }
 
-    fn class_at(&self, index: usize) -> Class {
-        let scopes: Vec<_> = self.scopes(index).map(|(_, _, class)| class).collect();
+    fn class_at(&self, place: (usize, usize)) -> Class {
+        let scopes: Vec<_> = self.scopes(place).map(|(_, _, class)| class).collect();
         let body_align = scopes.first().map_or(1, |class| class.align());
         let strictest = scopes.iter().map(|class| strictest_in_struct(class)).max().unwrap_or(1);
-        Class { body_align, movable: strictest <= body_align.max(8), needed: needed(&scopes) }
+        Class { place, body_align, movable: strictest <= body_align.max(8), needed: needed(&scopes) }
     }
 
     /// The structures of an event's body: scope, prefix of the names of its fields, class.
-    fn scopes(&self, index: usize) -> impl Iterator<Item = (Scope, &'static str, &StructClass)> {
-        let stream = &self.schema.streams[0];
+    fn scopes(
+        &self,
+        (stream, index): (usize, usize),
+    ) -> impl Iterator<Item = (Scope, &'static str, &StructClass)> {
+        let stream = &self.schema.streams[stream];
         let context = stream.common_context.as_ref().map(|class| (Scope::CommonContext, CONTEXT, class));
         let payload = stream.events[index].payload.as_ref().map(|class| (Scope::Payload, "", class));
         context.into_iter().chain(payload)
@@ -77,7 +86,13 @@ impl Compiled {
     }
 
     pub(crate) fn event_plan(&self, class: usize) -> &EventPlan {
-        &self.plan.streams[0].events[class]
+        let (stream, index) = self.classes[class].place;
+        &self.plan.streams[stream].events[index]
+    }
+
+    /// The number of the class of streams that records a class of events.
+    pub(crate) fn channel(&self, class: usize) -> usize {
+        self.classes[class].place.0
     }
 
     pub(crate) fn body_align(&self, class: usize) -> u32 {
@@ -86,7 +101,7 @@ impl Compiled {
 
     /// The fields of an event's body that values are encoded by.
     pub(crate) fn nodes(&self, class: usize) -> impl Iterator<Item = &Node> {
-        let context = self.plan.streams[0].common_context.as_ref();
+        let context = self.plan.streams[self.channel(class)].common_context.as_ref();
         context.into_iter().chain(&self.event_plan(class).payload)
     }
 
@@ -94,7 +109,8 @@ impl Compiled {
     pub(crate) fn body(&self, name: &str, index: usize, given: &[Given<'_>]) -> Result<Body, Misuse> {
         let class = &self.classes[index];
         let mut assignment = Assignment::new(name, given, &class.needed);
-        let values = self.scopes(index).map(|(scope, prefix, class)| assignment.scope(scope, prefix, class));
+        let values =
+            self.scopes(class.place).map(|(scope, prefix, class)| assignment.scope(scope, prefix, class));
         let values = values.collect::<Result<Vec<_>, _>>()?;
         assignment.finish()?;
         let mut out = BitWriter::default();

@@ -15,7 +15,7 @@ use uuid::{Builder, Uuid};
 use crate::classes::{self, KERNEL_CLASSES, NetLayout};
 use crate::compiled::Compiled;
 use crate::error::{Misuse, TestkitError};
-use crate::metadata::{ClockSpec, Description, EventHeader, EventText, in_packets};
+use crate::metadata::{Channel, ClockSpec, Description, EventHeader, EventText, in_packets};
 use crate::random::digest;
 use crate::stream::{CpuLog, Geometry, HeadValues, Packet};
 use crate::value::FieldValue;
@@ -85,6 +85,7 @@ impl LttngTrace {
             aligned: false,
             context: None,
             events: Vec::new(),
+            channels: vec![Channel::only()],
         };
         Self {
             description,
@@ -202,6 +203,11 @@ impl LttngTrace {
     /// Gives every event a context: its fields in TSDL. Events set them by names that begin with `context.`.
     pub fn context(&mut self, tsdl_fields: &str) -> &mut Self {
         self.describe(|this| this.description.context = Some(tsdl_fields.to_owned()))
+    }
+
+    /// The channels, each with the begins of the names of its events. Only scripts write several.
+    pub(crate) fn channels(&mut self, channels: Vec<Channel>) -> &mut Self {
+        self.describe(|this| this.description.channels = channels)
     }
 
     fn describe(&mut self, change: impl FnOnce(&mut Self)) -> &mut Self {
@@ -326,7 +332,7 @@ impl LttngTrace {
             create_directories(&directory.join("index"))?;
             write_file(&directory.join("metadata"), &self.metadata(compiled))?;
             for (cpu, (log, packets)) in (0..).zip(self.cpus.iter().zip(&packets)) {
-                let head = HeadValues { uuid: *uuid.as_bytes(), cpu };
+                let head = HeadValues { uuid: *uuid.as_bytes(), channel: 0, cpu };
                 let of_chunk = packets.iter().filter(|packet| packet.chunk == chunk);
                 write_stream(&directory, log, &head, of_chunk, compiled)?;
             }

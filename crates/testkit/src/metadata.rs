@@ -40,6 +40,22 @@ pub(crate) struct EventText {
     pub(crate) fields: String,
 }
 
+/// A channel: a class of streams, and which events it records.
+#[derive(Debug, Clone)]
+pub(crate) struct Channel {
+    /// Its files are called so, with the number of the CPU.
+    pub(crate) name: String,
+    /// Begins of the names of its events. The first channel has those that no other one takes.
+    pub(crate) events: Vec<String>,
+}
+
+impl Channel {
+    /// The only channel of most traces.
+    pub(crate) fn only() -> Self {
+        Self { name: "ch".to_owned(), events: Vec::new() }
+    }
+}
+
 /// Everything that the metadata say.
 #[derive(Debug, Clone)]
 pub(crate) struct Description {
@@ -52,6 +68,8 @@ pub(crate) struct Description {
     /// The members of the context of all events in TSDL.
     pub(crate) context: Option<String>,
     pub(crate) events: Vec<EventText>,
+    /// At least one.
+    pub(crate) channels: Vec<Channel>,
 }
 
 const TYPES: &str = "\
@@ -84,10 +102,18 @@ impl Description {
     /// The metadata as one text.
     pub(crate) fn text(&self) -> String {
         let clauses = [TYPES.to_owned(), self.trace(), self.environment(), self.clock(), TIMES.to_owned()];
-        let events = self.events.iter().map(event);
-        let parts: Vec<String> = clauses.into_iter().chain([self.stream()]).chain(events).collect();
+        let streams = (0..self.channels.len()).map(|id| self.stream(id));
+        let events = self.events.iter().map(|it| event(it, self.channel_of(&it.name)));
+        let parts: Vec<String> =
+            clauses.into_iter().chain([self.event_header()]).chain(streams).chain(events).collect();
         let text = format!("/* CTF 1.8 */\n\n{}", parts.join("\n"));
         if self.aligned { naturally_aligned(&text) } else { text }
+    }
+
+    /// The number of the channel that records an event.
+    fn channel_of(&self, event: &str) -> usize {
+        let takes = |channel: &Channel| channel.events.iter().any(|begin| event.starts_with(begin));
+        self.channels.iter().position(takes).unwrap_or(0)
     }
 
     fn trace(&self) -> String {
@@ -134,7 +160,7 @@ impl Description {
         )
     }
 
-    fn stream(&self) -> String {
+    fn event_header(&self) -> String {
         let (name, id, escape, time) = match self.header {
             EventHeader::Compact => ("compact", "uint5_t", 31, "uint27_clock_monotonic_t"),
             EventHeader::Large => ("large", "uint16_t", 65_535, "uint32_clock_monotonic_t"),
@@ -145,24 +171,33 @@ impl Description {
             (true, EventHeader::Compact) => 32,
             (true, EventHeader::Large) => 16,
         };
-        let context =
-            self.context.as_deref().map(|fields| format!("\tevent.context := struct {{\n{fields}\n\t}};\n"));
         format!(
             "struct event_header_{name} {{\n\tenum : {id} {{ compact = 0 ... {last}, extended = {escape} }} id;\n\
              \tvariant <id> {{\n\t\tstruct {{\n\t\t\t{time} timestamp;\n\t\t}} compact;\n\
              \t\tstruct {{\n\t\t\tuint32_t id;\n\t\t\tuint64_clock_monotonic_t timestamp;\n\t\t}} extended;\n\
-             \t}} v;\n}} align({align});\n\n\
-             stream {{\n\tid = 0;\n\tevent.header := struct event_header_{name};\n\
+             \t}} v;\n}} align({align});\n"
+        )
+    }
+
+    fn stream(&self, id: usize) -> String {
+        let name = match self.header {
+            EventHeader::Compact => "compact",
+            EventHeader::Large => "large",
+        };
+        let context =
+            self.context.as_deref().map(|fields| format!("\tevent.context := struct {{\n{fields}\n\t}};\n"));
+        format!(
+            "stream {{\n\tid = {id};\n\tevent.header := struct event_header_{name};\n\
              \tpacket.context := struct packet_context;\n{}}};\n",
             context.unwrap_or_default()
         )
     }
 }
 
-fn event(event: &EventText) -> String {
+fn event(event: &EventText, channel: usize) -> String {
     let EventText { id, name, fields } = event;
     format!(
-        "event {{\n\tname = \"{}\";\n\tid = {id};\n\tstream_id = 0;\n\tfields := struct {{\n{fields}\n\t}};\n}};\n",
+        "event {{\n\tname = \"{}\";\n\tid = {id};\n\tstream_id = {channel};\n\tfields := struct {{\n{fields}\n\t}};\n}};\n",
         escaped(name)
     )
 }

@@ -243,6 +243,8 @@ fn at_multiple(at: u64, align: u64) -> u64 {
 #[derive(Debug)]
 pub(crate) struct HeadValues {
     pub(crate) uuid: [u8; 16],
+    /// The number of the class of streams.
+    pub(crate) channel: u32,
     pub(crate) cpu: u32,
 }
 
@@ -261,7 +263,8 @@ impl HeadValues {
         let uuid = self.uuid.iter().map(|&byte| Value::Unsigned(byte.into())).collect();
         let cpu = Value::Unsigned(self.cpu.into());
         let zero = || Value::Unsigned(0);
-        let header = [Value::Unsigned(MAGIC), Value::Array(uuid), zero(), cpu.clone()];
+        let channel = Value::Unsigned(self.channel.into());
+        let header = [Value::Unsigned(MAGIC), Value::Array(uuid), channel, cpu.clone()];
         let counts = [Value::Unsigned(sequence), Value::Unsigned(discarded), cpu];
         let context = [zero(), zero(), zero(), zero()].into_iter().chain(counts);
         PacketHead {

@@ -51,7 +51,7 @@ impl Spans for PeriodFreq {
 
 impl Analysis for PeriodFreq {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Distributions, Asks::Periods];
-    const NEEDS: &'static [Need] = &[];
+    const NEEDS: &'static [Need] = &[Need::Threads];
 
     fn new(options: &Options, _: When) -> Self {
         Self { of_periods: options.periods, linear: options.linear, ..Self::default() }

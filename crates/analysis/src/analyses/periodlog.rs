@@ -41,7 +41,7 @@ impl Spans for PeriodLog {
 
 impl Analysis for PeriodLog {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Periods];
-    const NEEDS: &'static [Need] = &[];
+    const NEEDS: &'static [Need] = &[Need::Threads];
 
     fn new(options: &Options, _: When) -> Self {
         Self { of_periods: options.periods, rows: LogRows::new(&options.scratch) }

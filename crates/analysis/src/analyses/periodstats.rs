@@ -62,7 +62,7 @@ impl Spans for PeriodStats {
 
 impl Analysis for PeriodStats {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Periods];
-    const NEEDS: &'static [Need] = &[];
+    const NEEDS: &'static [Need] = &[Need::Threads];
 
     fn new(options: &Options, _: When) -> Self {
         Self { of_periods: options.periods, ..Self::default() }

@@ -60,7 +60,7 @@ impl Spans for PeriodTop {
 
 impl Analysis for PeriodTop {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Periods];
-    const NEEDS: &'static [Need] = &[];
+    const NEEDS: &'static [Need] = &[Need::Threads];
 
     fn new(options: &Options, _: When) -> Self {
         Self { of_periods: options.periods, rows: TopRows::new(Self::kept(options)), count: 0 }

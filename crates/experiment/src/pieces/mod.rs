@@ -93,6 +93,8 @@ pub struct HostFacts {
     pub bytes: u64,
     /// Names of the events that its traces can have, sorted.
     pub events: Vec<String>,
+    /// Whether events of programs do not say which thread they are of.
+    pub has_nameless_programs: bool,
     /// What contradicts that it is one host.
     pub warnings: Vec<String>,
     /// What a user should know of what it lacks.
@@ -116,6 +118,7 @@ impl HostFacts {
             extent: traced.extent(),
             bytes: traced.bytes(),
             events,
+            has_nameless_programs: traced.has_nameless_programs(),
             warnings: traced.contradictions().iter().map(ToString::to_string).collect(),
             notes: traced.notes().iter().map(ToString::to_string).collect(),
         }

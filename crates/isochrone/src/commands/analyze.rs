@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use isochrone_analysis::{
     AnalysisKind, Asks, Calls, Filter, HostContext, Interrupts, Need, Note, Options, Report, ThreadIdentity,
 };
+use isochrone_experiment::pieces::HostFacts;
 use isochrone_experiment::{
     Experiment, ModelError, Opened, Spread, TimedHost, Times, Timing, add_bounds_of, extent, scratch,
 };
@@ -237,6 +238,16 @@ pub(super) fn options(arguments: &Analyze) -> Options {
 pub(super) struct Recorded<'h> {
     pub(super) name: &'h str,
     pub(super) events: Vec<&'h str>,
+    /// Whether programs recorded events without saying which thread they are of.
+    pub(super) has_nameless_programs: bool,
+}
+
+impl<'h> Recorded<'h> {
+    /// Of a host whose pieces are known.
+    pub(super) fn of_facts(name: &'h str, facts: &'h HostFacts) -> Self {
+        let events = facts.events.iter().map(String::as_str).collect();
+        Self { name, events, has_nameless_programs: facts.has_nameless_programs }
+    }
 }
 
 /// What hosts recorded.
@@ -244,7 +255,8 @@ pub(super) fn recorded<'h>(hosts: &[&'h TimedHost<'_>]) -> Vec<Recorded<'h>> {
     let of_host = |host: &&'h TimedHost<'_>| {
         let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
         let events = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
-        Recorded { name: host.name(), events: events.collect() }
+        let has_nameless_programs = host.traced.has_nameless_programs();
+        Recorded { name: host.name(), events: events.collect(), has_nameless_programs }
     };
     hosts.iter().map(of_host).collect()
 }
@@ -254,7 +266,7 @@ fn needs(report: &str) -> Vec<Need> {
     match (AnalysisKind::of(report), report) {
         (Some(kind), _) => kind.needs().to_vec(),
         (None, STATES) => vec![Need::Switches, Need::Wakeups, Need::Calls, Need::Interrupts],
-        (None, PHASES) => vec![Need::Switches, Need::Wakeups, Need::Calls],
+        (None, PHASES) => vec![Need::Switches, Need::Wakeups, Need::Calls, Need::Threads],
         (None, other) => isochrone_crosshost::needs(other),
     }
 }
@@ -263,7 +275,10 @@ fn needs(report: &str) -> Vec<Need> {
 pub(super) fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>]) {
     for report in reports {
         for need in needs(report.analysis) {
-            let lacks = |host: &&Recorded<'_>| !host.events.iter().any(|name| need.is_met_by(name));
+            let lacks = |host: &&Recorded<'_>| {
+                let is_wanted = need != Need::Threads || host.has_nameless_programs;
+                is_wanted && !host.events.iter().any(|name| need.is_met_by(name))
+            };
             let lacking: Vec<String> = hosts.iter().filter(lacks).map(|host| host.name.to_owned()).collect();
             if !lacking.is_empty() {
                 let names = figures::listed(&lacking, MOST_HOSTS);

@@ -288,10 +288,8 @@ pub(super) fn answer(
         facts.map(|facts| (name, facts))
     };
     let known: Vec<(String, &HostFacts)> = modelled.iter().filter_map(named).collect();
-    let recorded: Vec<Recorded<'_>> = known
-        .iter()
-        .map(|(name, facts)| Recorded { name, events: facts.events.iter().map(String::as_str).collect() })
-        .collect();
+    let recorded: Vec<Recorded<'_>> =
+        known.iter().map(|(name, facts)| Recorded::of_facts(name, facts)).collect();
     if arguments.test_compatibility {
         lami::check_compatible(kinds, &recorded)?;
         return Ok(ending);

@@ -24,6 +24,8 @@ use crate::id::Time;
 pub struct Decoder<'t> {
     trace: &'t Trace,
     facts: Tracer,
+    /// The number of its session among those of the host.
+    session: u32,
     /// By stream.
     streams: Vec<StreamDecoder>,
     /// The periods that are asked for, and the name of the host.
@@ -62,6 +64,7 @@ pub struct EventDecoder<'d> {
     class: &'d ClassDecoder,
     cpu: Option<u32>,
     is_user: bool,
+    session: u32,
     definitions: Option<&'d Definitions>,
     packet: &'d PacketFields,
 }
@@ -122,7 +125,13 @@ impl<'t> Decoder<'t> {
     /// Makes a decoder for a trace; `lines`: whether system calls are shown as lines, which then takes most of the time.
     pub fn new(trace: &'t Trace, lines: bool) -> Self {
         let streams = trace.streams().iter().map(|_| StreamDecoder::default());
-        Self { trace, facts: Tracer::of(trace, lines), streams: streams.collect(), periods: None }
+        Self { trace, facts: Tracer::of(trace, lines), session: 0, streams: streams.collect(), periods: None }
+    }
+
+    /// The decoder with the number of the trace's session among those of its host.
+    #[must_use]
+    pub fn of_session(self, session: u32) -> Self {
+        Self { session, ..self }
     }
 
     /// The decoder with periods that are asked for: see [`EventDecoder::candidate`]. `host`: the name of the host that the trace
@@ -144,7 +153,7 @@ impl<'t> Decoder<'t> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub fn prepare(&mut self, event: &Event<'_>) -> EventDecoder<'_> {
-        let Self { trace, facts, streams, periods } = self;
+        let Self { trace, facts, session, streams, periods } = self;
         let stream = &mut streams[event.stream()];
         if stream.packet != Some(std::ptr::from_ref(event.packet()).addr()) {
             stream.enter(trace, event);
@@ -163,7 +172,8 @@ impl<'t> Decoder<'t> {
             decoder
         });
         let definitions = periods.as_ref().map(|(all, _)| &**all);
-        EventDecoder { class, cpu: *cpu, is_user: facts.is_user, definitions, packet: packet_fields }
+        let (is_user, session) = (facts.is_user, *session);
+        EventDecoder { class, cpu: *cpu, is_user, session, definitions, packet: packet_fields }
     }
 }
 
@@ -197,7 +207,7 @@ impl<'d> EventDecoder<'d> {
             Some(thread) => thread.read(event),
             None => (None, None, None),
         };
-        EventContext { time, cpu, tid, pid, comm, is_user: self.is_user }
+        EventContext { time, cpu, tid, pid, comm, is_user: self.is_user, session: self.session }
     }
 
     #[inline]

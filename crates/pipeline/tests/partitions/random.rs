@@ -12,7 +12,17 @@ fn pieces_of_random_hosts_are_the_whole() {
     for seed in seeds(60) {
         let (kernel, mut random) = kernel(seed);
         let directory = tempfile::tempdir().unwrap();
-        kernel.write(directory.path()).unwrap();
+        // Every other one with several channels, some of whose streams are not there.
+        if seed % 2 == 0 {
+            kernel.write(directory.path()).unwrap();
+        } else {
+            let channels: &[(&str, &[&str])] = &[("rest", &[]), ("sched", &["sched_"]), ("irq", &["irq_"])];
+            kernel.script().channels(channels).write(directory.path()).unwrap();
+            let lost = ["rest_0", "sched_0", "sched_1", "irq_0"][random.below(4) as usize];
+            if random.permille(500) && directory.path().join(lost).exists() {
+                std::fs::write(directory.path().join(lost), "").unwrap();
+            }
+        }
         let traces = open(directory.path());
         let hosts = Hosts::group(&traces);
         let host = &hosts.hosts[0];

@@ -144,6 +144,7 @@ fn losses(
             LossKind::Events(count) => ("events", Some(count)),
             LossKind::Packets(count) => ("packets", Some(count)),
             LossKind::Rest => ("rest of a packet", None),
+            LossKind::Disorder => ("order of packets", None),
             LossKind::All => ("stream", None),
             LossKind::NotBegun => ("the stream begins later", None),
             LossKind::Over => ("the stream ends earlier", None),
@@ -151,7 +152,10 @@ fn losses(
         shown(loss.from, loss.to, cpu, what, count)
     });
     let gaps = traced.gaps().iter().map(|gap| shown(gap.from, gap.to, None, "chunk", None));
-    let absent = traced.absent_cpus().iter().map(|&cpu| shown(i64::MIN, i64::MAX, Some(cpu), "CPU", None));
+    let absent = traced.absent_streams().iter().map(|stream| {
+        let what = if stream.channel.is_none() { "CPU" } else { "stream" };
+        shown(i64::MIN, i64::MAX, Some(stream.cpu), what, None)
+    });
     of_streams.chain(gaps).chain(absent).take(MOST_LOSSES).collect()
 }
 

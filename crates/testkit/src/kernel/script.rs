@@ -15,7 +15,7 @@ use super::tasks::{Inner, SimTask, TaskTable};
 use crate::assign::Given;
 use crate::error::{Misuse, TestkitError};
 use crate::lttng::LttngTrace;
-use crate::metadata::EventHeader;
+use crate::metadata::{Channel, EventHeader};
 use crate::stream::HeadValues;
 use isochrone_ctf::schema::ByteOrder;
 
@@ -56,6 +56,7 @@ pub struct KernelScript {
     packet_events: u64,
     without: Vec<u32>,
     untraced: Vec<String>,
+    channels: Vec<Channel>,
     who: TaskTable,
     /// CPUs, and whom they run at the begin.
     runs: Vec<(u32, i32)>,
@@ -98,6 +99,7 @@ impl KernelScript {
             packet_events: u64::MAX,
             without: Vec::new(),
             untraced: Vec::new(),
+            channels: vec![Channel::only()],
             who: TaskTable::default(),
             runs: Vec::new(),
             items: Vec::new(),
@@ -109,6 +111,18 @@ impl KernelScript {
     #[must_use]
     pub fn cpus(mut self, count: u32) -> Self {
         self.cpus = count;
+        self
+    }
+
+    /// Several channels: their names, and the begins of the names of the events that each records; the first one has those
+    /// that no other takes. Losses and packets that the script asks for are those of all channels of the CPU.
+    #[must_use]
+    pub fn channels(mut self, channels: &[(&str, &[&str])]) -> Self {
+        let channel = |(name, events): &(&str, &[&str])| Channel {
+            name: (*name).to_owned(),
+            events: events.iter().map(|&begin| begin.to_owned()).collect(),
+        };
+        self.channels = channels.iter().map(channel).collect();
         self
     }
 
@@ -257,7 +271,8 @@ impl KernelScript {
         times
     }
 
-    /// Writes the trace into a directory: `metadata`, `ch_<cpu>` and `index/ch_<cpu>.idx`. It can be written again.
+    /// Writes the trace into a directory: `metadata`, `ch_<cpu>` and `index/ch_<cpu>.idx` (or what [`Self::channels`] says). It can be
+    /// written again.
     ///
     /// # Errors
     /// The script has a mistake, or a file cannot be written.
@@ -270,26 +285,34 @@ impl KernelScript {
         fs::write(&metadata, &compiled.text).map_err(|source| TestkitError::io(&metadata, source))?;
 
         let limits = Limits { events: self.packet_events, bits: PACKET_BITS };
-        let mut tapes = Vec::new();
+        let mut tapes: Vec<Vec<StreamWriter<'_>>> = Vec::new();
+        // By CPU: a writer for each channel, none where its streams are left out.
         for cpu in 0..self.cpus {
-            let head = HeadValues { uuid: *uuid.as_bytes(), cpu };
-            let wanted = !self.without.contains(&cpu);
-            tapes.push(wanted.then(|| StreamWriter::create(directory, head, &compiled, limits)).transpose()?);
+            let mut of_cpu = Vec::new();
+            for (channel, it) in (0..).zip(&self.channels).filter(|_| !self.without.contains(&cpu)) {
+                let head = HeadValues { uuid: *uuid.as_bytes(), channel, cpu };
+                of_cpu.push(StreamWriter::create(directory, &it.name, head, &compiled, limits)?);
+            }
+            tapes.push(of_cpu);
         }
         if let Some(first) = self.sorted().first() {
             tapes.iter_mut().flatten().for_each(|writer| writer.begin(first.time));
         }
         self.play(&mut |cpu, told| {
-            let Some(writer) = &mut tapes[cpu as usize] else { return Ok(()) };
+            let writers = &mut tapes[cpu as usize];
             match told {
+                _ if writers.is_empty() => Ok(()),
                 CpuItem::Event { name, .. } if self.untraced.contains(&name) => Ok(()),
                 CpuItem::Event { time, name, mut fields } => {
                     catalogue.fit(&name, &mut fields);
                     let class = compiled.class(&name)?;
-                    writer.event(time, class, &compiled.body(&name, class, &fields)?)
+                    let body = compiled.body(&name, class, &fields)?;
+                    writers[compiled.channel(class)].event(time, class, &body)
                 }
-                CpuItem::Cut(at) => writer.cut(at),
-                CpuItem::Lose { from, to, count } => writer.lose(from, to, count),
+                CpuItem::Cut(at) => writers.iter_mut().try_for_each(|writer| writer.cut(at)),
+                CpuItem::Lose { from, to, count } => {
+                    writers.iter_mut().try_for_each(|writer| writer.lose(from, to, count))
+                }
             }
         })?;
         let end = tapes.iter().flatten().map(StreamWriter::last).max().unwrap_or_default();
@@ -301,6 +324,7 @@ impl KernelScript {
         catalogue.declare(&mut trace, self.contexts);
         trace
             .header(EventHeader::Large)
+            .channels(self.channels.clone())
             .byte_order(self.byte_order)
             .aligned(self.aligned)
             .environment("tracer_minor", self.generation.minor().into())

@@ -49,21 +49,22 @@ pub(crate) struct StreamWriter<'c> {
 }
 
 impl<'c> StreamWriter<'c> {
-    /// A stream in a directory, which has an `index` directory.
+    /// A stream of a channel in a directory, which has an `index` directory.
     pub(crate) fn create(
         directory: &Path,
+        channel: &str,
         head: HeadValues,
         compiled: &'c Compiled,
         limits: Limits,
     ) -> Result<Self, TestkitError> {
-        let name = format!("ch_{}", head.cpu);
+        let name = format!("{channel}_{}", head.cpu);
         let path = directory.join(&name);
         let file = File::create(&path).map_err(|source| TestkitError::io(&path, source))?;
         Ok(Self {
             compiled,
-            head,
             limits,
-            writer: PacketWriter::new(&compiled.plan, 0),
+            writer: PacketWriter::new(&compiled.plan, head.channel as usize),
+            head,
             index: directory.join("index").join(format!("{name}.idx")),
             path,
             file: BufWriter::new(file),

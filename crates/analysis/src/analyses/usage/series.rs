@@ -1,6 +1,6 @@
 //! The tables of steps: a row for each step and what it is about.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_kernel::Name;
 
@@ -33,9 +33,34 @@ fn times(result: &HostResult<'_, Usage>, step: u32) -> [Cell; 2] {
     [begin.into(), end.into()]
 }
 
-/// How many requests were at a disk at once, on average.
-fn in_flight(ns: u64, result: &HostResult<'_, Usage>) -> Cell {
-    (ns as f64 / result.of.steps.every_ns.max(1) as f64).into()
+/// The steps in which the host was traced, each with how long it was, raw ns: the first and the last are cut.
+fn traced<'r>(result: &'r HostResult<'_, Usage>) -> impl Iterator<Item = (u32, u64)> + 'r {
+    let (begin, end) = result.window;
+    // The last event is in its step.
+    result.of.steps.parts(begin, end.saturating_add(1))
+}
+
+/// How many requests were at a disk at once, on average over the time of a step that was traced.
+fn in_flight(ns: u64, traced: u64) -> Cell {
+    (ns as f64 / traced.max(1) as f64).into()
+}
+
+/// The steps in which nothing is known of any CPU: whatever else happened then is not known, either.
+fn dark(result: &HostResult<'_, Usage>) -> BTreeSet<u32> {
+    let mut known: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (&(_, step), cpu) in &result.of.cpus {
+        let of_step = known.entry(step).or_default();
+        of_step.0 = of_step.0.saturating_add(cpu.busy.saturating_add(cpu.idle));
+        of_step.1 = of_step.1.saturating_add(cpu.unknown);
+    }
+    // A host whose switches were not recorded may show other things all the same.
+    let has_switches = known.values().any(|of_step| of_step.0 > 0);
+    known.into_iter().filter(|(_, of_step)| has_switches && of_step.0 == 0).map(|(step, _)| step).collect()
+}
+
+/// Cells that are unknown where a step is.
+fn unless_dark<const N: usize>(is_dark: bool, cells: [Cell; N]) -> [Cell; N] {
+    if is_dark { cells.map(|_| Cell::Null) } else { cells }
 }
 
 /// The busy part of all that is to know of a CPU in a step; of CPUs.
@@ -99,17 +124,32 @@ fn host_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
     let traffic = by_step(steps, of.interfaces.iter().map(|((_, step), one)| (*step, one)), Traffic::absorb);
     let memory = of.memory();
     let mut net_pages = 0i128;
-    for (step, ((cpu, disk), traffic)) in (0..).zip(cpus.iter().zip(&disks).zip(&traffic)) {
+    let dark = dark(result);
+    for (step, ns) in traced(result) {
+        let place = step as usize;
+        let (Some(cpu), Some(disk), Some(traffic)) = (cpus.get(place), disks.get(place), traffic.get(place))
+        else {
+            continue;
+        };
+        let is_dark = dark.contains(&step);
         let (allocated, freed) = memory.get(&step).copied().unwrap_or_default();
         net_pages += i128::from(allocated) - i128::from(freed);
         let requests = disk.complete.reads + disk.complete.writes + disk.complete.flushes;
         let mut cells = vec![result.name()];
         cells.extend(times(result, step));
         cells.extend([cpu.busy.into(), cpu.idle.into(), cpu.unknown.into(), busy(cpu)]);
-        cells.extend([disk.complete.read_bytes.into(), disk.complete.written_bytes.into(), requests.into()]);
-        cells.extend([in_flight(disk.in_flight, result)]);
-        cells.extend([traffic.received_bytes.into(), traffic.sent_bytes.into()]);
-        cells.extend([allocated.into(), freed.into(), net_pages.into()]);
+        let others = [
+            disk.complete.read_bytes.into(),
+            disk.complete.written_bytes.into(),
+            requests.into(),
+            in_flight(disk.in_flight, ns),
+            traffic.received_bytes.into(),
+            traffic.sent_bytes.into(),
+            allocated.into(),
+            freed.into(),
+            net_pages.into(),
+        ];
+        cells.extend(unless_dark(is_dark, others));
         table.row(cells);
     }
 }
@@ -145,13 +185,14 @@ fn process_table() -> Table {
 
 /// Steps in which a process did nothing are left out: most do nothing most of the time.
 fn process_rows(result: &HostResult<'_, Usage>, options: &Options, table: &mut Table) {
+    let traced: BTreeMap<u32, u64> = traced(result).collect();
     for (process, steps) in Usage::processes(result, options) {
         let [pid, _, comm] = ThreadIdentity::of(result.host, process).process_cells();
         for (step, used) in steps {
             let mut cells = vec![result.name(), pid.clone(), comm.clone()];
             cells.extend(times(result, step));
             cells.push(used.cpu_ns.into());
-            cells.push(percent(used.cpu_ns.into(), result.of.steps.every_ns.into()));
+            cells.push(percent(used.cpu_ns.into(), traced.get(&step).copied().unwrap_or_default().into()));
             cells.extend(
                 [used.read, used.written, used.disk.read_bytes, used.disk.written_bytes].map(Cell::from),
             );
@@ -175,14 +216,21 @@ fn disk_table() -> Table {
 
 fn disk_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
     let devices: BTreeSet<u32> = result.of.disks.unordered().map(|(&(device, _), _)| device).collect();
+    let dark = dark(result);
     for device in devices {
-        for step in 0..result.of.steps.count() {
+        for (step, ns) in traced(result) {
             let at = result.of.disks.get(&(device, step)).copied().unwrap_or_default();
             let mut cells = vec![result.name(), disk::name(result.host, device)];
             cells.extend(times(result, step));
-            cells.extend([at.complete.read_bytes.into(), at.complete.written_bytes.into()]);
-            cells.extend([(at.complete.reads + at.complete.writes).into(), at.complete.flushes.into()]);
-            cells.extend([at.in_flight.into(), in_flight(at.in_flight, result)]);
+            let figures = [
+                at.complete.read_bytes.into(),
+                at.complete.written_bytes.into(),
+                (at.complete.reads + at.complete.writes).into(),
+                at.complete.flushes.into(),
+                at.in_flight.into(),
+                in_flight(at.in_flight, ns),
+            ];
+            cells.extend(unless_dark(dark.contains(&step), figures));
             table.row(cells);
         }
     }
@@ -200,14 +248,15 @@ fn interface_table() -> Table {
 
 fn interface_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
     let names: BTreeSet<&Name> = result.of.interfaces.keys().map(|(name, _)| name).collect();
+    let dark = dark(result);
     for name in names {
-        for step in 0..result.of.steps.count() {
+        for (step, _) in traced(result) {
             let traffic = result.of.interfaces.get(&(name.clone(), step)).copied().unwrap_or_default();
             let mut cells = vec![result.name(), name.into()];
             cells.extend(times(result, step));
-            cells.extend(
-                [traffic.received_bytes, traffic.sent_bytes, traffic.received, traffic.sent].map(Cell::from),
-            );
+            let figures =
+                [traffic.received_bytes, traffic.sent_bytes, traffic.received, traffic.sent].map(Cell::from);
+            cells.extend(unless_dark(dark.contains(&step), figures));
             table.row(cells);
         }
     }

@@ -267,13 +267,8 @@ impl Watching<'_> {
             return Ok(());
         }
         let facts: Vec<&HostFacts> = self.watch.facts().collect();
-        let recorded: Vec<Recorded<'_>> = facts
-            .iter()
-            .map(|facts| Recorded {
-                name: &facts.name,
-                events: facts.events.iter().map(String::as_str).collect(),
-            })
-            .collect();
+        let recorded: Vec<Recorded<'_>> =
+            facts.iter().map(|facts| Recorded::of_facts(&facts.name, facts)).collect();
         with_notes(&self.arguments.analyze, &mut all, &recorded, &[]);
         shown(&self.arguments.analyze).print(&all, None, facts.len(), self.quiet)
     }

@@ -70,7 +70,7 @@ impl HostInfo {
             host: host.name.clone(),
             clock: host.id.clone(),
             traces: host.places.clone(),
-            missing_cpus: host.absent_cpus().to_vec(),
+            missing_cpus: host.absent_cpus().collect(),
             streams: timelines.iter().map(stream).collect(),
             notes: host.notes().iter().map(ToString::to_string).collect(),
         }
@@ -83,6 +83,7 @@ fn state(state: State) -> (&'static str, Option<u64>) {
         State::Missing(LossKind::Events(count)) => ("events lost", Some(count)),
         State::Missing(LossKind::Packets(count)) => ("packets lost", Some(count)),
         State::Missing(LossKind::Rest) => ("not readable", None),
+        State::Missing(LossKind::Disorder) => ("out of order", None),
         State::Missing(LossKind::All) => ("missing", None),
         State::Missing(LossKind::NotBegun) => ("not begun", None),
         State::Missing(LossKind::Over) => ("over", None),
