@@ -4,7 +4,7 @@
 //! A file is an Arrow IPC file; the times are in its footer's metadata, which other readers ignore.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io::{BufWriter, Read, Seek};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,7 @@ use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use isochrone_kernel::Name;
 
+use crate::checked::{Checked, Files, Summed};
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::names::Names;
@@ -49,48 +50,14 @@ struct TableWriter {
     path: PathBuf,
     schema: SchemaRef,
     names: Arc<Names>,
-    writer: FileWriter<BufWriter<Checked<File>>>,
+    writer: FileWriter<BufWriter<Summed<File>>>,
     covered: Vec<Covered>,
     rows: u64,
-}
-
-/// A writer that computes the checksum of what it writes.
-struct Checked<W> {
-    to: W,
-    bytes: u64,
-    sum: crc32fast::Hasher,
 }
 
 impl<R> std::fmt::Debug for BatchFile<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BatchFile").field("path", &self.file.path).finish_non_exhaustive()
-    }
-}
-
-impl<W> Checked<W> {
-    fn new(to: W) -> Self {
-        Self { to, bytes: 0, sum: crc32fast::Hasher::new() }
-    }
-}
-
-/// The CRC-32 of a file. Linear in its size.
-pub(crate) fn sum_of(path: &Path) -> Result<u32, StoreError> {
-    let mut file = File::open(path).map_err(StoreError::io(path))?;
-    let mut checked = Checked::new(io::sink());
-    io::copy(&mut file, &mut checked).map_err(StoreError::io(path))?;
-    Ok(checked.sum.finalize())
-}
-
-impl<W: Write> Write for Checked<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes)?;
-        self.sum.update(&bytes[..written]);
-        self.bytes += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
     }
 }
 
@@ -106,11 +73,6 @@ pub(crate) fn covered_by<F: Read + Seek>(
         return Err(StoreError::damaged(path, "a list of times that is not that of its batches"));
     }
     Ok(covered.into_iter().map(|(begin, end, longest)| Covered { begin, end, longest }).collect())
-}
-
-/// The path of a table's file.
-pub(crate) fn path_of(directory: &Path, name: &str) -> PathBuf {
-    directory.join(format!("{name}.arrow"))
 }
 
 impl<R: Row> BatchFile<R> {
@@ -141,9 +103,9 @@ impl<R: Row> BatchFile<R> {
 
 impl TableWriter {
     fn create(directory: &Path, name: &str, schema: Schema, names: &Arc<Names>) -> Result<Self, StoreError> {
-        let path = path_of(directory, name);
+        let path = Files { directory, entries: &[] }.path_of(name);
         let file = File::create_new(&path).map_err(StoreError::io(&path))?;
-        let to = BufWriter::with_capacity(BUFFER, Checked::new(file));
+        let to = BufWriter::with_capacity(BUFFER, Summed::new(file));
         let schema = Arc::new(schema);
         let compression = is_compressed(name).then_some(CompressionType::LZ4_FRAME);
         let options = IpcWriteOptions::default()
@@ -171,9 +133,9 @@ impl TableWriter {
         self.writer.write_metadata(COVERED, covered);
         self.writer.finish().map_err(StoreError::arrow(path))?;
         let buffer = self.writer.into_inner().map_err(StoreError::arrow(path))?;
-        let Checked { bytes, sum, .. } =
-            buffer.into_inner().map_err(|error| StoreError::io(path)(error.into_error()))?;
-        Ok(TableEntry { name: self.name, rows: self.rows, bytes, crc32: sum.finalize() })
+        let file = buffer.into_inner().map_err(|error| StoreError::io(path)(error.into_error()))?;
+        let (bytes, crc32) = file.finish();
+        Ok(TableEntry { name: self.name, rows: self.rows, bytes, crc32 })
     }
 }
 
@@ -189,7 +151,7 @@ pub(crate) struct Batches<R: Row> {
 #[derive(Debug)]
 struct TableReader {
     path: PathBuf,
-    reader: Mutex<FileReader<BufReader<File>>>,
+    reader: Mutex<FileReader<Checked>>,
     covered: Vec<Covered>,
 }
 
@@ -198,13 +160,13 @@ const RECENT: usize = 8;
 
 impl<R: Row> Batches<R> {
     /// Opens a file and checks that it is the table of that name. Linear in the number of batches.
-    pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
-        Self::named(directory, R::TABLE)
+    pub(crate) fn open(files: Files<'_>) -> Result<Self, StoreError> {
+        Self::named(files, R::TABLE)
     }
 
     /// Opens one of several tables of these rows.
-    pub(crate) fn named(directory: &Path, name: &str) -> Result<Self, StoreError> {
-        let file = TableReader::open(directory, name, &R::schema())?;
+    pub(crate) fn named(files: Files<'_>, name: &str) -> Result<Self, StoreError> {
+        let file = TableReader::open(files, name, &R::schema())?;
         Ok(Self { file, recent: Mutex::default() })
     }
 
@@ -276,10 +238,10 @@ impl<R: Row> Batches<R> {
 }
 
 impl TableReader {
-    fn open(directory: &Path, name: &str, schema: &Schema) -> Result<Self, StoreError> {
-        let path = path_of(directory, name);
-        let file = File::open(&path).map_err(StoreError::io(&path))?;
-        let reader = FileReader::try_new_buffered(file, None).map_err(StoreError::arrow(&path))?;
+    fn open(files: Files<'_>, name: &str, schema: &Schema) -> Result<Self, StoreError> {
+        let path = files.path_of(name);
+        let file = Checked::open(&path, files.entry(name)?)?;
+        let reader = FileReader::try_new(file, None).map_err(StoreError::arrow(&path))?;
         if *reader.schema() != *schema {
             return Err(StoreError::damaged(&path, "other columns than this version's"));
         }

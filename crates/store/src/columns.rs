@@ -2,8 +2,6 @@
 //!
 //! Rows and columns are those of the file (`docs/store.md`); what rows of a window are is known by [`TableFile::times`].
 
-use std::fs::File;
-use std::io::BufReader;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +9,10 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::batches::{covered_by, path_of};
+use crate::batches::covered_by;
+use crate::checked::{Checked, Files};
 use crate::error::StoreError;
+use crate::manifest::TableEntry;
 use crate::table::{Covered, Row};
 use crate::tables::{
     BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, LossRow, MessageRow, MigrationRow, OffRow,
@@ -26,15 +26,14 @@ pub struct TableFile {
     path: PathBuf,
     schema: SchemaRef,
     covered: Vec<Covered>,
-    /// Size of the file, bytes.
-    bytes: u64,
+    entry: TableEntry,
 }
 
 /// Some columns of some batches, batch by batch.
 #[derive(Debug)]
 pub struct TableColumns {
     path: PathBuf,
-    reader: FileReader<BufReader<File>>,
+    reader: FileReader<Checked>,
     left: Range<usize>,
 }
 
@@ -55,19 +54,21 @@ pub fn table_schema(name: &str) -> Option<Schema> {
     )
 }
 
-fn reader(path: &Path, columns: Option<Vec<usize>>) -> Result<FileReader<BufReader<File>>, StoreError> {
-    let file = File::open(path).map_err(StoreError::io(path))?;
-    FileReader::try_new_buffered(file, columns).map_err(StoreError::arrow(path))
+fn reader(
+    path: &Path,
+    entry: &TableEntry,
+    columns: Option<Vec<usize>>,
+) -> Result<FileReader<Checked>, StoreError> {
+    FileReader::try_new(Checked::open(path, entry)?, columns).map_err(StoreError::arrow(path))
 }
 
 impl TableFile {
     /// Opens a table. Linear in the number of its batches.
-    pub(crate) fn open(directory: &Path, name: &str) -> Result<Self, StoreError> {
-        let path = path_of(directory, name);
-        let reader = reader(&path, None)?;
+    pub(crate) fn open(files: Files<'_>, name: &str) -> Result<Self, StoreError> {
+        let (path, entry) = (files.path_of(name), files.entry(name)?.clone());
+        let reader = reader(&path, &entry, None)?;
         let covered = covered_by(&reader, &path)?;
-        let bytes = std::fs::metadata(&path).map_err(StoreError::io(&path))?.len();
-        Ok(Self { schema: reader.schema(), path, covered, bytes })
+        Ok(Self { schema: reader.schema(), path, covered, entry })
     }
 
     /// Its columns.
@@ -82,7 +83,7 @@ impl TableFile {
 
     /// About how many bytes a batch takes in the file.
     pub fn bytes_of_batch(&self) -> u64 {
-        self.bytes / self.covered.len().max(1) as u64
+        self.entry.bytes / self.covered.len().max(1) as u64
     }
 
     /// The first begin and the last end of the rows of a batch, raw ns; of a table without times, both are 0.
@@ -95,7 +96,7 @@ impl TableFile {
     /// # Errors
     /// The file cannot be opened.
     pub fn read(&self, columns: &[usize], batches: Range<usize>) -> Result<TableColumns, StoreError> {
-        let reader = reader(&self.path, Some(columns.to_vec()))?;
+        let reader = reader(&self.path, &self.entry, Some(columns.to_vec()))?;
         let left = batches.start..batches.end.min(self.covered.len());
         Ok(TableColumns { path: self.path.clone(), reader, left })
     }
@@ -120,7 +121,7 @@ mod tests {
     use arrow_array::types::Int64Type;
 
     use super::*;
-    use crate::{Message, MessageEnd, StoreWriter};
+    use crate::{Message, MessageEnd, Store, StoreWriter};
 
     #[test]
     fn columns_of_batches() {
@@ -134,7 +135,7 @@ mod tests {
         }
         let messages = messages.finish().unwrap();
         store.commit(Vec::new(), Some(messages), None, Vec::new()).unwrap();
-        let table = TableFile::open(&path, "messages").unwrap();
+        let table = Store::open(&path).unwrap().message_table().unwrap().unwrap();
         assert_eq!((table.batches(), table.schema().field(1).name().as_str()), (3, "sent_at"));
         assert_eq!(table.times(1).0, 8_192);
         let batches: Vec<RecordBatch> = table.read(&[1, 4], 1..9).unwrap().map(Result::unwrap).collect();

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::checked::OtherBytes;
+
 /// Why a store cannot be written or read. The texts have the causes in them: they are not sources as well.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -49,15 +51,41 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+    /// A directory holds something else than a store, which would be lost if a store replaced it.
+    #[error("{store}: is not replaced by a store: {found} belongs to none")]
+    Foreign {
+        /// The directory.
+        store: PathBuf,
+        /// Something in it.
+        found: PathBuf,
+    },
 }
 
 impl StoreError {
+    /// The file or directory that it is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::Arrow { path, .. }
+            | Self::Manifest { path, .. }
+            | Self::Version { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::Foreign { store: path, .. } => path,
+        }
+    }
+
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        |why| Self::Io { path: path.to_owned(), why }
+        |why| match why.get_ref() {
+            Some(cause) if cause.is::<OtherBytes>() => Self::damaged(path, cause.to_string()),
+            _ => Self::Io { path: path.to_owned(), why },
+        }
     }
 
     pub(crate) fn arrow(path: &Path) -> impl FnOnce(arrow_schema::ArrowError) -> Self + '_ {
-        |why| Self::Arrow { path: path.to_owned(), why }
+        |why| match why {
+            arrow_schema::ArrowError::IoError(_, why) => Self::io(path)(why),
+            why => Self::Arrow { path: path.to_owned(), why },
+        }
     }
 
     pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {

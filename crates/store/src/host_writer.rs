@@ -7,6 +7,7 @@ use std::sync::Arc;
 use isochrone_kernel::{Finished, Name};
 
 use crate::batches::{BatchFile, Batches};
+use crate::checked::Files;
 use crate::error::StoreError;
 use crate::losses::{Loss, write_losses};
 use crate::manifest::{HostEntry, TableEntry};
@@ -92,7 +93,7 @@ impl HostWriter {
         has_spare_thread: bool,
     ) -> Result<(), StoreError> {
         let lives = numbered.lives(range);
-        let mut merge = Merge::open(&self.path)?;
+        let mut merge = Merge::open(self.files())?;
         let mut levels = LevelsWriter::create(&self.path, lives.len(), range, names)?;
         let mut calls = OpenCalls::create(&self.path, lives.len(), range, names)?;
         let mut sweep = Sweep::new(&lives);
@@ -123,7 +124,7 @@ impl HostWriter {
             Ok(cpus)
         };
         let mut cpus = levels.add_all(emit, has_spare_thread)?;
-        let unknown = Batches::<UnknownRow>::open(&self.path)?;
+        let unknown = Batches::<UnknownRow>::open(self.files())?;
         for number in 0..unknown.covered().len() {
             cpus.extend(unknown.read(number)?.cpu.values());
         }
@@ -132,6 +133,11 @@ impl HostWriter {
         self.entry.tables.extend(levels.finish()?);
         self.entry.tables.push(calls.finish()?);
         Ok(())
+    }
+
+    /// The tables that are written so far.
+    fn files(&self) -> Files<'_> {
+        Files { directory: &self.path, entries: &self.entry.tables }
     }
 
     fn write_threads(&mut self, numbered: &Numbered, names: &Arc<Names>) -> Result<(), StoreError> {

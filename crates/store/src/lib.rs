@@ -11,6 +11,7 @@
 
 mod batches;
 mod cell;
+mod checked;
 mod columns;
 mod covering;
 mod error;

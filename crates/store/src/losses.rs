@@ -6,6 +6,7 @@ use std::sync::Arc;
 use isochrone_kernel::Name;
 
 use crate::batches::Batches;
+use crate::checked::Files;
 use crate::error::StoreError;
 use crate::host_writer::write_table;
 use crate::manifest::TableEntry;
@@ -95,9 +96,9 @@ pub(crate) fn write_losses(
 }
 
 /// All losses that overlap a window, by begin.
-pub(crate) fn read_losses(directory: &Path, window: (i64, i64)) -> Result<Vec<Loss>, StoreError> {
+pub(crate) fn read_losses(files: Files<'_>, window: (i64, i64)) -> Result<Vec<Loss>, StoreError> {
     let mut losses = Vec::new();
-    Batches::<LossRow>::open(directory)?.overlapping(window, |view, row| {
+    Batches::<LossRow>::open(files)?.overlapping(window, |view, row| {
         let LossRow { begin, end, cpu, what, count } = LossRow::get(view, row);
         let of_name = |missing: &Missing| missing.name() == what;
         let what = Missing::ALL.into_iter().find(of_name).unwrap_or(Missing::Stream);

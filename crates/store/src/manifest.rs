@@ -1,7 +1,8 @@
 //! The manifest of a store: `store.json`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use isochrone_kernel::device_numbers;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 
 /// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";
@@ -20,6 +21,8 @@ pub(crate) const FILE: &str = "store.json";
 pub struct Manifest {
     /// [`VERSION`].
     pub version: u32,
+    /// CRC-32 of all of it as JSON without spaces, in this order, with 0 in this place.
+    pub crc32: u32,
     /// The files that it was made from: if one of them has changed, the store is stale.
     pub sources: Vec<Source>,
     /// The hosts, by name.
@@ -27,13 +30,11 @@ pub struct Manifest {
     /// The table of messages between hosts, if they were matched.
     pub messages: Option<TableEntry>,
     /// The table of messages of MPI programs, if there are any.
-    #[serde(default)]
     pub mpi: Option<TableEntry>,
     /// The corrections of the hosts' clocks as of when the store was made, `sync.json`, if they were computed. Nothing else
     /// in the store depends on them.
     pub clocks: Option<TableEntry>,
     /// Whether the corrections are all that there is to say of the synchronization: nothing was refused, and nothing advised.
-    #[serde(default)]
     pub are_clocks_all: bool,
 }
 
@@ -105,8 +106,8 @@ pub struct TableEntry {
     pub rows: u64,
     /// Size of its file, bytes.
     pub bytes: u64,
-    /// CRC-32 of its file.
-    pub crc32: u32,
+    /// CRC-32 of each 32 KiB of its file: eight hexadecimal digits each.
+    pub crc32: String,
 }
 
 /// The part that manifests of all versions have.
@@ -125,7 +126,7 @@ impl Manifest {
     /// Reads the manifest of a store.
     ///
     /// # Errors
-    /// There is none, or it is of another version.
+    /// There is none, it is of another version, or not what was written.
     pub fn read(store: &Path) -> Result<Self, StoreError> {
         let path = store.join(FILE);
         let text = std::fs::read(&path).map_err(StoreError::io(&path))?;
@@ -134,18 +135,121 @@ impl Manifest {
         if version != VERSION {
             return Err(StoreError::Version { path, found: version, expected: VERSION });
         }
-        serde_json::from_slice(&text).map_err(manifest)
+        let mut read: Self = serde_json::from_slice(&text).map_err(manifest)?;
+        let sum = std::mem::take(&mut read.crc32);
+        if read.sum().map_err(manifest)? != sum {
+            return Err(StoreError::damaged(&path, "other contents than were written"));
+        }
+        read.crc32 = sum;
+        read.contradiction().map_or(Ok(read), |what| Err(StoreError::damaged(&path, what)))
     }
 
-    pub(crate) fn write(&self, store: &Path) -> Result<(), StoreError> {
+    /// Writes it, with its checksum.
+    pub(crate) fn write(mut self, store: &Path) -> Result<(), StoreError> {
         let path = store.join(FILE);
-        let text = serde_json::to_vec_pretty(self)
-            .map_err(|why| StoreError::Manifest { path: path.clone(), why })?;
+        let manifest = |why| StoreError::Manifest { path: path.clone(), why };
+        self.crc32 = 0;
+        self.crc32 = self.sum().map_err(manifest)?;
+        let text = serde_json::to_vec_pretty(&self).map_err(manifest)?;
         std::fs::write(&path, text).map_err(StoreError::io(&path))
+    }
+
+    /// The checksum of what it says: spaces and the order of what is in braces are no part of it.
+    fn sum(&self) -> Result<u32, serde_json::Error> {
+        serde_json::to_vec(self).map(|text| crc32fast::hash(&text))
+    }
+
+    /// What cannot be so, whoever wrote it: readers rely on the opposite, and look for no file elsewhere.
+    fn contradiction(&self) -> Option<String> {
+        let (mut numbers, mut ids, mut directories) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for host in &self.hosts {
+            let HostEntry { number, id, name, directory, range, tables, .. } = host;
+            if !numbers.insert(number) || !ids.insert(id) || !directories.insert(directory) {
+                return Some(format!(
+                    "the host {name} has the number, the id or the directory of another one"
+                ));
+            }
+            if range.is_some_and(|(first, last)| first > last) {
+                return Some(format!("the host {name} ends before it begins"));
+            }
+            let names: HashSet<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+            if names.len() < tables.len()
+                || ![directory.as_str()].iter().chain(&names).all(|name| is_plain(name))
+            {
+                return Some(format!("the host {name} has a table twice, or one that lies elsewhere"));
+            }
+        }
+        let of_all = self.messages.iter().chain(&self.mpi).all(|table| is_plain(&table.name));
+        (!of_all).then(|| "a table of all hosts lies elsewhere".to_owned())
     }
 
     /// Whether all files that the store was made from are unchanged.
     pub fn is_fresh(&self) -> bool {
         self.sources.iter().all(|source| Source::of(&source.path).is_ok_and(|now| now == *source))
+    }
+}
+
+/// Whether a name is that of something in a directory, and no path to somewhere else.
+fn is_plain(name: &str) -> bool {
+    Path::new(name).file_name() == Some(OsStr::new(name))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may panic.
+mod tests {
+    use super::*;
+
+    fn host(number: u32) -> HostEntry {
+        let table =
+            |name: &str| TableEntry { name: name.to_owned(), rows: 1, bytes: 0, crc32: String::new() };
+        HostEntry {
+            number,
+            id: number.to_string(),
+            name: "h".to_owned(),
+            directory: format!("{number}-h"),
+            offset_ns: -5,
+            range: Some((1, 1)),
+            cpus: vec![0],
+            disks: BTreeMap::from([(8, "sda".to_owned())]),
+            levels: 1,
+            tables: vec![table("slices"), table("off")],
+        }
+    }
+
+    /// What is wrong with a manifest whose checksum is right.
+    #[track_caller]
+    fn check(change: impl FnOnce(&mut Manifest), expect: Option<&str>) {
+        let hosts = vec![host(0), host(1)];
+        let (version, sources) = (VERSION, Vec::new());
+        let (messages, mpi, clocks) = (None, None, None);
+        let mut manifest =
+            Manifest { version, crc32: 0, sources, hosts, messages, mpi, clocks, are_clocks_all: false };
+        change(&mut manifest);
+        let root = tempfile::tempdir().unwrap();
+        manifest.clone().write(root.path()).unwrap();
+        let found = Manifest::read(root.path()).map_err(|error| error.to_string());
+        match expect {
+            None => assert_eq!(Manifest { crc32: 0, ..found.unwrap() }, manifest),
+            Some(what) => assert!(found.as_ref().unwrap_err().contains(what), "{found:?}"),
+        }
+    }
+
+    #[test]
+    fn contradictions_are_found() {
+        check(|_| {}, None);
+        check(|it| it.hosts[0].range = None, None);
+        let of_another = Some("has the number, the id or the directory of another one");
+        check(|it| it.hosts[1].number = 0, of_another);
+        check(|it| it.hosts[1].id = "0".to_owned(), of_another);
+        check(|it| it.hosts[1].directory = "0-h".to_owned(), of_another);
+        check(|it| it.hosts[1].range = Some((2, 1)), Some("ends before it begins"));
+        let elsewhere = Some("has a table twice, or one that lies elsewhere");
+        check(|it| it.hosts[1].tables[1].name = "slices".to_owned(), elsewhere);
+        for place in ["", "..", "../0-h", "/tmp", "a/b", "."] {
+            check(|it| it.hosts[1].tables[1].name = place.to_owned(), elsewhere);
+            check(|it| it.hosts[1].directory = place.to_owned(), elsewhere);
+            let table = || TableEntry { name: place.to_owned(), rows: 0, bytes: 0, crc32: String::new() };
+            check(|it| it.messages = Some(table()), Some("lies elsewhere"));
+        }
     }
 }

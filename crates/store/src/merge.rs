@@ -3,12 +3,11 @@
 //! A batch is read when the first of its begins is due and dropped after its last row, so that only overlapping batches are
 //! in memory. [`crate::sweep`] consumes the spans.
 
-use std::path::Path;
-
 use isochrone_ctf::loser_tree::LoserTree;
 
 use crate::batches::Batches;
 use crate::cell::{Cell, NameId};
+use crate::checked::Files;
 use crate::error::StoreError;
 use crate::table::Row;
 use crate::tables::{
@@ -71,8 +70,8 @@ macro_rules! views {
         })*
 
         /// All tables that the sweep reads; of spans with equal begins, those of earlier tables come first.
-        fn sources(directory: &Path) -> Result<Vec<Box<dyn Source>>, StoreError> {
-            Ok(vec![$(Box::new(Batches::<$Row>::open(directory)?),)*])
+        fn sources(files: Files<'_>) -> Result<Vec<Box<dyn Source>>, StoreError> {
+            Ok(vec![$(Box::new(Batches::<$Row>::open(files)?),)*])
         }
     };
 }
@@ -154,8 +153,8 @@ pub(crate) struct Merge {
 
 impl Merge {
     /// Opens the tables of a host.
-    pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
-        let sources = sources(directory)?;
+    pub(crate) fn open(files: Files<'_>) -> Result<Self, StoreError> {
+        let sources = sources(files)?;
         let mut waiting = Vec::new();
         for (table, source) in sources.iter().enumerate() {
             let begins = source.begins().into_iter().enumerate();

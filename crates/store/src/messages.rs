@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::batches::{BatchFile, Batches};
+use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::names::Names;
@@ -160,7 +161,7 @@ impl<R: Row> RowsWriter<R> {
 }
 
 /// Passes all messages of a store to `to`, in the order in which their batches begin.
-pub(crate) fn read(store: &Path, mut to: impl FnMut(Message)) -> Result<(), StoreError> {
+pub(crate) fn read(store: Files<'_>, mut to: impl FnMut(Message)) -> Result<(), StoreError> {
     let batches = Batches::<MessageRow>::open(store)?;
     for number in 0..batches.covered().len() {
         let (rows, batch) = batches.read_all(number)?;
@@ -175,7 +176,7 @@ pub(crate) fn read(store: &Path, mut to: impl FnMut(Message)) -> Result<(), Stor
 }
 
 /// Passes all messages of MPI programs to `to`, in the order in which their batches begin.
-pub(crate) fn read_mpi(store: &Path, mut to: impl FnMut(MpiMessage)) -> Result<(), StoreError> {
+pub(crate) fn read_mpi(store: Files<'_>, mut to: impl FnMut(MpiMessage)) -> Result<(), StoreError> {
     let batches = Batches::<MpiRow>::open(store)?;
     for number in 0..batches.covered().len() {
         let (rows, batch) = batches.read_all(number)?;

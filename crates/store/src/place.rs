@@ -1,10 +1,13 @@
 //! The place of a store while it is written: its temporary directory, which one writer at a time holds, of however many processes.
 
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
+use crate::manifest;
+use crate::store::CLOCKS;
 
 /// The temporary directory of a store, empty at first and locked. Dropped without [`Self::commit`], it is removed.
 #[derive(Debug)]
@@ -23,7 +26,7 @@ impl Place {
     /// left is removed.
     ///
     /// # Errors
-    /// The directory cannot be made or locked.
+    /// The directory cannot be made or locked, or what has the final path is no store alone.
     pub(crate) fn reserve(path: &Path, waits: impl FnOnce()) -> Result<Self, StoreError> {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             fs::create_dir_all(parent).map_err(StoreError::io(parent))?;
@@ -38,6 +41,7 @@ impl Place {
         };
         let place = Self { partial, path: path.to_owned(), lock, is_committed: false };
         place.clear()?;
+        refuse_foreign(path)?;
         Ok(place)
     }
 
@@ -52,6 +56,8 @@ impl Place {
         // there is none.
         let old = self.old();
         if self.path.exists() {
+            // Files may have come since.
+            refuse_foreign(&self.path)?;
             fs::rename(&self.path, &old).map_err(StoreError::io(&self.path))?;
         }
         fs::rename(&self.partial, &self.path).map_err(StoreError::io(&self.path))?;
@@ -59,7 +65,7 @@ impl Place {
         // From here on another writer may hold the place. It removes what is there of the old store, too, and may have put the next
         // old one there, which is its own to remove.
         match remove(&old) {
-            Err(StoreError::Io { why, .. }) if why.kind() == std::io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            Err(StoreError::Io { why, .. }) if why.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             removed => removed,
         }
     }
@@ -92,9 +98,41 @@ impl Drop for Place {
     }
 }
 
+/// That nothing is lost where a store replaces what has its path.
+fn refuse_foreign(store: &Path) -> Result<(), StoreError> {
+    match foreign(store) {
+        Ok(None) => Ok(()),
+        Ok(Some(found)) => Err(StoreError::Foreign { store: store.to_owned(), found }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(StoreError::io(store)(error)),
+    }
+}
+
+/// Something in a directory that no store of any version has there, if there is such a thing.
+pub(crate) fn foreign(store: &Path) -> io::Result<Option<PathBuf>> {
+    const OF_ALL: [&str; 4] = [manifest::FILE, CLOCKS, "messages.arrow", "mpi.arrow"];
+    for entry in fs::read_dir(store)? {
+        let entry = entry?;
+        let (name, kind) = (entry.file_name(), entry.file_type()?);
+        let is_of_host = name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit);
+        if kind.is_dir() && is_of_host {
+            for table in fs::read_dir(entry.path())? {
+                let table = table?;
+                let is_table = table.path().extension().is_some_and(|extension| extension == "arrow");
+                if !(is_table && table.file_type()?.is_file()) {
+                    return Ok(Some(table.path()));
+                }
+            }
+        } else if !(kind.is_file() && OF_ALL.iter().any(|known| name == *known)) {
+            return Ok(Some(entry.path()));
+        }
+    }
+    Ok(None)
+}
+
 /// Makes a directory if there is none, and locks it. `None`: it was renamed or removed before it could be locked.
 fn locked(directory: &Path, waits: &mut Option<impl FnOnce()>) -> Result<Option<File>, StoreError> {
-    use std::io::ErrorKind::{AlreadyExists, NotFound};
+    use io::ErrorKind::{AlreadyExists, NotFound};
     match fs::create_dir(directory) {
         Err(error) if error.kind() != AlreadyExists => return Err(StoreError::io(directory)(error)),
         _ => {}
@@ -121,7 +159,7 @@ fn locked(directory: &Path, waits: &mut Option<impl FnOnce()>) -> Result<Option<
 
 fn remove(directory: &Path) -> Result<(), StoreError> {
     match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io(directory)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io(directory)(error)),
         _ => Ok(()),
     }
 }
@@ -144,9 +182,9 @@ mod tests {
             let place = Place::reserve(&path, || waited.store(true, Ordering::SeqCst)).unwrap();
             assert_eq!(writing.fetch_add(1, Ordering::SeqCst), 0);
             assert_eq!(fs::read_dir(place.directory()).unwrap().count(), 0);
-            fs::write(place.directory().join("half"), number.to_string()).unwrap();
+            fs::write(place.directory().join("messages.arrow"), number.to_string()).unwrap();
             thread::yield_now();
-            fs::write(place.directory().join("other half"), number.to_string()).unwrap();
+            fs::write(place.directory().join("mpi.arrow"), number.to_string()).unwrap();
             writing.fetch_sub(1, Ordering::SeqCst);
             if !number.is_multiple_of(3) {
                 place.commit().unwrap();
@@ -159,7 +197,7 @@ mod tests {
         });
         assert!(waited.load(Ordering::SeqCst));
         let half = |name: &str| fs::read_to_string(path.join(name)).unwrap();
-        assert_eq!(half("half"), half("other half"));
+        assert_eq!(half("messages.arrow"), half("mpi.arrow"));
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
     }
 
@@ -173,5 +211,33 @@ mod tests {
         Place::reserve(&path, || unreachable!("nobody writes")).unwrap().commit().unwrap();
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn nothing_but_a_store_is_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("store");
+        let reserve = || Place::reserve(&path, || unreachable!("nobody writes"));
+        let write = |name: &str| {
+            let file = path.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        };
+        ["store.json", "sync.json", "messages.arrow", "0-h/slices.arrow"].map(write);
+        for name in ["notes", "0-h/notes", "h/slices.arrow", "0-h/deep/slices.arrow", "mine.arrow"] {
+            write(name);
+            let StoreError::Foreign { found, .. } = reserve().unwrap_err() else { panic!("{name}") };
+            assert!(path.join(name).starts_with(found), "{name}");
+            fs::remove_file(path.join(name)).unwrap();
+            let _ = fs::remove_dir(path.join(name).parent().unwrap());
+        }
+        // What comes while the store is written is not lost either.
+        let place = reserve().unwrap();
+        write("notes");
+        assert!(matches!(place.commit(), Err(StoreError::Foreign { .. })));
+        assert!(path.join("notes").exists() && path.join("store.json").exists());
+        fs::remove_file(path.join("notes")).unwrap();
+        reserve().unwrap().commit().unwrap();
+        assert!(!path.join("store.json").exists());
     }
 }

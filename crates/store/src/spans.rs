@@ -1,11 +1,11 @@
 //! The tables of a host that queries read, opened.
 
-use std::path::Path;
 use std::sync::OnceLock;
 
 use isochrone_kernel::Name;
 
 use crate::batches::Batches;
+use crate::checked::Files;
 use crate::error::StoreError;
 use crate::table::Row;
 use crate::tables::{
@@ -42,33 +42,33 @@ pub(crate) struct SpanTables {
 }
 
 impl SpanTables {
-    pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(files: Files<'_>) -> Result<Self, StoreError> {
         let mut thread_names = Vec::new();
-        each(&Batches::<ThreadNameRow>::open(directory)?, |row| thread_names.push((row.number, row.thread)))?;
+        each(&Batches::<ThreadNameRow>::open(files)?, |row| thread_names.push((row.number, row.thread)))?;
         let mut threads = Vec::new();
-        each(&Batches::<ThreadTableRow>::open(directory)?, |row| threads.push((row.number, thread(row))))?;
+        each(&Batches::<ThreadTableRow>::open(files)?, |row| threads.push((row.number, thread(row))))?;
         // Batches are sorted by begin.
         threads.sort_unstable_by_key(|(number, _)| *number);
         thread_names.sort_unstable_by_key(|(number, _)| *number);
         Ok(Self {
-            slices: Batches::open(directory)?,
-            unknown: Batches::open(directory)?,
-            off: Batches::open(directory)?,
-            latencies: Batches::open(directory)?,
-            syscalls: Batches::open(directory)?,
-            open_calls: Batches::open(directory)?,
-            irqs: Batches::open(directory)?,
-            softirqs: Batches::open(directory)?,
-            packets: Batches::open(directory)?,
-            packets_taken: Batches::open(directory)?,
-            packet_flows: Batches::open(directory)?,
-            wakeups: Batches::open(directory)?,
-            thread_events: Batches::open(directory)?,
-            block_requests: Batches::open(directory)?,
-            polls: Batches::open(directory)?,
-            phases: Batches::open(directory)?,
-            pages: Batches::open(directory)?,
-            files: Batches::open(directory)?,
+            slices: Batches::open(files)?,
+            unknown: Batches::open(files)?,
+            off: Batches::open(files)?,
+            latencies: Batches::open(files)?,
+            syscalls: Batches::open(files)?,
+            open_calls: Batches::open(files)?,
+            irqs: Batches::open(files)?,
+            softirqs: Batches::open(files)?,
+            packets: Batches::open(files)?,
+            packets_taken: Batches::open(files)?,
+            packet_flows: Batches::open(files)?,
+            wakeups: Batches::open(files)?,
+            thread_events: Batches::open(files)?,
+            block_requests: Batches::open(files)?,
+            polls: Batches::open(files)?,
+            phases: Batches::open(files)?,
+            pages: Batches::open(files)?,
+            files: Batches::open(files)?,
             threads: threads.into_iter().map(|(_, row)| row).collect(),
             thread_names: thread_names.into_iter().map(|(_, thread)| thread).collect(),
             call_names: OnceLock::new(),

@@ -7,6 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use crate::batches::{BatchFile, Batches};
+use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::merge::Input;
@@ -141,8 +142,8 @@ impl LevelsWriter {
 }
 
 /// Opens the tables of all levels.
-pub(crate) fn open_levels(directory: &Path, levels: usize) -> Result<Vec<Batches<ZoomRow>>, StoreError> {
-    (0..levels).map(|level| Batches::named(directory, &level_name(level))).collect()
+pub(crate) fn open_levels(files: Files<'_>, levels: usize) -> Result<Vec<Batches<ZoomRow>>, StoreError> {
+    (0..levels).map(|level| Batches::named(files, &level_name(level))).collect()
 }
 
 /// The order of spans with equal begins: that of [`crate::merge`].

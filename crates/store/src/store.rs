@@ -1,22 +1,24 @@
 //! The store as a whole: written under a temporary name and renamed, opened, read by host.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use isochrone_kernel::{Cause, Spans, ThreadId};
 use rustc_hash::FxHashMap;
 
-use crate::batches::{Batches, sum_of};
+use crate::batches::Batches;
+use crate::checked::{Checked, Files, Summed, check_size};
 use crate::columns::TableFile;
 use crate::error::StoreError;
 use crate::host_writer::HostWriter;
 use crate::instant;
 use crate::losses::{Loss, read_losses};
-use crate::manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
+use crate::manifest::{self, HostEntry, Manifest, Source, TableEntry, VERSION};
 use crate::messages::{self, Message, MessagesWriter, MpiMessage, MpiWriter};
 use crate::open_files::{self, OpenFile};
 use crate::packets::{self, Runner};
-use crate::place::Place;
+use crate::place::{self, Place};
 use crate::rows_between;
 use crate::span_rows::{CallSpan, PhaseSpan};
 use crate::spans::SpanTables;
@@ -29,7 +31,7 @@ use crate::threads::{self, ThreadRow};
 use crate::whole_state;
 
 /// The file of corrections.
-const CLOCKS: &str = "sync.json";
+pub(crate) const CLOCKS: &str = "sync.json";
 
 /// A store that is being written. Dropped without [`Self::commit`], it leaves nothing.
 #[derive(Debug)]
@@ -90,9 +92,10 @@ impl StoreWriter {
     /// The file cannot be written.
     pub fn clocks(&self, json: &str, clocks: u64) -> Result<TableEntry, StoreError> {
         let path = self.place.directory().join(CLOCKS);
-        fs::write(&path, json).map_err(StoreError::io(&path))?;
-        let (name, bytes) = ("sync".to_owned(), json.len() as u64);
-        Ok(TableEntry { name, rows: clocks, bytes, crc32: sum_of(&path)? })
+        let mut file = Summed::new(File::create(&path).map_err(StoreError::io(&path))?);
+        file.write_all(json.as_bytes()).map_err(StoreError::io(&path))?;
+        let (bytes, crc32) = file.finish();
+        Ok(TableEntry { name: "sync".to_owned(), rows: clocks, bytes, crc32 })
     }
 
     /// Renames the store to its final path. `messages`: the table of messages, if they were matched; `clocks`: the
@@ -112,7 +115,7 @@ impl StoreWriter {
         let clocks = clocks.map(|(entry, _)| entry);
         hosts.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
         let mpi = self.mpi.take();
-        Manifest { version: VERSION, sources, hosts, messages, mpi, clocks, are_clocks_all }
+        Manifest { version: VERSION, crc32: 0, sources, hosts, messages, mpi, clocks, are_clocks_all }
             .write(self.place.directory())?;
         self.place.commit()
     }
@@ -126,21 +129,25 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a store: all files must exist, with their sizes.
+    /// Opens a store: all files must exist, with their sizes, and the manifest and the corrections be what was written. What is read of
+    /// tables later is checked when it is read: [`StoreError::Damaged`].
     ///
     /// # Errors
-    /// There is none, it is of another version, or a file of it is missing or truncated.
+    /// There is none, it is of another version, or a file of it is missing, truncated or damaged.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let manifest = Manifest::read(path)?;
         let store = Self { path: path.to_owned(), manifest };
         for (path, table) in store.files() {
-            let found = fs::metadata(&path).map_err(StoreError::io(&path))?.len();
-            if found != table.bytes {
-                let what = format!("{found} bytes, and {} were written", table.bytes);
-                return Err(StoreError::damaged(&path, what));
-            }
+            check_size(&path, fs::metadata(&path).map_err(StoreError::io(&path))?.len(), table)?;
         }
+        // Who takes corrections does so before anything else: without them, hosts would be synchronized again.
+        store.clocks()?;
         Ok(store)
+    }
+
+    /// Whether a directory is a store, also a damaged one or one of another version: it has a manifest, and nothing that is of no store.
+    pub fn is_at(path: &Path) -> bool {
+        path.join(manifest::FILE).is_file() && matches!(place::foreign(path), Ok(None))
     }
 
     /// Reads all files and compares their checksums. Linear in their sizes.
@@ -149,9 +156,8 @@ impl Store {
     /// A file is not what was written.
     pub fn verify(&self) -> Result<(), StoreError> {
         for (path, table) in self.files() {
-            if sum_of(&path)? != table.crc32 {
-                return Err(StoreError::damaged(&path, "other bytes than were written"));
-            }
+            let mut file = Checked::open(&path, table)?;
+            io::copy(&mut file, &mut io::sink()).map_err(StoreError::io(&path))?;
         }
         Ok(())
     }
@@ -176,10 +182,10 @@ impl Store {
     /// # Errors
     /// The table cannot be read.
     pub fn messages(&self, to: impl FnMut(Message)) -> Result<(), StoreError> {
-        if self.manifest.messages.is_none() {
-            return Ok(());
+        match &self.manifest.messages {
+            Some(table) => messages::read(self.of_all(table), to),
+            None => Ok(()),
         }
-        messages::read(&self.path, to)
     }
 
     /// Passes all messages of MPI programs to `to`, in the order of [`Self::messages`].
@@ -187,8 +193,8 @@ impl Store {
     /// # Errors
     /// The table cannot be read.
     pub fn mpi(&self, to: impl FnMut(MpiMessage)) -> Result<(), StoreError> {
-        match self.manifest.mpi {
-            Some(_) => messages::read_mpi(&self.path, to),
+        match &self.manifest.mpi {
+            Some(table) => messages::read_mpi(self.of_all(table), to),
             None => Ok(()),
         }
     }
@@ -198,7 +204,7 @@ impl Store {
     /// # Errors
     /// It cannot be read.
     pub fn message_table(&self) -> Result<Option<TableFile>, StoreError> {
-        let open = |_: &TableEntry| TableFile::open(&self.path, MessageRow::TABLE);
+        let open = |table| TableFile::open(self.of_all(table), MessageRow::TABLE);
         self.manifest.messages.as_ref().map(open).transpose()
     }
 
@@ -209,8 +215,27 @@ impl Store {
     /// The file cannot be read.
     pub fn clocks(&self) -> Result<Option<String>, StoreError> {
         let path = self.path.join(CLOCKS);
-        let read = |_: &TableEntry| fs::read_to_string(&path).map_err(StoreError::io(&path));
+        let read = |table| {
+            let mut text = String::new();
+            Checked::open(&path, table)?.read_to_string(&mut text).map_err(StoreError::io(&path))?;
+            Ok(text)
+        };
         self.manifest.clocks.as_ref().map(read).transpose()
+    }
+
+    /// A table of all hosts.
+    fn of_all<'s>(&'s self, table: &'s TableEntry) -> Files<'s> {
+        Files { directory: &self.path, entries: std::slice::from_ref(table) }
+    }
+
+    /// Makes a store in which something is damaged none at all, so that it is made anew where it is a cache. `false`: nothing is damaged,
+    /// as where another process has made it anew meanwhile, or nothing can replace it. Linear in its size.
+    pub fn discard_if_damaged(path: &Path) -> bool {
+        let is_damaged = match Self::open(path).and_then(|store| store.verify()) {
+            Err(StoreError::Io { .. } | StoreError::Version { .. }) | Ok(()) => false,
+            Err(_) => true,
+        };
+        is_damaged && Self::is_at(path) && fs::remove_file(path.join(manifest::FILE)).is_ok()
     }
 
     /// Its manifest.
@@ -224,9 +249,10 @@ impl Store {
     /// A table cannot be read.
     pub fn host(&self, entry: &HostEntry) -> Result<HostStore, StoreError> {
         let directory = self.path.join(&entry.directory);
-        let spans = SpanTables::open(&directory)?;
+        let files = Files { directory: &directory, entries: &entry.tables };
+        let spans = SpanTables::open(files)?;
         let lives = threads::lives(spans.threads(), entry.range.unwrap_or_default());
-        let levels = states::open_levels(&directory, entry.levels)?;
+        let levels = states::open_levels(files, entry.levels)?;
         Ok(HostStore { entry: entry.clone(), directory, spans, lives, levels })
     }
 }
@@ -269,7 +295,7 @@ impl HostStore {
     /// # Errors
     /// It is not there or cannot be read.
     pub fn table(&self, name: &str) -> Result<TableFile, StoreError> {
-        TableFile::open(&self.directory, name)
+        TableFile::open(self.tables(), name)
     }
 
     /// The states of some threads in a window of raw time, cut to it: by thread and begin, without holes while a thread
@@ -390,6 +416,10 @@ impl HostStore {
         cuts
     }
 
+    fn tables(&self) -> Files<'_> {
+        Files { directory: &self.directory, entries: &self.entry.tables }
+    }
+
     /// The life of a thread, as the sweep needs it.
     pub(crate) fn life(&self, thread: u32) -> Option<&Life> {
         self.lives.get(thread as usize)
@@ -435,6 +465,6 @@ impl HostStore {
     /// # Errors
     /// The table cannot be read.
     pub fn losses(&self, window: (i64, i64)) -> Result<Vec<Loss>, StoreError> {
-        read_losses(&self.directory, window)
+        read_losses(self.tables(), window)
     }
 }
