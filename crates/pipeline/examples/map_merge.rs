@@ -8,6 +8,7 @@
 #![allow(clippy::print_stdout)] // An example shows what it does.
 
 use std::error::Error;
+use std::fs::File;
 use std::path::Path;
 
 use isochrone_ctf::{Trace, find_traces};
@@ -95,7 +96,7 @@ fn map(directory: &Path, piece: Piece, out: &Path) -> Result<(), Box<dyn Error>>
     let plan = Plan::new(host, &Cuts::At(cuts.map(Border::time).collect())).within(piece);
     let plan = plan.ok_or("the piece is within a gap")?;
     let part = run(host, &plan, 1, Tally::default, None)?;
-    store::write(out, FORM, &Header::new(host, &part), &part.model)?;
+    store::write(&mut File::create(out)?, out, FORM, &Header::new(host, &part), &part.model)?;
     Ok(())
 }
 
@@ -103,6 +104,6 @@ fn merge(left: &Path, right: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     let (left, first) = store::read::<Header, PartialState<Tally>>(left, FORM)?;
     let (right, second) = store::read::<Header, PartialState<Tally>>(right, FORM)?;
     let header = left.merged(right).ok_or("the pieces are no neighbours")?;
-    store::write(out, FORM, &header, &first.merge(second)?)?;
+    store::write(&mut File::create(out)?, out, FORM, &header, &first.merge(second)?)?;
     Ok(())
 }

@@ -8,7 +8,7 @@
 //! one whenever they have changed. A file of another form is refused, and not decoded.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -109,12 +109,12 @@ impl Header {
     }
 }
 
-/// Writes a mapped piece, whose head and model are of a form. A file of that name is replaced when all is written; until then its name
-/// is hidden. A device or a pipe gets the bytes as they are.
+/// Writes a mapped piece, whose head and model are of a form, to a file. `path`: what it is called, or will be.
 ///
 /// # Errors
 /// The file cannot be written, or head or model cannot be serialized.
 pub fn write<H: Serialize, M: Serialize>(
+    to: &mut (impl Write + ?Sized),
     path: &Path,
     form: u64,
     head: &H,
@@ -123,35 +123,16 @@ pub fn write<H: Serialize, M: Serialize>(
     let encode = |source| StoreError::Encode { path: path.to_owned(), source };
     let head = postcard::to_stdvec(head).map_err(encode)?;
     let body = postcard::to_stdvec(model).map_err(encode)?;
-    let io = |source| StoreError::Io { path: path.to_owned(), source };
-    // A device or a pipe is written to, and never replaced.
-    let is_special = fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
-    let unfinished = if is_special { path.to_owned() } else { unfinished(path) };
-    let written = (|| {
-        let mut file = fs::File::create(&unfinished)?;
-        file.write_all(MAGIC)?;
-        file.write_all(&VERSION.to_le_bytes())?;
+    let mut write = || {
+        to.write_all(MAGIC)?;
+        to.write_all(&VERSION.to_le_bytes())?;
         for word in [form, head.len() as u64, body.len() as u64, checksum(&[&head, &body])] {
-            file.write_all(&word.to_le_bytes())?;
+            to.write_all(&word.to_le_bytes())?;
         }
-        file.write_all(&head)?;
-        file.write_all(&body)?;
-        drop(file);
-        if is_special { Ok(()) } else { fs::rename(&unfinished, path) }
-    })();
-    if written.is_err() && !is_special {
-        // What failed is said; that nothing is left of it is only neat.
-        let _ = fs::remove_file(&unfinished);
-    }
-    written.map_err(io)
-}
-
-/// Where a file is written before it is whole: beside it, hidden, under a name that no other process uses.
-fn unfinished(path: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.unfinished", std::process::id()));
-    path.with_file_name(name)
+        to.write_all(&head)?;
+        to.write_all(&body)
+    };
+    write().map_err(|source| StoreError::Io { path: path.to_owned(), source })
 }
 
 /// Whether a path is a file that begins as mapped pieces do.

@@ -1,6 +1,8 @@
 //! Mapped pieces on disk: what was written comes back, and anything else is an error.
 #![allow(clippy::unwrap_used)] // A test may panic.
 
+use std::fs::File;
+
 use isochrone_hosts::ReadReport;
 use isochrone_pipeline::store::{self, Header, StoreError};
 use isochrone_pipeline::{Border, Piece};
@@ -26,7 +28,7 @@ fn what_was_written_comes_back() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.piece");
     let header = header(Border::Begin, Border::At(5));
-    store::write(&path, FORM, &header, &model()).unwrap();
+    store::write(&mut File::create(&path).unwrap(), &path, FORM, &header, &model()).unwrap();
     assert_eq!(store::read::<Header, Model>(&path, FORM).unwrap(), (header, model()));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
@@ -35,7 +37,14 @@ fn what_was_written_comes_back() {
 fn errors_say_what_is_wrong() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.piece");
-    store::write(&path, FORM, &header(Border::Begin, Border::End), &model()).unwrap();
+    store::write(
+        &mut File::create(&path).unwrap(),
+        &path,
+        FORM,
+        &header(Border::Begin, Border::End),
+        &model(),
+    )
+    .unwrap();
     let good = std::fs::read(&path).unwrap();
     let check = |change: &dyn Fn(&mut Vec<u8>), expect: &str| {
         let mut bytes = good.clone();
@@ -74,7 +83,8 @@ fn headers_of_neighbours_become_one() {
 fn forged(bytes: &[u8]) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.piece");
-    store::write(&path, FORM, &header(Border::Begin, Border::End), &()).unwrap();
+    store::write(&mut File::create(&path).unwrap(), &path, FORM, &header(Border::Begin, Border::End), &())
+        .unwrap();
     let mut file = std::fs::read(&path).unwrap();
     file[28..36].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
     let sum = store::checksum(&[&file[44..], bytes]);

@@ -16,6 +16,7 @@ use isochrone_ctf::write::{CopySummary, NewClock, copy_trace};
 use crate::apply::{Clock, Clocks};
 use crate::input::{InputTrace, Inputs};
 use crate::output;
+use crate::unfinished::UnfinishedDirectory;
 
 /// Why no copies were written.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +82,7 @@ pub fn check(inputs: &Inputs, directory: &Path) -> Result<(), CopyError> {
 
 /// Writes copies of all traces that a correction is known for (of captures there are none) into `directory`: each argument's last path component
 /// followed by `_`, its inner tree kept. Nothing is overwritten. Whatever has its name is whole; a process that is
-/// killed leaves a hidden directory `.copies.partial-…`, which no search for traces enters.
+/// killed leaves a hidden directory `.copies.partial-…`, which no search for traces enters and the next one that writes there removes.
 ///
 /// # Errors
 /// Names collide, a target exists, or a file cannot be written.
@@ -98,7 +99,7 @@ pub fn write(inputs: &Inputs, clocks: &Clocks, directory: &Path) -> Result<Vec<C
         }
     }
     fs::create_dir_all(directory).map_err(io(directory))?;
-    let partial = output::partial_directory(OsStr::new("copies"), directory).map_err(io(directory))?;
+    let partial = UnfinishedDirectory::new(OsStr::new("copies"), directory).map_err(io(directory))?;
     let mut copied = Vec::new();
     let mut roots = BTreeSet::new();
     for (input, Target { root, inner }) in inputs.traces.iter().zip(targets) {

@@ -41,6 +41,7 @@ mod synchronize;
 pub mod text_messages;
 pub mod traffic;
 mod trusted;
+pub mod unfinished;
 mod unmatched;
 mod useless;
 

@@ -1,19 +1,18 @@
 //! Files that are written for the user: whole or not at all, and never over what is read.
 //!
 //! What is being written has a hidden name beside its place, `.NAME.partial-…`, and gets its own when all of it is on the
-//! disk. After an error it is removed; what a killed process leaves is passed over by the search for traces and captures.
-//! [`crate::copies`] does the same with directories.
+//! disk. After an error or a signal it is removed; what a killed process leaves ([`crate::unfinished`]) is passed over by the search for
+//! traces and captures. [`crate::copies`] does the same with directories.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use isochrone_ctf::find_traces;
 use same_file::Handle;
-use tempfile::{Builder, TempDir};
 
 use crate::capture::find::find_captures;
+use crate::unfinished::UnfinishedFile;
 
 /// Links that are followed one after the other; the kernel follows as many.
 const MAX_LINKS: usize = 40;
@@ -116,24 +115,20 @@ pub fn write_with<E: From<OutputError>>(
         return Ok(to.flush().map_err(io)?);
     }
     let target = place(path).map_err(io)?;
-    let prefix = prefix(target.file_name().unwrap_or_default());
-    let mut file = builder(&prefix, 0o666).tempfile_in(parent(&target)).map_err(io)?;
-    let mut to = BufWriter::new(file.as_file_mut());
+    let unfinished =
+        UnfinishedFile::new(target.file_name().unwrap_or_default(), parent(&target)).map_err(io)?;
+    let file = unfinished.file.as_file();
+    let mut to = BufWriter::new(file);
     fill(&mut to)?;
     to.flush().map_err(io)?;
     drop(to);
     if let Some(former) = former {
-        file.as_file().set_permissions(former.permissions()).map_err(io)?;
+        file.set_permissions(former.permissions()).map_err(io)?;
     }
-    file.as_file().sync_all().map_err(io)?;
-    file.persist(&target).map_err(|error| io(error.error))?;
+    file.sync_all().map_err(io)?;
+    unfinished.persist(&target).map_err(io)?;
     flush_names(parent(&target));
     Ok(())
-}
-
-/// A new hidden directory in `directory` for what will be `name` there; it goes away with the value.
-pub(crate) fn partial_directory(name: &OsStr, directory: &Path) -> io::Result<TempDir> {
-    builder(&prefix(name), 0o777).tempdir_in(directory)
 }
 
 /// Puts all files of a directory on the disk: what is renamed then is whole even after a loss of power.
@@ -155,25 +150,11 @@ pub(crate) fn flush_names(directory: &Path) {
     let _ = File::open(directory).and_then(|directory| directory.sync_all());
 }
 
-fn prefix(name: &OsStr) -> OsString {
-    let mut prefix = OsString::from(".");
-    prefix.push(name);
-    prefix.push(".partial-");
-    prefix
-}
-
-/// Makes files and directories with the access that the user's mask leaves of `mode`; of its own, `tempfile` lets no one
-/// else read them.
-fn builder(prefix: &OsStr, mode: u32) -> Builder<'_, 'static> {
-    let mut builder = Builder::new();
-    builder.prefix(prefix);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    builder
-}
-
 /// Where the bytes of a file lie or will lie: an absolute path without links.
-fn place(path: &Path) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// It has no name, or too many links lead on from it.
+pub fn place(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         if let Ok(found) = path.canonicalize() {
@@ -205,6 +186,8 @@ fn files_in(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use tempfile::TempDir;
 
     use super::*;
 

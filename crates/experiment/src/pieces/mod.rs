@@ -17,6 +17,7 @@ use isochrone_kernel::MergeError;
 use isochrone_pipeline::store::StoreError;
 use isochrone_pipeline::{DamagedLog, MOST_PIECES, Piece, PieceModel};
 use isochrone_sync::artefact::ArtefactError;
+use isochrone_sync::output::OutputError;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::TimedHost;
@@ -157,6 +158,9 @@ pub enum PiecesError {
     /// A file.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// Two files were mapped for different questions.
     #[error("{} and {} were mapped {what}", one.display(), other.display())]
     Differ {

@@ -8,6 +8,7 @@ use isochrone_kernel::{MergeError, PartialState};
 use isochrone_pipeline::{Piece, PieceError, PieceMerger, SpanLog, store};
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::artefact::Artefact;
+use isochrone_sync::output;
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, Held, HostFacts, Mapped, MappedPiece, PiecesError};
@@ -244,7 +245,7 @@ pub(super) fn write<C: Held>(set: &PieceSet<C>, path: &Path) -> Result<(), Piece
         }
     }
     let head = Head { asked: set.asked.clone(), hosts, traces };
-    Ok(store::write(path, C::FORM, &head, &parts)?)
+    output::write_with(path, |to| Ok(store::write(to, path, C::FORM, &head, &parts)?))
 }
 
 /// Whether two pieces answer the same question.

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use isochrone_hosts::Time;
 use isochrone_pipeline::store::{self, StoreError};
+use isochrone_sync::output;
 use serde::{Deserialize, Serialize};
 
+use super::WatchError;
 use crate::pieces::{Asked, FORM, HostFacts, Mapped};
 
 /// So many chunks that were given up are remembered, of which it is told when they come late.
@@ -140,14 +142,14 @@ pub(super) fn read(state: &Path) -> Result<Vec<(Head, Mapped)>, StoreError> {
 }
 
 /// Writes what is known of a host.
-pub(super) fn write(state: &Path, head: &Head, mapped: &Mapped) -> Result<(), StoreError> {
+pub(super) fn write(state: &Path, head: &Head, mapped: &Mapped) -> Result<(), WatchError> {
     // Ids may have any characters.
     let name = head.facts.id.bytes().map(|byte| match byte {
         b'a'..=b'z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
         other => format!("_{other:02x}"),
     });
     let path = state.join(name.collect::<String>()).with_extension(EXTENSION);
-    store::write(&path, FORM, head, mapped)
+    output::write_with(&path, |to| Ok(store::write(to, &path, FORM, head, mapped)?))
 }
 
 /// Another one of a model, which can be ended while the first goes on.

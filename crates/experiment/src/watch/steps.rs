@@ -235,7 +235,10 @@ impl Steps {
             number: self.number,
             taken: self.taken.clone(),
         };
-        store::write(&state.join(JOURNAL), FORM, &kept, beside)?;
+        let journal = state.join(JOURNAL);
+        output::write_with(&journal, |to| {
+            Ok::<_, WatchError>(store::write(to, &journal, FORM, &kept, beside)?)
+        })?;
         if let Some(text) = published {
             output::write(&state.join(PUBLISHED), text.as_bytes())?;
         }

@@ -1,0 +1,237 @@
+//! What has no name of its own yet, or never gets one: hidden files and directories beside a place, and temporary directories.
+//!
+//! Whoever makes one holds a lock on it, which goes with the process, however that ends. So what a killed process left is known: the next
+//! one that makes something of that name there removes it. Where a file system has no locks, nothing is removed.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use same_file::Handle;
+use tempfile::{Builder, NamedTempFile, TempDir};
+
+/// Random characters behind what a name begins with.
+const RANDOM: usize = 6;
+
+/// How often a directory is removed into which somebody still writes.
+const TRIES: usize = 10;
+
+/// What this process holds.
+static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn held() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes all that this process has not finished, because it ends now: by a signal.
+pub fn remove_all() {
+    let all = held();
+    for path in all.iter() {
+        for _ in 0..TRIES {
+            if remove(path).is_ok() {
+                break;
+            }
+        }
+    }
+    // Nothing more is begun.
+    std::mem::forget(all);
+}
+
+/// A lock on something, and its place among what is removed if a signal ends the process.
+#[derive(Debug)]
+struct Held {
+    path: PathBuf,
+    /// `None` where the file system has no locks.
+    _lock: Option<File>,
+}
+
+impl Held {
+    /// `None`: somebody was about to remove it.
+    fn new(path: &Path, file: File) -> io::Result<Option<Self>> {
+        let lock = match file.try_lock() {
+            Ok(()) => Some(file),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(_)) => None,
+        };
+        if let Some(lock) = &lock
+            && Handle::from_path(path).ok() != Some(Handle::from_file(lock.try_clone()?)?)
+        {
+            return Ok(None);
+        }
+        held().insert(path.to_owned());
+        Ok(Some(Self { path: path.to_owned(), _lock: lock }))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        held().remove(&self.path);
+    }
+}
+
+/// A file that will have a name.
+#[derive(Debug)]
+pub(crate) struct UnfinishedFile {
+    pub(crate) file: NamedTempFile,
+    _held: Held,
+}
+
+impl UnfinishedFile {
+    /// Makes one in the directory in which it will be called `name`.
+    pub(crate) fn new(name: &OsStr, directory: &Path) -> io::Result<Self> {
+        let prefix = prefix(name);
+        remove_left(&prefix, directory);
+        loop {
+            let file = builder(&prefix, 0o666).tempfile_in(directory)?;
+            if let Some(held) = Held::new(file.path(), file.as_file().try_clone()?)? {
+                return Ok(Self { file, _held: held });
+            }
+        }
+    }
+
+    /// Gives it its name, which it takes from what has it.
+    pub(crate) fn persist(self, target: &Path) -> io::Result<()> {
+        self.file.persist(target).map(drop).map_err(|error| error.error)
+    }
+}
+
+/// A directory that goes away with the value, and with the process.
+#[derive(Debug)]
+pub struct UnfinishedDirectory {
+    directory: TempDir,
+    _held: Held,
+}
+
+impl UnfinishedDirectory {
+    /// Makes one for what will be called `name` in a directory.
+    pub(crate) fn new(name: &OsStr, directory: &Path) -> io::Result<Self> {
+        Self::made(&prefix(name), directory, 0o777)
+    }
+
+    /// Makes one that nobody else can look into, among the temporary files of the system. `prefix`: what its name begins with.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn temporary(prefix: &str) -> io::Result<Self> {
+        Self::made(OsStr::new(prefix), &std::env::temp_dir(), 0o700)
+    }
+
+    fn made(prefix: &OsStr, directory: &Path, mode: u32) -> io::Result<Self> {
+        remove_left(prefix, directory);
+        loop {
+            let directory = builder(prefix, mode).tempdir_in(directory)?;
+            let Ok(file) = File::open(directory.path()) else { continue };
+            if let Some(held) = Held::new(directory.path(), file)? {
+                return Ok(Self { directory, _held: held });
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Removes what a process that is gone has left.
+fn remove_left(prefix: &OsStr, directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+        let is_one =
+            rest.is_some_and(|rest| rest.len() == RANDOM && rest.iter().all(u8::is_ascii_alphanumeric));
+        // To open a pipe would wait for somebody who writes, and a link leads elsewhere.
+        if !is_one || !entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir()) {
+            continue;
+        }
+        if let Ok(file) = File::open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            // What cannot be removed is in nobody's way.
+            let _ = remove(&entry.path());
+        }
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn prefix(name: &OsStr) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(name);
+    prefix.push(".partial-");
+    prefix
+}
+
+/// Makes files and directories with the access that the user's mask leaves of `mode`; of its own, `tempfile` lets no one
+/// else read them.
+fn builder(prefix: &OsStr, mode: u32) -> Builder<'_, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(prefix).rand_bytes(RANDOM);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    builder
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may panic.
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn what_nobody_writes_goes_and_what_somebody_writes_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::create_dir_all(at(".a.partial-Gone00/inside")).unwrap();
+        fs::write(at(".a.partial-gone01"), "left").unwrap();
+        // Of others, or of nobody.
+        let others = [".a.partial-0123456", ".a.partial-01234_", ".b.partial-012345", "a.partial-012345"];
+        others.map(|name| fs::write(at(name), "kept").unwrap());
+        std::os::unix::fs::symlink("a", at(".a.partial-linked")).unwrap();
+        let (name, mut kept) = (OsStr::new("a"), names(root.path()));
+        kept.retain(|name| !name.to_lowercase().contains("gone"));
+        let one = UnfinishedFile::new(name, root.path()).unwrap();
+        let other = UnfinishedDirectory::new(name, root.path()).unwrap();
+        let another = UnfinishedFile::new(name, root.path()).unwrap();
+        assert!(one.file.path().is_file() && other.path().is_dir() && another.file.path().is_file());
+        assert_eq!(names(root.path()).len(), kept.len() + 3);
+        one.persist(&at("a")).unwrap();
+        drop((other, another));
+        kept.push("a".to_owned());
+        kept.sort_unstable();
+        assert_eq!(names(root.path()), kept);
+    }
+
+    #[test]
+    fn many_at_once_do_not_remove_each_other() {
+        let root = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let made = UnfinishedDirectory::new(OsStr::new("a"), root.path()).unwrap();
+                        fs::write(made.path().join("x"), "x").unwrap();
+                        assert!(made.path().join("x").is_file());
+                    }
+                });
+            }
+        });
+        assert_eq!(names(root.path()), [""; 0]);
+    }
+}
