@@ -5,7 +5,7 @@
 //! `api.rs`, which asks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -131,28 +131,9 @@ impl Session {
             jobs: sender,
         });
         let inside = Arc::clone(&session);
-        thread::Builder::new().name("isochrone-open".to_owned()).spawn(move || {
-            let made = catch_unwind(AssertUnwindSafe(|| load(&inside, &paths, &store, base, spread)));
-            let (opened, store) = match made {
-                Ok(Ok(made)) => made,
-                Ok(Err(why)) => return inside.progress.begin(Stage::Failed(why), 0),
-                Err(_) => {
-                    let why = "the program failed on these traces; please report it".to_owned();
-                    return inside.progress.begin(Stage::Failed(why), 0);
-                }
-            };
-            let experiment = opened.experiment();
-            let shown = match Shown::new(&opened, &experiment, &store, inside.command.clone()) {
-                Ok(shown) => shown,
-                Err(error) => return inside.progress.begin(Stage::Failed(error.to_string()), 0),
-            };
-            let _ = inside.experiment.set(shown.summary(&inside.name, &inside.paths));
-            let _ = inside.range.set((shown.unix(shown.extent.0), shown.unix(shown.extent.1)));
-            inside.progress.begin(Stage::Ready, 0);
-            // Whoever else holds the session ends it by letting it go.
-            drop(inside);
-            work(&shown, jobs);
-        })?;
+        thread::Builder::new()
+            .name("isochrone-open".to_owned())
+            .spawn(move || open_and_work(inside, &paths, &store, base, spread, jobs))?;
         Ok(session)
     }
 
@@ -269,6 +250,60 @@ impl Session {
     }
 }
 
+/// Opens traces and their store, then does what is asked of them. Whatever goes wrong before is the last stage of the session, in words.
+fn open_and_work(
+    session: Arc<Session>,
+    paths: &[PathBuf],
+    path: &Path,
+    base: TimeBase,
+    spread: Spread,
+    jobs: Receiver<Job>,
+) {
+    let (opened, kept) = match caught(|| load(&session, paths, path, base, spread)) {
+        Ok(loaded) => loaded,
+        Err(why) => return session.progress.begin(Stage::Failed(why), 0),
+    };
+    let experiment = opened.experiment();
+    let show = |store| {
+        caught(|| {
+            let shown = Shown::new(&opened, &experiment, store, session.command.clone());
+            let shown = shown.map_err(|error| error.to_string())?;
+            let _ = session.experiment.set(shown.summary(&session.name, &session.paths));
+            let _ = session.range.set((shown.unix(shown.extent.0), shown.unix(shown.extent.1)));
+            Ok(shown)
+        })
+    };
+    let made_anew;
+    let shown = match show(&kept) {
+        // As one that is stale.
+        Err(_) if Store::discard_if_damaged(path) => {
+            match caught(|| indexed(&session, &opened, path, spread)) {
+                Ok(store) => {
+                    made_anew = store;
+                    show(&made_anew)
+                }
+                Err(why) => Err(why),
+            }
+        }
+        shown => shown,
+    };
+    match shown {
+        Ok(shown) => {
+            session.progress.begin(Stage::Ready, 0);
+            // Whoever else holds the session ends it by letting it go.
+            drop(session);
+            work(&shown, jobs);
+        }
+        Err(why) => session.progress.begin(Stage::Failed(why), 0),
+    }
+}
+
+/// What something says, a panic in words too.
+fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let failed = |_| Err("the program failed on these traces; please report it".to_owned());
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(failed)
+}
+
 /// Does jobs until nobody can ask any more.
 fn work(shown: &Shown<'_>, jobs: Receiver<Job>) {
     let jobs = Mutex::new(jobs);
@@ -301,7 +336,7 @@ fn serve(shown: &Shown<'_>, jobs: &Mutex<Receiver<Job>>) {
 fn load(
     session: &Session,
     paths: &[PathBuf],
-    path: &std::path::Path,
+    path: &Path,
     base: TimeBase,
     spread: Spread,
 ) -> Result<(Opened, Store), String> {
@@ -324,13 +359,19 @@ fn load(
     progress.begin(Stage::Synchronizing, total_bytes(&inputs));
     let opened =
         Opened::new(inputs, base, &|bytes| progress.add(bytes)).map_err(|error| error.to_string())?;
-    if let Some(store) = kept {
-        return Ok((opened, store));
-    }
+    let store = match kept {
+        Some(store) => store,
+        None => indexed(session, &opened, path, spread)?,
+    };
+    Ok((opened, store))
+}
+
+/// Makes a store of traces.
+fn indexed(session: &Session, opened: &Opened, path: &Path, spread: Spread) -> Result<Store, String> {
+    let progress = &session.progress;
     let own = isochrone_experiment::Experiment::new(opened.inputs(), None);
     progress.begin(Stage::Indexing, own.hosts().iter().map(|host| host.traced.bytes()).sum());
     let indexing = Indexing { progress: Some(&|bytes| progress.add(bytes)), waits: None };
     index_if_stale(&own, path, spread, indexing).map_err(|error| error.to_string())?;
-    let store = Store::open(path).map_err(|error| error.to_string())?;
-    Ok((opened, store))
+    Store::open(path).map_err(|error| error.to_string())
 }
