@@ -19,7 +19,8 @@ use anyhow::Context;
 use clap::{ColorChoice, FromArgMatches};
 
 use crate::arguments::{Arguments, Command, spelled_short};
-use crate::output::are_colours_welcome;
+use crate::output::{are_colours_welcome, tell};
+use crate::render::plain::PlainLines;
 use crate::render::time;
 
 /// How a command ended; the worse end of two parts is the greater.
@@ -41,7 +42,7 @@ impl ExitStatus {
 pub fn main() -> ExitCode {
     shared::watch_files("isochrone: ");
     let ending = match parse() {
-        Ok(arguments) => run(arguments),
+        Ok(arguments) => run(arguments).or_else(try_again),
         Err(wrong) if wrong.use_stderr() => wrong.exit(),
         Err(help) => show_help(&help),
     };
@@ -67,8 +68,22 @@ fn show_help(help: &clap::Error) -> anyhow::Result<ExitStatus> {
     }
 }
 
+/// A damaged store in the cache costs the time to make it anew, and the result only if some of that is written already.
+fn try_again(error: anyhow::Error) -> anyhow::Result<ExitStatus> {
+    if !commands::index::discard_damaged(&error) || output::has_printed() {
+        return Err(error);
+    }
+    tell!("warning: {}; the store in the cache is made anew", PlainLines(format_args!("{error:#}")));
+    run(parse()?)
+}
+
 fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
     let quiet = arguments.quiet;
+    if let Command::Export(_) | Command::Map(_) | Command::Merge(_) | Command::Summary(_) | Command::Sync(_) =
+        arguments.command
+    {
+        commands::signals::leave_nothing_on_signals()?;
+    }
     if let Some(zone) = arguments.command.zone() {
         time::choose(zone.get());
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 
@@ -120,8 +121,17 @@ impl<W> Watched<W> {
     }
 }
 
+/// Whether some of a result is written.
+static PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether some of a result is written already.
+pub(crate) fn has_printed() -> bool {
+    PRINTED.load(Ordering::Relaxed)
+}
+
 impl<W: Write> Write for Watched<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        PRINTED.store(true, Ordering::Relaxed);
         let written = self.inner.write(bytes);
         self.seen(written)
     }

@@ -29,7 +29,10 @@ pub(crate) fn run(arguments: &Export, quiet: bool) -> anyhow::Result<ExitStatus>
         "--store does not apply to --to openmetrics: time series are made of the traces"
     );
     match &arguments.output {
-        Some(path) => check_output(path, &arguments.traces)?,
+        Some(path) => {
+            let (sync, store) = (arguments.clock.sync.as_slice(), arguments.store.as_slice());
+            check_output(path, &[&arguments.traces[..], sync, store].concat())?;
+        }
         None => anyhow::ensure!(
             arguments.to != ExportFormat::Perfetto || !std::io::stdout().is_terminal(),
             "--to perfetto is no text for a terminal: name a file with -o"

@@ -1,5 +1,6 @@
 //! `isochrone index`: the store of traces, and where it is kept. Commands that read one find or make it here.
 
+use std::fs;
 use std::hash::Hasher;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use isochrone_experiment::{
     Experiment, IndexError, Indexing, Inputs, Opened, Spread, TimeBase, fresh_store, index, index_if_stale,
     index_of_pieces, sources, stored_clocks,
 };
-use isochrone_store::{Manifest, Store};
+use isochrone_export::ExportError;
+use isochrone_store::{Manifest, Store, StoreError};
 use isochrone_sync::apply::Clocks;
 
 use super::analyze::{in_words, report_missing};
@@ -59,9 +61,28 @@ pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> 
     Ok(ending)
 }
 
-/// Whether a path is a store, of whatever version.
+/// Whether a path is a store, of whatever version, or a damaged one.
 pub(super) fn is_store(path: &Path) -> bool {
-    Manifest::version_at(path).is_some()
+    Manifest::version_at(path).is_some() || Store::is_at(path)
+}
+
+/// The files of a store.
+pub(super) fn files_of(store: &Path) -> Vec<PathBuf> {
+    let inside =
+        |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let (hosts, files): (Vec<_>, Vec<_>) = inside(store).partition(|path| path.is_dir());
+    files.into_iter().chain(hosts.iter().flat_map(|host| inside(host))).collect()
+}
+
+/// Whether an error comes of a damaged store in the cache. That is none any more then: who needs it makes it anew.
+pub(crate) fn discard_damaged(error: &anyhow::Error) -> bool {
+    let of_store = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
+        Some(ExportError::Store(error)) => Some(error.path().to_owned()),
+        _ => Some(cause.downcast_ref::<StoreError>()?.path().to_owned()),
+    };
+    let (Some(file), Ok(cache)) = (error.chain().find_map(of_store), cache_directory()) else { return false };
+    let store = file.ancestors().find(|directory| directory.parent() == Some(cache.as_path()));
+    store.is_some_and(Store::discard_if_damaged)
 }
 
 /// The traces and captures that a store was made of.
@@ -234,14 +255,20 @@ pub(super) fn refuse_what_is_no_store(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the store of traces is in the user's cache: `$XDG_CACHE_HOME/isochrone`, else `~/.cache/isochrone`, by their paths.
-pub(super) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
+/// The user's cache: `$XDG_CACHE_HOME/isochrone`, else `~/.cache/isochrone`.
+fn cache_directory() -> anyhow::Result<PathBuf> {
     let of_user = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
     let home =
         || Some(PathBuf::from(std::env::var_os("HOME").filter(|path| !path.is_empty())?).join(".cache"));
     let directory = of_user.or_else(home).context(
         "neither XDG_CACHE_HOME nor HOME is set; `isochrone index -o DIR` and --store DIR need none",
     )?;
+    Ok(directory.join("isochrone"))
+}
+
+/// Where the store of traces is in the user's cache, by their paths.
+pub(super) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
+    let directory = cache_directory()?;
     let mut paths: Vec<PathBuf> = Vec::with_capacity(traces.len());
     for path in traces {
         paths.push(path.canonicalize().with_context(|| format!("{}", Plain(path.display())))?);
@@ -254,5 +281,5 @@ pub(super) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
         hasher.write(path.as_os_str().as_encoded_bytes());
         hasher.write_u8(0);
     }
-    Ok(directory.join("isochrone").join(format!("{:016x}", hasher.finish())))
+    Ok(directory.join(format!("{:016x}", hasher.finish())))
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use isochrone_ctf::live::{Connection, LiveError, LiveSession, LiveTrace};
 use isochrone_experiment::{LiveEvents, read_clocks};
+use isochrone_sync::unfinished::UnfinishedDirectory;
 
 use super::host_selection;
 use super::live_page::LivePage;
@@ -66,17 +67,14 @@ pub(crate) fn run(arguments: &Live, quiet: bool) -> anyhow::Result<ExitStatus> {
     );
     let clocks = arguments.sync.as_deref().map(read_clocks).transpose()?;
     let is_stopped = stop_on_signals()?;
-    // Removed when this function is left, by a signal too.
+    // Removed when this function is left, by a signal too; what a killed process left is removed by the next one.
     let (_temporary, directory) = match &arguments.keep {
         Some(kept) => {
             make_empty(kept)?;
             (None, kept.clone())
         }
         None => {
-            let made = tempfile::Builder::new()
-                .prefix("isochrone-live")
-                .tempdir()
-                .context("no temporary directory")?;
+            let made = UnfinishedDirectory::temporary("isochrone-live").context("no temporary directory")?;
             let path = made.path().to_owned();
             (Some(made), path)
         }

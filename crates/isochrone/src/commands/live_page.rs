@@ -16,7 +16,7 @@ use isochrone_experiment::Spread;
 use isochrone_server::{
     Addresses, CommandLine, Current, Growth, Library, Session, Settings, Stage, Wanted, serve,
 };
-use tempfile::TempDir;
+use isochrone_sync::unfinished::UnfinishedDirectory;
 
 use super::view::command_line;
 use crate::arguments::Clock;
@@ -39,7 +39,7 @@ pub(super) struct LivePage {
     come: Arc<Come>,
     looks: JoinHandle<()>,
     /// The stores of looks.
-    _stores: TempDir,
+    _stores: UnfinishedDirectory,
 }
 
 /// What is known of the traces without a look at them.
@@ -57,8 +57,8 @@ impl LivePage {
     /// # Errors
     /// The address cannot be listened on, or there is no place for stores.
     pub(super) fn open(listen: SocketAddr, directory: &Path, sync: Option<&Path>) -> anyhow::Result<Self> {
-        let stores = tempfile::Builder::new().prefix("isochrone-live-stores").tempdir();
-        let stores = stores.context("no temporary directory")?;
+        let stores =
+            UnfinishedDirectory::temporary("isochrone-live-stores").context("no temporary directory")?;
         let come = Arc::new(Come::default());
         let clock = Clock { sync: sync.map(Path::to_owned), no_sync: false };
         let paths = vec![directory.to_owned()];

@@ -37,7 +37,7 @@ mod periods;
 pub(crate) mod pieces;
 mod reports;
 pub(crate) mod shell;
-mod signals;
+pub(crate) mod signals;
 pub(crate) mod sql;
 mod stored;
 pub(crate) mod summary;
@@ -181,7 +181,8 @@ fn refuse_missing(paths: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// That a file can be written which is not among what is read: better said before hours of reading than after.
+/// That a file can be written which is not among what is read, and of no store: better said before hours of reading than after. A store
+/// and pieces among what is read stand for their traces, too.
 ///
 /// # Errors
 /// It cannot, or is.
@@ -191,7 +192,26 @@ pub fn check_output(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
         // A device or a pipe is written to as it is.
         writable(path.parent().unwrap_or(Path::new("")))?;
     }
-    Ok(isochrone_sync::output::check(path, inputs)?)
+    let mut read = inputs.to_vec();
+    for store in inputs.iter().filter(|input| index::is_store(input)) {
+        // What is wrong with it is said when it is read.
+        read.extend(index::traces_of(store).unwrap_or_default());
+        read.extend(index::files_of(store));
+    }
+    if let Ok(Some(PieceKind::Spans)) = pieces::kind(inputs) {
+        read.extend(pieces::traces_of(inputs).unwrap_or_default());
+    }
+    isochrone_sync::output::check(path, &read)?;
+    let place = isochrone_sync::output::place(path)?;
+    let store = place.ancestors().skip(1).take(2).find(|directory| index::is_store(directory));
+    match store {
+        Some(store) => anyhow::bail!(
+            "cannot write {}: it belongs to the store {}",
+            Plain(path.display()),
+            Plain(store.display())
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Whether files can be made in a directory that exists: what cannot be written is better said before hours of reading than after.

@@ -9,6 +9,7 @@ use anyhow::Context;
 use isochrone_analysis::AnalysisKind;
 use isochrone_experiment::pieces::Mapping;
 use isochrone_experiment::{Opened, Question, TimedHost, Times};
+use isochrone_sync::unfinished::UnfinishedDirectory;
 
 use super::analyze::options;
 use super::{Named, index, pieces, sql};
@@ -65,7 +66,8 @@ pub(super) fn analyse(asked: &Asked<'_, '_>, ending: ExitStatus) -> anyhow::Resu
     let clocks = (corrections.transpose()?, opened.is_synchronized());
     let chunks = arguments.chunks.map(std::num::NonZeroUsize::get);
     let mapping = Mapping::new(&question, hosts, clocks, chunks)?;
-    let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let directory =
+        UnfinishedDirectory::temporary("isochrone-cluster").context("cannot make a temporary directory")?;
     let file = directory.path().join(MAPPING);
     fs::write(&file, serde_json::to_vec(&mapping)?)
         .with_context(|| format!("cannot write {}", file.display()))?;

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use anyhow::Context as _;
+use isochrone_sync::unfinished;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 
 /// Whether somebody has asked this process to end. The second time it ends at once, whatever it does.
 ///
@@ -19,4 +23,20 @@ pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
             .context("signals cannot be caught")?;
     }
     Ok(is_stopped)
+}
+
+/// Whoever asks this process to end ends it at once, and what it had begun to write is removed.
+///
+/// # Errors
+/// Signals cannot be caught.
+pub(crate) fn leave_nothing_on_signals() -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("signals cannot be caught")?;
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            unfinished::remove_all();
+            // Both signals can be emulated.
+            let _ = emulate_default_handler(signal);
+        }
+    });
+    Ok(())
 }

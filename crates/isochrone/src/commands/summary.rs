@@ -40,7 +40,10 @@ const KINDS: [AnalysisKind; 8] = [
 
 pub(crate) fn run(arguments: &Summary, quiet: bool) -> anyhow::Result<ExitStatus> {
     match &arguments.output {
-        Some(path) => check_output(path, &arguments.traces)?,
+        Some(path) => {
+            let (sync, store) = (arguments.clock.sync.as_slice(), arguments.store.as_slice());
+            check_output(path, &[&arguments.traces[..], sync, store].concat())?;
+        }
         None => anyhow::ensure!(
             !std::io::stdout().is_terminal(),
             "a page is no text for a terminal: name a file with -o"

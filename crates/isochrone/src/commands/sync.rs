@@ -12,7 +12,7 @@ use isochrone_sync::{
     Inputs, Options, Outcome, TraceFacts, copies, synchronize_messages_with, synchronize_with,
 };
 
-use super::{named, sync_eval, writable};
+use super::{check_output, named, sync_eval, writable};
 use crate::ExitStatus;
 use crate::arguments::{ReportFormat, Sync, SyncCommand};
 use crate::output::{self, tell};
@@ -36,18 +36,14 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
         method.is_some() || arguments.digits.is_none(),
         "--digits: the usual estimate has exact formulas of its own; it is for those of --method"
     );
-    // What cannot be written is better said before hours of reading than after.
+    let read: Vec<_> = arguments.traces.iter().chain(&arguments.messages).cloned().collect();
     if let Some(path) = &arguments.output {
         anyhow::ensure!(path.as_os_str() != "-", "-o -: use --format json to print the corrections");
-        writable(path.parent().unwrap_or(Path::new("")))?;
-        let read: Vec<_> = arguments.traces.iter().chain(&arguments.messages).cloned().collect();
-        isochrone_sync::output::check(path, &read)?;
+        check_output(path, &read)?;
     }
     if let Some(path) = &arguments.html {
         anyhow::ensure!(path.as_os_str() != "-", "--html -: name a file");
-        writable(path.parent().unwrap_or(Path::new(""))).context("--html")?;
-        let read: Vec<_> = arguments.traces.iter().chain(&arguments.messages).cloned().collect();
-        isochrone_sync::output::check(path, &read).context("--html")?;
+        check_output(path, &read).context("--html")?;
     }
     let mut sample = arguments.html.is_some().then(MessageSample::default);
     let options = Options {

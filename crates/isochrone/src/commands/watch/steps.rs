@@ -9,8 +9,8 @@ use isochrone_experiment::{
 use isochrone_export::openmetrics::Family;
 use isochrone_export::steps::StepFigures;
 use isochrone_store::Store;
+use isochrone_sync::unfinished::UnfinishedDirectory;
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
 use super::error_in_words;
 use super::figures::{Figures, of_step};
@@ -27,7 +27,7 @@ pub(super) struct Steps<'w> {
     found: isochrone_experiment::Steps,
     kept: Kept,
     /// Where stores of steps are made.
-    directory: TempDir,
+    directory: UnfinishedDirectory,
     /// What the last step said of the clocks.
     of_clocks: Vec<Family>,
     quiet: bool,
@@ -55,7 +55,7 @@ impl<'w> Steps<'w> {
             kept.as_ref().map(|kept| kept.asked.join(", ")).unwrap_or_default()
         );
         let kept = kept.unwrap_or_else(|| Kept { asked: names, figures: StepFigures::default() });
-        let (directory, of_clocks) = (tempfile::tempdir()?, Vec::new());
+        let (directory, of_clocks) = (UnfinishedDirectory::temporary("isochrone-watch")?, Vec::new());
         Ok(Self { asked, options, spread, found, kept, directory, of_clocks, quiet })
     }
 
