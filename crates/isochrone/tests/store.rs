@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use isochrone_store::Manifest;
 use isochrone_testkit::LttngTrace;
 use serde_json::Value;
 
@@ -97,11 +98,14 @@ fn corrections_come_from_the_store() {
     assert!(other.unwrap().status.success());
     let said_with = |json: &[u8]| {
         fs::write(store.join("sync.json"), json).unwrap();
-        // A file of another size than was written is damaged.
-        let manifest = store.join("store.json");
-        let mut entries: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
-        entries["clocks"]["bytes"] = json.len().into();
-        fs::write(&manifest, entries.to_string()).unwrap();
+        // What is not described as it is counts as damaged.
+        let path = store.join("store.json");
+        let mut manifest: Manifest = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let clocks = manifest.clocks.as_mut().unwrap();
+        (clocks.bytes, clocks.crc32) = (json.len() as u64, format!("{:08x}", crc32fast::hash(json)));
+        manifest.crc32 = 0;
+        manifest.crc32 = crc32fast::hash(&serde_json::to_vec(&manifest).unwrap());
+        fs::write(&path, serde_json::to_vec(&manifest).unwrap()).unwrap();
         let said = isochrone(cache.path(), &["analyze", "states", "--limit", "1"], &[&store]);
         assert!(said.status.success(), "{}", text(&said.stderr));
         text(&said.stderr)

@@ -223,7 +223,7 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, "").unwrap();
         };
-        ["store.json", "sync.json", "messages.arrow", "0-h/slices.arrow"].map(write);
+        ["store.json", "sync.json", "messages.arrow", "0-h/slices.arrow"].into_iter().for_each(write);
         for name in ["notes", "0-h/notes", "h/slices.arrow", "0-h/deep/slices.arrow", "mine.arrow"] {
             write(name);
             let StoreError::Foreign { found, .. } = reserve().unwrap_err() else { panic!("{name}") };
