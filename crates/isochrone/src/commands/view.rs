@@ -11,6 +11,7 @@ use isochrone_experiment::Spread;
 use isochrone_server::{
     Addresses, CommandLine, Current, Growth, Library, Session, Settings, Stage, Wanted, serve as serve_at,
 };
+use isochrone_store::Store;
 
 use super::{Named, index, named};
 use crate::ExitStatus;
@@ -85,7 +86,8 @@ fn library(
         index::of_pieces(&named, served.store.as_deref(), spread, quiet)?;
     }
     let clock = served.clock.clone();
-    let first = (named.traces.clone(), store_of(&named, served.store.as_deref())?);
+    let store = store_of(&named, served.store.as_deref())?;
+    let first = (named.traces.clone(), store.clone());
     let name = name_of(paths);
     let command = command_line(paths, &served.clock);
     let opener = move |paths: &[PathBuf], name: String| {
@@ -103,7 +105,8 @@ fn library(
         return Ok((library, None));
     }
     let session = library.open(&named.traces, name, spread).map_err(anyhow::Error::msg)?;
-    tell_failure(Arc::clone(&session));
+    let is_cached = served.store.is_none() && named.store.is_none();
+    tell_failure(Arc::clone(&session), is_cached.then_some(store));
     Ok((library, Some(session)))
 }
 
@@ -151,13 +154,23 @@ pub(super) fn name_of(traces: &[PathBuf]) -> String {
     }
 }
 
-/// Says on the terminal when traces cannot be opened: the page says it, too.
-fn tell_failure(session: Arc<Session>) {
+/// Says on the terminal when traces cannot be opened, or something in their store is damaged: the page says it, too, once it needs that.
+/// `cached`: the store, if it is in the cache.
+fn tell_failure(session: Arc<Session>, cached: Option<PathBuf>) {
     std::thread::spawn(move || {
         loop {
             match session.stage() {
                 Stage::Failed(why) => return tell!("isochrone: {}", plain(&why)),
-                Stage::Ready => return,
+                Stage::Ready => {
+                    drop(session);
+                    let Some(store) = cached else { return };
+                    if let Err(error) = Store::open(&store).and_then(|store| store.verify())
+                        && Store::discard_if_damaged(&store)
+                    {
+                        tell!("warning: {}; the store is made anew the next time", plain(&error.to_string()));
+                    }
+                    return;
+                }
                 Stage::Opening | Stage::Synchronizing | Stage::Indexing => std::thread::sleep(LOOK_EVERY),
             }
         }
