@@ -103,8 +103,9 @@ fn corrections_come_from_the_store() {
         let mut manifest: Manifest = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         let clocks = manifest.clocks.as_mut().unwrap();
         (clocks.bytes, clocks.crc32) = (json.len() as u64, format!("{:08x}", crc32fast::hash(json)));
-        manifest.crc32 = 0;
-        manifest.crc32 = crc32fast::hash(&serde_json::to_vec(&manifest).unwrap());
+        manifest.crc32 = "00000000".to_owned();
+        let sum = crc32fast::hash(&serde_json::to_vec(&manifest).unwrap());
+        manifest.crc32 = format!("{sum:08x}");
         fs::write(&path, serde_json::to_vec(&manifest).unwrap()).unwrap();
         let said = isochrone(cache.path(), &["analyze", "states", "--limit", "1"], &[&store]);
         assert!(said.status.success(), "{}", text(&said.stderr));

@@ -106,8 +106,8 @@ impl From<OtherBytes> for io::Error {
 pub(crate) struct Checked {
     file: File,
     bytes: u64,
-    /// By number of the block.
-    sums: Vec<u32>,
+    /// Of all blocks, as the manifest has them.
+    sums: String,
     at: u64,
     /// The block that was read last, and its number.
     block: Vec<u8>,
@@ -120,8 +120,10 @@ impl Checked {
         let file = File::open(path).map_err(StoreError::io(path))?;
         let found = file.metadata().map_err(StoreError::io(path))?.len();
         check_size(path, found, entry)?;
-        let sums = entry.sums().ok_or_else(|| StoreError::damaged(path, "its checksums cannot be read"))?;
-        Ok(Self { file, bytes: entry.bytes, sums, at: 0, block: Vec::new(), held: None })
+        if entry.crc32.len() as u64 != entry.bytes.div_ceil(BLOCK as u64) * DIGITS as u64 {
+            return Err(StoreError::damaged(path, "has not as many checksums as blocks"));
+        }
+        Ok(Self { file, bytes: entry.bytes, sums: entry.crc32.clone(), at: 0, block: Vec::new(), held: None })
     }
 
     /// Reads a block that begins at `self.at`, or the one around it.
@@ -131,8 +133,9 @@ impl Checked {
             io::ErrorKind::UnexpectedEof => OtherBytes.into(),
             _ => why,
         })?;
-        match self.sums.get(number) {
-            Some(sum) if *sum == crc32fast::hash(to) => Ok(()),
+        let digits = self.sums.get(number * DIGITS..(number + 1) * DIGITS);
+        match digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) {
+            Some(sum) if sum == crc32fast::hash(to) => Ok(()),
             _ => Err(OtherBytes.into()),
         }
     }
@@ -184,16 +187,6 @@ impl Seek for Checked {
         };
         self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.at)
-    }
-}
-
-impl TableEntry {
-    /// The checksums of all blocks of the file; `None` if these are none, or not as many as it has blocks.
-    fn sums(&self) -> Option<Vec<u32>> {
-        let of_block = |digits: &[u8]| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
-        let sums: Vec<u32> = self.crc32.as_bytes().chunks(DIGITS).map(of_block).collect::<Option<_>>()?;
-        let is_whole = sums.len() as u64 == self.bytes.div_ceil(BLOCK as u64);
-        (is_whole && self.crc32.len() == DIGITS * sums.len()).then_some(sums)
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) const FILE: &str = "store.json";
 pub struct Manifest {
     /// [`VERSION`].
     pub version: u32,
-    /// CRC-32 of all of it as JSON without spaces, in this order, with 0 in this place.
-    pub crc32: u32,
+    /// CRC-32 of the file with zeros in this place, eight hexadecimal digits.
+    pub crc32: String,
     /// The files that it was made from: if one of them has changed, the store is stale.
     pub sources: Vec<Source>,
     /// The hosts, by name.
@@ -135,28 +135,23 @@ impl Manifest {
         if version != VERSION {
             return Err(StoreError::Version { path, found: version, expected: VERSION });
         }
-        let mut read: Self = serde_json::from_slice(&text).map_err(manifest)?;
-        let sum = std::mem::take(&mut read.crc32);
-        if read.sum().map_err(manifest)? != sum {
+        let read: Self = serde_json::from_slice(&text).map_err(manifest)?;
+        if sum_of(&text, &read.crc32).is_none_or(|(_, sum)| sum != read.crc32) {
             return Err(StoreError::damaged(&path, "other contents than were written"));
         }
-        read.crc32 = sum;
         read.contradiction().map_or(Ok(read), |what| Err(StoreError::damaged(&path, what)))
     }
 
     /// Writes it, with its checksum.
     pub(crate) fn write(mut self, store: &Path) -> Result<(), StoreError> {
         let path = store.join(FILE);
+        NO_SUM.clone_into(&mut self.crc32);
         let manifest = |why| StoreError::Manifest { path: path.clone(), why };
-        self.crc32 = 0;
-        self.crc32 = self.sum().map_err(manifest)?;
-        let text = serde_json::to_vec_pretty(&self).map_err(manifest)?;
+        let mut text = serde_json::to_vec_pretty(&self).map_err(manifest)?;
+        if let Some((place, sum)) = sum_of(&text, NO_SUM) {
+            text[place..place + sum.len()].copy_from_slice(sum.as_bytes());
+        }
         std::fs::write(&path, text).map_err(StoreError::io(&path))
-    }
-
-    /// The checksum of what it says: spaces and the order of what is in braces are no part of it.
-    fn sum(&self) -> Result<u32, serde_json::Error> {
-        serde_json::to_vec(self).map(|text| crc32fast::hash(&text))
     }
 
     /// What cannot be so, whoever wrote it: readers rely on the opposite, and look for no file elsewhere.
@@ -187,6 +182,21 @@ impl Manifest {
     pub fn is_fresh(&self) -> bool {
         self.sources.iter().all(|source| Source::of(&source.path).is_ok_and(|now| now == *source))
     }
+}
+
+/// In the place of the checksum while that is computed.
+const NO_SUM: &str = "00000000";
+
+/// Where the checksum is in the text of a manifest that has this one, and what it should be. `None`: it is none.
+fn sum_of(text: &[u8], known: &str) -> Option<(usize, String)> {
+    let quoted = format!("\"{known}\"");
+    // It is among the first things in the file.
+    let place = text.windows(quoted.len()).position(|part| part == quoted.as_bytes())? + 1;
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&text[..place]);
+    sum.update(NO_SUM.as_bytes());
+    sum.update(&text[place + known.len()..]);
+    (known.len() == NO_SUM.len()).then(|| (place, format!("{:08x}", sum.finalize())))
 }
 
 /// Whether a name is that of something in a directory, and no path to somewhere else.
@@ -222,14 +232,22 @@ mod tests {
         let hosts = vec![host(0), host(1)];
         let (version, sources) = (VERSION, Vec::new());
         let (messages, mpi, clocks) = (None, None, None);
-        let mut manifest =
-            Manifest { version, crc32: 0, sources, hosts, messages, mpi, clocks, are_clocks_all: false };
+        let mut manifest = Manifest {
+            version,
+            crc32: String::new(),
+            sources,
+            hosts,
+            messages,
+            mpi,
+            clocks,
+            are_clocks_all: false,
+        };
         change(&mut manifest);
         let root = tempfile::tempdir().unwrap();
         manifest.clone().write(root.path()).unwrap();
         let found = Manifest::read(root.path()).map_err(|error| error.to_string());
         match expect {
-            None => assert_eq!(Manifest { crc32: 0, ..found.unwrap() }, manifest),
+            None => assert_eq!(Manifest { crc32: String::new(), ..found.unwrap() }, manifest),
             Some(what) => assert!(found.as_ref().unwrap_err().contains(what), "{found:?}"),
         }
     }

@@ -115,8 +115,17 @@ impl StoreWriter {
         let clocks = clocks.map(|(entry, _)| entry);
         hosts.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
         let mpi = self.mpi.take();
-        Manifest { version: VERSION, crc32: 0, sources, hosts, messages, mpi, clocks, are_clocks_all }
-            .write(self.place.directory())?;
+        Manifest {
+            version: VERSION,
+            crc32: String::new(),
+            sources,
+            hosts,
+            messages,
+            mpi,
+            clocks,
+            are_clocks_all,
+        }
+        .write(self.place.directory())?;
         self.place.commit()
     }
 }
