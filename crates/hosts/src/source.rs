@@ -262,7 +262,7 @@ fn sane_end(scale: Scale<'_>, packet: &Packet) -> Option<u64> {
 
 /// The last event of a packet whose end is later than any event can be: its tracer took it from such an event, which is not read.
 fn last_before_nonsense(trace: &Trace, stream: usize, packet: usize) -> Option<u64> {
-    let packets = &trace.streams()[stream].packets;
-    packets.get(packet)?.end().filter(|&end| Some(end) >= packets.get(packet)?.begin())?;
+    let found = trace.streams()[stream].packets.get(packet)?;
+    found.end().filter(|&end| Some(end) >= found.begin())?;
     trace.packet(stream, packet).filter_map(|event| event.cycles()).max()
 }

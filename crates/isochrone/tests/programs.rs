@@ -1,0 +1,127 @@
+//! Whose events of user space are: programs in containers, programs that do not say who they are.
+#![allow(clippy::unwrap_used)] // A test may panic.
+
+#[cfg(shared_data)]
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use isochrone_testkit::LttngTrace;
+use serde_json::Value;
+
+/// The tables of an answer, and what is written to stderr.
+fn ask(arguments: &[&str], trace: &Path) -> (Vec<Value>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_isochrone"))
+        .args(arguments)
+        .args(["--format", "json"])
+        .arg(trace)
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    let answer: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {err}"));
+    (answer["tables"].as_array().unwrap().clone(), err)
+}
+
+/// The values of some columns, row by row.
+fn column(tables: &[Value], table: &str, names: &[&str]) -> Vec<Vec<Value>> {
+    let table = tables.iter().find(|it| it["name"] == table).unwrap();
+    let columns = table["columns"].as_array().unwrap();
+    let places: Vec<usize> =
+        names.iter().map(|name| columns.iter().position(|it| it["name"] == *name).unwrap()).collect();
+    let rows = table["rows"].as_array().unwrap();
+    rows.iter().map(|row| places.iter().map(|&place| row[place].clone()).collect()).collect()
+}
+
+/// Two programs on two CPUs, each of which begins a phase while that of the other one lasts.
+fn two_programs(context: Option<&str>) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let mut trace = LttngTrace::user_space("h1");
+    trace.define("app:job_begin", "").define("app:job_end", "").cpus(2);
+    if let Some(context) = context {
+        trace.context(context);
+    }
+    let who =
+        |thread: i64| if context.is_some() { vec![("context.vtid", thread.into())] } else { Vec::new() };
+    for round in 0..10u64 {
+        let at = 1_000_000 + round * 10_000_000;
+        // Each goes on on the other CPU.
+        trace.event(0, at, "app:job_begin", &who(10));
+        trace.event(1, at + 1_000_000, "app:job_begin", &who(11));
+        trace.event(1, at + 5_000_000, "app:job_end", &who(10));
+        trace.event(0, at + 6_000_000, "app:job_end", &who(11));
+    }
+    trace.write(directory.path()).unwrap();
+    directory
+}
+
+#[test]
+fn phases_are_of_one_thread() {
+    let named = two_programs(Some("integer { size = 32; align = 8; signed = true; } _vtid;"));
+    let (tables, _) = ask(&["analyze", "periodstats"], named.path());
+    let expect: Vec<Vec<Value>> = vec![vec![20.into(), 5_000_000.into(), 5_000_000.into()]];
+    assert_eq!(column(&tables, "stats", &["count", "min_ns", "max_ns"]), expect);
+
+    let nameless = two_programs(None);
+    for command in [&["analyze", "periodstats"][..], &["phases"]] {
+        let (tables, err) = ask(command, nameless.path());
+        let rows: usize = tables.iter().map(|table| table["rows"].as_array().unwrap().len()).sum();
+        assert_eq!(rows, 0, "{tables:?}");
+        assert!(err.contains("lttng add-context --userspace --type vtid"), "{err}");
+    }
+}
+
+/// A program is thread 500 of the host and calls itself 100; thread 100 of the host is another one.
+#[cfg(shared_data)]
+#[test]
+fn a_number_of_a_namespace_is_no_thread_of_the_host() {
+    const PERIOD: &str =
+        r#"w : $evt.$name == "my_event" && value == 1 : $evt.$name == "my_event" && value == 2"#;
+    for name in ["container-tid", "container-tid-taken"] {
+        let all = common::shared().join("data/reports").join(name);
+        let traces: Vec<_> = if all.join("kernel").exists() {
+            vec![all]
+        } else {
+            std::fs::read_dir(all).unwrap().map(|entry| entry.unwrap().path()).collect()
+        };
+        for trace in traces {
+            let (tables, _) = ask(&["analyze", "periodtop", "--period", PERIOD], &trace);
+            let who = column(&tables, "top", &["tid", "comm"]);
+            assert!(
+                !who.is_empty() && who.iter().all(|row| row[0] == 500 && row[1] == "worker"),
+                "{name}: {who:?}"
+            );
+            let (tables, _) = ask(&["phases", "--period", PERIOD], &trace);
+            let running = column(&tables, "phases", &["running_ns", "blocked_ns"]);
+            assert_eq!(running[0][0], 4_800_000, "{name}: {running:?}");
+        }
+    }
+}
+
+/// CPU time of the phases of programs in containers, by their own logs: within 5 %, and as much of it unknown at most.
+#[cfg(shared_data)]
+#[test]
+fn programs_in_containers() {
+    let directory = tempfile::tempdir().unwrap();
+    let all = common::unpacked("vm/cont1", directory.path());
+    let (tables, err) = ask(&["phases", "-q"], &all.join("h1"));
+    let number = |value: &Value| value.as_f64().unwrap_or_default();
+    let waits = column(&tables, "phase_waits", &["cause", "total_ns"]);
+    let of =
+        |cause: &str| -> f64 { waits.iter().filter(|row| row[0] == cause).map(|row| number(&row[1])).sum() };
+    let total: f64 = waits.iter().map(|row| number(&row[1])).sum();
+    let mut logged = 0.0;
+    for entry in std::fs::read_dir(all.join("logs")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|it| it == "jsonl")
+            && path.file_name().unwrap().to_str().unwrap().starts_with("h1.")
+        {
+            for line in std::fs::read_to_string(path).unwrap().lines() {
+                logged += number(&serde_json::from_str::<Value>(line).unwrap()["cpu_ns"]);
+            }
+        }
+    }
+    assert!((of("cpu") - logged).abs() <= logged * 0.05, "{} of {logged} ({err})", of("cpu"));
+    assert!(of("unknown") <= total * 0.05 && of("child") == 0.0, "{waits:?}");
+}
