@@ -35,8 +35,9 @@ pub mod write;
 
 pub use columns::Columns;
 pub use error::{DecodeError, Diagnostic, Error, Reason, Severity};
+pub use mapping::Truncations;
 #[cfg(unix)]
-pub use mapping::exit_on_truncation;
+pub use mapping::{exit_on_truncation, survive_truncation};
 pub use plan::{FieldRef, Text, Visitor};
 pub use trace::{
     Event, Found, Growth, LATEST_NS, Loss, Lost, MissingFile, Packet, PacketEvents, Position, Schemas,

@@ -4,14 +4,14 @@
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
 use crate::Error;
 
 #[cfg(unix)]
-pub use truncation::exit_on_truncation;
+pub use truncation::{exit_on_truncation, survive_truncation};
 
 /// A whole file in the address space, read-only; pages come and go as the kernel sees fit, so that a trace of any size
 /// takes no anonymous memory.
@@ -26,13 +26,35 @@ pub(crate) struct FileMap {
 #[derive(Debug)]
 struct Mapped {
     #[cfg(unix)]
-    _entry: truncation::Entry,
+    entry: truncation::Entry,
     map: Mmap,
 }
 
 /// What distinguishes a file from all others, whatever its name: device and inode. Where the system has no such numbers, all
 /// files look alike, and only lengths distinguish them.
 type Identity = (u64, u64);
+
+/// How many mapped files became shorter while they were read, at some time: with [`survive_truncation`], what is asked of them later is worth nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Truncations(u64);
+
+impl Truncations {
+    /// As many as there are now.
+    pub fn now() -> Self {
+        #[cfg(unix)]
+        return Self(truncation::count());
+        #[cfg(not(unix))]
+        Self(0)
+    }
+
+    /// Files that became shorter since then, and that are still mapped as they were: as they were named when they were opened.
+    pub fn since(self) -> Vec<PathBuf> {
+        #[cfg(unix)]
+        return truncation::since(self.0);
+        #[cfg(not(unix))]
+        Vec::new()
+    }
+}
 
 /// What has become of a file since it was mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +90,8 @@ impl FileMap {
         // a file is rewritten all the same, all decoding is written to be memory-safe for any bytes: each bound is taken from the
         // slice's length, never from bytes read twice, and no byte is interpreted as anything but an integer or
         // lossily as text. A file that is truncated ends the process with SIGBUS, which is no memory unsafety
-        // (`exit_on_truncation` makes it an error message); one that was truncated before it is looked at again is
+        // (`exit_on_truncation` makes it an error message; with `survive_truncation` what is missing is read as zeros, which are
+        // bytes as any others, and `Truncations` says so afterwards); one that was truncated before it is looked at again is
         // mapped at its new length, and does not.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
         Ok(Self { map: Some(Mapped::new(map, path)), identity })
@@ -78,7 +101,8 @@ impl FileMap {
     /// the system. No slice of the bytes outlives this: it takes the map for itself.
     pub(crate) fn refresh(&mut self, path: &Path) -> Result<Change, Error> {
         let now = fs::metadata(path).map_err(|source| Error::read(path, source))?;
-        if identity(&now) == self.identity && now.len() == self.bytes().len() as u64 {
+        let is_same = identity(&now) == self.identity && now.len() == self.bytes().len() as u64;
+        if is_same && !self.is_cut() {
             return Ok(Change::None);
         }
         let new = Self::open(path)?;
@@ -94,6 +118,14 @@ impl FileMap {
         })
     }
 
+    /// Whether bytes of it were missing when they were read.
+    fn is_cut(&self) -> bool {
+        #[cfg(unix)]
+        return self.map.as_ref().is_some_and(|mapped| mapped.entry.is_cut());
+        #[cfg(not(unix))]
+        false
+    }
+
     /// The file's bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.map.as_ref().map(|mapped| &*mapped.map).unwrap_or_default()
@@ -103,7 +135,7 @@ impl FileMap {
 impl Mapped {
     #[cfg(unix)]
     fn new(map: Mmap, path: &Path) -> Self {
-        Self { _entry: truncation::Entry::new(&map, path), map }
+        Self { entry: truncation::Entry::new(&map, path), map }
     }
 
     #[cfg(not(unix))]
@@ -156,17 +188,18 @@ fn identity(_: &Metadata) -> Identity {
     (0, 0)
 }
 
-/// SIGBUS: which mapping it is about, and how it ends the process.
+/// SIGBUS: which mapping it is about, and how it ends the process, or what is read instead.
 ///
 /// The handler may run at any instruction of any thread, so it takes no lock and allocates nothing: it walks a list of entries
-/// that only ever grows, and reads atomics. An entry whose mapping is gone is used again for another one.
+/// that only ever grows, and reads and writes atomics. An entry whose mapping is gone is used again for another one.
 #[cfg(unix)]
 mod truncation {
+    use std::collections::BTreeMap;
     use std::ffi::{c_int, c_void};
     use std::io;
-    use std::path::Path;
-    use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
-    use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+    use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
     use memmap2::Mmap;
 
@@ -180,13 +213,27 @@ mod truncation {
         /// The file's name, in the entry's memory.
         name: AtomicPtr<u8>,
         length: AtomicUsize,
+        /// Its number among those that became shorter; 0: it did not.
+        cut: AtomicU64,
         next: Option<&'static Place>,
+    }
+
+    /// What is known of places beside what the handler needs. A writer of any place holds it.
+    #[derive(Debug)]
+    struct Known {
+        /// Places of mappings that are gone.
+        free: Vec<&'static Place>,
+        /// Those of mappings by their addresses, and the files.
+        mapped: BTreeMap<usize, (&'static Place, PathBuf)>,
     }
 
     /// The last place that was made; the others follow it.
     static PLACES: AtomicPtr<Place> = AtomicPtr::new(std::ptr::null_mut());
-    /// Places of mappings that are gone. A writer of any place holds this.
-    static FREE: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+    static KNOWN: Mutex<Known> = Mutex::new(Known { free: Vec::new(), mapped: BTreeMap::new() });
+    /// How many mappings became shorter.
+    static CUTS: AtomicU64 = AtomicU64::new(0);
+    /// Bytes of a page, where the process goes on without what is missing; 0: it does not.
+    static PAGE: AtomicUsize = AtomicUsize::new(0);
     /// What to say, the status to end with, and what was done about the signal before.
     static ENDING: OnceLock<(&'static str, i32)> = OnceLock::new();
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
@@ -205,23 +252,48 @@ mod truncation {
             let name = path.display().to_string().replace(char::is_control, "?");
             let name: Arc<[u8]> = name.into_bytes().into();
             let range = map.as_ptr_range();
-            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-            let place = free.pop().unwrap_or_else(Place::add);
+            let mut known = known();
+            let place = known.free.pop().unwrap_or_else(Place::add);
             place.write(range.start.addr(), range.end.addr(), &name);
+            known.mapped.insert(range.start.addr(), (place, path.to_owned()));
             Self { place, _name: name }
+        }
+
+        pub(super) fn is_cut(&self) -> bool {
+            self.place.cut.load(Ordering::Relaxed) > 0
         }
     }
 
     impl Drop for Entry {
         fn drop(&mut self) {
-            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = known();
+            known.mapped.remove(&self.place.start.load(Ordering::Relaxed));
             self.place.write(0, 0, &[]);
-            free.push(self.place);
+            known.free.push(self.place);
         }
     }
 
+    fn known() -> MutexGuard<'static, Known> {
+        KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn count() -> u64 {
+        CUTS.load(Ordering::Relaxed)
+    }
+
+    /// Files of mappings that became shorter since so many did.
+    pub(super) fn since(before: u64) -> Vec<PathBuf> {
+        if count() == before {
+            return Vec::new();
+        }
+        let is_later = |place: &Place| place.cut.load(Ordering::Relaxed) > before;
+        let known = known();
+        let cut = known.mapped.values().filter(|(place, _)| is_later(place));
+        cut.map(|(_, path)| path.clone()).collect()
+    }
+
     impl Place {
-        /// Puts a new one into the list. The caller holds `FREE`.
+        /// Puts a new one into the list. The caller holds `KNOWN`.
         fn add() -> &'static Self {
             let first = PLACES.load(Ordering::Relaxed);
             // SAFETY: what `PLACES` points to was leaked below, and is never changed but through its atomics.
@@ -232,13 +304,14 @@ mod truncation {
                 end: AtomicUsize::new(0),
                 name: AtomicPtr::new(std::ptr::null_mut()),
                 length: AtomicUsize::new(0),
+                cut: AtomicU64::new(0),
                 next,
             }));
             PLACES.store(place, Ordering::Release);
             place
         }
 
-        /// Gives it another mapping. The caller holds `FREE`.
+        /// Gives it another mapping. The caller holds `KNOWN`.
         fn write(&self, start: usize, end: usize, name: &[u8]) {
             let version = self.version.load(Ordering::Relaxed);
             self.version.store(version.wrapping_add(1), Ordering::Relaxed);
@@ -247,6 +320,7 @@ mod truncation {
             self.end.store(end, Ordering::Relaxed);
             self.name.store(name.as_ptr().cast_mut(), Ordering::Relaxed);
             self.length.store(name.len(), Ordering::Relaxed);
+            self.cut.store(0, Ordering::Relaxed);
             self.version.store(version.wrapping_add(2), Ordering::Release);
         }
 
@@ -288,17 +362,62 @@ mod truncation {
         Ok(())
     }
 
-    /// Names the file and ends the process, where the fault lies in one of the mappings; else lets happen what would have
-    /// happened without it.
+    /// From now on, what is missing of a file that becomes shorter while it is read is read as zeros, and [`Truncations`](super::Truncations) names the file: for
+    /// servers, where one file must not cost the answers about all others. Whoever reads has to ask it before anything that was read is believed. Without
+    /// [`exit_on_truncation`] before, it changes nothing.
+    pub fn survive_truncation() {
+        // SAFETY: it takes and gives plain numbers.
+        let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        PAGE.store(usize::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Puts zeros in the place of what a mapping lacks: from the page of an address to its end, as all of that is behind the end of the file.
+    ///
+    /// # Safety
+    /// The address lies in the mapping of the place, and that mapping lives until this returns.
+    unsafe fn fill(place: &Place, address: usize, page: usize) -> bool {
+        let from = address - address % page;
+        let end = place.end.load(Ordering::Relaxed).next_multiple_of(page);
+        let (protection, kind) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
+        // SAFETY: all pages from here to the end are those of the one mapping (it begins at a page, and its last page is its own), so that
+        // nothing else is replaced, and as it lives, nobody has put anything else there. It was mapped read-only and stays so. Slices of it keep
+        // their addresses and lengths; that their bytes change is no more than what a file that is rewritten does (`FileMap::open`). The mapping
+        // is removed as a whole when its owner goes, with these pages. The call takes no lock of the process and allocates nothing in
+        // it: it is one call of the system.
+        let made = unsafe {
+            libc::mmap(std::ptr::with_exposed_provenance_mut(from), end - from, protection, kind, -1, 0)
+        };
+        if made == libc::MAP_FAILED {
+            return false;
+        }
+        let _ = place.cut.compare_exchange(
+            0,
+            CUTS.fetch_add(1, Ordering::Relaxed) + 1,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        true
+    }
+
+    /// Names the file and ends the process, or puts zeros in the place of what is missing, where the fault lies in one of the mappings; else lets
+    /// happen what would have happened without it.
     extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
         // SAFETY: the kernel gives a valid `info` to handlers with SA_SIGINFO. It calls this within the instruction that
         // touched the missing page, or for a signal that a process sent, which has no address. All that is called is
-        // async-signal-safe: `write`, `_exit`, `sigaction`, `raise`, loads of atomics and of cells that are set once.
+        // async-signal-safe: `write`, `_exit`, `sigaction`, `raise`, atomics and loads of cells that are set once; for `mmap` see `fill`.
         // The name of a matching place can be read: the thread that faulted has a slice of the mapping, so that
         // the mapping lives, and with it its entry, which holds the name and which is not written to meanwhile.
         unsafe {
             let sent = (*info).si_code <= 0;
             let place = if sent { None } else { find((*info).si_addr().addr()) };
+            let page = PAGE.load(Ordering::Relaxed);
+            // The instruction is tried again.
+            if let Some(place) = place
+                && page > 0
+                && fill(place, (*info).si_addr().addr(), page)
+            {
+                return;
+            }
             if let (Some(place), Some((prefix, status))) = (place, ENDING.get()) {
                 let (name, length) =
                     (place.name.load(Ordering::Relaxed), place.length.load(Ordering::Relaxed));
@@ -403,6 +522,44 @@ mod tests {
             format!("error: {}/a?file became shorter while it was read\n", directory.path().display());
         assert!(said.ends_with(&expect), "{said}");
         assert_eq!(output.status.code(), Some(2));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_truncated_may_cost_no_more_than_what_is_read_of_it() {
+        use std::process::Command;
+        // What the handler does is the process's: another one tries it.
+        const CHILD: &str = "ISOCHRONE_SURVIVED_FILE";
+        if let Some(path) = std::env::var_os(CHILD) {
+            let path = Path::new(&path);
+            exit_on_truncation("error: ", 2).unwrap();
+            survive_truncation();
+            let mut map = FileMap::open(path).unwrap();
+            let other = FileMap::open(Path::new("Cargo.toml")).unwrap();
+            let before = Truncations::now();
+            let sum = |map: &FileMap| map.bytes().iter().map(|&byte| u64::from(byte)).sum::<u64>();
+            assert_eq!((sum(&map), before.since()), (1 << 16, Vec::new()));
+            let set = |length| OpenOptions::new().write(true).open(path).unwrap().set_len(length).unwrap();
+            set(8192 + 5);
+            // Two threads at once; the rest of the last page is the file's own.
+            std::thread::scope(|scope| {
+                let sums: Vec<_> = (0..2).map(|_| scope.spawn(|| sum(&map))).collect();
+                assert!(sums.into_iter().all(|sum| sum.join().unwrap() == 8192 + 5));
+            });
+            assert_eq!((before.since(), Truncations::now().since()), (vec![path.to_owned()], Vec::new()));
+            // A file that has its length again is mapped anew.
+            set(1 << 16);
+            assert_eq!(map.refresh(path).unwrap(), Change::None);
+            assert_eq!((sum(&map), before.since(), sum(&other) > 0), (8192 + 5, Vec::new(), true));
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, vec![1; 1 << 16]).unwrap();
+        let name = "mapping::tests::a_file_that_is_truncated_may_cost_no_more_than_what_is_read_of_it";
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let output = child.args([name, "--exact", "--nocapture"]).env(CHILD, &path).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     #[cfg(unix)]
