@@ -3,12 +3,33 @@
 //!
 //! A table that was asked for by its name comes alone: a header line with the names of the columns, then the rows.
 //! Several tables come one after the other, each below a line `# NAME` and with an empty line between. Unknown values
-//! are empty.
+//! are empty. Text of traces is neither a formula of a spreadsheet nor steers a terminal ([`cell`]).
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 
 use crate::table::{Cell, Table};
+
+/// A text as a cell: control characters are escaped, and what a spreadsheet would take for a formula has a `'` in front, which makes it a text there. Numbers
+/// stay as they are, and so does a `-` alone.
+pub fn cell(text: &str) -> Cow<'_, str> {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+        && text != "-"
+        && text.parse::<f64>().map_or(true, |number| !number.is_finite());
+    if !is_formula && !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    shown.extend(is_formula.then_some('\''));
+    for c in text.chars() {
+        match c.is_control() {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
 
 /// Writes the header line of a table.
 pub fn header(table: &Table, out: &mut impl Write) -> io::Result<()> {
@@ -22,14 +43,14 @@ pub fn rows(table: &Table, numbers: Range<usize>, out: &mut impl Write) -> io::R
     let mut writer = csv::Writer::from_writer(out);
     let mut text = String::new();
     for row in table.rows.range(numbers) {
-        for cell in row {
+        for value in row {
             text.clear();
-            match cell {
+            match value {
                 Cell::Null | Cell::None => {}
                 Cell::Int(value) => text.push_str(&value.to_string()),
                 Cell::Float(value) => text.push_str(&value.to_string()),
-                Cell::Text(value) => text.push_str(&value),
-                Cell::Call(call) => text.push_str(&call.to_string()),
+                Cell::Text(value) => text.push_str(&cell(&value)),
+                Cell::Call(call) => text.push_str(&cell(&call.to_string())),
             }
             writer.write_field(&text)?;
         }
@@ -72,7 +93,23 @@ mod tests {
             (0..table.rows.len()).try_for_each(|row| rows(table, row..row + 1, text))
         })
         .unwrap();
-        let expect = "# calls\nline,avg_ns\nplain,3\n\"open(\"\"a,b\"\")\",0.5\n\"two\nlines\",\n\n# calls\nline,avg_ns\n";
+        let expect = "# calls\nline,avg_ns\nplain,3\n\"open(\"\"a,b\"\")\",0.5\ntwo\\nlines,\n\n# calls\nline,avg_ns\n";
         assert_eq!(String::from_utf8(text).unwrap(), expect);
+    }
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        let check = |text: &str, expect: &str| assert_eq!(cell(text), expect);
+        for same in ["", "nginx", "-", "-11", "+5", "-0.5", "1e-3", "a=b", "<unknown>", "héß"] {
+            check(same, same);
+        }
+        check("=cmd|'/c calc'!A1", "'=cmd|'/c calc'!A1");
+        check("+1+2", "'+1+2");
+        check("-bash", "'-bash");
+        check("-inf", "'-inf");
+        check("@SUM(A1)", "'@SUM(A1)");
+        check("\t=1", "'\\t=1");
+        check("\r=1", "'\\r=1");
+        check("a\u{1b}[31m\nb\u{9b}", "a\\u{1b}[31m\\nb\\u{9b}");
     }
 }

@@ -108,20 +108,8 @@ impl Expr {
     /// number with a text.
     pub fn truth<'v>(&self, of: &impl Fn(Whose, usize) -> Found<'v>) -> Truth {
         match self {
-            Self::Any(parts) => parts.iter().fold(Truth::False, |all, part| match all {
-                Truth::True => all,
-                _ => match part.truth(of) {
-                    Truth::False => all,
-                    known => known,
-                },
-            }),
-            Self::All(parts) => parts.iter().fold(Truth::True, |all, part| match all {
-                Truth::False => all,
-                _ => match part.truth(of) {
-                    Truth::True => all,
-                    known => known,
-                },
-            }),
+            Self::Any(parts) => joined(parts, Truth::True, of),
+            Self::All(parts) => joined(parts, Truth::False, of),
             Self::Not(part) => part.truth(of).not(),
             Self::Compare(left, operator, right) => compare(left, *operator, right, of),
         }
@@ -141,6 +129,19 @@ impl Expr {
             }
         }
     }
+}
+
+/// What several parts come to of which one alone decides if it is `decided`: the others are not looked at then.
+fn joined<'v>(parts: &[Expr], decided: Truth, of: &impl Fn(Whose, usize) -> Found<'v>) -> Truth {
+    let mut all = decided.not();
+    for part in parts {
+        match part.truth(of) {
+            truth if truth == decided => return decided,
+            Truth::Open => all = Truth::Open,
+            _ => {}
+        }
+    }
+    all
 }
 
 fn compare<'v>(
@@ -322,6 +323,11 @@ mod tests {
         check("$begin.$evt.tid == tid", "`$begin` and `$parent` are of periods");
         check(&"(".repeat(200), "it is nested more than 100 deep");
         check(&"!".repeat(100_000), "it is nested more than 100 deep");
+        // What each event costs has an end.
+        let terms = |count: usize| vec!["tid == 1"; count].join(" || ");
+        assert!(Condition::parse(&terms(1000)).is_ok());
+        check(&terms(1001), "it has more than 1000 comparisons");
+        check(&terms(8000), "it has more than 1000 comparisons");
         let condition = Condition::parse("a == 1 && !(b < $cpu) && $evt.a > 0").unwrap();
         let names: Vec<String> = condition.fields().iter().map(ToString::to_string).collect();
         assert_eq!(names, ["a", "b", "$cpu"]);

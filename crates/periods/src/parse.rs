@@ -11,6 +11,9 @@ use crate::value::Value;
 /// Expressions in parentheses, and `!`, may be nested so deep.
 const MAX_DEPTH: usize = 100;
 
+/// An expression has so many comparisons: each event may have to be held against all of them.
+const MOST_COMPARISONS: usize = 1000;
+
 /// What expressions look like.
 const FORMS: &str =
     "a condition looks like `prev_tid == 199 && $host == \"h2\"`, with && || ! ( ) and == != < <= > >= =*";
@@ -49,6 +52,11 @@ pub enum SyntaxError {
     /// Nested too deep.
     #[error("it is nested more than {MAX_DEPTH} deep")]
     TooDeep,
+    /// Too many comparisons.
+    #[error(
+        "it has more than {MOST_COMPARISONS} comparisons: a pattern (`=* \"a*\"`) or a range stands for many"
+    )]
+    TooLong,
     /// A condition on one event that names another.
     #[error("`$begin` and `$parent` are of periods: here there is one event only")]
     NoPeriod,
@@ -100,12 +108,13 @@ const PATTERN: &str = "=*";
 pub(crate) struct Parser<'t, 'f> {
     rest: &'t str,
     depth: usize,
+    comparisons: usize,
     fields: &'f mut Fields,
 }
 
 impl<'t, 'f> Parser<'t, 'f> {
     pub(crate) fn new(text: &'t str, fields: &'f mut Fields) -> Self {
-        Self { rest: text, depth: 0, fields }
+        Self { rest: text, depth: 0, comparisons: 0, fields }
     }
 
     /// Reads the whole text as an expression.
@@ -186,6 +195,10 @@ impl<'t, 'f> Parser<'t, 'f> {
     }
 
     fn comparison(&mut self) -> Result<Expr, SyntaxError> {
+        self.comparisons += 1;
+        if self.comparisons > MOST_COMPARISONS {
+            return Err(SyntaxError::TooLong);
+        }
         let before = self.skipped();
         let left = self.operand()?;
         let shown = before.strip_suffix(self.rest).unwrap_or(before);

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use isochrone_analysis::csv::cell;
 use isochrone_ctf::json::{Floats, JsonVisitor};
 use isochrone_ctf::schema::Scope;
 use isochrone_ctf::{Event, room};
@@ -55,8 +56,9 @@ impl<'i, W: Write> Printer<'i, W> {
         self.out.push(b',');
     }
 
-    /// A name as it is, in quotes where it needs them.
+    /// A name as spreadsheets take it for one, in quotes where it needs them.
     fn name(&mut self, name: &str) {
+        let name = &*cell(name);
         if name.contains([',', '"', '\n', '\r']) {
             self.out.push(b'"');
             put_quoted(name.as_bytes(), &mut self.out);
