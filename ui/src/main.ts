@@ -27,7 +27,7 @@ import { Status } from "./status";
 import "./style.css";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree";
-import { Address, readPlace, type Place } from "./url";
+import { Address, hideToken, readPlace, type Place } from "./url";
 import { View } from "./view";
 
 const TREE_WIDTH = "isochrone.tree", PATH_PANEL = "critical-path";
@@ -55,6 +55,7 @@ const header = new Header(view, clock, search, bookmarks, {
 new GraphPointer(graph, navigation, inspector, tooltip);
 
 let isReady = false;
+hideToken();
 const asked = readPlace(location.hash), address = new Address(place);
 const page = document.getElementById("page")!;
 const body = layoutBody();

@@ -49,6 +49,13 @@ function unpackPath(values: URLSearchParams): PathOf | null {
   return row === undefined ? null : { row: Number(row), begin: Number(begin), end: Number(end) };
 }
 
+/** Takes the token out of the address: the cookie has it now, and addresses end up in histories and over shoulders. */
+export function hideToken(): void {
+  const address = new URL(location.href);
+  if (!address.searchParams.has("token")) return;
+  address.searchParams.delete("token");
+  history.replaceState(history.state, "", address);
+}
 export function readPlace(hash: string): Place {
   const values = new URLSearchParams(hash.replace(/^#/, "")), row = values.get("r"), sorted = values.get("sort");
   const bookmarks: Bookmark[] = [];

@@ -31,10 +31,10 @@ export function tableOf(command, traces, name) {
 /** Events of some names that the command lists, as objects. */
 export const eventsOf = (names, traces) => execFileSync(program, ["-q", "events", "--event", names, "--format", "jsonl", traces], { maxBuffer: 2 ** 30, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 
-/** A server on traces, started in a directory, with the store where it is asked for; `stop` ends it. */
-export async function serve(traces, directory = ui, store = null) {
+/** A server on traces, started in a directory, with the store where it is asked for, and other options; `stop` ends it. */
+export async function serve(traces, directory = ui, store = null, options = []) {
   const kept = store === null ? [] : ["--store", store];
-  const child = spawn(program, ["view", "--quiet", "--no-open", "--listen", "127.0.0.1:0", ...kept, traces], { cwd: directory, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(program, ["view", "--quiet", "--no-open", "--listen", "127.0.0.1:0", ...kept, ...options, traces], { cwd: directory, stdio: ["ignore", "pipe", "inherit"] });
   const address = await new Promise((done, failed) => {
     let text = "";
     child.stdout.on("data", (data) => {

@@ -374,3 +374,17 @@ test("the page loads nothing from elsewhere", async () => {
   const foreign = await page.evaluate(() => performance.getEntriesByType("resource").map((it) => it.name).filter((name) => !name.startsWith(location.origin) && !name.startsWith("data:")));
   assert.deepEqual(foreign, []);
 });
+
+test("the token does not stay in the address, and is not needed again", async () => {
+  const server = await serve(chain3, undefined, null, ["--root", chain3]), context = await browser.newContext(), page = await context.newPage();
+  assert.match(server.address, /\?token=[0-9a-f]{32}$/);
+  await page.goto(`${server.address}#q=x`);
+  await page.waitForFunction(() => !location.href.includes("token"));
+  assert.equal(new URL(page.url()).search, "");
+  assert.match(page.url(), /#.*q=x/);
+  assert.equal((await page.reload()).status(), 200);
+  const [cookie] = await context.cookies();
+  assert.equal(cookie.name, `isochrone-token-${new URL(server.address).port}`);
+  await context.close();
+  await server.stop();
+});

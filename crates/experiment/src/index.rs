@@ -1,9 +1,10 @@
 //! The store of an experiment: what [`isochrone_store`] keeps of each host, made with one look over all traces.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use isochrone_ctf::Truncations;
 use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
 use isochrone_kernel::Finished;
 use isochrone_net::Origin;
@@ -58,6 +59,9 @@ pub enum IndexError {
     /// The corrections cannot be written as text.
     #[error(transparent)]
     Artefact(#[from] ArtefactError),
+    /// A file became shorter, and the process goes on: what was missing was read as zeros.
+    #[error("{} became shorter while it was read", .0.display())]
+    Cut(PathBuf),
 }
 
 /// The files that traces consist of, and captures, as they are now: a store that was made of others is stale. Sorted.
@@ -202,6 +206,7 @@ fn write_hosts<'o>(
 ) -> Result<Indexed, IndexError> {
     // Before anything is read: a file that changes while it is makes the store stale.
     let sources = sources(experiment.inputs)?;
+    let before = Truncations::now();
     let hosts: Vec<&TimedHost<'o>> = experiment.hosts().iter().collect();
     let mut writers = Vec::with_capacity(hosts.len());
     for TimedHost { traced, .. } in &hosts {
@@ -225,6 +230,10 @@ fn write_hosts<'o>(
     let entries = tasks.into_iter().filter_map(|(_, done)| done.into_inner());
     let entries: Vec<HostEntry> = entries.collect::<Result<_, _>>()?;
     let (messages, clocks) = write_messages(experiment, &hosts, &mut store)?;
+    let is_read = |file: &Path| experiment.inputs.traces.iter().any(|it| file.starts_with(it.trace.path()));
+    if let Some(file) = before.since().into_iter().find(|file| is_read(file)) {
+        return Err(IndexError::Cut(file));
+    }
     store.commit(entries, Some(messages), clocks, sources)?;
     Ok(Indexed { reports })
 }

@@ -18,11 +18,16 @@ struct Server {
 
 impl Server {
     fn new(arguments: &[&str]) -> Self {
+        Self::of(arguments, &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop"))
+    }
+
+    /// The same, of other traces, and with no more than some hundred open files.
+    fn of(arguments: &[&str], traces: &Path) -> Self {
         let cache = tempfile::tempdir().unwrap();
-        let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_isochrone"))
+        let mut child = Command::new("sh")
+            .args(["-c", "ulimit -n 300; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_isochrone")])
             .args(arguments)
-            .arg(shop)
+            .arg(traces)
             .env("XDG_CACHE_HOME", cache.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -105,6 +110,90 @@ fn others_need_the_token() {
     assert!(server.get(&format!("{path}/health"), host).ends_with("{\"status\":\"UP\"}"));
     assert!(server.get(&format!("/{}/tsp/api/health", "0".repeat(32)), host).starts_with("HTTP/1.1 401"));
     assert_eq!(server.end(), Some(0));
+}
+
+/// Two servers of one machine, in one browser: each has a cookie of its own.
+#[test]
+fn the_cookie_is_that_of_one_server() {
+    let server = Server::new(&["view", "--no-open", "--listen", "0.0.0.0:0"]);
+    let (host, path) = server.parts();
+    let page = server.get(path, host);
+    let cookie = page.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let (name, port) = (cookie.split('=').next().unwrap(), host.rsplit_once(':').unwrap().1);
+    assert!(name.ends_with(port), "{cookie}");
+    let given = cookie.split(';').next().unwrap();
+    let ask = |cookie: &str| {
+        server.send(&format!(
+            "GET /api/experiment HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n"
+        ))
+    };
+    assert!(ask(given).starts_with("HTTP/1.1 200"));
+    assert!(ask(&given.replace(port, "1")).starts_with("HTTP/1.1 401"));
+    // It is no way to anywhere else.
+    let connect = server.send(&format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    assert!(connect.starts_with("HTTP/1.1 405"), "{connect}");
+}
+
+/// Connections that say nothing, or begin and do not go on, keep nobody out.
+#[test]
+fn who_says_nothing_keeps_nobody_out() {
+    let limits = nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE).unwrap();
+    nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE, limits.1.min(4096), limits.1)
+        .unwrap();
+    let server = Server::new(&["view", "--no-open", "--listen", "127.0.0.1:0"]);
+    let host = server.parts().0.to_owned();
+    let head = format!("POST /api/states HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n");
+    for begun in [String::new(), head.clone(), format!("{head}Content-Length: 100\r\n\r\n{{")] {
+        let begin = |_| {
+            let mut stream = TcpStream::connect(&host).unwrap();
+            // It may have been closed already.
+            let _ = stream.write_all(begun.as_bytes());
+            stream
+        };
+        // More than the server can have open.
+        let all: Vec<TcpStream> = (0..700).map(begin).collect();
+        for _ in 0..3 {
+            let asked = std::time::Instant::now();
+            let answer = server.get("/api/experiment", &host);
+            assert!(answer.starts_with("HTTP/1.1 200"), "{begun}: {answer}");
+            assert!(asked.elapsed() < std::time::Duration::from_secs(5), "{begun}: {:?}", asked.elapsed());
+        }
+        drop(all);
+    }
+    assert_eq!(server.end(), Some(0));
+}
+
+/// A trace that is cut while it is served costs its answers, and not the server.
+#[test]
+fn a_trace_that_becomes_shorter_costs_its_answers() {
+    let directory = tempfile::tempdir().unwrap();
+    let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
+    let traces = directory.path().join("shop");
+    assert!(Command::new("cp").arg("-r").arg(shop).arg(&traces).status().unwrap().success());
+    let server = Server::of(&["view", "--no-open", "--listen", "127.0.0.1:0"], &traces);
+    let host = server.parts().0.to_owned();
+    while server.get("/tsp/api/experiments", &host).contains("RUNNING") {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let experiment = server.get("/api/experiment", &host);
+    let experiment: serde_json::Value =
+        serde_json::from_str(&experiment[experiment.find("\r\n\r\n").unwrap()..]).unwrap();
+    let search =
+        format!("/api/events?begin={}&end={}&search=nothing", experiment["begin"], experiment["end"]);
+    assert!(server.get(&search, &host).starts_with("HTTP/1.1 200"));
+    for entry in std::fs::read_dir(traces.join("client/kernel")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap().to_string_lossy().starts_with("ch_") {
+            std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(4096).unwrap();
+        }
+    }
+    let answer = server.get(&search, &host);
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.contains("client/kernel/ch_") && answer.contains("became shorter"), "{answer}");
+    assert!(server.get("/api/experiment", &host).contains("became shorter"));
+    assert!(server.get("/", &host).starts_with("HTTP/1.1 200"));
+    // Something was lost.
+    assert_eq!(server.end(), Some(1));
 }
 
 /// Starts a command with options on the example, and looks at what it answers once it is ready.
@@ -204,7 +293,7 @@ fn every_option_does_something() {
     drop(ready("serve", &["--store", &path("shop.store")]));
     assert!(directory.path().join("shop.store").is_dir());
 
-    tried.push("--root");
+    tried.extend(["--root", "--no-token"]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let outside = root.join("../crates/isochrone/tests").canonicalize().unwrap();
     let body = format!("{{\"parameters\":{{\"uri\":\"{}\"}}}}", outside.display());
@@ -218,7 +307,12 @@ fn every_option_does_something() {
     assert!(add(&ready("serve", &[])).starts_with("HTTP/1.1 404"));
     // It may be opened there, but is no trace.
     let below = outside.parent().unwrap().to_string_lossy().into_owned();
-    assert!(add(&ready("serve", &["--root", &below])).starts_with("HTTP/1.1 406"));
+    assert!(add(&ready("serve", &["--root", &below, "--no-token"])).starts_with("HTTP/1.1 406"));
+    // Who may open more has to know the token.
+    let server = Server::new(&["serve", "--listen", "127.0.0.1:0", "--root", &below]);
+    assert!(add(&server).starts_with("HTTP/1.1 401"));
+    let (host, path) = server.parts();
+    assert!(server.get(&format!("{path}/health"), host).starts_with("HTTP/1.1 200"));
 
     tried.push("--allow-origin");
     let ask = |server: &Server| {

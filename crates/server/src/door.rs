@@ -14,23 +14,24 @@ use axum::response::{IntoResponse, Response};
 
 use crate::error::ApiError;
 
-/// The cookie that has the token.
-const COOKIE: &str = "isochrone-token";
-
 /// Who is let in.
 #[derive(Debug)]
 pub(crate) struct Door {
     listens: SocketAddr,
     /// Origins of pages that may use the Trace Server Protocol beside those of this machine.
     origins: Vec<String>,
-    /// What others than this machine's own programs have to know.
+    /// What has to be known by others than this machine's own programs, or by these, too.
     token: Option<String>,
+    /// The cookie that has the token. Browsers keep cookies by host names, whatever the port: of two servers, each has its own.
+    cookie: String,
 }
 
 impl Door {
-    pub(crate) fn new(listens: SocketAddr, origins: Vec<String>) -> Self {
-        let token = (!listens.ip().is_loopback()).then(|| uuid::Uuid::new_v4().simple().to_string());
-        Self { listens, origins, token }
+    /// `needs_token`: of this machine's own programs, too.
+    pub(crate) fn new(listens: SocketAddr, origins: Vec<String>, needs_token: bool) -> Self {
+        let needs_token = needs_token || !listens.ip().is_loopback();
+        let token = needs_token.then(|| uuid::Uuid::new_v4().simple().to_string());
+        Self { listens, origins, token, cookie: format!("isochrone-token-{}", listens.port()) }
     }
 
     /// The token, where one is needed.
@@ -75,7 +76,7 @@ impl Door {
         let in_query = query.and_then(|query| value(query.split('&'), "token"));
         let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let in_cookie =
-            text(header::COOKIE).and_then(|cookies| value(cookies.split(';').map(str::trim), COOKIE));
+            text(header::COOKIE).and_then(|cookies| value(cookies.split(';').map(str::trim), &self.cookie));
         let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         // Viewers of the protocol are given one address, which may have a path, but no query.
         let in_path = path.trim_start_matches('/').split('/').next();
@@ -140,6 +141,9 @@ pub(crate) async fn check(State(door): State<Arc<Door>>, request: Request, next:
             "this name is not one of this server; use its address or localhost",
         );
     }
+    if request.method() == Method::CONNECT {
+        return refuse(StatusCode::METHOD_NOT_ALLOWED, "this server connects to no other");
+    }
     let path = request.uri().path();
     let origin = headers.get(header::ORIGIN).cloned();
     let mut viewer = None;
@@ -167,7 +171,7 @@ pub(crate) async fn check(State(door): State<Arc<Door>>, request: Request, next:
     let is_page = request.uri().path() == "/";
     let mut response = next.run(request).await;
     if let Some(token) = door.token().filter(|_| is_page) {
-        let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/");
+        let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", door.cookie);
         if let Ok(cookie) = HeaderValue::from_str(&cookie) {
             response.headers_mut().insert(header::SET_COOKIE, cookie);
         }
@@ -189,7 +193,7 @@ mod tests {
     use super::*;
 
     fn door(listens: &str) -> Door {
-        Door::new(listens.parse().unwrap(), vec!["https://traces.example".to_owned()])
+        Door::new(listens.parse().unwrap(), vec!["https://traces.example".to_owned()], false)
     }
 
     #[test]
@@ -225,6 +229,7 @@ mod tests {
     #[test]
     fn tokens_are_needed_where_others_can_ask() {
         assert!(door("127.0.0.1:1").token().is_none());
+        assert!(Door::new("127.0.0.1:1".parse().unwrap(), Vec::new(), true).token().is_some());
         let door = door("0.0.0.0:1");
         let token = door.token().unwrap().to_owned();
         assert!(token.len() >= 32);
@@ -233,8 +238,11 @@ mod tests {
         assert!(door.has_token(&none, "/", Some(&format!("a=b&token={token}"))));
         assert!(door.has_token(&none, &format!("/{token}/tsp/api/health"), None));
         let mut with_cookie = HeaderMap::new();
-        with_cookie.insert(header::COOKIE, format!("x=y; {COOKIE}={token}").parse().unwrap());
+        with_cookie.insert(header::COOKIE, format!("x=y; isochrone-token-1={token}").parse().unwrap());
         assert!(door.has_token(&with_cookie, "/", None));
+        // That of a server on another port.
+        with_cookie.insert(header::COOKIE, format!("isochrone-token-2={token}").parse().unwrap());
+        assert!(!door.has_token(&with_cookie, "/", None));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Extension, FromRequest, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -15,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower_http::compression::CompressionLayer;
 
+use crate::connections::{self, Connection};
 use crate::current::Current;
 use crate::door::{self, Door};
 use crate::error::ApiError;
@@ -27,7 +29,8 @@ const MOST_BYTES: usize = 1 << 20;
 /// Requests that are worked on at once.
 const MOST_REQUESTS: usize = 128;
 
-/// How long a request may take.
+/// How long a request may take to come, and to be answered.
+const COMES: Duration = Duration::from_secs(15);
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// How the server is reached.
@@ -37,6 +40,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Origins of viewers that may use the Trace Server Protocol, beside those of this machine: `https://traces.example`.
     pub origins: Vec<String>,
+    /// Whether this machine's own programs need the token, too; all others always do.
+    pub needs_token: bool,
 }
 
 /// What a server is reached at, with the token where one is needed.
@@ -76,17 +81,17 @@ pub fn serve(
     runtime.block_on(async {
         let listener = TcpListener::bind(settings.listen).await?;
         let address = listener.local_addr()?;
-        let door = Arc::new(Door::new(address, settings.origins.clone()));
+        let door = Arc::new(Door::new(address, settings.origins.clone(), settings.needs_token));
         listening(&addresses(address, door.token()));
         let app = router(door, library, page);
-        axum::serve(listener, app)
-            .with_graceful_shutdown(async {
-                // Without signals there is no other end than the process's.
-                if tokio::signal::ctrl_c().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            })
-            .await
+        let end = async {
+            // Without signals there is no other end than the process's.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        connections::serve(listener, app, end).await;
+        Ok(())
     })
 }
 
@@ -108,7 +113,6 @@ fn addresses(address: SocketAddr, token: Option<&str>) -> Addresses {
 
 /// All requests. Open for tests, which need no network.
 pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Current>) -> Router {
-    let limits = Arc::new(Limits { slots: Semaphore::new(MOST_REQUESTS), longest: LONGEST });
     let protocol = tsp::routes().with_state(library);
     let mut all = Router::new().nest("/tsp/api", protocol.clone());
     if let Some(token) = door.token() {
@@ -120,9 +124,14 @@ pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Curren
             ApiError::missing("only the Trace Server Protocol is served, below /tsp/api")
         }),
     };
-    all.layer(CompressionLayer::new())
+    guarded(all.layer(CompressionLayer::new()), door)
+}
+
+/// Lets nothing in that is not let in by the door, and not more than there is room for.
+pub(crate) fn guarded(app: Router, door: Arc<Door>) -> Router {
+    let limits = Limits { slots: Semaphore::new(MOST_REQUESTS), comes: COMES, longest: LONGEST };
+    app.layer(middleware::from_fn_with_state(Arc::new(limits), limit))
         .layer(DefaultBodyLimit::max(MOST_BYTES))
-        .layer(middleware::from_fn_with_state(limits, limit))
         .layer(middleware::from_fn_with_state(door, door::check))
 }
 
@@ -130,13 +139,34 @@ pub(crate) fn router(door: Arc<Door>, library: Arc<Library>, page: Option<Curren
 #[derive(Debug)]
 struct Limits {
     slots: Semaphore,
+    comes: Duration,
     longest: Duration,
 }
 
-/// Limits the number of requests, and their time.
-async fn limit(State(limits): State<Arc<Limits>>, request: Request, next: Next) -> Response {
+/// Limits the number of requests, and their time. Who has not sent all of a request keeps nobody else from being answered.
+async fn limit(
+    State(limits): State<Arc<Limits>>,
+    connection: Option<Extension<Arc<Connection>>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let whole = Bytes::from_request(Request::from_parts(parts.clone(), body), &());
+    let body = match tokio::time::timeout(limits.comes, whole).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(wrong)) => {
+            return ApiError { status: wrong.status(), why: wrong.body_text() }.into_response();
+        }
+        Err(_) => {
+            let why = "the request did not come as a whole in time".to_owned();
+            return ApiError { status: StatusCode::REQUEST_TIMEOUT, why }.into_response();
+        }
+    };
+    if let Some(Extension(connection)) = connection {
+        connection.is_asked();
+    }
     let Ok(_slot) = limits.slots.try_acquire() else { return ApiError::busy().into_response() };
-    match tokio::time::timeout(limits.longest, next.run(request)).await {
+    match tokio::time::timeout(limits.longest, next.run(Request::from_parts(parts, Body::from(body)))).await {
         Ok(response) => response,
         Err(_) => {
             let why = "it took too long; ask for less, or type the command".to_owned();
@@ -147,7 +177,7 @@ async fn limit(State(limits): State<Arc<Limits>>, request: Request, next: Next) 
 
 #[cfg(test)]
 mod tests {
-    use axum::body::{Body, to_bytes};
+    use axum::body::to_bytes;
     use axum::routing::get;
     use tower::ServiceExt;
 
@@ -155,7 +185,8 @@ mod tests {
 
     /// What a slow request is answered where so many are let in, for so long.
     async fn ask(slots: usize, longest: Duration) -> (StatusCode, String) {
-        let limits = Arc::new(Limits { slots: Semaphore::new(slots), longest });
+        let (slots, comes) = (Semaphore::new(slots), COMES);
+        let limits = Arc::new(Limits { slots, comes, longest });
         let slow = get(|| async { tokio::time::sleep(Duration::from_millis(200)).await });
         let app = Router::new().route("/", slow).layer(middleware::from_fn_with_state(limits, limit));
         let response = app.oneshot(Request::get("/").body(Body::empty()).unwrap()).await.unwrap();

@@ -1,12 +1,12 @@
 //! What is served: traces that were named or lie below the roots, and experiments made of them.
 //!
-//! Nothing is ever removed from a disk, and nothing outside of what was named can be opened. Talks to: `session.rs`; asked by `http.rs` (the page shows the
+//! Nothing is ever removed from a disk, and nothing outside of what was named can be opened: of traces that viewers name, links are looked at, too. Talks to: `session.rs`; asked by `http.rs` (the page shows the
 //! first experiment) and by `tsp/`.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, fs};
 
 use isochrone_experiment::{Experiment, Inputs, Spread};
 use serde::Serialize;
@@ -85,6 +85,8 @@ pub struct Library {
 #[derive(Default)]
 struct Inside {
     traces: BTreeMap<Uuid, KnownTrace>,
+    /// Those that were named on the command line.
+    named: BTreeSet<Uuid>,
     experiments: BTreeMap<Uuid, KnownExperiment>,
 }
 
@@ -118,6 +120,7 @@ impl Library {
         let id = id_of_experiment(&name, &traces);
         for trace in &traces {
             inside.traces.insert(trace.id, trace.clone());
+            inside.named.insert(trace.id);
         }
         let bookmarks = inside.experiments.remove(&id).map(|old| old.bookmarks).unwrap_or_default();
         inside.experiments.insert(id, KnownExperiment { id, name, traces, session, bookmarks });
@@ -182,6 +185,7 @@ impl Library {
         let mut trace = Self::known(&path);
         trace.name = name.unwrap_or(trace.name);
         self.must_fit(&trace)?;
+        self.must_be_inside(&trace)?;
         let inputs = Inputs::open(&[path]);
         if inputs.traces.is_empty() {
             let why =
@@ -196,6 +200,19 @@ impl Library {
         self.must_fit(&trace)?;
         let mut inside = self.inside();
         Ok(inside.traces.entry(trace.id).or_insert(trace).clone())
+    }
+
+    /// Whether all of a trace is below the roots, wherever links in it lead. One that was named on the command line may have any.
+    fn must_be_inside(&self, trace: &KnownTrace) -> Result<(), Refusal> {
+        if self.inside().named.contains(&trace.id) {
+            return Ok(());
+        }
+        match outside(&trace.path, &self.roots, &mut BTreeSet::new()) {
+            Some(link) => {
+                Err(Refusal::Unreadable(format!("{} leads out of what may be opened", link.display())))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether a trace can be added beside those that are there.
@@ -231,6 +248,8 @@ impl Library {
     pub(crate) fn add_experiment(&self, name: String, traces: &[Uuid]) -> Result<KnownExperiment, Refusal> {
         let traces: Option<Vec<KnownTrace>> = traces.iter().map(|&id| self.trace(id)).collect();
         let traces = traces.ok_or(Refusal::Missing)?;
+        // Links may have changed since a trace was added.
+        traces.iter().try_for_each(|trace| self.must_be_inside(trace))?;
         let id = id_of_experiment(&name, &traces);
         // Held while it is opened: two of one name cannot come between each other. Opening goes on elsewhere.
         let mut inside = self.inside();
@@ -265,6 +284,22 @@ impl Library {
     }
 }
 
+/// A link in a path, or at or below it, that leads out of all roots. Hidden directories are not opened.
+fn outside(path: &Path, roots: &[PathBuf], seen: &mut BTreeSet<PathBuf>) -> Option<PathBuf> {
+    let real = path.canonicalize().ok()?;
+    if !roots.iter().any(|root| real.starts_with(root)) {
+        return Some(path.to_owned());
+    }
+    if !real.is_dir() || !seen.insert(real) {
+        return None;
+    }
+    let inner = fs::read_dir(path).into_iter().flatten().flatten().filter(|entry| {
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        !is_hidden && entry.file_type().is_ok_and(|kind| !kind.is_file())
+    });
+    inner.map(|entry| entry.path()).find_map(|path| outside(&path, roots, seen))
+}
+
 /// Whether another bookmark is too much.
 pub(crate) fn is_full(bookmarks: &BTreeMap<Uuid, Bookmark>) -> bool {
     bookmarks.len() >= MOST_BOOKMARKS
@@ -282,4 +317,43 @@ fn id_of_experiment(name: &str, traces: &[KnownTrace]) -> Uuid {
         bytes.extend_from_slice(trace.id.as_bytes());
     }
     id_of(&bytes)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_lead_nowhere_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let [root, elsewhere] = ["root", "elsewhere"].map(|name| directory.path().join(name));
+        for made in ["a/kernel", "b", "c", "d/.hidden", "e"] {
+            fs::create_dir_all(root.join(made)).unwrap();
+        }
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("ch_0"), "").unwrap();
+        symlink(root.join("a"), root.join("b/inside")).unwrap();
+        symlink(elsewhere.join("ch_0"), root.join("c/ch_0")).unwrap();
+        symlink(&elsewhere, root.join("d/.hidden/link")).unwrap();
+        // Over another directory below the root, which has no trace of its own.
+        symlink(root.join("c"), root.join("e/link")).unwrap();
+        let roots = [root.canonicalize().unwrap()];
+        let check = |name: &str, expect: Option<&str>| {
+            let found = outside(&root.join(name), &roots, &mut BTreeSet::new());
+            assert_eq!(found, expect.map(|link| root.join(link)), "{name}");
+        };
+        check("a", None);
+        check("b", None);
+        check("c", Some("c/ch_0"));
+        check("d", None);
+        check("e", Some("e/link/ch_0"));
+        let library = Library::new(&roots, Box::new(|_, _| Err("none".to_owned())));
+        let refused = library.add_trace(&root.join("c"), None);
+        assert!(
+            matches!(&refused, Err(Refusal::Unreadable(why)) if why.contains("leads out of")),
+            "{refused:?}"
+        );
+    }
 }

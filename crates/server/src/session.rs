@@ -18,6 +18,7 @@ use isochrone_store::Store;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use crate::cut::Cut;
 use crate::error::ApiError;
 use crate::shown::Shown;
 use crate::shown::overview;
@@ -93,6 +94,8 @@ pub struct Session {
     pub(crate) command: CommandLine,
     growth: Growth,
     progress: Progress,
+    /// What becomes shorter while it is open.
+    cut: Cut,
     /// From headers of packets alone.
     overview: OnceLock<overview::Overview>,
     /// From the begin of some packets, where no store is there yet.
@@ -122,6 +125,7 @@ impl Session {
             command,
             growth,
             progress: Progress::new(),
+            cut: Cut::new(paths.clone()),
             overview: OnceLock::new(),
             sample: OnceLock::new(),
             experiment: OnceLock::new(),
@@ -246,7 +250,13 @@ impl Session {
             TrySendError::Full(_) => ApiError::busy(),
             TrySendError::Disconnected(_) => ApiError::unavailable("it was closed".to_owned()),
         })?;
-        answered.await.map_err(|_| ApiError::unavailable("it was closed".to_owned()))?
+        let answer = answered.await.map_err(|_| ApiError::unavailable("it was closed".to_owned()))?;
+        // What is missing was read as zeros: neither this answer nor any later one is right.
+        if let Some(why) = self.cut.found() {
+            self.progress.begin(Stage::Failed(why.clone()), 0);
+            return Err(ApiError::unavailable(why));
+        }
+        answer
     }
 }
 
@@ -263,6 +273,9 @@ fn open_and_work(
         Ok(loaded) => loaded,
         Err(why) => return session.progress.begin(Stage::Failed(why), 0),
     };
+    if let Some(why) = session.cut.found() {
+        return session.progress.begin(Stage::Failed(why), 0);
+    }
     let experiment = opened.experiment();
     let show = |store| {
         caught(|| {
@@ -371,6 +384,9 @@ fn indexed(session: &Session, opened: &Opened, path: &Path, spread: Spread) -> R
     let progress = &session.progress;
     let own = isochrone_experiment::Experiment::new(opened.inputs(), None);
     progress.begin(Stage::Indexing, own.hosts().iter().map(|host| host.traced.bytes()).sum());
+    if let Some(why) = session.cut.found() {
+        return Err(why);
+    }
     let indexing = Indexing { progress: Some(&|bytes| progress.add(bytes)), waits: None };
     index_if_stale(&own, path, spread, indexing).map_err(|error| error.to_string())?;
     Store::open(path).map_err(|error| error.to_string())

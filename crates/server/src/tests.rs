@@ -49,7 +49,7 @@ fn example() -> &'static (Router, Arc<Session>, tempfile::TempDir) {
             assert!(!matches!(session.stage(), Stage::Failed(_)), "{:?}", session.stage());
             std::thread::sleep(Duration::from_millis(10));
         }
-        let door = Door::new("127.0.0.1:1".parse().unwrap(), Vec::new());
+        let door = Door::new("127.0.0.1:1".parse().unwrap(), Vec::new(), false);
         (router(Arc::new(door), library, Some(Current::new(Arc::clone(&session)))), session, directory)
     })
 }

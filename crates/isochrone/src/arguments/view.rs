@@ -18,9 +18,13 @@ pub(crate) struct Served {
     /// How many cores to use where the store has to be built [default: all]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// A directory below which viewers of the Trace Server Protocol may open more traces [default: only the traces named]
+    /// A directory below which viewers of the Trace Server Protocol may open more traces [default: only the traces named]; requests then
+    /// need the token that is printed, on this machine's own addresses, too
     #[arg(long, value_name = "DIR", help_heading = "Trace Server Protocol")]
     pub(crate) root: Vec<PathBuf>,
+    /// Let in all programs of this machine below a root, whoever's they are, without the token that is printed
+    #[arg(long, requires = "root", help_heading = "Trace Server Protocol")]
+    pub(crate) no_token: bool,
     /// Let in viewers whose page is of this origin, a scheme and a name; those of VS Code and Theia on this machine always are
     #[arg(long, value_name = "ORIGIN", value_parser = origin, help_heading = "Trace Server Protocol")]
     pub(crate) allow_origin: Vec<String>,
@@ -35,7 +39,7 @@ pub(crate) struct View {
     /// Do not open the browser: only print the address
     #[arg(long)]
     pub(crate) no_open: bool,
-    /// Where to listen; on other addresses than this machine's own, requests need the token that is printed [default: 127.0.0.1:8191, or
+    /// Where to listen; on other addresses than this machine's own, and where there is a root, requests need the token that is printed [default: 127.0.0.1:8191, or
     /// a free port where that is taken]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
@@ -49,11 +53,18 @@ pub(crate) struct Serve {
     /// Traces of the hosts, or a store of them: one experiment, beside those that viewers make
     #[arg(required_unless_present = "root", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Where to listen; on other addresses than this machine's own, requests need the token that is part of the address that is printed
+    /// Where to listen; on other addresses than this machine's own, and where there is a root, requests need the token that is part of the address that is printed
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) served: Served,
+}
+
+impl Served {
+    /// Whether this machine's own programs need the token. Who may open more than was named could open what its user alone may read.
+    pub(crate) fn needs_token(&self) -> bool {
+        !self.root.is_empty() && !self.no_token
+    }
 }
 
 /// An origin as browsers send it.

@@ -238,6 +238,7 @@ fn make(
         IndexError::Pieces(error) => error_in_words(&error),
         IndexError::Sync(error) => anyhow::Error::new(error),
         IndexError::Artefact(error) => anyhow::Error::new(error),
+        error @ IndexError::Cut(_) => anyhow::anyhow!("{}", Plain(error)),
     })?;
     let Some(made) = made else { return Ok(ending) };
     let missing = experiment

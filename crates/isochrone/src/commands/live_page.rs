@@ -120,7 +120,7 @@ fn library(
 fn served(listen: SocketAddr, library: Arc<Library>, current: Current) -> anyhow::Result<Addresses> {
     let (to, listens) = channel::<std::io::Result<Addresses>>();
     thread::spawn(move || {
-        let settings = Settings { listen, origins: Vec::new() };
+        let settings = Settings { listen, origins: Vec::new(), needs_token: false };
         let say = |to: &Sender<_>, what| drop(to.send(what));
         let ended = serve(&settings, library, Some(current), |addresses| say(&to, Ok(addresses.clone())));
         if let Err(error) = ended {

@@ -43,7 +43,7 @@ pub(crate) fn view(arguments: &View, quiet: bool) -> anyhow::Result<ExitStatus> 
     };
     let current = Current::new(Arc::clone(&session));
     let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, PAGE_PORT));
-    let settings = |listen| Settings { listen, origins: arguments.served.allow_origin.clone() };
+    let settings = |listen| settings(listen, &arguments.served);
     let at = |listen| serve_at(&settings(listen), Arc::clone(&library), Some(current.clone()), listening);
     let ended = match at(arguments.listen.unwrap_or(usual)) {
         Err(error) if error.kind() == ErrorKind::AddrInUse && arguments.listen.is_none() => {
@@ -64,11 +64,15 @@ pub(crate) fn serve(arguments: &Serve, quiet: bool) -> anyhow::Result<ExitStatus
             tell!("note: Ctrl-C ends it");
         }
     };
-    let settings = Settings { listen: arguments.listen, origins: arguments.served.allow_origin.clone() };
-    serve_at(&settings, library, None, listening)
+    serve_at(&settings(arguments.listen, &arguments.served), library, None, listening)
         .with_context(|| format!("cannot listen on {}", arguments.listen))?;
     let is_failed = session.is_some_and(|session| matches!(session.stage(), Stage::Failed(_)));
     Ok(ExitStatus::partly_if(is_failed))
+}
+
+/// How the server is reached.
+fn settings(listen: SocketAddr, served: &Served) -> Settings {
+    Settings { listen, origins: served.allow_origin.clone(), needs_token: served.needs_token() }
 }
 
 /// What is served: an experiment of the traces, if there are some, and what viewers make of them.
@@ -79,6 +83,9 @@ fn library(
 ) -> anyhow::Result<(Arc<Library>, Option<Arc<Session>>)> {
     let named = named(paths)?;
     super::refuse_missing(&served.root)?;
+    // One trace that is cut while it is read costs its own answers, and no other's.
+    #[cfg(unix)]
+    isochrone_ctf::survive_truncation();
     // What is wrong with a file of corrections is said before anything is served.
     served.clock.time_base()?;
     let spread = Spread { threads: served.threads, pieces: None };
