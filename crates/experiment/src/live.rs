@@ -86,6 +86,11 @@ impl LiveEvents {
         &self.diagnostics
     }
 
+    /// What was wrong with each trace when it was looked at last: packets that are none, and what its packets miss.
+    pub fn of_traces(&self) -> impl Iterator<Item = &[Diagnostic]> {
+        self.inputs.traces.iter().map(|input| input.trace.diagnostics())
+    }
+
     /// Looks at traces again, and gives all events that nothing of these can come before any more, each once: `show` gets the traces as they are
     /// and the events. `is_known`: whether these are all traces that there can be now. Linear in what is new, and in the events of the
     /// packets that each stream is in.

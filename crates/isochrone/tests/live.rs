@@ -425,6 +425,7 @@ fn options_of_live() {
         ("--sync", "/no/such/sync.json"),
         ("--reconnect", "soon"),
         ("--limit", "0"),
+        ("--keep-at-most", "much"),
         ("--listen", "nowhere"),
     ];
     for (option, value) in wrong {

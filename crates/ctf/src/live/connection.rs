@@ -1,27 +1,81 @@
 //! A connection to a relay daemon: commands and their answers.
 
 use std::io::{self, BufReader, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use super::LiveError;
 use super::wire::{
     CLIENT_COMMAND, Command, FLAG_NEW_METADATA, FLAG_NEW_STREAM, IndexEntry, Request, SEEK_BEGINNING,
     SessionEntry, StreamEntry, VERSION, long, short,
 };
+use crate::metadata::MAX_METADATA;
 
 /// A relay daemon that says nothing for so long is not there any more.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// So many bytes of metadata come in one answer at most.
-const MOST_METADATA: u64 = 1 << 30;
+/// How often it is seen whether somebody has asked to end, at least.
+const NOTICE: Duration = Duration::from_millis(200);
+/// How long one try to connect may take: the next one follows at once.
+const CONNECTS: Duration = Duration::from_secs(2);
+/// So many bytes a packet has at most: it is in memory as a whole.
+const MOST_PACKET: u64 = 256 << 20;
 /// More sessions or streams than these are nonsense.
-const MOST_ENTRIES: u32 = 1 << 16;
+pub(super) const MOST_ENTRIES: u32 = 1 << 16;
+
+pub(super) const TOO_MUCH_METADATA: &str = "more metadata than are read of a trace";
 
 /// A connection of a viewer.
 #[derive(Debug)]
 pub struct Connection {
     address: String,
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Patient>,
+}
+
+/// A stream of bytes that is waited for so long, and no longer than somebody wants.
+#[derive(Debug)]
+struct Patient {
+    stream: TcpStream,
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl Read for Patient {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let begin = Instant::now();
+        loop {
+            refuse_stopped(&self.is_stopped)?;
+            match self.stream.read(into) {
+                Err(error) if is_wait(&error) && begin.elapsed() < PATIENCE => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+/// Whether a call of the system has only taken its time.
+fn is_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+/// Another kind than `Interrupted`, after which all readers try again.
+fn refuse_stopped(is_stopped: &AtomicBool) -> io::Result<()> {
+    match is_stopped.load(Ordering::Relaxed) {
+        true => Err(io::Error::new(io::ErrorKind::ConnectionAborted, "it was asked to end")),
+        false => Ok(()),
+    }
+}
+
+/// Connects to one of the addresses of a name.
+fn connect(place: &SocketAddr, is_stopped: &AtomicBool) -> io::Result<TcpStream> {
+    let begin = Instant::now();
+    loop {
+        refuse_stopped(is_stopped)?;
+        match TcpStream::connect_timeout(place, CONNECTS) {
+            Err(error) if is_wait(&error) && begin.elapsed() < PATIENCE => {}
+            connected => return connected,
+        }
+    }
 }
 
 /// A session that the relay daemon has.
@@ -67,21 +121,22 @@ impl Needs {
 }
 
 impl Connection {
-    /// Connects to a relay daemon, `host:port`.
+    /// Connects to a relay daemon, `host:port`. Nothing is waited for any more once `is_stopped` says so: then the connection is lost.
     ///
     /// # Errors
     /// Nobody answers, or it is none that speaks version 2.
-    pub fn open(address: &str) -> Result<Self, LiveError> {
+    pub fn open(address: &str, is_stopped: &Arc<AtomicBool>) -> Result<Self, LiveError> {
         let failed = |source| LiveError::Connection { address: address.to_owned(), source };
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for place in address.to_socket_addrs().map_err(failed)? {
-            match TcpStream::connect_timeout(&place, PATIENCE) {
+            match connect(&place, is_stopped) {
                 Ok(stream) => {
-                    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+                    stream.set_read_timeout(Some(NOTICE)).map_err(failed)?;
                     stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
                     // Commands are short, and each waits for its answer.
                     stream.set_nodelay(true).map_err(failed)?;
-                    let mut made = Self { address: address.to_owned(), stream: BufReader::new(stream) };
+                    let patient = Patient { stream, is_stopped: Arc::clone(is_stopped) };
+                    let mut made = Self { address: address.to_owned(), stream: BufReader::new(patient) };
                     made.greet()?;
                     return Ok(made);
                 }
@@ -165,8 +220,8 @@ impl Connection {
         let index = self.ask(request, IndexEntry::read)?;
         let next = match index.status {
             1 => {
-                let bytes = u32::try_from(index.packet_bits.div_ceil(8)).ok();
-                let bytes = bytes.ok_or_else(|| self.protocol("a packet of more than 4 GiB"))?;
+                let bytes = Some(index.packet_bits.div_ceil(8)).filter(|&bytes| bytes <= MOST_PACKET);
+                let bytes = bytes.ok_or_else(|| self.protocol("a packet of more than 256 MiB"))? as u32;
                 Next::Packet { offset: index.offset, bytes, end: index.end }
             }
             2 => Next::Later,
@@ -201,8 +256,8 @@ impl Connection {
         let request = Request::new(Command::Metadata).long(stream);
         let (length, status) = self.ask(request, |from| Ok((long(from)?, short(from)?)))?;
         match status {
-            1 if length <= MOST_METADATA => self.bytes(length, into).map(|()| length > 0),
-            1 => Err(self.protocol("metadata of more than 1 GiB")),
+            1 if length <= MAX_METADATA => self.bytes(length, into).map(|()| length > 0),
+            1 => Err(self.protocol(TOO_MUCH_METADATA)),
             // There are none that are new; or, where a session is being torn down, none at all any more.
             _ => Ok(false),
         }
@@ -222,16 +277,16 @@ impl Connection {
     fn ask<T>(
         &mut self,
         request: Request,
-        answer: impl FnOnce(&mut BufReader<TcpStream>) -> io::Result<T>,
+        answer: impl FnOnce(&mut BufReader<Patient>) -> io::Result<T>,
     ) -> Result<T, LiveError> {
-        let sent = self.stream.get_mut().write_all(&request.bytes());
+        let sent = self.stream.get_mut().stream.write_all(&request.bytes());
         sent.map_err(|error| self.lost(error))?;
         self.receive(answer)
     }
 
     fn receive<T>(
         &mut self,
-        answer: impl FnOnce(&mut BufReader<TcpStream>) -> io::Result<T>,
+        answer: impl FnOnce(&mut BufReader<Patient>) -> io::Result<T>,
     ) -> Result<T, LiveError> {
         answer(&mut self.stream).map_err(|error| self.lost(error))
     }

@@ -16,7 +16,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use connection::{Connection, Session};
-pub use session::{LiveSession, LiveTrace, Progress};
+pub use session::{LiveSession, LiveTrace, Progress, Room};
 
 /// The port that relay daemons serve viewers on.
 pub const PORT: u16 = 5344;
@@ -58,6 +58,9 @@ pub enum LiveError {
         /// The sessions there are, in the same form.
         known: Vec<String>,
     },
+    /// More has come than was to be kept.
+    #[error("more has come than the {0} bytes that may be kept")]
+    Full(u64),
     /// What arrives cannot be kept.
     #[error("{}: {source}", path.display())]
     Spool {

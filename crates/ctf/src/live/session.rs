@@ -1,21 +1,46 @@
 //! A session that is followed: its traces as files that grow, and how far they are known.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::LiveError;
-use super::connection::{Connection, Needs, Next};
+use super::connection::{Connection, MOST_ENTRIES, Needs, Next, TOO_MUCH_METADATA};
 use super::wire::StreamEntry;
+use crate::metadata::MAX_METADATA;
 
 /// So many packets of a stream are taken before the others have their turn.
 const PACKETS_A_TURN: usize = 16;
+
+/// How much may be kept of some sessions together.
+#[derive(Debug)]
+pub struct Room {
+    most: u64,
+    taken: AtomicU64,
+}
+
+impl Room {
+    /// So many bytes.
+    pub fn new(most: u64) -> Self {
+        Self { most, taken: AtomicU64::new(0) }
+    }
+
+    /// Takes room for bytes, before they are written.
+    fn take(&self, bytes: u64) -> Result<(), LiveError> {
+        let before = self.taken.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) <= self.most { Ok(()) } else { Err(LiveError::Full(self.most)) }
+    }
+}
 
 /// A session of a relay daemon, and the directory in which its traces are kept.
 #[derive(Debug)]
 pub struct LiveSession {
     connection: Connection,
+    room: Arc<Room>,
     host: String,
     name: String,
     id: u64,
@@ -24,6 +49,8 @@ pub struct LiveSession {
     /// By the relay daemon's numbers.
     traces: BTreeMap<u64, Files>,
     streams: Vec<LiveStream>,
+    /// Their places by the paths of their files.
+    places: HashMap<PathBuf, usize>,
     is_over: bool,
 }
 
@@ -72,7 +99,7 @@ pub struct Progress {
 }
 
 impl LiveSession {
-    /// Attaches a session of a host, and keeps what comes in a directory, which should be empty.
+    /// Attaches a session of a host, and keeps what comes in a directory, which should be empty, as far as there is room.
     ///
     /// # Errors
     /// There is none, it is not a live one, or the connection is lost.
@@ -81,11 +108,13 @@ impl LiveSession {
         host: &str,
         name: &str,
         directory: &Path,
+        room: Arc<Room>,
     ) -> Result<Self, LiveError> {
         let (id, timer_us, streams) = find(&mut connection, host, name)?;
         let (host, name, directory) = (host.to_owned(), name.to_owned(), directory.to_owned());
         let mut session = Self {
             connection,
+            room,
             host,
             name,
             id,
@@ -93,6 +122,7 @@ impl LiveSession {
             directory,
             traces: BTreeMap::new(),
             streams: Vec::new(),
+            places: HashMap::new(),
             is_over: false,
         };
         session.add(streams)?;
@@ -145,6 +175,18 @@ impl LiveSession {
         !self.is_over && self.traces.values().any(is_unread)
     }
 
+    /// Directories with packets that cannot be read: no metadata have come that say what is in them.
+    pub fn unreadable(&self) -> BTreeSet<PathBuf> {
+        let is_unreadable = |stream: &&LiveStream| {
+            let files = self.traces.get(&stream.entry.trace);
+            let is_described =
+                |files: &Files| files.metadata_bytes > 0 && stream.path.parent() == Some(&files.directory);
+            stream.bytes > 0 && !files.is_some_and(is_described)
+        };
+        let unreadable = self.streams.iter().filter(is_unreadable);
+        unreadable.filter_map(|stream| stream.path.parent()).map(Path::to_owned).collect()
+    }
+
     /// Takes what is there of all streams, a part of it where that is much.
     ///
     /// # Errors
@@ -176,8 +218,7 @@ impl LiveSession {
             return Ok(0);
         }
         let stream = self.streams[place].entry.id;
-        let mut left = PACKETS_A_TURN;
-        while left > 0 {
+        for _ in 0..PACKETS_A_TURN {
             let (next, needs) = self.connection.next(stream)?;
             taken += self.satisfy(needs)?;
             match next {
@@ -194,8 +235,8 @@ impl LiveSession {
                 Next::Packet { offset, bytes, end } => {
                     // After a connection was made anew, packets are announced that are there.
                     if offset >= self.streams[place].bytes {
+                        self.room.take(bytes.into())?;
                         taken += self.read_packet(place, (offset, bytes), &mut buffer)?;
-                        left -= 1;
                     }
                     let known = &mut self.streams[place].through;
                     *known = (*known).max(Some(end));
@@ -225,7 +266,7 @@ impl LiveSession {
                     if let Some(file) = &mut stream.file {
                         file.write_all(buffer).map_err(spool)?;
                     }
-                    stream.bytes = packet.0 + u64::from(packet.1);
+                    stream.bytes = packet.0.saturating_add(packet.1.into());
                     return Ok(taken + u64::from(packet.1));
                 }
                 Err(needs) => taken += self.satisfy(needs)?,
@@ -252,6 +293,10 @@ impl LiveSession {
                 let again = usize::try_from(files.again).unwrap_or(usize::MAX).min(buffer.len());
                 files.again -= again as u64;
                 let new = &buffer[again..];
+                if files.metadata_bytes + new.len() as u64 > MAX_METADATA {
+                    return Err(self.connection.protocol(TOO_MUCH_METADATA));
+                }
+                self.room.take(new.len() as u64)?;
                 let path = files.directory.join("metadata");
                 let written = append(&path).and_then(|mut file| file.write_all(new));
                 written.map_err(|source| LiveError::Spool { path, source })?;
@@ -264,6 +309,9 @@ impl LiveSession {
 
     /// Adds streams, or gives those that are known their new numbers.
     fn add(&mut self, streams: Vec<StreamEntry>) -> Result<(), LiveError> {
+        if self.streams.len() + self.traces.len() + streams.len() > MOST_ENTRIES as usize {
+            return Err(self.connection.protocol("more streams than there can be"));
+        }
         for entry in streams {
             let directory = self.directory.join(inner(&entry.path));
             let files = self.traces.entry(entry.trace).or_insert_with(|| Files {
@@ -279,16 +327,14 @@ impl LiveSession {
                 continue;
             }
             let path = directory.join(inner(&entry.file));
-            match self.streams.iter_mut().find(|stream| stream.path == path) {
-                Some(known) => known.entry = entry,
-                None => self.streams.push(LiveStream {
-                    entry,
-                    path,
-                    file: None,
-                    bytes: 0,
-                    through: None,
-                    is_over: false,
-                }),
+            match self.places.entry(path) {
+                Entry::Occupied(known) => self.streams[*known.get()].entry = entry,
+                Entry::Vacant(new) => {
+                    let path = new.key().clone();
+                    new.insert(self.streams.len());
+                    let (file, bytes, through, is_over) = (None, 0, None, false);
+                    self.streams.push(LiveStream { entry, path, file, bytes, through, is_over });
+                }
             }
         }
         Ok(())

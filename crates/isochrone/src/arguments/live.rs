@@ -9,7 +9,7 @@ use clap::Args;
 use isochrone_ctf::live::PORT;
 
 use super::EventFormat;
-use super::analyze::duration;
+use super::analyze::{duration, size};
 use super::time::Zone;
 
 /// `isochrone live`: which sessions, and how their events are printed.
@@ -35,6 +35,9 @@ pub(crate) struct Live {
     /// Keep the traces below this directory, which must be empty or new [default: they are kept while this runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// End when more than this has come of all sessions together, kept or not: 500MiB, 20GiB [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) keep_at_most: Option<u64>,
     /// Also show what has come as `isochrone view` does, at this address, for any number of browsers and viewers; it stays after the
     /// sessions have ended, until Ctrl-C. On other addresses than this machine's own, requests need the token that is printed
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::Write as _;
 use std::num::NonZeroU64;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use isochrone_ctf::live::{Connection, LiveError, LiveSession, LiveTrace};
+use isochrone_ctf::live::{Connection, LiveError, LiveSession, LiveTrace, Room};
 use isochrone_experiment::{LiveEvents, read_clocks};
 use isochrone_sync::unfinished::UnfinishedDirectory;
 
@@ -58,15 +59,15 @@ pub(crate) fn run(arguments: &Live, quiet: bool) -> anyhow::Result<ExitStatus> {
     );
     let named: Vec<(&Place, &(String, String))> =
         arguments.sessions.iter().filter_map(|place| Some((place, place.session.as_ref()?))).collect();
+    let is_stopped = stop_on_signals()?;
     if named.is_empty() {
-        return list(&arguments.sessions);
+        return list(&arguments.sessions, &is_stopped);
     }
     anyhow::ensure!(
         named.len() == arguments.sessions.len(),
         "name a session of each relay daemon, or of none to list them: net://HOST/host/HOSTNAME/SESSION"
     );
     let clocks = arguments.sync.as_deref().map(read_clocks).transpose()?;
-    let is_stopped = stop_on_signals()?;
     // Removed when this function is left, by a signal too; what a killed process left is removed by the next one.
     let (_temporary, directory) = match &arguments.keep {
         Some(kept) => {
@@ -79,12 +80,16 @@ pub(crate) fn run(arguments: &Live, quiet: bool) -> anyhow::Result<ExitStatus> {
             (Some(made), path)
         }
     };
+    let room = Arc::new(Room::new(arguments.keep_at_most.unwrap_or(u64::MAX)));
     let mut followed = Vec::with_capacity(named.len());
     for (number, (place, (host, name))) in named.iter().enumerate() {
         let own = directory.join(number.to_string());
-        let session = Connection::open(&place.address)
-            .and_then(|connection| LiveSession::attach(connection, host, name, &own))
-            .map_err(|error| in_words(&error))?;
+        let session = Connection::open(&place.address, &is_stopped)
+            .and_then(|connection| LiveSession::attach(connection, host, name, &own, Arc::clone(&room)));
+        if is_stopped.load(Ordering::Relaxed) {
+            return Ok(ExitStatus::Done);
+        }
+        let session = session.map_err(|error| in_words(&error))?;
         followed.push(Followed { address: place.address.clone(), session, lost: None, is_over: false });
     }
     let open = |listen| LivePage::open(listen, &directory, arguments.sync.as_deref());
@@ -111,7 +116,7 @@ struct Patience<'p> {
     /// Without a connection.
     reconnect: Duration,
     /// Somebody has asked to end.
-    is_stopped: &'p AtomicBool,
+    is_stopped: &'p Arc<AtomicBool>,
 }
 
 /// Follows sessions until all have ended, nobody reads on, or somebody stops it. `has_come` gets the bytes that come: for those who read them
@@ -120,7 +125,7 @@ fn follow(
     followed: &mut [Followed],
     mut events: LiveEvents,
     mut printed: Printed,
-    Patience { reconnect, is_stopped }: Patience<'_>,
+    patience: Patience<'_>,
     has_come: Option<&dyn Fn(u64)>,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
@@ -130,20 +135,20 @@ fn follow(
     loop {
         let mut bytes = 0;
         for one in followed.iter_mut().filter(|one| !one.is_over) {
-            let (taken, here) = one.look(reconnect, quiet);
+            let (taken, here) = one.look(patience, quiet);
             bytes += taken;
             ending = ending.max(here);
         }
         if let Some(has_come) = has_come {
             has_come(bytes);
         }
-        let is_last = followed.iter().all(|one| one.is_over) || is_stopped.load(Ordering::Relaxed);
+        let is_last = followed.iter().all(|one| one.is_over) || patience.is_stopped.load(Ordering::Relaxed);
         let growing: Vec<LiveTrace> = followed.iter().flat_map(|one| one.session.traces()).collect();
         let is_known = !followed.iter().any(|one| one.session.has_unread());
         if is_printed && !print(&mut events, &growing, is_known, &mut printed)? {
             // One reader that has enough costs the others nothing.
             if has_come.is_none() {
-                return Ok(ending);
+                break;
             }
             is_printed = false;
         }
@@ -157,7 +162,17 @@ fn follow(
     for path in events.uncorrected() {
         ending = ending.max(host_selection::leave_out_unsynchronized(path.display()));
     }
-    Ok(ending.max(complaints::show(events.diagnostics(), quiet)))
+    for one in followed.iter() {
+        for directory in one.session.unreadable() {
+            let directory = directory.display();
+            tell!("warning: {}: no metadata came for what is in it", Plain(directory));
+            ending = ExitStatus::Partly;
+        }
+    }
+    for diagnostics in events.of_traces().chain([events.diagnostics()]) {
+        ending = ending.max(complaints::show(diagnostics, quiet));
+    }
+    Ok(ending)
 }
 
 /// Prints what is ready. `false`: that is enough.
@@ -192,7 +207,7 @@ fn print(
 
 impl Followed {
     /// Takes what is new of it: so many bytes. What goes wrong is told, and costs the rest of the session.
-    fn look(&mut self, patience: Duration, quiet: bool) -> (u64, ExitStatus) {
+    fn look(&mut self, patience: Patience<'_>, quiet: bool) -> (u64, ExitStatus) {
         if self.lost.is_some() {
             return (0, self.connect_again(patience));
         }
@@ -200,6 +215,9 @@ impl Followed {
             Ok(progress) => {
                 self.is_over = progress.is_over;
                 (progress.bytes, ExitStatus::Done)
+            }
+            Err(LiveError::Connection { .. }) if patience.is_stopped.load(Ordering::Relaxed) => {
+                (0, ExitStatus::Done)
             }
             Err(error @ LiveError::Connection { .. }) => {
                 if !quiet {
@@ -213,21 +231,23 @@ impl Followed {
         }
     }
 
-    fn connect_again(&mut self, patience: Duration) -> ExitStatus {
+    fn connect_again(&mut self, Patience { reconnect, is_stopped }: Patience<'_>) -> ExitStatus {
         let Some(lost) = &mut self.lost else { return ExitStatus::Done };
         if Instant::now() < lost.next_try {
             return ExitStatus::Done;
         }
         lost.next_try = Instant::now() + TRY_AGAIN;
         let since = lost.since;
-        match Connection::open(&self.address).and_then(|connection| self.session.reattach(connection)) {
+        let connection = Connection::open(&self.address, is_stopped);
+        match connection.and_then(|connection| self.session.reattach(connection)) {
             Ok(()) => {
                 self.lost = None;
                 ExitStatus::Done
             }
             // A session that is gone does not come back. All else may get better: the relay daemon notices only after a while that
             // the connection that was lost is not there any more, and lets one viewer have a session at a time.
-            Err(error) if since.elapsed() < patience && !matches!(error, LiveError::NoSession { .. }) => {
+            Err(LiveError::Connection { .. }) if is_stopped.load(Ordering::Relaxed) => ExitStatus::Done,
+            Err(error) if since.elapsed() < reconnect && !matches!(error, LiveError::NoSession { .. }) => {
                 ExitStatus::Done
             }
             // Nobody knows whether all of it has come.
@@ -249,9 +269,12 @@ impl Followed {
 }
 
 /// Lists the sessions of relay daemons.
-fn list(places: &[Place]) -> anyhow::Result<ExitStatus> {
+fn list(places: &[Place], is_stopped: &Arc<AtomicBool>) -> anyhow::Result<ExitStatus> {
     for Place { address, .. } in places {
-        let sessions = Connection::open(address).and_then(|mut connection| connection.sessions());
+        let sessions = Connection::open(address, is_stopped).and_then(|mut connection| connection.sessions());
+        if is_stopped.load(Ordering::Relaxed) {
+            break;
+        }
         let sessions = sessions.map_err(|error| in_words(&error))?;
         if sessions.is_empty() {
             tell!("note: {}: no sessions", plain(address));
