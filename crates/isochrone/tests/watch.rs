@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod common;
+#[path = "watch/odd.rs"]
+mod odd;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -121,12 +123,17 @@ fn session(directory: &Path, chunks: u64) -> PathBuf {
 
 /// The same, of a boot: with a clock of its own, whose zero is so many seconds later.
 fn session_of_boot(path: &Path, chunks: u64, boot: Option<u8>) -> PathBuf {
-    let mut trace = LttngTrace::kernel("web1");
+    session_of("web1", path, chunks, boot.map(|boot| (boot, i64::from(boot) * 100)))
+}
+
+/// The same, of a machine, with a clock of that number and zero, s.
+fn session_of(name: &str, path: &Path, chunks: u64, clock: Option<(u8, i64)>) -> PathBuf {
+    let mut trace = LttngTrace::kernel(name);
     trace.cpus(2);
-    if let Some(boot) = boot {
+    if let Some((number, zero)) = clock {
         let clock = trace.clock_spec();
-        let offset_ns = clock.offset_ns + i64::from(boot) * 100_000_000_000;
-        let uuid = Some(uuid::Uuid::from_bytes([boot; 16]));
+        let offset_ns = clock.offset_ns + zero * 1_000_000_000;
+        let uuid = Some(uuid::Uuid::from_bytes([number; 16]));
         trace.clock(isochrone_testkit::ClockSpec { uuid, offset_ns, ..clock });
     }
     for at in 0..chunks * 20 {

@@ -1,11 +1,12 @@
 //! Finished chunks of rotated sessions on the disk: directories below one that is called `archives`, which LTTng and its relay daemon
 //! give their names when they are whole.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use isochrone_ctf::{Diagnostic, Trace};
 use isochrone_hosts::{Hosts, Time};
 use isochrone_sync::Inputs;
 
@@ -13,6 +14,8 @@ use isochrone_sync::Inputs;
 const ARCHIVES: &str = "archives";
 /// Deeper directories are not looked into.
 const MOST_DEPTH: usize = 12;
+/// What is wrong with a trace is said so many times.
+const MOST_DAMAGE: usize = 10;
 
 /// A finished chunk.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,22 +43,39 @@ pub(super) struct Opened {
     pub(super) offset_ns: i64,
 }
 
-/// The chunks at and below some directories, sorted. What cannot be listed is left out: it may be gone the next moment.
+/// What is at and below some directories.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Sorted.
+    pub(super) chunks: BTreeSet<Chunk>,
+    /// Directories that are there and cannot be listed, and why.
+    pub(super) unreadable: BTreeMap<PathBuf, String>,
+}
+
+/// The chunks at and below some directories. What is gone the next moment is left out.
 ///
 /// # Errors
-/// One of the directories that were named cannot be listed.
-pub(super) fn find(directories: &[PathBuf]) -> io::Result<BTreeSet<Chunk>> {
-    let mut found = BTreeSet::new();
+/// One of the directories that were named cannot be listed: which.
+pub(super) fn find(directories: &[PathBuf]) -> Result<Found, (PathBuf, io::Error)> {
+    let mut found = Found::default();
     for directory in directories {
-        fs::read_dir(directory)?;
+        fs::read_dir(directory).map_err(|error| (directory.clone(), error))?;
         look(directory, 0, &mut found);
     }
     Ok(found)
 }
 
-fn look(directory: &Path, depth: usize, found: &mut BTreeSet<Chunk>) {
+fn look(directory: &Path, depth: usize, found: &mut Found) {
     let is_archives = directory.file_name().is_some_and(|name| name == ARCHIVES);
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+        Err(error) => {
+            found.unreadable.insert(directory.to_owned(), error.to_string());
+            return;
+        }
+    };
+    for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         // Links could lead round in a circle; hidden directories are chunks that are being moved.
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -65,7 +85,7 @@ fn look(directory: &Path, depth: usize, found: &mut BTreeSet<Chunk>) {
         match name.to_str().and_then(number).filter(|_| is_archives) {
             Some(number) => {
                 let session = directory.parent().unwrap_or(directory).to_owned();
-                found.insert(Chunk { session, number, path });
+                found.chunks.insert(Chunk { session, number, path });
             }
             None if depth < MOST_DEPTH => look(&path, depth + 1, found),
             None => {}
@@ -79,13 +99,15 @@ fn number(name: &str) -> Option<u64> {
     times.contains('T').then(|| number.parse().ok()).flatten()
 }
 
-/// Opens a chunk: `Ok(None)` where it holds no packet. `Err`: why it is of no use.
-pub(super) fn open(chunk: Chunk) -> Result<Option<Opened>, String> {
+/// Opens a chunk, and says what of it cannot be read: `Ok(None)` where it holds no packet. `Err`: why it is of no use.
+pub(super) fn open(chunk: Chunk) -> Result<Option<(Opened, Vec<String>)>, String> {
     let inputs = Inputs::open(std::slice::from_ref(&chunk.path));
     if inputs.traces.is_empty() {
         let why = inputs.refused.first().map(|refused| refused.why.clone());
         return Err(why.unwrap_or_else(|| "no trace is in it".to_owned()));
     }
+    let refused = inputs.refused.iter().map(|refused| format!("{}: {}", refused.name, refused.why));
+    let damage = refused.chain(inputs.traces.iter().flat_map(|input| damage_of(&input.trace))).collect();
     let hosts = Hosts::group(inputs.traces.iter().map(|input| &input.trace)).hosts;
     let [host] = hosts.as_slice() else {
         return Err(format!("it has traces of {} hosts", hosts.len()));
@@ -95,7 +117,17 @@ pub(super) fn open(chunk: Chunk) -> Result<Option<Opened>, String> {
         host.sources().iter().filter_map(isochrone_hosts::EventSource::begin).max().unwrap_or(begin);
     let offset_ns = host.offset_ns;
     let name = host.name.clone();
-    Ok(Some(Opened { host: host.id.clone(), name, begin, switched, end, offset_ns, chunk }))
+    Ok(Some((Opened { host: host.id.clone(), name, begin, switched, end, offset_ns, chunk }, damage)))
+}
+
+/// What of a trace cannot be read; of much of it, the rest is counted.
+fn damage_of(trace: &Trace) -> Vec<String> {
+    let losses: Vec<&Diagnostic> = trace.diagnostics().iter().filter(|it| it.is_loss()).collect();
+    let mut damage: Vec<String> = losses.iter().take(MOST_DAMAGE).map(ToString::to_string).collect();
+    if losses.len() > MOST_DAMAGE {
+        damage.push(format!("{}: {} times more", trace.path().display(), losses.len() - MOST_DAMAGE));
+    }
+    damage
 }
 
 #[cfg(test)]
@@ -111,7 +143,7 @@ mod tests {
         make("web/shop-1/archives/.20261120T053810+0000-20261120T053812+0000-12");
         make("web/shop-1/20261120T053812+0000-13/kernel");
         make("web/shop-1/archives/other");
-        let found = find(&[directory.path().to_owned()]).unwrap();
+        let found = find(&[directory.path().to_owned()]).unwrap().chunks;
         let numbers: Vec<u64> = found.iter().map(|chunk| chunk.number).collect();
         assert_eq!(numbers, [10, 11]);
         assert!(found.iter().all(|chunk| chunk.session == directory.path().join("web/shop-1")));

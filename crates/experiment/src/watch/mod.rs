@@ -10,13 +10,14 @@
 
 mod chunks;
 mod journal;
+mod look;
 mod names;
 mod retention;
 mod sessions;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,9 @@ use journal::Recent;
 pub use retention::Retention;
 use sessions::{Ready, Waiting};
 pub use steps::{Step, StepClock, Steps};
+
+/// In the journal: a file without contents, which the process that goes on with it has locked.
+const LOCK: &str = "lock";
 
 /// What is watched, and for what.
 #[derive(Debug)]
@@ -90,8 +94,15 @@ pub enum Change {
         /// Why.
         why: String,
     },
-    /// A packet that cannot be decoded.
+    /// A packet that cannot be decoded, a file that is cut, a part of a chunk that cannot be opened.
     Broken(String),
+    /// A directory that cannot be listed: there may be chunks in it.
+    Unreadable {
+        /// Where it is.
+        directory: PathBuf,
+        /// Why.
+        why: String,
+    },
 }
 
 /// How far a host has been mapped.
@@ -127,6 +138,9 @@ pub enum WatchError {
     /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] StoreError),
+    /// Another process goes on with the journal.
+    #[error("{}: another process watches with it; end that one, or name another --state", .0.display())]
+    Locked(PathBuf),
     /// The journal is of another question.
     #[error("{}: was kept for other analyses, options or corrections; name another --state, or delete it", .0.display())]
     Asked(PathBuf),
@@ -163,6 +177,10 @@ pub struct Watch<'w> {
     seen: BTreeSet<PathBuf>,
     /// Since when a chunk waits for one before it.
     waits: HashMap<PathBuf, Instant>,
+    /// Directories that could not be listed when it was looked last.
+    unreadable: BTreeSet<PathBuf>,
+    /// Held as long as this goes on, so that no other process does.
+    _lock: Option<File>,
 }
 
 /// A host.
@@ -197,10 +215,9 @@ impl<'w> Watch<'w> {
             corrections,
             keeps_all: false,
         };
-        let mut hosts = BTreeMap::new();
+        let (mut hosts, mut lock) = (BTreeMap::new(), None);
         if let Some(state) = &watched.state {
-            fs::create_dir_all(state)
-                .map_err(|source| WatchError::Directory { path: state.clone(), source })?;
+            lock = Some(locked(state)?);
             for (head, mapped) in journal::read(state)? {
                 if head.asked != asked {
                     return Err(WatchError::Asked(state.clone()));
@@ -212,55 +229,8 @@ impl<'w> Watch<'w> {
                 hosts.insert(id, host);
             }
         }
-        Ok(Self { watched, asked, hosts, seen: BTreeSet::new(), waits: HashMap::new() })
-    }
-
-    /// Looks for new chunks, and deletes those that are not needed any more.
-    ///
-    /// # Errors
-    /// A directory that was named cannot be listed.
-    pub fn find(&mut self) -> Result<Vec<Change>, WatchError> {
-        let mut changes = Vec::new();
-        let found = chunks::find(&self.watched.directories).map_err(|source| {
-            let path = self.watched.directories.first().cloned().unwrap_or_default();
-            WatchError::Directory { path, source }
-        })?;
-        // What is gone is forgotten.
-        self.seen.retain(|path| path.exists());
-        let mut mapped = Vec::new();
-        for chunk in found {
-            let session = chunk.session.clone();
-            let of = self.hosts.values().map(|host| &host.done).find(|done| done.next(&session) > 0);
-            if let Some(done) = of.filter(|done| chunk.number < done.next(&session)) {
-                if !done.missing.contains(&(session, chunk.number)) {
-                    mapped.push(chunk.path);
-                } else if self.seen.insert(chunk.path.clone()) {
-                    changes.push(Change::Late(chunk.path));
-                }
-                continue;
-            }
-            if !self.seen.insert(chunk.path.clone()) {
-                continue;
-            }
-            let path = chunk.path.clone();
-            match chunks::open(chunk) {
-                Ok(Some(opened)) => {
-                    let host = self.hosts.entry(opened.host.clone()).or_default();
-                    host.progressed.get_or_insert_with(Instant::now);
-                    host.waiting.push(opened);
-                    host.waiting.sort_by_key(|it| (it.switched, it.begin, it.chunk.clone()));
-                }
-                Ok(None) => {
-                    changes.push(Change::Refused { chunk: path, why: "no packet is in it".to_owned() });
-                }
-                Err(why) => changes.push(Change::Refused { chunk: path, why }),
-            }
-        }
-        let needed: BTreeSet<&Path> =
-            self.hosts.values().flat_map(|host| &host.done.recent).map(|it| it.path.as_path()).collect();
-        mapped.retain(|path| !needed.contains(path.as_path()));
-        self.watched.retention.delete(mapped);
-        Ok(changes)
+        let (seen, waits, unreadable) = Default::default();
+        Ok(Self { watched, asked, hosts, seen, waits, unreadable, _lock: lock })
     }
 
     /// Maps, of all pieces that can be mapped, the one that ends first, and says of which host it is; `None`: there is none. `is_last`:
@@ -324,8 +294,7 @@ impl<'w> Watch<'w> {
             return false;
         };
         let begins_after = |(other, host): (&String, &HostWatch)| {
-            let begin = host.done.begin.or(host.waiting.first().map(|first| first.begin));
-            let begin = begin.map(|begin| i128::from(begin) + i128::from(host.offset_ns()));
+            let begin = host.begin().map(|begin| i128::from(begin) + i128::from(host.offset_ns()));
             other != id && host.name(other) == name && begin.is_some_and(|it| it >= end)
         };
         self.hosts.iter().any(begins_after)
@@ -496,6 +465,18 @@ impl<'w> Watch<'w> {
         }
         modelled.sort_by(|a, b| HostContext::name(a).cmp(HostContext::name(b)));
         Ok(reports(&modelled, &self.asked.options.with_tables_of(options), self.watched.spread))
+    }
+}
+
+/// Makes the directory of a journal if there is none, and takes it for this process alone.
+fn locked(state: &Path) -> Result<File, WatchError> {
+    let wrong = |source| WatchError::Directory { path: state.to_owned(), source };
+    fs::create_dir_all(state).map_err(wrong)?;
+    let file = File::create(state.join(LOCK)).map_err(wrong)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(WatchError::Locked(state.to_owned())),
+        Err(TryLockError::Error(source)) => Err(wrong(source)),
     }
 }
 

@@ -8,8 +8,9 @@
 //! then. What a later step knows better is not put into steps that were published; how far it moved the clock of each host at the end
 //! of the step before is a figure of its own ([`StepClock::revised_ns`]).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use isochrone_hosts::Time;
 use isochrone_pipeline::Border;
@@ -28,6 +29,9 @@ use crate::stamp::Timing;
 
 /// How much before a step is read, ns: a packet that arrives in it was sent before it.
 const MARGIN: i128 = 1_000_000_000;
+
+/// So many chunks of each host are mapped before the first step.
+const FIRST_CHUNKS: u64 = 2;
 
 /// In the journal: what is known of steps, beside the files of the hosts.
 const JOURNAL: &str = "steps";
@@ -62,6 +66,10 @@ pub struct StepClock {
     pub revised_ns: Option<i64>,
     /// Whether that is beyond the bounds that were published.
     pub is_beyond: bool,
+    /// What of the host is in no step since the last one: it came when steps of that time had been published. From and to, Unix ns.
+    pub late: Option<(i128, i128)>,
+    /// How long all is that came so, ns.
+    pub late_ns: i128,
 }
 
 /// Makes steps of what is watched.
@@ -78,6 +86,19 @@ pub struct Steps {
     number: u64,
     /// Chunks that the synchronization has taken.
     taken: BTreeSet<PathBuf>,
+    /// How far each host is in steps, by its id.
+    counted: BTreeMap<String, Counted>,
+    /// Since when a first step waits for hosts that may still come.
+    since: Option<Instant>,
+}
+
+/// How far a host is in steps.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Counted {
+    /// Up to when, Unix ns.
+    to: i128,
+    /// How long all is that came too late, ns.
+    late_ns: i128,
 }
 
 /// What is written down.
@@ -89,6 +110,7 @@ struct Kept {
     end: Option<i128>,
     number: u64,
     taken: BTreeSet<PathBuf>,
+    counted: BTreeMap<String, Counted>,
 }
 
 impl Steps {
@@ -105,11 +127,12 @@ impl Steps {
         };
         let Some((kept, beside)) = kept else {
             let synchronization = (!is_given).then(new).transpose()?;
-            let taken = BTreeSet::new();
-            let steps = Self { synchronization, current: None, published: None, end: None, number: 0, taken };
+            let (taken, counted) = Default::default();
+            let (current, published, end, number, since) = (None, None, None, 0, None);
+            let steps = Self { synchronization, current, published, end, number, taken, counted, since };
             return Ok((steps, None));
         };
-        let Kept { synchronization, published, end, number, taken } = kept;
+        let Kept { synchronization, published, end, number, taken, counted } = kept;
         let known = synchronization.map(|kept| Continued::from_kept(Options::default(), kept));
         let synchronization = match known.transpose()? {
             None if !is_given => Some(new()?),
@@ -118,7 +141,14 @@ impl Steps {
         let clocks = published.as_deref().map(clocks_of).transpose()?;
         let current = published.zip(clocks);
         let published = current.as_ref().map(|(text, _)| clocks_of(text)).transpose()?;
-        Ok((Self { synchronization, current, published, end, number, taken }, Some(beside)))
+        let since = None;
+        let steps = Self { synchronization, current, published, end, number, taken, counted, since };
+        Ok((steps, Some(beside)))
+    }
+
+    /// How many steps have been published, and where the last one ended, Unix ns.
+    pub fn published(&self) -> (u64, Option<i128>) {
+        (self.number, self.end)
     }
 
     /// The next step, if all hosts have come further than the last one; a host of which nothing has come for as long as a missing chunk
@@ -129,6 +159,9 @@ impl Steps {
     pub fn next(&mut self, watch: &Watch<'_>, is_last: bool) -> Result<Option<Step>, WatchError> {
         let hosts: Vec<(&str, &HostWatch)> =
             watch.hosts.iter().filter(|(_, host)| host.goes_on()).map(|(id, host)| (&**id, host)).collect();
+        if self.end.is_none() && !is_last && !hosts.is_empty() && self.waits_for_more(watch, &hosts) {
+            return Ok(None);
+        }
         let is_stale =
             |host: &HostWatch| host.progressed.is_some_and(|since| since.elapsed() > watch.watched.patience);
         let is_at_end = |host: &HostWatch| is_last && host.is_at_end();
@@ -162,6 +195,14 @@ impl Steps {
         Ok(end.map(|end| self.step(watch, &hosts, &chunks, end, true)))
     }
 
+    /// Whether hosts of which nothing is known may come before the first step, which would be published without them: one that rotates as often as the others has
+    /// come when all of these have done so once more.
+    fn waits_for_more(&mut self, watch: &Watch<'_>, hosts: &[(&str, &HostWatch)]) -> bool {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        let have_rotated = hosts.iter().all(|(_, host)| host.done.chunks >= FIRST_CHUNKS);
+        !have_rotated && since.elapsed() < watch.watched.patience
+    }
+
     fn is_new(&self, end: i128) -> bool {
         self.end.is_none_or(|last| last < end)
     }
@@ -188,7 +229,16 @@ impl Steps {
             let is_beyond = published.is_some_and(|(then, now)| {
                 then.lo.is_some_and(|lo| now < lo) || then.hi.is_some_and(|hi| hi < now)
             });
+            let begin = || host.begin().map(|raw| now.unix_ns(raw));
+            let counted = self.counted.get(id);
+            let before = counted.map(|counted| counted.to).or_else(begin);
+            // One that has not come further may never do so.
+            let has_come = |end| is_last || host.mapped_to().is_some_and(|to| now.unix_ns(to) > end);
+            let late = before.zip(self.end).filter(|&(from, to)| from < to && has_come(to));
+            let late_ns = late.map_or(0, |(from, to)| to - from);
             StepClock {
+                late,
+                late_ns: counted.map_or(0, |counted| counted.late_ns) + late_ns,
                 host: names.get(id).cloned().unwrap_or_default(),
                 uncertainty_ns: around.map(|(lo, hi)| hi.max(-lo)),
                 revised_ns: revised.and_then(|ns| i64::try_from(ns).ok()),
@@ -216,6 +266,7 @@ impl Steps {
         step: &Step,
         beside: &T,
     ) -> Result<(), WatchError> {
+        self.count(watch, step);
         (self.end, self.number) = (Some(step.end), step.number + 1);
         let given = watch.watched.corrections.as_ref().map(|(clocks, _)| clocks);
         let clocks = given.or(self.current.as_ref().map(|(_, clocks)| clocks));
@@ -234,6 +285,7 @@ impl Steps {
             end: self.end,
             number: self.number,
             taken: self.taken.clone(),
+            counted: self.counted.clone(),
         };
         let journal = state.join(JOURNAL);
         output::write_with(&journal, |to| {
@@ -243,6 +295,18 @@ impl Steps {
             output::write(&state.join(PUBLISHED), text.as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Notes how far each host is in steps with this one. Of one that was not waited for, only what was there.
+    fn count(&mut self, watch: &Watch<'_>, step: &Step) {
+        let names = watch.names();
+        for (id, host) in watch.hosts.iter().filter(|(_, host)| host.goes_on()) {
+            let timing = host.timing(id, self.clocks(watch));
+            let Some(mapped_to) = host.mapped_to().map(|to| timing.unix_ns(to)) else { continue };
+            let clock = step.clocks.iter().find(|clock| Some(&clock.host) == names.get(id.as_str()));
+            let late_ns = clock.map_or(0, |clock| clock.late_ns);
+            self.counted.insert(id.clone(), Counted { to: mapped_to.min(step.end), late_ns });
+        }
     }
 
     /// Takes chunks that are new, and solves again.
@@ -289,6 +353,11 @@ impl HostWatch {
     /// Whether all that has come of it is mapped, but for what is left in the end.
     fn is_at_end(&self) -> bool {
         sessions::ready(&self.waiting, &self.done, Waiting { is_last: true, is_over: true }).is_none()
+    }
+
+    /// When its first chunk begins, raw ns.
+    pub(super) fn begin(&self) -> Option<Time> {
+        self.done.begin.or(self.waiting.first().map(|first| first.begin))
     }
 
     /// All chunks that are needed.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use isochrone_analysis::Report;
-use isochrone_experiment::{HostProgress, Step};
+use isochrone_experiment::{HostProgress, Step, StepClock};
 use isochrone_export::openmetrics::{Family, Sample, families, text, text_at};
 use isochrone_sync::output;
 
@@ -110,40 +110,48 @@ pub(super) fn of_hosts(progress: &[HostProgress]) -> Vec<Family> {
     ]
 }
 
-/// What the last step says of itself and of the clocks.
-pub(super) fn of_step(step: &Step) -> Vec<Family> {
-    let uncertainty = step
-        .clocks
-        .iter()
-        .filter_map(|clock| Some(Sample::seconds(&[("host", &clock.host)], clock.uncertainty_ns?.into())));
-    let revised = step
-        .clocks
-        .iter()
-        .filter_map(|clock| Some(Sample::seconds(&[("host", &clock.host)], clock.revised_ns?.into())));
+/// How many steps there were, and up to when.
+pub(super) fn of_steps((number, end): (u64, Option<i128>)) -> Vec<Family> {
     vec![
         family(
             "isochrone_watch_steps",
             "Steps that were asked about across hosts",
             true,
-            vec![Sample::count(&[], step.number + 1)],
+            vec![Sample::count(&[], number)],
         ),
         family(
             "isochrone_watch_step_end_seconds",
             "All before this Unix time is in the figures of steps",
             false,
-            vec![Sample::seconds(&[], step.end)],
+            end.map(|end| Sample::seconds(&[], end)).into_iter().collect(),
+        ),
+    ]
+}
+
+/// What the last step says of the clocks, and of hosts that came late.
+pub(super) fn of_step(step: &Step) -> Vec<Family> {
+    let each = |of: fn(&StepClock) -> Option<i128>| -> Vec<Sample> {
+        let sample = |clock: &StepClock| Some(Sample::seconds(&[("host", &clock.host)], of(clock)?));
+        step.clocks.iter().filter_map(sample).collect()
+    };
+    vec![
+        family(
+            "isochrone_watch_late_seconds",
+            "Time of a host that is in no step, as it came when steps of that time had been published",
+            true,
+            each(|clock| Some(clock.late_ns)),
         ),
         family(
             "isochrone_clock_uncertainty_seconds",
             "How far the time of a host can be off, at the end of the last step",
             false,
-            uncertainty.collect(),
+            each(|clock| clock.uncertainty_ns.map(i128::from)),
         ),
         family(
             "isochrone_clock_revised_seconds",
             "How much later the end of the step before is than it was published",
             false,
-            revised.collect(),
+            each(|clock| clock.revised_ns.map(i128::from)),
         ),
     ]
 }

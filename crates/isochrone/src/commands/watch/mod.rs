@@ -14,7 +14,8 @@ use isochrone_experiment::pieces::HostFacts;
 use isochrone_experiment::{Change, ModelError, Retention, Spread, WatchError, Watched, read_corrections};
 use isochrone_export::openmetrics::{CONTENT_TYPE, Family, families};
 use isochrone_server::serve_metrics;
-use notify::{RecursiveMode, Watcher as _};
+use notify::event::{AccessKind, AccessMode};
+use notify::{EventKind, RecursiveMode, Watcher as _};
 
 use super::analyze::{Recorded, check_options, in_words, options, shown, with_notes};
 use super::signals::stop_on_signals;
@@ -107,7 +108,7 @@ impl Watching<'_> {
     /// Maps what is there, and shows all of it.
     fn once(&mut self) -> anyhow::Result<ExitStatus> {
         let (_, ending) = self.look(true, &AtomicBool::new(false))?;
-        self.step(true)?;
+        let ending = ending.max(self.step(true)?);
         self.keep_last()?;
         self.show(true)?;
         Ok(ending)
@@ -118,9 +119,13 @@ impl Watching<'_> {
         let (notices, _watcher) = self.notices();
         // What a journal holds is shown before anything new comes.
         let (mut is_new, mut ending) = (self.watch.facts().next().is_some(), ExitStatus::Done);
+        let mut is_said = false;
         while !is_stopped.load(Ordering::Relaxed) {
             let (is_mapped, here) = self.look(false, is_stopped)?;
             ending = ending.max(here);
+            if self.watch.is_empty() && !std::mem::replace(&mut is_said, true) && !self.quiet {
+                self.tell_what_it_waits_for();
+            }
             if is_mapped || is_new {
                 self.show(false)?;
             } else {
@@ -130,6 +135,16 @@ impl Watching<'_> {
             wait(&notices, self.arguments.poll, is_stopped);
         }
         Ok(ending)
+    }
+
+    /// Says what is missing where nothing can be mapped.
+    fn tell_what_it_waits_for(&self) {
+        let watched: Vec<String> =
+            self.arguments.analyze.traces.iter().map(|path| Plain(path.display()).to_string()).collect();
+        tell!(
+            "note: no chunk of a rotated session is below {} yet; it is waited for. `lttng enable-rotation --timer 30s` makes chunks of a session; traces that are not rotated are for `isochrone analyze`",
+            watched.join(", ")
+        );
     }
 
     /// Maps all chunks that can be, one after the other. Whether there was one, and whether something was lost.
@@ -146,7 +161,7 @@ impl Watching<'_> {
             let Some(id) = host else { break };
             is_mapped = true;
             self.keep(&id)?;
-            self.step(is_last)?;
+            ending = ending.max(self.step(is_last)?);
         }
         Ok((is_mapped, ending))
     }
@@ -157,9 +172,9 @@ impl Watching<'_> {
     }
 
     /// Makes the steps that can be made.
-    fn step(&mut self, is_last: bool) -> anyhow::Result<()> {
+    fn step(&mut self, is_last: bool) -> anyhow::Result<ExitStatus> {
         let Self { arguments, watch, steps, figures, quiet, .. } = self;
-        let Some(steps) = steps else { return Ok(()) };
+        let Some(steps) = steps else { return Ok(ExitStatus::Done) };
         steps.make(watch, is_last, figures, |reports, hosts| {
             shown(&arguments.analyze).print(&reports, None, hosts, *quiet)
         })
@@ -198,8 +213,12 @@ impl Watching<'_> {
     fn notices(&self) -> (Receiver<()>, Option<notify::RecommendedWatcher>) {
         let (sender, notices) = channel();
         let told = move |event: notify::Result<notify::Event>| {
+            // A look opens directories itself, which is no reason for another one.
+            let is_news = |kind: &EventKind| {
+                !kind.is_access() || *kind == EventKind::Access(AccessKind::Close(AccessMode::Write))
+            };
             // Nobody listens any more when this process ends.
-            let _ = event.map(|_| sender.send(()));
+            let _ = event.map(|event| is_news(&event.kind).then(|| sender.send(())));
         };
         let watcher = notify::recommended_watcher(told).and_then(|mut watcher| {
             for directory in &self.arguments.analyze.traces {
@@ -239,6 +258,10 @@ impl Watching<'_> {
                 }
                 Change::Refused { chunk, why } => {
                     tell!("warning: {}: {}; left out", Plain(chunk.display()), Plain(why));
+                    ending = ExitStatus::Partly;
+                }
+                Change::Unreadable { directory, why } => {
+                    tell!("warning: {}: {}: chunks may be in it", Plain(directory.display()), Plain(why));
                     ending = ExitStatus::Partly;
                 }
                 Change::Broken(diagnostic) => {

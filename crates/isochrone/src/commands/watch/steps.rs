@@ -13,7 +13,8 @@ use isochrone_sync::unfinished::UnfinishedDirectory;
 use serde::{Deserialize, Serialize};
 
 use super::error_in_words;
-use super::figures::{Figures, of_step};
+use super::figures::{Figures, of_step, of_steps};
+use crate::ExitStatus;
 use crate::arguments::Stepped;
 use crate::output::tell;
 use crate::render::figures;
@@ -28,8 +29,10 @@ pub(super) struct Steps<'w> {
     kept: Kept,
     /// Where stores of steps are made.
     directory: UnfinishedDirectory,
-    /// What the last step said of the clocks.
-    of_clocks: Vec<Family>,
+    /// What the last step said of itself and of the clocks.
+    of_last: Vec<Family>,
+    /// The last step of all was made: nothing is to be counted once more.
+    is_over: bool,
     quiet: bool,
 }
 
@@ -55,26 +58,33 @@ impl<'w> Steps<'w> {
             kept.as_ref().map(|kept| kept.asked.join(", ")).unwrap_or_default()
         );
         let kept = kept.unwrap_or_else(|| Kept { asked: names, figures: StepFigures::default() });
-        let (directory, of_clocks) = (UnfinishedDirectory::temporary("isochrone-watch")?, Vec::new());
-        Ok(Self { asked, options, spread, found, kept, directory, of_clocks, quiet })
+        let directory = UnfinishedDirectory::temporary("isochrone-watch")?;
+        let of_last = of_steps(found.published());
+        Ok(Self { asked, options, spread, found, kept, directory, of_last, is_over: false, quiet })
     }
 
-    /// Makes the steps that can be made, writes what comes of them to where figures are kept, and gives their tables to `show`.
+    /// Makes the steps that can be made, writes what comes of them to where figures are kept, and gives their tables to `show`. Whether something of that time
+    /// is in no step.
     pub(super) fn make(
         &mut self,
         watch: &mut Watch<'_>,
         is_last: bool,
         figures: &Figures,
         show: impl Fn(Vec<Report>, usize) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        while let Some(step) = self.found.next(watch, is_last).map_err(error_in_words)? {
+    ) -> anyhow::Result<ExitStatus> {
+        let mut ending = ExitStatus::Done;
+        while !self.is_over
+            && let Some(step) = self.found.next(watch, is_last).map_err(error_in_words)?
+        {
             self.step(watch, &step, figures, &show)?;
+            ending = ending.max(self.tell(&step));
+            self.is_over = step.is_last;
             if step.is_last {
-                return Ok(());
+                break;
             }
             self.found.done(watch, &step, &self.kept).map_err(error_in_words)?;
         }
-        Ok(())
+        Ok(ending)
     }
 
     fn step(
@@ -114,9 +124,8 @@ impl<'w> Steps<'w> {
         for report in &reports {
             kept.add(report);
         }
-        self.of_clocks = of_step(step);
+        self.of_last = [of_steps((step.number + 1, Some(step.end))), of_step(step)].concat();
         figures.keep_step((begin, step.end), &kept.before(), &self.families())?;
-        self.tell(step);
         for report in &mut reports {
             report.arrange(self.options);
         }
@@ -125,11 +134,20 @@ impl<'w> Steps<'w> {
 
     /// The figures of all steps so far.
     pub(super) fn families(&self) -> Vec<Family> {
-        [self.of_clocks.clone(), self.kept.figures.families()].concat()
+        [self.of_last.clone(), self.kept.figures.families()].concat()
     }
 
-    /// Says what was published and turned out to be otherwise.
-    fn tell(&self, step: &Step) {
+    /// Says what was published and turned out to be otherwise, and what came too late for it.
+    fn tell(&self, step: &Step) -> ExitStatus {
+        let mut ending = ExitStatus::Done;
+        for (host, (from, to)) in step.clocks.iter().filter_map(|clock| Some((&clock.host, clock.late?))) {
+            let lasted = figures::duration(i64::try_from(to - from).unwrap_or(i64::MAX));
+            tell!(
+                "warning: {}: {lasted} of it came when steps of that time had been published: what happened on it then is in none of them",
+                plain(host)
+            );
+            ending = ExitStatus::Partly;
+        }
         for clock in step.clocks.iter().filter(|clock| clock.is_beyond) {
             let by = figures::duration(clock.revised_ns.unwrap_or_default());
             tell!(
@@ -141,5 +159,6 @@ impl<'w> Steps<'w> {
             let left_out = figures::count(self.kept.figures.left_out());
             tell!("note: there are too many series of steps; values that are left out: {}", Plain(left_out));
         }
+        ending
     }
 }
