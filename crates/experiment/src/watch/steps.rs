@@ -233,7 +233,8 @@ impl Steps {
             let counted = self.counted.get(id);
             let before = counted.map(|counted| counted.to).or_else(begin);
             // One that has not come further may never do so.
-            let has_come = |end| is_last || host.mapped_to().is_some_and(|to| now.unix_ns(to) > end);
+            let is_unknown = counted.is_none() && is_last;
+            let has_come = |end| is_unknown || host.mapped_to().is_some_and(|to| now.unix_ns(to) > end);
             let late = before.zip(self.end).filter(|&(from, to)| from < to && has_come(to));
             let late_ns = late.map_or(0, |(from, to)| to - from);
             StepClock {
@@ -302,7 +303,9 @@ impl Steps {
         let names = watch.names();
         for (id, host) in watch.hosts.iter().filter(|(_, host)| host.goes_on()) {
             let timing = host.timing(id, self.clocks(watch));
-            let Some(mapped_to) = host.mapped_to().map(|to| timing.unix_ns(to)) else { continue };
+            // Of one of which nothing is mapped, all that waits is in the step.
+            let to = host.mapped_to().or(host.waiting.last().map(|last| last.end));
+            let Some(mapped_to) = to.map(|to| timing.unix_ns(to)) else { continue };
             let clock = step.clocks.iter().find(|clock| Some(&clock.host) == names.get(id.as_str()));
             let late_ns = clock.map_or(0, |clock| clock.late_ns);
             self.counted.insert(id.clone(), Counted { to: mapped_to.min(step.end), late_ns });
