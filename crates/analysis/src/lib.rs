@@ -65,7 +65,7 @@ pub use host::{HostContext, ThreadIdentity};
 pub use interrupt::InterruptSource;
 pub use intervals::Intervals;
 pub use log_rows::{LogRow, LogRows, Sorted};
-pub use needs::{Need, RECIPE};
+pub use needs::{Need, RECIPE, Recorded, TIMELINE, lacking};
 pub use options::{Asks, Calls, Filter, Interrupt, Interrupts, Options};
 pub use registry::{Accumulator, AnalysisKind};
 pub use report::{Note, Report, VERSION};

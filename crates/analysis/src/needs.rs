@@ -2,6 +2,8 @@
 
 use isochrone_kernel::calls::call_of_entry;
 
+use crate::report::Note;
+
 /// What to type on each host before a recording that is enough for all commands; between `lttng create` and `lttng start`.
 pub const RECIPE: [&str; 5] = [
     "lttng enable-event --kernel 'sched_*','irq_*','timer_hrtimer_expire_*'",
@@ -107,4 +109,45 @@ impl Need {
             Self::Pages => matches!(event, "mm_page_alloc" | "kmem_mm_page_alloc"),
         }
     }
+}
+
+/// What timelines are made of: states of threads, what CPUs and disks do, packets.
+pub const TIMELINE: [Need; 6] =
+    [Need::Switches, Need::Wakeups, Need::Calls, Need::Interrupts, Need::Disks, Need::Packets];
+
+/// Hosts that a note names; the rest is counted.
+const MOST_HOSTS: usize = 8;
+
+/// A host, and what its traces can have.
+#[derive(Debug, Clone)]
+pub struct Recorded<'h> {
+    /// Its name.
+    pub name: &'h str,
+    /// Names of events.
+    pub events: Vec<&'h str>,
+    /// Whether programs recorded events without saying which thread they are of.
+    pub has_nameless_programs: bool,
+}
+
+impl Recorded<'_> {
+    fn lacks(&self, need: Need) -> bool {
+        let is_wanted = need != Need::Threads || self.has_nameless_programs;
+        is_wanted && !self.events.iter().any(|name| need.is_met_by(name))
+    }
+}
+
+/// Says of each need which hosts did not record it, and how to.
+pub fn lacking(needs: &[Need], hosts: &[Recorded<'_>]) -> Vec<Note> {
+    let note = |need: &Need| {
+        let names: Vec<&str> = hosts.iter().filter(|host| host.lacks(*need)).map(|host| host.name).collect();
+        let shown = names[..names.len().min(MOST_HOSTS)].join(", ");
+        let names = match names.len().saturating_sub(MOST_HOSTS) {
+            0 if names.is_empty() => return None,
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        };
+        let text = format!("{names}: {}; before the next recording, type: {}", need.what(), need.command());
+        Some(Note::default().text(&text))
+    };
+    needs.iter().filter_map(note).collect()
 }

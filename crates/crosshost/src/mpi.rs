@@ -58,7 +58,8 @@ pub(crate) fn messages(
     let threads: Vec<_> = hosts.iter().map(|host| host.store.threads_by_tid()).collect();
     let party = |end: &MpiMessageEnd| {
         let host = place(end.host)?;
-        Some(Party { host, thread: *threads[host].get(&end.tid?)? })
+        let thread = rank_thread(&calls[host], threads[host].get(&end.tid?).copied(), end.at)?;
+        Some(Party { host, thread })
     };
     let of = |message: isochrone_store::MpiMessage| {
         let isochrone_store::MpiMessage { sent, received, tag, bytes, .. } = message;
@@ -91,6 +92,18 @@ fn calls_of(host: &Host<'_>) -> Result<Vec<Call>, StoreError> {
     let mut calls: Vec<Call> = phases.into_iter().filter_map(call).collect();
     calls.sort_unstable();
     Ok(calls)
+}
+
+/// The thread of a rank. `named`: the one that has the number that the rank says, which may be one of its own pid namespace: where calls
+/// of MPI are known, it is a thread that makes some, else the only one that is in a call then.
+fn rank_thread(calls: &[Call], named: Option<u32>, at: i64) -> Option<u32> {
+    let makes_calls = |thread: &u32| calls.binary_search_by_key(thread, |call| call.0).is_ok();
+    if calls.is_empty() || named.as_ref().is_some_and(makes_calls) {
+        return named;
+    }
+    let mut inside = calls.iter().filter(|call| call.1 <= at && at <= call.2).map(|call| call.0);
+    let first = inside.next()?;
+    inside.all(|other| other == first).then_some(first)
 }
 
 /// The call that a thread is in at an instant.
@@ -127,6 +140,20 @@ mod tests {
             tag: 0,
             bytes: 0,
         }
+    }
+
+    #[test]
+    fn a_rank_is_a_thread_that_makes_calls() {
+        let call = |thread, begin, end| (thread, begin, end, String::new());
+        let calls = [call(3, 10, 20), call(5, 15, 30), call(5, 40, 50)];
+        let check = |named, at, expect| assert_eq!(rank_thread(&calls, named, at), expect, "{named:?} {at}");
+        check(Some(3), 45, Some(3));
+        check(Some(1), 45, Some(5));
+        check(Some(1), 12, Some(3));
+        check(Some(1), 17, None);
+        check(Some(1), 35, None);
+        check(None, 45, Some(5));
+        assert_eq!(rank_thread(&[], Some(1), 45), Some(1));
     }
 
     #[test]

@@ -79,7 +79,8 @@ pub struct Party {
 /// A request, and where it spent its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its number: from 1, by begin.
+    /// Its number among all of its kind (of the service, or the phases, that are asked for): from 1, by begin, whatever window is asked
+    /// for.
     pub number: usize,
     /// What it is a request of; `None` of a thread between two instants.
     pub service: Option<Served>,
@@ -143,20 +144,23 @@ pub(crate) const WINDOW_ROWS: u64 = 1 << 18;
 /// long before its begin.
 const MARGIN: i64 = 10_000_000;
 
-/// The requests that are asked for, with their paths. Linear in the calls of the time, and in the spans of the times of the requests;
-/// spans are read window by window, so that the memory is that of the requests and of the longest of them.
+/// The requests that are asked for, with their paths. Linear in the calls of all time, so that numbers do not depend on what is asked for,
+/// and in the spans of the times of the requests; spans are read window by window, so that the memory is that of the requests and of the longest of them.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn requests(cluster: &Cluster<'_>, asked: &Asked) -> Result<Vec<Request>, StoreError> {
     let window = asked.window.or_else(|| cluster.range()).unwrap_or_default();
     let mut plans = match &asked.of {
-        Requests::Outermost => questions(cluster, window, None)?,
-        Requests::Service(service) => questions(cluster, window, Some(service))?,
-        Requests::Phases(names) => phases(cluster, window, names)?,
+        Requests::Outermost => questions(cluster, None)?,
+        Requests::Service(service) => questions(cluster, Some(service))?,
+        Requests::Phases(names) => phases(cluster, names)?,
     };
-    plans.retain(|plan| window.0 <= plan.begin && plan.begin < window.1);
     plans.sort_by_key(|plan| (plan.begin, plan.end, plan.client));
+    for (number, plan) in (1..).zip(&mut plans) {
+        plan.number = number;
+    }
+    plans.retain(|plan| window.0 <= plan.begin && plan.begin < window.1);
     follow(cluster, &plans, !asked.only_sums)
 }
 
@@ -182,8 +186,16 @@ pub fn thread_path(
 ) -> Result<Request, StoreError> {
     let at = cluster.hosts[party.host].raw(end);
     let place = Place { host: party.host, thread: party.thread, at };
-    let plan =
-        Plan { service: None, client: Some(party), server: None, begin, end, may_be_several: false, place };
+    let plan = Plan {
+        number: 1,
+        service: None,
+        client: Some(party),
+        server: None,
+        begin,
+        end,
+        may_be_several: false,
+        place,
+    };
     let mut found = follow(cluster, std::slice::from_ref(&plan), true)?;
     Ok(found.swap_remove(0))
 }
@@ -191,6 +203,7 @@ pub fn thread_path(
 /// What is to be followed.
 #[derive(Debug, Clone)]
 struct Plan {
+    number: usize,
     service: Option<Served>,
     client: Option<Party>,
     server: Option<Party>,
@@ -206,6 +219,7 @@ impl Plan {
         let seen = exchange.client.as_ref().or(exchange.server.as_ref())?;
         let (begin, end) = exchange.span(cluster)?;
         Some(Self {
+            number: 0,
             service: Some(Served::Address(exchange.server_address)),
             client: exchange.client.as_ref().map(party),
             server: exchange.server.as_ref().map(party),
@@ -217,13 +231,9 @@ impl Plan {
     }
 }
 
-/// The questions to a service in a window, Unix ns; without one, those of clients that serve nobody themselves at that time.
-fn questions(
-    cluster: &Cluster<'_>,
-    window: (i64, i64),
-    service: Option<&Service>,
-) -> Result<Vec<Plan>, StoreError> {
-    let all = exchanges(cluster, window)?;
+/// The questions to a service; without one, those of clients that serve nobody themselves at that time.
+fn questions(cluster: &Cluster<'_>, service: Option<&Service>) -> Result<Vec<Plan>, StoreError> {
+    let all = exchanges(cluster, cluster.range().unwrap_or_default())?;
     let is_root = roots(cluster, &all);
     let chosen = all.iter().zip(is_root).filter(|(exchange, is_root)| match service {
         Some(service) => is_of(cluster, exchange, service),
@@ -232,17 +242,17 @@ fn questions(
     Ok(chosen.filter_map(|(exchange, _)| Plan::of(cluster, exchange)).collect())
 }
 
-/// The phases of programs in a window, Unix ns. Those of threads that are not known cannot be followed.
-fn phases(cluster: &Cluster<'_>, window: (i64, i64), names: &[WildMatch]) -> Result<Vec<Plan>, StoreError> {
+/// The phases of programs. Those of threads that are not known cannot be followed.
+fn phases(cluster: &Cluster<'_>, names: &[WildMatch]) -> Result<Vec<Plan>, StoreError> {
     let mut plans = Vec::new();
     for (place, host) in cluster.hosts.iter().enumerate() {
-        let here = (host.raw(window.0), host.raw(window.1).saturating_add(1));
-        for phase in host.store.phases_between(here)? {
+        for phase in host.store.phases_between((i64::MIN, i64::MAX))? {
             let Some(thread) = phase.thread else { continue };
             if !names.iter().any(|name| name.matches(&phase.name)) {
                 continue;
             }
             plans.push(Plan {
+                number: 0,
                 service: Some(Served::Phase(phase.name)),
                 client: Some(Party { host: place, thread }),
                 server: None,
@@ -275,11 +285,10 @@ fn follow(cluster: &Cluster<'_>, plans: &[Plan], has_paths: bool) -> Result<Vec<
     let spans: Vec<(i64, i64)> = plans.iter().map(|plan| (plan.begin, plan.end)).collect();
     for group in windows(cluster, &spans) {
         let window = Window::load(cluster, group.window)?;
-        let first = group.places.start;
-        let follow = |(place, plan): (usize, &Plan)| {
+        let follow = |plan: &Plan| {
             let steps = walk(&window, plan.place, plan.begin);
             Request {
-                number: first + place + 1,
+                number: plan.number,
                 service: plan.service.clone(),
                 client: plan.client,
                 server: plan.server,
@@ -292,7 +301,7 @@ fn follow(cluster: &Cluster<'_>, plans: &[Plan], has_paths: bool) -> Result<Vec<
                 place: plan.place,
             }
         };
-        requests.par_extend(plans[group.places].par_iter().enumerate().map(follow));
+        requests.par_extend(plans[group.places].par_iter().map(follow));
     }
     Ok(requests)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use isochrone_analysis::Recorded;
 use isochrone_ctf::Trace;
 use isochrone_hosts::{Host, Hosts, Time};
 use isochrone_sync::apply::{Clock, Clocks};
@@ -168,6 +169,17 @@ impl UnknownHost {
     pub(crate) fn new<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Self {
         Self { name: name.to_owned(), known: known.into_iter().map(str::to_owned).collect() }
     }
+}
+
+/// What hosts recorded.
+pub fn recorded<'h>(hosts: &[&'h TimedHost<'_>]) -> Vec<Recorded<'h>> {
+    let of_host = |host: &&'h TimedHost<'_>| {
+        let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
+        let events = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
+        let has_nameless_programs = host.traced.has_nameless_programs();
+        Recorded { name: host.name(), events: events.collect(), has_nameless_programs }
+    };
+    hosts.iter().map(of_host).collect()
 }
 
 /// Checks that there are hosts of all names that are asked for.

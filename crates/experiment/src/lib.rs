@@ -55,7 +55,8 @@ pub use cause::{Cause, is_on_path};
 pub use conversion::{Conversion, ConversionError, Converted, Scale};
 pub use events::{TimedTrace, TimedTraces, surely_in_order};
 pub use experiment::{
-    Experiment, Opened, Selection, Survey, TimedHost, UnknownHost, check_names, is_on_one_clock, total_bytes,
+    Experiment, Opened, Selection, Survey, TimedHost, UnknownHost, check_names, is_on_one_clock, recorded,
+    total_bytes,
 };
 pub use index::{
     IndexError, Indexed, Indexing, fresh_store, index, index_if_stale, index_of_pieces, sources,

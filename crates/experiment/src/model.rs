@@ -51,6 +51,8 @@ pub struct Wanted {
     pub lines: bool,
     /// Periods of these definitions.
     pub periods: Option<Arc<Definitions>>,
+    /// Whether it was recorded before, in traces that are not open now, which threads run.
+    pub has_switches: bool,
 }
 
 /// A host of which everything has been read: its model, and its clock.
@@ -147,7 +149,7 @@ pub(crate) fn read<'o, S: Spans + Send, F: Fn() -> S + Sync, R: Send>(
         let Some(timing) = host.timing else { continue };
         let consumer = make(host, timing);
         let mapper = SpanMapper::new(move || WithThreads::new(consumer()));
-        let mapper = mapper.lines(wanted.lines).periods(wanted.periods.clone());
+        let mapper = mapper.lines(wanted.lines).periods(wanted.periods.clone()).switches(wanted.has_switches);
         jobs.push(Job { host: &host.traced, plan, mapper });
     }
     let parts = map_merge_all(&jobs, threads, |_, part| finish(part), progress);

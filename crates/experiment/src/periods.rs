@@ -46,7 +46,7 @@ pub fn periods<'o>(
     definitions: &Arc<Definitions>,
     progress: Option<Progress<'_>>,
 ) -> Vec<Result<ModelledHost<'o, PeriodLog>, ModelError>> {
-    let wanted = Wanted { lines: false, periods: Some(Arc::clone(definitions)) };
+    let wanted = Wanted { periods: Some(Arc::clone(definitions)), ..Wanted::default() };
     model(hosts, spread, &wanted, |_, _| PeriodLog::default, progress)
 }
 

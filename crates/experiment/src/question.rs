@@ -69,7 +69,8 @@ impl Question<'_> {
 
     /// What is wanted of hosts for it.
     pub(crate) fn wanted(&self) -> Wanted {
-        Wanted { lines: self.kinds.contains(&AnalysisKind::Syscalls), periods: self.periods.clone() }
+        let lines = self.kinds.contains(&AnalysisKind::Syscalls);
+        Wanted { lines, periods: self.periods.clone(), has_switches: false }
     }
 }
 

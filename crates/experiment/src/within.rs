@@ -76,7 +76,7 @@ pub fn ask_within<'o>(
         }
     };
     let lines = question.kinds.contains(&AnalysisKind::Syscalls);
-    model(hosts, spread, &Wanted { lines, periods: None }, make, progress)
+    model(hosts, spread, &Wanted { lines, ..Wanted::default() }, make, progress)
 }
 
 /// The tables of all analyses that were asked for, over all hosts: the first column says which period.

@@ -29,8 +29,6 @@ pub struct Host<'t> {
     /// Places of its traces among those that were grouped.
     pub places: Vec<usize>,
     traces: Vec<&'t Trace>,
-    /// By trace: the number of its session.
-    sessions: Vec<u32>,
     sources: Vec<EventSource<'t>>,
     losses: Vec<StreamLoss>,
     uncovered: Vec<StreamLoss>,
@@ -82,13 +80,10 @@ impl<'t> Host<'t> {
     pub fn new(clock: &HostClock, all: &[&'t Trace]) -> Self {
         let traces: Vec<&Trace> = clock.traces.iter().map(|&place| all[place]).collect();
         let (mut ranks, mut sessions) = (Vec::new(), BTreeMap::<String, usize>::new());
-        let (mut numbers, mut session_numbers) = (BTreeMap::<String, u32>::new(), Vec::new());
         let mut keyed = Vec::new();
         for (number, &trace) in traces.iter().enumerate() {
             let is_kernel = trace.schema().environment_text("domain") != Some("ust");
             let name = session_name(trace);
-            let number_of_session = numbers.len() as u32;
-            session_numbers.push(*numbers.entry(name.clone()).or_insert(number_of_session));
             let next = sessions.entry(name.clone()).or_default();
             ranks.push(*next);
             *next += 1;
@@ -129,7 +124,6 @@ impl<'t> Host<'t> {
             offset_ns: clock.offset_ns,
             places: clock.traces.clone(),
             traces,
-            sessions: session_numbers,
             extent: extent(&sources),
             sources,
             losses: Vec::new(),
@@ -345,10 +339,11 @@ impl<'t> Host<'t> {
         &self.traces
     }
 
-    /// The number of the session that a trace is of, by the number of the trace in [`Self::traces`]. All chunks of a rotated session
-    /// have one.
-    pub fn session_of(&self, trace: usize) -> u32 {
-        self.sessions.get(trace).copied().unwrap_or_default()
+    /// What the session is known by that a trace is of, by the number of the trace in [`Self::traces`]: a part of its uuid, so that all
+    /// chunks of a rotated session have it, whichever of them are open; 0 where it has none.
+    pub fn session_of(&self, trace: usize) -> u64 {
+        let uuid = self.traces.get(trace).and_then(|trace| trace.schema().uuid);
+        uuid.map_or(0, |uuid| uuid.as_u64_pair().0)
     }
 
     /// The streams of all traces, in the order that events with equal times have.
@@ -418,6 +413,18 @@ impl<'t> Host<'t> {
     /// Whether the kernel's tracer wrote any of its traces.
     pub fn has_kernel(&self) -> bool {
         self.sources.iter().any(|source| source.is_kernel)
+    }
+
+    /// By CPU: from when to when it is recorded which thread runs there, raw ns; a stream whose end is not known never ends.
+    pub fn switch_coverage(&self) -> BTreeMap<u32, (Time, Time)> {
+        let mut by_cpu: BTreeMap<u32, (Time, Time)> = BTreeMap::new();
+        for source in self.sources.iter().filter(|source| source.is_kernel && source.has_switches) {
+            let (Some(cpu), Some(begin)) = (source.cpu, source.begin()) else { continue };
+            let end = source.end().unwrap_or(Time::MAX);
+            let all = by_cpu.entry(cpu).or_insert((begin, end));
+            *all = (all.0.min(begin), all.1.max(end));
+        }
+        by_cpu
     }
 
     /// Whether programs recorded events that do not say which thread they are of: without the context `vtid`.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::absent::ChannelPlace;
+use crate::clocks;
 use crate::host::Host;
 use crate::losses::{LossKind, StreamLoss};
 use crate::source::EventSource;
@@ -25,6 +26,8 @@ pub enum Note {
         /// Packets.
         packets: u64,
     },
+    /// The clock offsets that its traces declare differ by so many ns.
+    WallClockSet(i64),
     /// The times of packets of one stream overlap.
     Disorder {
         /// How often.
@@ -98,6 +101,11 @@ impl fmt::Display for Note {
                 let were = if events.saturating_add(*packets) == 1 { "was" } else { "were" };
                 write!(f, "{} {were} lost: what happened meanwhile is unknown", lost.join(" and "))
             }
+            Self::WallClockSet(step) => write!(
+                f,
+                "the clock offsets of its traces differ by {step} ns: its wall clock was set between the recordings; times \
+                 are taken from the clock itself, so nothing else changes"
+            ),
             Self::Disorder { count, longest } => write!(
                 f,
                 "the times of the packets of a stream go back, {count} times, by up to {:.3} s: what happened then is unknown",
@@ -179,8 +187,8 @@ impl fmt::Display for Contradiction {
 impl Host<'_> {
     /// What is known before reading of what the host lacks.
     pub fn notes(&self) -> Vec<Note> {
-        let mut notes: Vec<Note> =
-            self.gaps().iter().map(|gap| Note::MissingChunk { from: gap.from, to: gap.to }).collect();
+        let mut notes: Vec<Note> = self.wall_clock_set().into_iter().collect();
+        notes.extend(self.gaps().iter().map(|gap| Note::MissingChunk { from: gap.from, to: gap.to }));
         notes.extend(self.losses().iter().filter_map(|loss| self.missing_stream(loss)));
         let (mut events, mut packets) = (0_u64, 0_u64);
         for loss in self.losses() {
@@ -214,6 +222,13 @@ impl Host<'_> {
             notes.extend((!streams.is_empty()).then_some(Note::Unrecorded { is_begin, streams }));
         }
         notes
+    }
+
+    fn wall_clock_set(&self) -> Option<Note> {
+        let clocks = self.traces().iter().filter_map(|trace| trace.schema().single_clock());
+        let offsets = clocks.filter_map(clocks::offset_ns);
+        let (least, greatest) = offsets.clone().min().zip(offsets.max())?;
+        (!clocks::same_offset(least, greatest)).then(|| Note::WallClockSet(greatest.saturating_sub(least)))
     }
 
     /// A channel by the names of its files, without the numbers that LTTng appends; where it has none, by an event.

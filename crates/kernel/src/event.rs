@@ -27,8 +27,8 @@ pub struct EventContext<'e> {
     /// Whether a program's own tracepoint recorded it, not the kernel. The contexts are then the numbers that the thread has in its
     /// own pid namespace.
     pub is_user: bool,
-    /// The number of the session that recorded it, among those of the host.
-    pub session: u32,
+    /// What the session is known by that recorded it.
+    pub session: u64,
 }
 
 /// A task as an event names it.

@@ -48,6 +48,7 @@ pub use id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 pub use merge::MergeError;
 pub use partial_state::PartialState;
 pub use periods::PeriodTally;
+pub use programs::SwitchCoverage;
 pub use requests::BlockTransfer;
 pub use retire::{Retired, WithThreads};
 pub use span::{

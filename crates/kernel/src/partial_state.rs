@@ -20,7 +20,7 @@ use crate::in_flight::{DeferredEffects, PendingCall};
 use crate::interrupts::Interrupts;
 use crate::numbered::Numbered;
 use crate::periods::Periods;
-use crate::programs::{Edge, PhaseKey};
+use crate::programs::{Edge, PhaseKey, SwitchCoverage};
 use crate::requests::{End, Requests, Start};
 use crate::span::{Migration, NetPacket, PacketTaken, PageAllocation, Spans, ThreadChange};
 use crate::thread::{Membership, Thread};
@@ -57,8 +57,9 @@ pub struct PartialState<S> {
     pub(crate) complete: Completeness,
     /// Losses of programs' events.
     pub(crate) programs_complete: Completeness,
-    /// Whether it is recorded which thread runs.
-    pub(crate) has_switches: bool,
+    /// When it is recorded which thread runs. Empty in a piece that is closed.
+    #[serde(skip)]
+    pub(crate) switch_coverage: SwitchCoverage,
     /// Number of lost events, as far as known.
     pub(crate) events_lost: u64,
     /// Missing pieces between merged ones: from, to.
@@ -151,7 +152,7 @@ impl<S: Spans> PartialState<S> {
             events: 0,
             complete: Completeness::default(),
             programs_complete: Completeness::default(),
-            has_switches: false,
+            switch_coverage: SwitchCoverage::default(),
             events_lost: 0,
             gaps: Vec::new(),
             cpus: Numbered::default(),
@@ -215,6 +216,7 @@ impl<S: Spans> PartialState<S> {
     /// Closes the piece: all events up to a border are there.
     pub fn close(&mut self, end: Border) {
         self.end = end;
+        self.switch_coverage = SwitchCoverage::default();
         self.emit_aliases();
         self.forget_strays();
         self.complete.close(end);

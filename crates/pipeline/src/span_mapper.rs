@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use isochrone_hosts::{EventSource, Host, HostEvents, ItemRef, LossKind, Progress};
-use isochrone_kernel::{CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, Time};
+use isochrone_kernel::{
+    CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, SwitchCoverage, Time,
+};
 use isochrone_periods::Definitions;
 
 use crate::border::Piece;
@@ -17,18 +19,35 @@ pub struct SpanMapper<F> {
     make: F,
     lines: bool,
     periods: Option<Arc<Definitions>>,
+    has_switches: bool,
 }
 
 impl<F> SpanMapper<F> {
     /// With a consumer for each piece.
     pub fn new(make: F) -> Self {
-        Self { make, lines: false, periods: None }
+        Self { make, lines: false, periods: None, has_switches: false }
     }
 
     /// Whether system calls are to be shown as lines, which takes most of the time then.
     #[must_use]
     pub fn lines(self, lines: bool) -> Self {
         Self { lines, ..self }
+    }
+
+    /// Whether it was recorded before, in traces that are not open now, which thread runs on the host.
+    #[must_use]
+    pub fn switches(self, has_switches: bool) -> Self {
+        Self { has_switches, ..self }
+    }
+
+    fn switch_coverage(&self, host: &Host<'_>) -> SwitchCoverage {
+        let mut by_cpu = host.switch_coverage();
+        if self.has_switches {
+            for (begin, _) in by_cpu.values_mut() {
+                *begin = Time::MIN;
+            }
+        }
+        SwitchCoverage { is_recorded: self.has_switches || !by_cpu.is_empty(), by_cpu }
     }
 
     /// The definitions of periods that are to be found.
@@ -53,25 +72,22 @@ pub fn run<S: Spans + Send>(
     map_merge(host, plan, threads, &SpanMapper::new(make), progress)
 }
 
-/// Whether it is recorded on a host which thread runs.
-fn has_switches(host: &Host<'_>) -> bool {
-    host.sources().iter().any(|source| source.is_kernel && source.has_switches)
-}
-
 impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
     type Model = PartialState<S>;
     type Error = MergeError;
 
     fn map<'t>(&self, host: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> PartialState<S> {
         let state = PartialState::new(piece.from, (self.make)()).with_periods(self.periods.as_ref());
-        let mut state = state.with_switches(has_switches(host));
+        let mut state = state.with_switches(self.switch_coverage(host));
         // By trace. Most pieces of a rotated session have events of two chunks only.
         let mut decoders: Vec<Option<Decoder<'t>>> = Vec::new();
         decoders.resize_with(host.traces().len(), || None);
         // What is lost of a program's events says nothing of what its CPU did; where there is nothing else, it counts.
         let has_kernel = host.has_kernel();
         let cpus = host.cpus();
-        cpus.iter().for_each(|&cpu| state.has_cpu(cpu));
+        for &cpu in &cpus {
+            state.has_cpu(cpu);
+        }
         for absent in host.absent_streams() {
             match absent.channel {
                 None => state.missing_cpu(absent.cpu),
@@ -141,9 +157,8 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
         state
     }
 
-    fn gap(&self, host: &Host<'_>, from: Time, to: Time) -> PartialState<S> {
-        let gap = PartialState::gap(from, to, (self.make)()).with_periods(self.periods.as_ref());
-        gap.with_switches(has_switches(host))
+    fn gap(&self, _: &Host<'_>, from: Time, to: Time) -> PartialState<S> {
+        PartialState::gap(from, to, (self.make)()).with_periods(self.periods.as_ref())
     }
 
     fn merge(&self, left: PartialState<S>, right: PartialState<S>) -> Result<PartialState<S>, MergeError> {

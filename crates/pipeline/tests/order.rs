@@ -67,7 +67,7 @@ fn events_far_from_their_packet_are_drawn_near() {
 }
 
 /// How many events of a stream are read: packets that have begin, end and number of another one are left out, and packets end
-/// before an event that is more than 1 ms from them and from their neighbours.
+/// before an event that is more than 1 ms from them and from their neighbours, or earlier than the event before it.
 fn readable(packets: &[Raw]) -> usize {
     const SLACK: u64 = 1_000_000;
     let mut sorted: Vec<&Raw> = Vec::new();
@@ -84,7 +84,13 @@ fn readable(packets: &[Raw]) -> usize {
         let earliest = before.map_or(packet.begin, |end| end.min(packet.begin)).saturating_sub(SLACK);
         let next = sorted.get(n + 1).map_or(0, |next| next.begin);
         let latest = end(packet).map_or(u64::MAX, |end| end.max(next) + SLACK);
-        packet.times.iter().take_while(|&&time| (earliest..=latest).contains(&time)).count()
+        let mut now = packet.begin;
+        let is_read = |&&time: &&u64| {
+            let goes_on = time >= now || now <= packet.begin;
+            now = time;
+            goes_on && (earliest..=latest).contains(&time)
+        };
+        packet.times.iter().take_while(is_read).count()
     };
     sorted.iter().enumerate().map(count).sum()
 }

@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::resolution::{Resolution, TOLD_TICK_NS};
 use crate::trusted::Contradicted;
 use isochrone_hosts::Host;
-use isochrone_hosts::clocks::{self, HostClock};
+use isochrone_hosts::clocks::HostClock;
 
 /// Hosts that a note names; more are counted.
 const MOST_NAMED: usize = 8;
@@ -49,20 +49,6 @@ pub(crate) fn about(
     notes
 }
 
-fn wall_clock_set(host: &Host<'_>) -> Option<String> {
-    let offsets = host.traces().iter().filter_map(|trace| trace.schema().single_clock());
-    let offsets = offsets.filter_map(clocks::offset_ns);
-    let (least, greatest) = offsets.clone().min().zip(offsets.max())?;
-    let step = i128::from(greatest) - i128::from(least);
-    (!clocks::same_offset(least, greatest)).then(|| {
-        format!(
-            "{}: the clock offsets of its traces differ by {step} ns: its wall clock was set between the recordings; \
-             times are taken from the clock itself, so nothing else changes",
-            host.name
-        )
-    })
-}
-
 fn same_name(inputs: &Inputs, clock: &HostClock) -> Option<String> {
     let (name, _) =
         clock.host.split_once('#').filter(|(name, _)| clock.hostnames.iter().any(|host| host == name))?;
@@ -76,7 +62,7 @@ pub(crate) fn lacking(hosts: &[Host<'_>]) -> Vec<String> {
         let name = &host.name;
         let contradictions = host.contradictions().into_iter().map(move |found| format!("{name}: {found}"));
         let notes = host.notes().into_iter().map(move |note| format!("{name}: {note}"));
-        wall_clock_set(host).into_iter().chain(contradictions).chain(notes).collect::<Vec<_>>()
+        contradictions.chain(notes).collect::<Vec<_>>()
     };
     hosts.iter().flat_map(of_host).collect()
 }

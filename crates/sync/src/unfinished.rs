@@ -202,7 +202,9 @@ mod tests {
         fs::write(at(".a.partial-gone01"), "left").unwrap();
         // Of others, or of nobody.
         let others = [".a.partial-0123456", ".a.partial-01234_", ".b.partial-012345", "a.partial-012345"];
-        others.map(|name| fs::write(at(name), "kept").unwrap());
+        for name in others {
+            fs::write(at(name), "kept").unwrap();
+        }
         std::os::unix::fs::symlink("a", at(".a.partial-linked")).unwrap();
         let (name, mut kept) = (OsStr::new("a"), names(root.path()));
         kept.retain(|name| !name.to_lowercase().contains("gone"));

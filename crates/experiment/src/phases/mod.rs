@@ -48,7 +48,8 @@ pub fn phases(
         let entries = &store.manifest().hosts;
         let Some(entry) = entries.iter().find(|entry| entry.id == host.traced.id) else { continue };
         let there = store.host(entry)?;
-        if let Some((first, last)) = entry.range {
+        let recorded_by_programs = periods.is_none().then(|| programs_extent(host)).flatten();
+        if let Some((first, last)) = entry.range.map(|range| overlap(range, recorded_by_programs)) {
             let here = [timing.unix_ns(first), timing.unix_ns(last)];
             range = Some(range.map_or(here, |all| [all[0].min(here[0]), all[1].max(here[1])]));
         }
@@ -83,6 +84,24 @@ pub fn phases(
         tables: tables.finish(),
         notes,
     })
+}
+
+/// From the first to the last event of programs, raw ns: before, their tracer had not begun. Of each stream two packets are read.
+fn programs_extent(host: &TimedHost<'_>) -> Option<(i64, i64)> {
+    let of_programs = || host.traced.sources().iter().filter(|source| !source.is_kernel);
+    let first = of_programs().filter_map(|source| {
+        source.packets().find_map(|packet| source.events_of(packet).next()).map(|(at, _)| at)
+    });
+    let last = of_programs().filter_map(|source| {
+        source.packets().rev().find_map(|packet| source.events_of(packet).last()).map(|(at, _)| at)
+    });
+    first.min().zip(last.max())
+}
+
+/// The part of a time that is in another one, if there is any.
+fn overlap(range: (i64, i64), other: Option<(i64, i64)>) -> (i64, i64) {
+    let both = other.map(|other| (range.0.max(other.0), range.1.min(other.1)));
+    both.filter(|both| both.0 <= both.1).unwrap_or(range)
 }
 
 fn host_name<'h>(host: &'h ModelledHost<'_, PeriodLog>) -> &'h str {

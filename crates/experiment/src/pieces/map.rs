@@ -65,9 +65,21 @@ impl Question<'_> {
         spread: Spread,
         progress: Option<Progress<'_>>,
     ) -> Vec<Result<Option<MappedPiece>, ModelError>> {
+        self.map_after(hosts, part, (spread, false), progress)
+    }
+
+    /// The same of hosts whose earlier traces are not open any more: whether these recorded which threads run.
+    pub(crate) fn map_after(
+        &self,
+        hosts: &[&TimedHost<'_>],
+        part: Part,
+        (spread, has_switches): (Spread, bool),
+        progress: Option<Progress<'_>>,
+    ) -> Vec<Result<Option<MappedPiece>, ModelError>> {
+        let wanted = Wanted { has_switches, ..self.wanted() };
         // Steps of time are those of all hosts, whatever is read of them here.
         match self.sets(hosts) {
-            Ok(make) => map(hosts, part, spread, &self.wanted(), make, |_| Vec::new(), progress),
+            Ok(make) => map(hosts, part, spread, &wanted, make, |_| Vec::new(), progress),
             Err(count) => hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect(),
         }
     }

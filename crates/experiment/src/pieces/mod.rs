@@ -11,7 +11,7 @@ mod set;
 
 use std::path::PathBuf;
 
-use isochrone_analysis::{AnalysisKind, AnalysisSet, Options};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, Options, Recorded};
 use isochrone_hosts::{ReadReport, Time};
 use isochrone_kernel::MergeError;
 use isochrone_pipeline::store::StoreError;
@@ -103,6 +103,12 @@ pub struct HostFacts {
 }
 
 impl HostFacts {
+    /// What it recorded, under a name.
+    pub fn recorded<'h>(&'h self, name: &'h str) -> Recorded<'h> {
+        let events = self.events.iter().map(String::as_str).collect();
+        Recorded { name, events, has_nameless_programs: self.has_nameless_programs }
+    }
+
     /// Of a host of an experiment. `O(n log n)` in the classes of events.
     pub fn of(host: &TimedHost<'_>) -> Self {
         let traced = &host.traced;

@@ -371,7 +371,9 @@ impl<'w> Watch<'w> {
         let Watched { kinds, spread, .. } = self.watched;
         let question =
             Question { kinds, options: &self.asked.options, times: Times::default(), periods: None };
-        let mut mapped = question.map(&[host], Part::Raw(piece), spread, None);
+        let known = self.hosts.get(id).and_then(|host| host.facts.as_ref());
+        let has_switches = known.is_some_and(|facts| facts.events.iter().any(|name| name == "sched_switch"));
+        let mut mapped = question.map_after(&[host], Part::Raw(piece), (spread, has_switches), None);
         let Some(mapped) = mapped.pop().transpose()?.flatten() else { return Ok(None) };
         let mut facts = mapped.facts;
         // These are of the chunks that are open now, not of the host.

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use isochrone_analysis::{
-    AnalysisKind, Asks, Calls, Filter, HostContext, Interrupts, Need, Note, Options, Report, ThreadIdentity,
+    AnalysisKind, Asks, Calls, Filter, HostContext, Interrupts, Need, Options, Recorded, Report,
+    ThreadIdentity, lacking,
 };
-use isochrone_experiment::pieces::HostFacts;
 use isochrone_experiment::{
-    Experiment, ModelError, Opened, Spread, TimedHost, Times, Timing, add_bounds_of, extent, scratch,
+    Experiment, ModelError, Opened, Spread, TimedHost, Times, Timing, add_bounds_of, extent, recorded,
+    scratch,
 };
 use isochrone_hosts::{Host, ReadReport};
 use isochrone_kernel::calls::call_of_entry;
@@ -23,7 +24,7 @@ use crate::ExitStatus;
 use crate::arguments::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
 use crate::output::tell;
 use crate::render::plain::{Plain, plain};
-use crate::render::{complaints, figures};
+use crate::render::complaints;
 
 /// Rows of a distribution.
 const BARS: usize = 20;
@@ -234,33 +235,6 @@ pub(super) fn options(arguments: &Analyze) -> Options {
     }
 }
 
-/// A host, and the names of the events that its traces can have.
-pub(super) struct Recorded<'h> {
-    pub(super) name: &'h str,
-    pub(super) events: Vec<&'h str>,
-    /// Whether programs recorded events without saying which thread they are of.
-    pub(super) has_nameless_programs: bool,
-}
-
-impl<'h> Recorded<'h> {
-    /// Of a host whose pieces are known.
-    pub(super) fn of_facts(name: &'h str, facts: &'h HostFacts) -> Self {
-        let events = facts.events.iter().map(String::as_str).collect();
-        Self { name, events, has_nameless_programs: facts.has_nameless_programs }
-    }
-}
-
-/// What hosts recorded.
-pub(super) fn recorded<'h>(hosts: &[&'h TimedHost<'_>]) -> Vec<Recorded<'h>> {
-    let of_host = |host: &&'h TimedHost<'_>| {
-        let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
-        let events = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
-        let has_nameless_programs = host.traced.has_nameless_programs();
-        Recorded { name: host.name(), events: events.collect(), has_nameless_programs }
-    };
-    hosts.iter().map(of_host).collect()
-}
-
 /// What a report is made of.
 fn needs(report: &str) -> Vec<Need> {
     match (AnalysisKind::of(report), report) {
@@ -274,24 +248,9 @@ fn needs(report: &str) -> Vec<Need> {
 /// Says of each report what was not recorded for it, and how to record it.
 pub(super) fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>]) {
     for report in reports {
-        for need in needs(report.analysis) {
-            let lacks = |host: &&Recorded<'_>| {
-                let is_wanted = need != Need::Threads || host.has_nameless_programs;
-                is_wanted && !host.events.iter().any(|name| need.is_met_by(name))
-            };
-            let lacking: Vec<String> = hosts.iter().filter(lacks).map(|host| host.name.to_owned()).collect();
-            if !lacking.is_empty() {
-                let names = figures::listed(&lacking, MOST_HOSTS);
-                let text =
-                    format!("{names}: {}; before the next recording, type: {}", need.what(), need.command());
-                report.notes.push(Note::default().text(&text));
-            }
-        }
+        report.notes.extend(lacking(&needs(report.analysis), hosts));
     }
 }
-
-/// Hosts that a note names; the rest is counted.
-const MOST_HOSTS: usize = 8;
 
 /// Says which names are of nothing in the traces.
 pub(super) fn tell_unmatched(arguments: &Analyze, hosts: &[Recorded<'_>], known: &[&dyn HostContext]) {

@@ -4,11 +4,11 @@
 use isochrone_analysis::{AnalysisKind, AnalysisSet, Asks, HostContext, Options, Report};
 use isochrone_experiment::{
     ModelError, ModelledHost, Opened, Question, Spread, TimedHost, Times, ask_within, at_instant,
-    instant_reports, is_on_one_clock, reports, reports_within, unfinished,
+    instant_reports, is_on_one_clock, recorded, reports, reports_within, unfinished,
 };
 use isochrone_hosts::Progress as Read;
 
-use super::analyze::{in_words, recorded, report_missing, tell_unmatched};
+use super::analyze::{in_words, report_missing, tell_unmatched};
 use super::{Named, index, lami, periods};
 use crate::ExitStatus;
 use crate::arguments::Analyze;

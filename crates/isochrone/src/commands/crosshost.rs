@@ -8,10 +8,10 @@ use isochrone_crosshost::{
     Asked, Cluster, Party, Requests, accounting, blocking, critical_path, dot, ipc, messages, path,
     phase_names, requests, thread_path,
 };
-use isochrone_experiment::{Spread, Times, extent, is_on_one_clock};
+use isochrone_experiment::{Spread, Times, extent, is_on_one_clock, recorded};
 use wildmatch::WildMatch;
 
-use super::analyze::{add_needs, recorded};
+use super::analyze::add_needs;
 use super::reports::{Shown, TEXT_ROWS};
 use super::{host_selection, index, named, open_named};
 use crate::ExitStatus;

@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, Write};
 
 use anyhow::Context;
-use isochrone_analysis::{AnalysisKind, Options};
-use isochrone_experiment::{Question, Spread, TimedHost, Times, extent, reports, step_length};
+use isochrone_analysis::{AnalysisKind, Options, TIMELINE, lacking};
+use isochrone_experiment::{Question, Spread, TimedHost, Times, extent, recorded, reports, step_length};
 use isochrone_export::chrome::Chrome;
 use isochrone_export::perfetto::Perfetto;
 use isochrone_export::{ExportError, Exported, SOME_STEPS, export, openmetrics};
@@ -62,6 +62,12 @@ pub(crate) fn run(arguments: &Export, quiet: bool) -> anyhow::Result<ExitStatus>
         let bar = Progress::over_file(length, "exporting", quiet);
         write(arguments, |to| timeline(arguments.to, &exported, to, &|ns| bar.add(ns)))?;
         bar.finish();
+    }
+    if !quiet {
+        let needs = if is_series { AnalysisKind::Usage.needs() } else { &TIMELINE };
+        for note in lacking(needs, &recorded(&hosts)) {
+            tell!("note: {}", Plain(note.shown(|ns| ns.to_string())));
+        }
     }
     if let (Some(path), false) = (&arguments.output, quiet) {
         tell!("note: {} is for {}", Plain(path.display()), readers(arguments.to));

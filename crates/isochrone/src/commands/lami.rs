@@ -3,10 +3,9 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use isochrone_analysis::AnalysisKind;
+use isochrone_analysis::{AnalysisKind, Recorded};
 use isochrone_export::lami;
 
-use super::analyze::Recorded;
 use crate::arguments::{Analyze, TableFormat};
 use crate::output;
 

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Recorded};
 use isochrone_experiment::pieces::{
     Asked, Held, HostFacts, MappedPiece, MissingPiece, Part, PieceSet, PiecesError, holds_spans, map_spans,
     traces_of_spans,
@@ -17,7 +17,7 @@ use isochrone_pipeline::{Border, Piece, SpanLog};
 use isochrone_sync::apply::Clocks;
 
 use super::analyze::{
-    Recorded, check_options, hosts, in_words, options, shown, tell_missing, tell_unmatched, with_notes,
+    check_options, hosts, in_words, options, shown, tell_missing, tell_unmatched, with_notes,
 };
 use super::reports::check_scratch;
 use super::{check_output, host_selection, lami, open, refuse_missing};
@@ -288,8 +288,7 @@ pub(super) fn answer(
         facts.map(|facts| (name, facts))
     };
     let known: Vec<(String, &HostFacts)> = modelled.iter().filter_map(named).collect();
-    let recorded: Vec<Recorded<'_>> =
-        known.iter().map(|(name, facts)| Recorded::of_facts(name, facts)).collect();
+    let recorded: Vec<Recorded<'_>> = known.iter().map(|(name, facts)| facts.recorded(name)).collect();
     if arguments.test_compatibility {
         lami::check_compatible(kinds, &recorded)?;
         return Ok(ending);

@@ -1,8 +1,8 @@
 //! Analyses that are read from a store, which is made of the traces if there is none: `states` and `phases`.
 
-use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, is_on_one_clock, phases};
+use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, is_on_one_clock, phases, recorded};
 
-use super::analyze::{add_needs, check_options, hosts, options, recorded, shown};
+use super::analyze::{add_needs, check_options, hosts, options, shown};
 use super::pieces::{self, PieceKind};
 use super::{index, lami, named, open_named, periods};
 use crate::ExitStatus;

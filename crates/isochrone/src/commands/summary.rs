@@ -4,13 +4,15 @@ use std::io::{IsTerminal, Write};
 
 use isochrone_analysis::{AnalysisKind, Options, Report};
 use isochrone_crosshost::{Asked, Cluster, Requests, critical_path, messages, path, requests};
-use isochrone_experiment::{Opened, Question, Spread, TimedHost, Times, extent, is_on_one_clock, reports};
+use isochrone_experiment::{
+    Opened, Question, Spread, TimedHost, Times, extent, is_on_one_clock, recorded, reports,
+};
 use isochrone_export::html::Synchronization;
 use isochrone_store::{Message, Store};
 use isochrone_sync::output as files;
 use isochrone_sync::sample::MessageSample;
 
-use super::analyze::{add_needs, recorded};
+use super::analyze::add_needs;
 use super::answers::modelled;
 use super::crosshost::window;
 use super::view::{command_line, name_of};

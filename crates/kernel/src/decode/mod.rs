@@ -24,8 +24,8 @@ use crate::id::Time;
 pub struct Decoder<'t> {
     trace: &'t Trace,
     facts: Tracer,
-    /// The number of its session among those of the host.
-    session: u32,
+    /// What its session is known by.
+    session: u64,
     /// By stream.
     streams: Vec<StreamDecoder>,
     /// The periods that are asked for, and the name of the host.
@@ -64,7 +64,7 @@ pub struct EventDecoder<'d> {
     class: &'d ClassDecoder,
     cpu: Option<u32>,
     is_user: bool,
-    session: u32,
+    session: u64,
     definitions: Option<&'d Definitions>,
     packet: &'d PacketFields,
 }
@@ -128,9 +128,9 @@ impl<'t> Decoder<'t> {
         Self { trace, facts: Tracer::of(trace, lines), session: 0, streams: streams.collect(), periods: None }
     }
 
-    /// The decoder with the number of the trace's session among those of its host.
+    /// The decoder with what the trace's session is known by.
     #[must_use]
-    pub fn of_session(self, session: u32) -> Self {
+    pub fn of_session(self, session: u64) -> Self {
         Self { session, ..self }
     }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use isochrone_analysis::{TIMELINE, lacking};
+use isochrone_experiment::recorded;
 use isochrone_sync::artefact::BreakKind;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -83,6 +85,10 @@ impl Shown<'_> {
             ends.map(move |(place, host)| self.at(place, of(host.range), Clock::Own))
         };
         let own = own(|range| range.0).min().zip(own(|range| range.1).max());
+        let hosts: Vec<_> = self.hosts.iter().map(|host| host.timed).collect();
+        let lacking = lacking(&TIMELINE, &recorded(&hosts));
+        let lacking = lacking.iter().map(|note| note.shown(|ns| ns.to_string()));
+        let notes: Vec<String> = self.opened.inputs().notes.iter().cloned().chain(lacking).collect();
         json!({
             "name": name,
             "version": env!("CARGO_PKG_VERSION"),
@@ -100,7 +106,7 @@ impl Shown<'_> {
             },
             "traces": paths,
             "command": self.command.of("view"),
-            "notes": self.opened.inputs().notes,
+            "notes": notes,
         })
     }
 }

@@ -1,8 +1,8 @@
 //! The tables of all analyses for a window of time.
 
-use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table, Unit};
+use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table, Unit, lacking};
 use isochrone_crosshost::{accounting, blocking, critical_path, ipc, messages};
-use isochrone_experiment::{Question, Spread, TimedHost, Times, reports};
+use isochrone_experiment::{Question, Spread, TimedHost, Times, recorded, reports};
 use serde_json::{Value, json};
 
 use super::Shown;
@@ -48,6 +48,10 @@ impl Shown<'_> {
             None if is_across => (self.across(analysis, window)?, analysis.to_owned()),
             None => return Err(ApiError::missing(format!("there is no analysis `{analysis}`"))),
         };
+        let needs = AnalysisKind::of(analysis)
+            .map_or_else(|| isochrone_crosshost::needs(analysis), |kind| kind.needs().to_vec());
+        let hosts: Vec<&TimedHost<'_>> = self.hosts.iter().map(|host| host.timed).collect();
+        report.notes.extend(lacking(&needs, &recorded(&hosts)));
         report.arrange(&Options { limit: Some(limit), ..Options::default() });
         let tables: Vec<Value> = report.tables.iter().map(|table| self.table(table)).collect();
         let shown = |ns: u64| duration(i64::try_from(ns).unwrap_or(i64::MAX));

@@ -35,9 +35,10 @@ fn times(result: &HostResult<'_, Usage>, step: u32) -> [Cell; 2] {
 
 /// The steps in which the host was traced, each with how long it was, raw ns: the first and the last are cut.
 fn traced<'r>(result: &'r HostResult<'_, Usage>) -> impl Iterator<Item = (u32, u64)> + 'r {
-    let (begin, end) = result.window;
-    // The last event is in its step.
-    result.of.steps.parts(begin, end.saturating_add(1))
+    let ((begin, end), steps) = (result.window, &result.of.steps);
+    // A step that begins with the last event has nothing else.
+    let rest = steps.at(end).filter(|&step| steps.parts(begin, end).all(|(of, _)| of != step));
+    steps.parts(begin, end).chain(rest.map(|step| (step, 0)))
 }
 
 /// How many requests were at a disk at once, on average over the time of a step that was traced.

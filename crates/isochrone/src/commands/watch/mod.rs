@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use isochrone_analysis::{AnalysisKind, Options, Report};
+use isochrone_analysis::{AnalysisKind, Options, Recorded, Report};
 use isochrone_experiment::pieces::HostFacts;
 use isochrone_experiment::{Change, ModelError, Retention, Spread, WatchError, Watched, read_corrections};
 use isochrone_export::openmetrics::{CONTENT_TYPE, Family, families};
@@ -17,7 +17,7 @@ use isochrone_server::serve_metrics;
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecursiveMode, Watcher as _};
 
-use super::analyze::{Recorded, check_options, in_words, options, shown, with_notes};
+use super::analyze::{check_options, in_words, options, shown, with_notes};
 use super::signals::stop_on_signals;
 use super::{check_output, refuse_missing};
 use crate::ExitStatus;
@@ -290,8 +290,7 @@ impl Watching<'_> {
             return Ok(());
         }
         let facts: Vec<&HostFacts> = self.watch.facts().collect();
-        let recorded: Vec<Recorded<'_>> =
-            facts.iter().map(|facts| Recorded::of_facts(&facts.name, facts)).collect();
+        let recorded: Vec<Recorded<'_>> = facts.iter().map(|facts| facts.recorded(&facts.name)).collect();
         with_notes(&self.arguments.analyze, &mut all, &recorded, &[]);
         shown(&self.arguments.analyze).print(&all, None, facts.len(), self.quiet)
     }
