@@ -87,7 +87,7 @@ fuzz_target!(|input: (bool, Damage<'_>)| {
     let mut files = WHOLE.each_ref().map(Vec::as_slice);
     files[number] = &bad;
     assert_eq!(exercise(files), is_whole);
-    if let Some(sealed) = sealed(&bad, FORM) {
+    if let Some(sealed) = sealed(&WHOLE[number], &bad, FORM) {
         files[number] = &sealed;
         exercise(files);
     }

@@ -76,7 +76,7 @@ fuzz_target!(|input: (u8, Damage<'_>)| {
         _ => 0,
     };
     assert_eq!(exercise(number, &paths), bad == *whole);
-    if let Some(sealed) = sealed(&bad, form)
+    if let Some(sealed) = sealed(whole, &bad, form)
         && fs::write(&paths[0], sealed).is_ok()
     {
         exercise(number, &paths);

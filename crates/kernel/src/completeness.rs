@@ -26,7 +26,7 @@ impl LossCount {
 
     /// Adds the losses of the piece before.
     pub(crate) fn shift(&mut self, losses: u64) {
-        self.0 = self.0.map(|count| count + losses);
+        self.0 = self.0.map(|count| count.saturating_add(losses));
     }
 }
 
@@ -102,7 +102,8 @@ impl Completeness {
 
     /// Appends the losses of the next piece, which begins at `border`.
     pub(crate) fn append(&mut self, right: Self, border: Border) {
-        self.losses += right.losses;
+        // What a file says of them may be anything.
+        self.losses = self.losses.saturating_add(right.losses);
         self.missing = match (self.missing, right.missing) {
             (Some(left), Some(right)) if right.since <= border.time() => {
                 Some(Missing { since: left.since, until: right.until })

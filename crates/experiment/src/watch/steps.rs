@@ -236,10 +236,11 @@ impl Steps {
             let is_unknown = counted.is_none() && is_last;
             let has_come = |end| is_unknown || host.mapped_to().is_some_and(|to| now.unix_ns(to) > end);
             let late = before.zip(self.end).filter(|&(from, to)| from < to && has_come(to));
-            let late_ns = late.map_or(0, |(from, to)| to - from);
+            // What a journal says of them may be anything.
+            let late_ns = late.map_or(0, |(from, to)| to.saturating_sub(from));
             StepClock {
                 late,
-                late_ns: counted.map_or(0, |counted| counted.late_ns) + late_ns,
+                late_ns: counted.map_or(0, |counted| counted.late_ns).saturating_add(late_ns),
                 host: names.get(id).cloned().unwrap_or_default(),
                 uncertainty_ns: around.map(|(lo, hi)| hi.max(-lo)),
                 revised_ns: revised.and_then(|ns| i64::try_from(ns).ok()),
@@ -268,7 +269,7 @@ impl Steps {
         beside: &T,
     ) -> Result<(), WatchError> {
         self.count(watch, step);
-        (self.end, self.number) = (Some(step.end), step.number + 1);
+        (self.end, self.number) = (Some(step.end), step.number.saturating_add(1));
         let given = watch.watched.corrections.as_ref().map(|(clocks, _)| clocks);
         let clocks = given.or(self.current.as_ref().map(|(_, clocks)| clocks));
         for (id, host) in &mut watch.hosts {
