@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_ctf::Trace;
 
-use crate::absent::{self, AbsentStream, ChannelPlace};
+use crate::absent::AbsentStream;
 use crate::clocks::{self, HostClock};
 use crate::coverage::{self, Coverage, Gap, StreamEdges};
 use crate::losses::{Extent, LogicalStream, LossKind, StreamLoss, StreamLossBegin, of_series};
@@ -62,14 +62,14 @@ impl<'t> Hosts<'t> {
 }
 
 /// A channel: whether of user space, session, id of the class of its streams.
-type ChannelKey<'k> = (bool, &'k str, u64);
+pub(crate) type ChannelKey<'k> = (bool, &'k str, u64);
 
 /// What the same stream of all chunks of a session has in common. The kernel's come first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct StreamKey {
-    is_user_space: bool,
-    session: String,
-    class: u64,
+pub(crate) struct StreamKey {
+    pub(crate) is_user_space: bool,
+    pub(crate) session: String,
+    pub(crate) class: u64,
     id: Option<u64>,
     /// Where packets carry no number.
     file: Option<String>,
@@ -138,40 +138,6 @@ impl<'t> Host<'t> {
         host
     }
 
-    /// The kernel's streams of which nothing is there, in no chunk, by CPU and channel.
-    fn absent_streams_of(&self, series: &[(StreamKey, Vec<usize>)]) -> Vec<AbsentStream> {
-        // By session and id of the class of streams: the channel, and CPUs that only an index lists.
-        let mut channels: BTreeMap<(String, u64), (ChannelPlace, BTreeSet<u32>)> = BTreeMap::new();
-        for (number, trace) in self.traces.iter().enumerate().filter(|(_, it)| clocks::is_of_kernel(it)) {
-            let session = session_name(trace);
-            for (class, plan) in trace.plan().streams.iter().enumerate() {
-                let (_, listed) = channels
-                    .entry((session.clone(), plan.id))
-                    .or_insert_with(|| (ChannelPlace { trace: number, class }, BTreeSet::new()));
-                let files = trace.missing_files().iter().filter(|file| file.stream_class == plan.id);
-                // LTTng numbers the streams of a kernel's channel by CPU.
-                listed.extend(files.filter_map(|file| u32::try_from(file.stream_id?).ok()));
-            }
-        }
-        let listed = channels.values().flat_map(|(_, listed)| listed).copied();
-        let known = absent::cpus(&self.sources, listed, self.is_full());
-        let there = self.cpus();
-        let mut absent: Vec<AbsentStream> =
-            known.difference(&there).map(|&cpu| AbsentStream { cpu, channel: None }).collect();
-        for ((session, id), (channel, listed)) in &channels {
-            let of_channel = series
-                .iter()
-                .filter(|(key, _)| !key.is_user_space && (&key.session, &key.class) == (session, id));
-            let has: BTreeSet<u32> =
-                of_channel.filter_map(|(_, members)| self.sources[*members.first()?].cpu).collect();
-            let is_frequent = channel.plan(&self.traces).is_some_and(absent::is_frequent);
-            let lacks = there.difference(&has).filter(|cpu| is_frequent || listed.contains(cpu));
-            absent.extend(lacks.map(|&cpu| AbsentStream { cpu, channel: Some(*channel) }));
-        }
-        absent.sort_unstable();
-        absent
-    }
-
     fn find_losses(&mut self, series: &[(StreamKey, Vec<usize>)], ranks: &[usize]) {
         let Some((begin, end)) = self.extent else { return };
         for source in &mut self.sources {
@@ -221,35 +187,6 @@ impl<'t> Host<'t> {
                 }
             }
         }
-    }
-
-    /// Where streams do not cover the time of those that they are compared with: the others of their channel. Channels of one
-    /// session of the kernel that record what happens all the time are compared with each other, too; those of user space begin
-    /// with their first program.
-    fn uncovered_of(&self, channels: BTreeMap<ChannelKey<'_>, Vec<StreamEdges>>) -> Vec<StreamLoss> {
-        let mut compared: BTreeMap<(ChannelKey<'_>, bool), Vec<StreamEdges>> = BTreeMap::new();
-        for (key @ (is_user_space, session, _), edges) in channels {
-            let of_channel = edges.first().map(|edges| &self.sources[edges.first]);
-            let plan = of_channel.map(|source| source.trace.stream_plan(source.stream));
-            let is_frequent = !is_user_space && plan.is_some_and(absent::is_frequent);
-            let key = if is_frequent { (is_user_space, session, 0) } else { key };
-            compared.entry((key, is_frequent)).or_default().extend(edges);
-        }
-        let mut uncovered: Vec<StreamLoss> =
-            compared.iter().flat_map(|((key, _), edges)| coverage::uncovered(edges, key.0)).collect();
-        uncovered.sort_unstable();
-        uncovered
-    }
-
-    /// Whether events of another channel were recorded on a CPU before the channel began that records which thread runs there: what
-    /// the first switch shows does not hold for these.
-    fn hides_switches(&self, loss: &StreamLoss) -> bool {
-        let source = &self.sources[loss.source];
-        let is_before = |other: &EventSource<'_>| {
-            let is_beside = other.is_kernel && other.cpu == source.cpu && other.series != source.series;
-            is_beside && other.begin().is_some_and(|begin| begin < loss.to)
-        };
-        loss.what == LossKind::NotBegun && source.has_switches && self.sources.iter().any(is_before)
     }
 
     /// Where the losses begin, as far as that is known before reading.
@@ -379,16 +316,6 @@ impl<'t> Host<'t> {
         self.sources.iter().filter(|source| source.is_kernel).filter_map(|source| source.cpu).collect()
     }
 
-    /// Whether all files of the kernel's streams hold packets.
-    fn is_full(&self) -> bool {
-        let is_full = |trace: &&Trace| {
-            let packets = trace.streams().iter().flat_map(|stream| &stream.packets);
-            let full: BTreeSet<&str> = packets.map(|packet| trace.packet_file_name(packet)).collect();
-            trace.file_names().all(|name| full.contains(name))
-        };
-        self.traces.iter().filter(|trace| clocks::is_of_kernel(trace)).all(is_full)
-    }
-
     /// Where losses begin, in that order, as far as it is known before reading: after the last event of a packet LTTng may
     /// have discarded some, and packets may break.
     pub(crate) fn begins(&self) -> &[StreamLossBegin] {
@@ -415,18 +342,6 @@ impl<'t> Host<'t> {
         self.sources.iter().any(|source| source.is_kernel)
     }
 
-    /// By CPU: from when to when it is recorded which thread runs there, raw ns; a stream whose end is not known never ends.
-    pub fn switch_coverage(&self) -> BTreeMap<u32, (Time, Time)> {
-        let mut by_cpu: BTreeMap<u32, (Time, Time)> = BTreeMap::new();
-        for source in self.sources.iter().filter(|source| source.is_kernel && source.has_switches) {
-            let (Some(cpu), Some(begin)) = (source.cpu, source.begin()) else { continue };
-            let end = source.end().unwrap_or(Time::MAX);
-            let all = by_cpu.entry(cpu).or_insert((begin, end));
-            *all = (all.0.min(begin), all.1.max(end));
-        }
-        by_cpu
-    }
-
     /// Whether programs recorded events that do not say which thread they are of: without the context `vtid`.
     pub fn has_nameless_programs(&self) -> bool {
         let of_programs =
@@ -442,7 +357,7 @@ impl<'t> Host<'t> {
 }
 
 /// What the chunks of a session have in common: its uuid. A trace without one is a session of its own.
-fn session_name(trace: &Trace) -> String {
+pub(crate) fn session_name(trace: &Trace) -> String {
     trace.schema().uuid.map_or_else(|| trace.path().display().to_string(), |uuid| uuid.to_string())
 }
 

@@ -13,6 +13,7 @@
 //! command line for its messages.
 
 mod absent;
+mod channels;
 pub mod clocks;
 mod context;
 mod coverage;

@@ -23,8 +23,8 @@ use super::{host_selection, lami, named, on_cluster, open_named, stored};
 use crate::ExitStatus;
 use crate::arguments::{Analyze, AnalyzeNamed, Names, PHASES, STATES, TableFormat};
 use crate::output::tell;
-use crate::render::plain::{Plain, plain};
 use crate::render::complaints;
+use crate::render::plain::{Plain, plain};
 
 /// Rows of a distribution.
 const BARS: usize = 20;
