@@ -174,14 +174,6 @@ pub enum DecodeError {
         /// The last one.
         latest: u64,
     },
-    /// An event that is earlier than the one before it: the clock went wrong, or the packet is damaged.
-    #[error("an event has the time {cycles} (in cycles), which is {} before the event that precedes it", before - cycles)]
-    GoesBack {
-        /// Its time.
-        cycles: u64,
-        /// The time of the event before it.
-        before: u64,
-    },
     /// An event that takes no space would repeat for ever.
     #[error("an event takes no space")]
     EmptyEvent,

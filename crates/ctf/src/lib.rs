@@ -40,8 +40,8 @@ pub use mapping::Truncations;
 pub use mapping::{exit_on_truncation, survive_truncation};
 pub use plan::{FieldRef, Text, Visitor};
 pub use trace::{
-    Event, Found, Growth, LATEST_NS, Loss, Lost, MissingFile, Packet, PacketEvents, Position, Schemas,
-    Stream, StreamEvents, Trace, find_traces, index,
+    Event, Found, Growth, Loss, Lost, MissingFile, Packet, PacketEvents, Position, Schemas, Stream,
+    StreamEvents, Trace, find_traces, index,
 };
 pub use value::{Value, ValueVisitor};
 

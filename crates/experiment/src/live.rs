@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use isochrone_ctf::live::LiveTrace;
 use isochrone_ctf::merge::Merge;
-use isochrone_ctf::{Diagnostic, Error, Event, StreamEvents, Trace};
+use isochrone_ctf::{Diagnostic, Error, Event, Packet, StreamEvents, Trace};
 use isochrone_hosts::clocks;
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::{InputTrace, Inputs};
@@ -22,7 +22,7 @@ pub struct LiveEvents {
     clocks: Option<Clocks>,
     /// By trace and stream.
     places: HashMap<(usize, usize), Place>,
-    /// By the uuid of a clock and the host: the Unix time of its zero, by the first trace of it. Others may declare another one.
+    /// By the uuid of a clock and the host: the Unix time of its zero, since events of it were shown. Later traces may declare another one.
     zeros: HashMap<(String, String), i64>,
     /// Metadata that could not be understood: they may be whole later.
     waiting: HashSet<PathBuf>,
@@ -30,7 +30,7 @@ pub struct LiveEvents {
 }
 
 /// How far a stream has been read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Place {
     packet: usize,
     /// Events of that packet that have come out.
@@ -60,13 +60,36 @@ impl LiveEvents {
     fn timed(&self) -> Vec<TimedTrace<'_>> {
         let mut timed = Vec::new();
         for (place, input) in self.inputs.traces.iter().enumerate() {
-            let zero_ns = clock_of(&input.trace).and_then(|clock| self.zeros.get(&clock).copied());
+            let zero_ns = clock_of(&input.trace).and_then(|clock| self.zero_of(&clock));
             let declared = input.trace.schema().single_clock().and_then(clocks::offset_ns);
             let zero_ns = zero_ns.filter(|&zero_ns| declared != Some(zero_ns));
             timed.extend(TimedTrace::new(input, place, self.clocks.as_ref(), false, zero_ns));
         }
         timed.sort_by(|a, b| a.input.path().cmp(b.input.path()));
         timed
+    }
+
+    /// The Unix time of the zero of a clock: what the trace of it declares that begins first, as where traces are read that are whole.
+    fn zero_of(&self, clock: &(String, String)) -> Option<i64> {
+        let earliest = || {
+            let is_its = |input: &&InputTrace| clock_of(&input.trace).as_ref() == Some(clock);
+            let first = self.inputs.traces.iter().filter(is_its).min_by_key(|input| {
+                let packets = input.trace.streams().iter().flat_map(|stream| &stream.packets);
+                packets.filter_map(Packet::begin).min().unwrap_or(u64::MAX)
+            })?;
+            first.trace.schema().single_clock().and_then(clocks::offset_ns)
+        };
+        self.zeros.get(clock).copied().or_else(earliest)
+    }
+
+    /// Whose events were shown keeps its zero.
+    fn keep_zeros(&mut self) {
+        let clocks: Vec<_> = self.inputs.traces.iter().filter_map(|input| clock_of(&input.trace)).collect();
+        for clock in clocks {
+            if let Some(zero_ns) = self.zero_of(&clock) {
+                self.zeros.insert(clock, zero_ns);
+            }
+        }
     }
 
     /// The paths of traces for whose clocks there is no correction although corrections are asked for.
@@ -140,7 +163,11 @@ impl LiveEvents {
         show(&timed, &mut ready)?;
         let found: Vec<Diagnostic> = merge.diagnostics().filter(|_| is_over).cloned().collect();
         self.diagnostics.extend(found);
+        let has_shown = self.places != places;
         self.places = places;
+        if has_shown {
+            self.keep_zeros();
+        }
         Ok(())
     }
 
@@ -154,10 +181,6 @@ impl LiveEvents {
                 None => match Trace::open(directory) {
                     Ok(trace) => {
                         self.waiting.remove(directory);
-                        let declared = trace.schema().single_clock().and_then(clocks::offset_ns);
-                        if let Some((clock, zero_ns)) = clock_of(&trace).zip(declared) {
-                            self.zeros.entry(clock).or_insert(zero_ns);
-                        }
                         let argument = directory.clone();
                         self.inputs.traces.push(InputTrace { argument, inner: PathBuf::new(), trace });
                     }

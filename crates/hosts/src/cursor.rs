@@ -8,7 +8,7 @@ use crate::window::Time;
 use isochrone_ctf::{DecodeError, Diagnostic, Event, PacketEvents, Severity};
 
 use crate::losses::{LossKind, StreamLoss};
-use crate::source::EventSource;
+use crate::source::{EventSource, LATEST};
 use crate::window::Window;
 
 /// A source that is being read.
@@ -26,6 +26,8 @@ pub(crate) struct StreamCursor<'p, 't> {
     latest: Time,
     /// Time of the last event: later ones count as no earlier.
     now: Time,
+    /// The last stamp of the packet; the least time before the first.
+    stamp: Time,
     /// The next event.
     head: Option<Event<'t>>,
     /// Losses found at the ends of packets that were read, to be fetched by the reader.
@@ -48,7 +50,30 @@ pub(crate) struct FoundLoss {
 pub(crate) struct Broken {
     packet: usize,
     bit: u64,
-    error: DecodeError,
+    error: Refusal,
+}
+
+/// Why an event ends its packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+enum Refusal {
+    /// It cannot be decoded.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// It is earlier than the one before it: the clock went wrong, or the packet is damaged.
+    #[error("an event has the time {time} ns, which is {by} ns before the event that precedes it")]
+    GoesBack { time: Time, by: Time },
+    /// See [`LATEST`].
+    #[error("an event has the time {0} ns, which is later than any clock shows that was set")]
+    TooLate(Time),
+}
+
+/// Refuses a time that no event can have after one at `before`.
+fn check(time: Time, before: Time) -> Result<(), Refusal> {
+    match time {
+        _ if time > LATEST => Err(Refusal::TooLate(time)),
+        _ if time < before => Err(Refusal::GoesBack { time, by: before - time }),
+        _ => Ok(()),
+    }
 }
 
 impl Broken {
@@ -77,6 +102,7 @@ impl<'p, 't> StreamCursor<'p, 't> {
             events: None,
             latest: Time::MAX,
             now: source.floor,
+            stamp: Time::MIN,
             head: None,
             found: Vec::new(),
         };
@@ -110,7 +136,16 @@ impl<'p, 't> StreamCursor<'p, 't> {
     pub(crate) fn advance(&mut self) -> Option<Time> {
         loop {
             if let Some(event) = self.events.as_mut().and_then(Iterator::next) {
-                let own = event.cycles().map_or(self.now, |cycles| self.source.scale().time(cycles));
+                let own = event.cycles().map(|cycles| self.source.scale().time(cycles));
+                if let Some(own) = own {
+                    if let Err(error) = check(own, self.stamp) {
+                        self.events = None;
+                        self.end_packet(Some((0, error)));
+                        continue;
+                    }
+                    self.stamp = own;
+                }
+                let own = own.unwrap_or(self.now);
                 self.now = own.min(self.latest).max(self.now);
                 self.head = Some(event);
                 return Some(self.now);
@@ -126,7 +161,7 @@ impl<'p, 't> StreamCursor<'p, 't> {
     #[cold]
     fn next_packet(&mut self) -> bool {
         if let Some(events) = self.events.take() {
-            self.end_packet(&events);
+            self.end_packet(events.error().map(|(bit, error)| (bit, error.into())));
         }
         let packet = self.next_packet;
         if packet >= self.source.packets.end || self.source.earliest_of(packet) >= self.until {
@@ -134,6 +169,7 @@ impl<'p, 't> StreamCursor<'p, 't> {
         }
         self.next_packet += 1;
         self.latest = self.source.latest_of(packet);
+        self.stamp = Time::MIN;
         self.now = self.now.max(self.source.earliest_of(packet));
         self.events = Some(self.source.trace.packet(self.source.stream, packet));
         true
@@ -141,7 +177,7 @@ impl<'p, 't> StreamCursor<'p, 't> {
 
     /// Notes what a packet turns out to lack at its end. Where the loss begins and ends does not depend on where reading
     /// began.
-    fn end_packet(&mut self, events: &PacketEvents<'t>) {
+    fn end_packet(&mut self, refused: Option<(u64, Refusal)>) {
         let (source, packet) = (self.source, self.next_packet - 1);
         // What was discarded after the last event of the packet.
         if let Some(loss) = source.discarded_after(packet) {
@@ -149,10 +185,13 @@ impl<'p, 't> StreamCursor<'p, 't> {
             let loss = StreamLoss { from, source: self.number, ..loss };
             self.found.push(FoundLoss { loss, at: self.now.saturating_add(1), broken: None });
         }
-        let Some((bit, error)) = events.error() else { return };
+        let Some((bit, error)) = refused else { return };
         let begin = source.begin_of(packet).unwrap_or(source.floor).max(source.floor);
         let times = source.trace.packet(source.stream, packet).filter_map(|event| event.cycles());
-        let last = times.max().map_or(begin, |cycles| source.scale().time(cycles));
+        let mut before = Time::MIN;
+        let is_read = |&time: &Time| check(time, std::mem::replace(&mut before, time)).is_ok();
+        let last = times.map(|cycles| source.scale().time(cycles)).take_while(is_read).last();
+        let last = last.unwrap_or(begin);
         let from = last.min(self.latest).max(begin);
         // Not before what was handed out: else it might belong to a window that did not come to it.
         let to = source.end_of(packet).min(self.latest).max(from).max(self.now);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::window::Time;
 use isochrone_ctf::schema::ClockClass;
-use isochrone_ctf::{Event, LATEST_NS, Packet, Trace};
+use isochrone_ctf::{Event, Packet, Trace};
 
 use crate::absent::records_switches;
 use crate::context::PacketContext;
@@ -14,6 +14,10 @@ use crate::losses::StreamLoss;
 /// packet before its last events). Packets are looked through for a cut that is nearer to them than this, ns. Events that are
 /// later than that come at this time: so a cut never has to look further, and the order of events is that of the whole.
 pub(crate) const SLACK: Time = 100_000;
+
+/// No event is later on the clock that stamps it, raw ns: 73 years of a clock that counts from a boot, the year 2043 of one that counts
+/// from 1970. What is later was damaged, or stamped by a clock that was not set.
+pub(crate) const LATEST: Time = 1 << 61;
 
 /// A stream of a trace of a host.
 #[derive(Debug)]
@@ -91,7 +95,8 @@ impl<'t> EventSource<'t> {
             let sane_end = |packet: &Packet| sane_end(scale, packet);
             let next = packets.get(number + 1).and_then(Packet::begin);
             let begin = packet.begin().map_or(Time::MIN, |begin| scale.time(begin));
-            let end = sane_end(packet).or(next).or_else(|| last_before_nonsense(trace, stream, number));
+            let end =
+                sane_end(packet).or(next).or_else(|| last_before_nonsense(trace, scale, stream, number));
             reach = reach.max(end.map_or(Time::MAX, |end| scale.time(end))).max(begin);
             let latest = next.map_or(Time::MAX, |next| scale.time(next).max(reach).saturating_add(SLACK));
             let before = marks.last().map_or(Time::MIN, |mark| mark.latest);
@@ -257,12 +262,13 @@ impl<'t> EventSource<'t> {
 
 /// The end of a packet. Where a tracer was killed it is nonsense, and where its clock was.
 fn sane_end(scale: Scale<'_>, packet: &Packet) -> Option<u64> {
-    packet.end().filter(|&end| Some(end) >= packet.begin() && i128::from(scale.time(end)) <= LATEST_NS)
+    packet.end().filter(|&end| Some(end) >= packet.begin() && scale.time(end) <= LATEST)
 }
 
 /// The last event of a packet whose end is later than any event can be: its tracer took it from such an event, which is not read.
-fn last_before_nonsense(trace: &Trace, stream: usize, packet: usize) -> Option<u64> {
+fn last_before_nonsense(trace: &Trace, scale: Scale<'_>, stream: usize, packet: usize) -> Option<u64> {
     let found = trace.streams()[stream].packets.get(packet)?;
     found.end().filter(|&end| Some(end) >= found.begin())?;
-    trace.packet(stream, packet).filter_map(|event| event.cycles()).max()
+    let times = trace.packet(stream, packet).filter_map(|event| event.cycles());
+    times.filter(|&cycles| scale.time(cycles) <= LATEST).max()
 }

@@ -84,9 +84,9 @@ fn readable(packets: &[Raw]) -> usize {
         let earliest = before.map_or(packet.begin, |end| end.min(packet.begin)).saturating_sub(SLACK);
         let next = sorted.get(n + 1).map_or(0, |next| next.begin);
         let latest = end(packet).map_or(u64::MAX, |end| end.max(next) + SLACK);
-        let mut now = packet.begin;
+        let mut now = 0;
         let is_read = |&&time: &&u64| {
-            let goes_on = time >= now || now <= packet.begin;
+            let goes_on = time >= now;
             now = time;
             goes_on && (earliest..=latest).contains(&time)
         };

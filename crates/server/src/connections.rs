@@ -25,7 +25,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tower::ServiceExt;
 
-/// Connections at once: half of the files that a process may usually have open.
+/// Connections at once, at most: half of the files that a process may usually have open.
 const MOST_CONNECTIONS: usize = 512;
 
 /// How long a connection may wait for a request, or for the rest of its head.
@@ -54,6 +54,8 @@ pub(crate) struct Connection {
 struct Connections {
     all: Mutex<HashMap<u64, (Arc<Connection>, AbortHandle)>>,
     turns: AtomicU64,
+    /// So many at once.
+    most: usize,
 }
 
 impl Connection {
@@ -88,9 +90,17 @@ impl Connections {
     }
 }
 
+/// How many connections there may be: half of the files that the process can have open are left to traces and stores.
+fn most_connections() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let files = files.and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
+    files.map_or(MOST_CONNECTIONS, |files| (files / 2).clamp(1, MOST_CONNECTIONS))
+}
+
 /// Serves whoever connects, until `end`. What goes wrong with a connection is its own matter.
 pub(crate) async fn serve(listener: TcpListener, app: Router, end: impl Future<Output = ()>) {
-    let connections = Arc::new(Connections::default());
+    let connections = Arc::new(Connections { most: most_connections(), ..Connections::default() });
     let graceful = GracefulShutdown::new();
     let mut end = pin!(end);
     loop {
@@ -115,7 +125,7 @@ pub(crate) async fn serve(listener: TcpListener, app: Router, end: impl Future<O
 
 /// Serves a connection, if there is room for it.
 fn take(connections: &Arc<Connections>, graceful: &GracefulShutdown, stream: TcpStream, app: Router) {
-    if connections.all().len() >= MOST_CONNECTIONS && !connections.spare_one() {
+    if connections.all().len() >= connections.most && !connections.spare_one() {
         return;
     }
     let number = connections.turn();

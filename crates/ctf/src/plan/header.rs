@@ -45,9 +45,6 @@ pub fn extend_time(now: u64, value: u64, bits: u32) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventTime {
     pub(crate) now: u64,
-    /// When the packet begins: a later `now` is that of an event, and no event after it is earlier. [`u64::MAX`] where times may
-    /// go back.
-    pub(crate) begin: u64,
     pub(crate) earliest: u64,
     pub(crate) latest: u64,
 }
@@ -55,19 +52,14 @@ pub(crate) struct EventTime {
 impl EventTime {
     /// A time after which there may be any.
     pub(crate) fn new(now: u64) -> Self {
-        Self { now, begin: u64::MAX, earliest: 0, latest: u64::MAX }
+        Self { now, earliest: 0, latest: u64::MAX }
     }
 
-    /// Refuses a time that no event of the packet can have after one at `before`.
-    fn check(self, before: u64) -> Result<(), DecodeError> {
-        let Self { now, begin, earliest, latest } = self;
-        if !(earliest..=latest).contains(&now) {
-            return Err(DecodeError::OutsidePacket { cycles: now, earliest, latest });
-        }
-        if now < before && before > begin {
-            return Err(DecodeError::GoesBack { cycles: now, before });
-        }
-        Ok(())
+    /// Refuses a time that no event of the packet can have.
+    fn check(self) -> Result<(), DecodeError> {
+        let Self { now, earliest, latest } = self;
+        let inside = (earliest..=latest).contains(&now);
+        inside.then_some(()).ok_or(DecodeError::OutsidePacket { cycles: now, earliest, latest })
     }
 }
 
@@ -138,7 +130,6 @@ fn decode_any(
     slots: &mut [u64],
     time: &mut EventTime,
 ) -> Result<Option<u64>, DecodeError> {
-    let before = time.now;
     let long = match form {
         HeaderForm::Compact(ByteOrder::Little) => long::<5>(cursor, &mut time.now),
         HeaderForm::Large(ByteOrder::Little) => long::<16>(cursor, &mut time.now),
@@ -148,7 +139,7 @@ fn decode_any(
         Some(id) => Some(id),
         None => decode_other(form, node, cursor, slots, &mut time.now)?,
     };
-    time.check(before)?;
+    time.check()?;
     Ok(id)
 }
 

@@ -11,21 +11,13 @@ use crate::schema::{ClockClass, EnvironmentValue, Schema, StreamClass};
 /// a nanosecond clock wrap after 134 ms.
 const SLACK_NS: i128 = 1_000_000;
 
-/// No event is later on the clock that stamps it, ns since its zero: 73 years of a clock that counts from a boot, the year 2043 of one
-/// that counts from 1970. What is later was damaged, or stamped by a clock that was not set.
-pub const LATEST_NS: i128 = 1 << 61;
-
 /// What the times of the packets of one stream class are good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeRule {
     /// [`SLACK_NS`] in cycles.
     slack: u64,
-    /// [`LATEST_NS`] in cycles.
-    limit: u64,
     begins: bool,
     ends: Ends,
-    /// Whether events of a packet follow each other in time.
-    goes_on: bool,
 }
 
 /// How far the end of a packet can be believed.
@@ -45,22 +37,15 @@ impl TimeRule {
     /// The rule for a stream class. A class without a clock has no times that mean anything.
     pub(super) fn of(schema: &Schema, class: &StreamClass) -> Self {
         let Some(clock) = class.clock.and_then(|clock| schema.clocks.get(clock)) else {
-            return Self { slack: 0, limit: u64::MAX, begins: false, ends: Ends::Never, goes_on: false };
+            return Self { slack: 0, begins: false, ends: Ends::Never };
         };
         let (begins, ends) = tracer(schema);
-        let limit = clock.cycles(LATEST_NS).unwrap_or(u64::MAX);
-        Self { slack: slack(clock), limit, begins, ends, goes_on: true }
-    }
-
-    /// What no event is later than, in cycles, whatever its packet says.
-    pub(super) fn limit(self) -> u64 {
-        self.limit
+        Self { slack: slack(clock), begins, ends }
     }
 
     /// The times that events of one packet of a stream can have, before its first event.
     pub(super) fn times(self, packets: &[Packet], number: usize) -> EventTime {
         let Some(packet) = packets.get(number) else { return EventTime::new(0) };
-        let sane_end = |packet: &Packet| sane_end(packet).filter(|&end| end <= self.limit);
         let before = number.checked_sub(1).and_then(|before| packets.get(before)).and_then(sane_end);
         let next = packets.get(number + 1).and_then(Packet::begin);
         let earliest = packet.begin().filter(|_| self.begins);
@@ -73,9 +58,8 @@ impl TimeRule {
         });
         EventTime {
             now: packet.begin().unwrap_or(0),
-            begin: if self.goes_on { packet.begin().unwrap_or(0) } else { u64::MAX },
             earliest: earliest.map_or(0, |time| time.saturating_sub(self.slack)),
-            latest: latest.map_or(self.limit, |time| time.saturating_add(self.slack)),
+            latest: latest.map_or(u64::MAX, |time| time.saturating_add(self.slack)),
         }
     }
 }

@@ -30,7 +30,6 @@ use crate::error::{DecodeError, Diagnostic, Error, Severity};
 use crate::plan::{Cursor, Ignore, NodeKind, Plan, StreamPlan, Visitor, walk};
 use crate::schema::{ClockClass, Role, Schema, StreamClass};
 use description::Description;
-pub use event_times::LATEST_NS;
 use event_times::TimeRule;
 use files::{Absent, Files};
 use missing::Proven;

@@ -12,7 +12,7 @@ use crate::arguments::{EventFormat, Events};
 use crate::output::{self, tell};
 use crate::progress::Progress;
 use crate::render::events::{Printer, Style};
-use crate::render::plain::plain;
+use crate::render::plain::{Plain, plain};
 use crate::render::{complaints, figures};
 
 /// After so many events it is told how far they go.
@@ -55,6 +55,7 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
     }
     let mut merge = experiment.events(&sources);
     let mut outside = vec![0_u64; sources.len()];
+    let mut backwards = Backwards::default();
     let mut left = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
     let (first, last) = extent.unwrap_or_default();
     let since_first = |time: i128| u64::try_from(time - first).unwrap_or(0);
@@ -67,6 +68,7 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
             {
                 bar.reach(since_first(time));
             }
+            backwards.see(source, unix_ns);
             if filter.keeps((source, &sources[source].host), unix_ns, &event) {
                 outside[source] += u64::from(sources[source].is_outside(&event));
                 printer.event(source, unix_ns, &event)?;
@@ -84,7 +86,54 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
         note_extrapolated(&sources, &outside);
     }
     let lost: Vec<_> = merge.diagnostics().cloned().collect();
-    Ok(ending.max(complaints::show(&lost, quiet)))
+    Ok(ending.max(complaints::show(&lost, quiet)).max(backwards.tell(&sources)))
+}
+
+/// Stamps of a stream that go back by more than this are no work of a tracer, ns: packets overlap by microseconds.
+const BACK: i128 = 100_000;
+
+/// Events that are earlier than others before them in their stream: where stamps go back, there is no order of time.
+#[derive(Debug, Default)]
+struct Backwards {
+    latest: Option<i128>,
+    count: u64,
+    longest: i128,
+    first: usize,
+}
+
+impl Backwards {
+    /// The next event in the order of time, of a source.
+    fn see(&mut self, source: usize, unix_ns: Option<i128>) {
+        let Some(time) = unix_ns else { return };
+        match self.latest {
+            Some(latest) if latest - time > BACK => {
+                if self.count == 0 {
+                    self.first = source;
+                }
+                self.count += 1;
+                self.longest = self.longest.max(latest - time);
+            }
+            Some(latest) if latest >= time => {}
+            _ => self.latest = Some(time),
+        }
+    }
+
+    fn tell(&self, sources: &[TimedTrace<'_>]) -> ExitStatus {
+        if self.count > 0 {
+            let path = sources[self.first].trace().path().display();
+            let longest = figures::duration(i64::try_from(self.longest).unwrap_or(i64::MAX));
+            tell!(
+                "warning: {}: {} earlier than events before them in their stream, by up to {longest}: their times are not to be trusted",
+                Plain(path),
+                if self.count == 1 {
+                    "1 event is".to_owned()
+                } else {
+                    format!("{} events are", figures::count(self.count))
+                }
+            );
+        }
+        ExitStatus::partly_if(self.count > 0)
+    }
 }
 
 /// The hosts that some traces are of.
