@@ -99,7 +99,9 @@ pub(super) fn emit<T: Timeline>(host: &Host<'_>, to: &mut T) -> io::Result<()> {
             "bytes/s" => 1e9,
             _ => 1.0,
         };
-        for (step, &sum) in (0..).zip(sums) {
+        // Those in which the host was traced.
+        for (step, _) in steps.parts(host.window.0, host.window.1) {
+            let Some(&sum) = sums.get(step as usize) else { continue };
             let (begin, _) = steps.instants(step, |raw| host.timing.unix_ns(raw));
             let at = begin.clamp(0, i64::MAX.into()) as i64;
             to.counter(row, at, sum as f64 * scale / steps.every_ns.max(1) as f64)?;
