@@ -3,6 +3,9 @@
 
 #[cfg(shared_data)]
 mod common;
+#[cfg(shared_data)]
+#[path = "common/without.rs"]
+mod without;
 
 use std::path::Path;
 use std::process::Command;
@@ -127,4 +130,21 @@ fn programs_in_containers() {
     }
     assert!((of("cpu") - logged).abs() <= logged * 0.05, "{} of {logged}", of("cpu"));
     assert!(of("unknown") <= total * 0.05 && of("child") == 0.0, "{waits:?}");
+}
+
+/// Without switches it is unknown which threads of the host programs are, and their numbers are those of others.
+#[cfg(shared_data)]
+#[test]
+fn programs_without_switches_are_no_threads_of_the_host() {
+    let directory = tempfile::tempdir().unwrap();
+    let all = common::unpacked("vm/cont1", directory.path());
+    let cut = directory.path().join("cut");
+    assert_eq!(without::copy_without(&all.join("h1"), &cut, &|name| name == "sched_switch"), 1);
+    let (tables, _) = ask(&["analyze", "periodtop"], &cut);
+    let who = column(&tables, "top", &["tid", "comm"]);
+    assert!(!who.is_empty() && who.iter().flatten().all(Value::is_null), "{who:?}");
+    let (tables, notes) = ask(&["phases"], &cut);
+    assert_eq!(column(&tables, "phases", &["count"]), [[69]]);
+    assert_eq!(column(&tables, "phase_calls", &["call"]), [[Value::Null]]);
+    assert!(notes.contains("sched_switch"), "{notes}");
 }

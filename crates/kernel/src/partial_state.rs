@@ -130,15 +130,6 @@ impl Cpu {
             None => self.timeline.current(cpu),
         }
     }
-
-    /// Begins a loss of its events.
-    fn loss_begins(&mut self, begin: &CpuLossBegin, piece: Border) {
-        let &CpuLossBegin { at, to, has_switches, .. } = begin;
-        self.complete.begin(at, to, piece);
-        if has_switches {
-            self.switches_complete.begin(at, to, piece);
-        }
-    }
 }
 
 impl<S: Spans> PartialState<S> {
@@ -233,11 +224,14 @@ impl<S: Spans> PartialState<S> {
         let &CpuLossBegin { cpu, at, to, has_switches } = begin;
         self.complete.begin(at, to, self.begin);
         let there = self.cpus.or_default(cpu);
-        there.loss_begins(begin, self.begin);
-        if to == Time::MAX && has_switches {
-            // The instant before is the last one of which something is known.
-            let last = at.saturating_sub(1);
-            there.over = Some(there.over.map_or(last, |before| before.min(last)));
+        there.complete.begin(at, to, self.begin);
+        if has_switches {
+            there.switches_complete.begin(at, to, self.begin);
+            if to == Time::MAX {
+                // The instant before is the last one of which something is known.
+                let last = at.saturating_sub(1);
+                there.over = Some(there.over.map_or(last, |before| before.min(last)));
+            }
         }
         // Else the piece before has recorded it.
         if at > self.begin.time() {
@@ -248,20 +242,12 @@ impl<S: Spans> PartialState<S> {
     /// Records, before the first event, that all events of a CPU are missing.
     pub fn missing_cpu(&mut self, cpu: u32) {
         self.reference_cpu(cpu);
-        self.cpus.or_default(cpu).switches_complete.begin(Time::MIN, Time::MAX, self.begin);
         self.missing_somewhere();
     }
 
-    /// Records that there is a CPU: it is in the results even if it has no event, as unknown.
-    pub fn has_cpu(&mut self, cpu: u32) {
-        self.reference_cpu(cpu);
-    }
-
-    /// Records, before the first event, that all events of one channel of a CPU are missing that has others. `has_switches`:
-    /// whether that channel is to record which thread runs.
-    pub fn missing_stream(&mut self, cpu: u32, has_switches: bool) {
-        let all = CpuLossBegin { cpu, at: Time::MIN, to: Time::MAX, has_switches };
-        self.cpus.or_default(cpu).loss_begins(&all, self.begin);
+    /// Records, before the first event, that all events of one channel of a CPU are missing that has others.
+    pub fn missing_stream(&mut self, cpu: u32) {
+        self.cpus.or_default(cpu).complete.begin(Time::MIN, Time::MAX, self.begin);
         self.missing_somewhere();
     }
 
@@ -535,7 +521,8 @@ impl<S: Spans> PartialState<S> {
         self.files.note(FileOp::Exit { thread, at }, &mut self.spans);
     }
 
-    pub(crate) fn reference_cpu(&mut self, cpu: u32) {
+    /// Records that there is a CPU: it is in the results even if it has no event, as unknown.
+    pub fn reference_cpu(&mut self, cpu: u32) {
         // Only a few: the list is small, and bad input must not make it grow.
         if let Err(place) = self.referenced_cpus.binary_search(&cpu)
             && cpu < MOST_CPUS

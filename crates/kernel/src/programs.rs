@@ -2,8 +2,8 @@
 //!
 //! Part of a `PartialState`. A program's tracer records the numbers that its thread has in its own pid namespace, and a thread of the
 //! host may have the same number. So where switches were recorded, an event is of the thread that ran on its CPU, whatever
-//! number it gives itself; else of the thread that it says, and of none where it says nothing. While switches are missing, what it says
-//! counts where its partner agrees.
+//! number it gives itself. While switches are missing, what it says counts where its partner agrees. Where they were never recorded, phases
+//! are paired by what programs say, and are of no thread of the host; where the kernel was not traced at all, of the thread that they say.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::completeness::LossCount;
 use crate::event::{EventContext, KernelEvent};
-use crate::id::{Name, ThreadAliases, ThreadId, Time};
+use crate::id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::partial_state::PartialState;
 use crate::span::{Phase, Spans};
 
@@ -39,18 +39,18 @@ pub(crate) struct Edge {
 
 /// What is known of a host beyond a piece of it: when it is recorded which thread runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SwitchCoverage {
-    /// Whether it is recorded at all.
-    pub is_recorded: bool,
+pub enum SwitchCoverage {
+    /// The kernel was not traced: there are no threads but those that programs name.
+    #[default]
+    NoKernel,
+    /// The kernel was, and never which thread runs: its threads may have the numbers of others.
+    Never,
     /// By CPU: first and last raw time, ns, from the begin to the end of its stream.
-    pub by_cpu: BTreeMap<u32, (Time, Time)>,
+    ByCpu(BTreeMap<u32, (Time, Time)>),
 }
 
-impl SwitchCoverage {
-    fn has(&self, cpu: u32, at: Time) -> bool {
-        self.by_cpu.get(&cpu).is_some_and(|&(begin, end)| begin <= at && at <= end)
-    }
-}
+/// No thread of the host that is known: no CPU has this number, so that no switch identifies it.
+const UNKNOWN: ThreadId = ThreadId::Unidentified { cpu: u32::MAX, since: PIECE_BEGIN };
 
 impl PhaseKey {
     pub(crate) fn renamed(&self, aliases: &ThreadAliases) -> Self {
@@ -78,12 +78,15 @@ impl<S: Spans> PartialState<S> {
     pub(crate) fn program_event(&mut self, context: &EventContext<'_>, what: &KernelEvent<'_>) {
         let (KernelEvent::PhaseBegin(name) | KernelEvent::PhaseEnd(name)) = what else { return };
         let EventContext { time: at, session, tid, pid, comm, .. } = *context;
-        let known = self.program_thread(context);
-        let is_doubtful = known.is_none();
-        let said = |this: &mut Self| {
-            tid.filter(|_| this.switch_coverage.is_recorded).map(|tid| this.numbered(tid, at))
+        // Without anything that it says of itself, all programs would be one.
+        let said = |this: &mut Self| match (&this.switch_coverage, tid?) {
+            (SwitchCoverage::ByCpu(_), tid) => Some(this.numbered(tid, at)),
+            (SwitchCoverage::Never, _) => Some(UNKNOWN),
+            (SwitchCoverage::NoKernel, _) => None,
         };
+        let known = self.program_thread(context);
         let Some(thread) = known.or_else(|| said(self)) else { return };
+        let is_doubtful = known.is_none() && thread != UNKNOWN;
         let comm = comm.map(Name::from_utf8_lossy);
         let key = PhaseKey { thread, session, tid, pid, comm, name: name.clone() };
         let edge = Edge { at, loss_count: self.programs_complete.loss_count(at), is_doubtful };
@@ -96,13 +99,14 @@ impl<S: Spans> PartialState<S> {
 
     /// The thread of a program's event; `None` where nothing shows it.
     pub(crate) fn program_thread(&mut self, context: &EventContext<'_>) -> Option<ThreadId> {
-        if !self.switch_coverage.is_recorded {
-            return context.tid.is_some().then(|| self.present(context));
-        }
         let (cpu, at) = (context.cpu, context.time);
+        let is_covered = match &self.switch_coverage {
+            SwitchCoverage::NoKernel => return context.tid.is_some().then(|| self.present(context)),
+            SwitchCoverage::Never => false,
+            SwitchCoverage::ByCpu(all) => all.get(&cpu).is_some_and(|&(begin, end)| begin <= at && at <= end),
+        };
         let there = self.cpus.or_default(cpu);
-        let is_known =
-            self.switch_coverage.has(cpu, at) && there.switches_complete.missing_since(at).is_none();
+        let is_known = is_covered && there.switches_complete.missing_since(at).is_none();
         is_known.then(|| there.current(cpu, at, self.begin))
     }
 }

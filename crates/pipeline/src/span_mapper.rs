@@ -47,7 +47,11 @@ impl<F> SpanMapper<F> {
                 *begin = Time::MIN;
             }
         }
-        SwitchCoverage { is_recorded: self.has_switches || !by_cpu.is_empty(), by_cpu }
+        match by_cpu.is_empty() && !self.has_switches {
+            true if host.has_kernel() => SwitchCoverage::Never,
+            true => SwitchCoverage::NoKernel,
+            false => SwitchCoverage::ByCpu(by_cpu),
+        }
     }
 
     /// The definitions of periods that are to be found.
@@ -86,15 +90,12 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
         let has_kernel = host.has_kernel();
         let cpus = host.cpus();
         for &cpu in &cpus {
-            state.has_cpu(cpu);
+            state.reference_cpu(cpu);
         }
         for absent in host.absent_streams() {
             match absent.channel {
                 None => state.missing_cpu(absent.cpu),
-                Some(channel) => {
-                    let plan = channel.plan(host.traces());
-                    state.missing_stream(absent.cpu, plan.is_some_and(isochrone_hosts::records_switches));
-                }
+                Some(_) => state.missing_stream(absent.cpu),
             }
         }
         // What is lost of packets that name no CPU may be of any.
