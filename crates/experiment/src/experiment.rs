@@ -135,6 +135,14 @@ impl<'o> TimedHost<'o> {
         clock.map_or(&self.traced.name, |clock| &clock.entry.host)
     }
 
+    /// What it recorded. Linear in the classes of events.
+    pub fn recorded(&self) -> Recorded<'_> {
+        let streams = self.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
+        let events = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
+        let has_nameless_programs = self.traced.has_nameless_programs();
+        Recorded { name: self.name(), events: events.collect(), has_nameless_programs }
+    }
+
     /// A raw time of its clock. `None` where its clock has no correction.
     pub fn stamp(&self, raw: Time) -> Option<Stamp> {
         self.timing.map(|timing| timing.stamp(raw))
@@ -173,13 +181,7 @@ impl UnknownHost {
 
 /// What hosts recorded.
 pub fn recorded<'h>(hosts: &[&'h TimedHost<'_>]) -> Vec<Recorded<'h>> {
-    let of_host = |host: &&'h TimedHost<'_>| {
-        let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
-        let events = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
-        let has_nameless_programs = host.traced.has_nameless_programs();
-        Recorded { name: host.name(), events: events.collect(), has_nameless_programs }
-    };
-    hosts.iter().map(of_host).collect()
+    hosts.iter().map(|host| host.recorded()).collect()
 }
 
 /// Checks that there are hosts of all names that are asked for.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use isochrone_ctf::live::LiveTrace;
 use isochrone_ctf::merge::Merge;
-use isochrone_ctf::{Diagnostic, Error, Event, Packet, StreamEvents, Trace};
+use isochrone_ctf::{Diagnostic, Error, Event, StreamEvents, Trace};
 use isochrone_hosts::clocks;
 use isochrone_sync::apply::Clocks;
 use isochrone_sync::{InputTrace, Inputs};
@@ -22,8 +22,8 @@ pub struct LiveEvents {
     clocks: Option<Clocks>,
     /// By trace and stream.
     places: HashMap<(usize, usize), Place>,
-    /// By the uuid of a clock and the host: the Unix time of its zero, since events of it were shown. Later traces may declare another one.
-    zeros: HashMap<(String, String), i64>,
+    /// Of so many traces, since events of them were shown: the Unix times of the zeros of their clocks. Later ones may declare others.
+    zeros: (usize, HashMap<usize, i64>),
     /// Metadata that could not be understood: they may be whole later.
     waiting: HashSet<PathBuf>,
     diagnostics: Vec<Diagnostic>,
@@ -59,37 +59,29 @@ impl LiveEvents {
     /// are left out where corrections are asked for.
     fn timed(&self) -> Vec<TimedTrace<'_>> {
         let mut timed = Vec::new();
+        let zeros = self.zeros();
         for (place, input) in self.inputs.traces.iter().enumerate() {
-            let zero_ns = clock_of(&input.trace).and_then(|clock| self.zero_of(&clock));
             let declared = input.trace.schema().single_clock().and_then(clocks::offset_ns);
-            let zero_ns = zero_ns.filter(|&zero_ns| declared != Some(zero_ns));
+            let zero_ns = zeros.get(&place).copied().filter(|&zero_ns| declared != Some(zero_ns));
             timed.extend(TimedTrace::new(input, place, self.clocks.as_ref(), false, zero_ns));
         }
         timed.sort_by(|a, b| a.input.path().cmp(b.input.path()));
         timed
     }
 
-    /// The Unix time of the zero of a clock: what the trace of it declares that begins first, as where traces are read that are whole.
-    fn zero_of(&self, clock: &(String, String)) -> Option<i64> {
-        let earliest = || {
-            let is_its = |input: &&InputTrace| clock_of(&input.trace).as_ref() == Some(clock);
-            let first = self.inputs.traces.iter().filter(is_its).min_by_key(|input| {
-                let packets = input.trace.streams().iter().flat_map(|stream| &stream.packets);
-                packets.filter_map(Packet::begin).min().unwrap_or(u64::MAX)
-            })?;
-            first.trace.schema().single_clock().and_then(clocks::offset_ns)
-        };
-        self.zeros.get(clock).copied().or_else(earliest)
-    }
-
-    /// Whose events were shown keeps its zero.
-    fn keep_zeros(&mut self) {
-        let clocks: Vec<_> = self.inputs.traces.iter().filter_map(|input| clock_of(&input.trace)).collect();
-        for clock in clocks {
-            if let Some(zero_ns) = self.zero_of(&clock) {
-                self.zeros.insert(clock, zero_ns);
-            }
+    /// By trace: the Unix time of the zero of its clock, as where whole traces are read; where events of the clock were shown, as then.
+    fn zeros(&self) -> HashMap<usize, i64> {
+        let (count, known) = &self.zeros;
+        if *count == self.inputs.traces.len() {
+            return known.clone();
         }
+        let traces: Vec<&Trace> = self.inputs.traces.iter().map(|input| &input.trace).collect();
+        let mut zeros = HashMap::new();
+        for clock in clocks::group(&traces) {
+            let zero_ns = clock.traces.iter().find_map(|place| known.get(place)).unwrap_or(&clock.offset_ns);
+            zeros.extend(clock.traces.iter().map(|&place| (place, *zero_ns)));
+        }
+        zeros
     }
 
     /// The paths of traces for whose clocks there is no correction although corrections are asked for.
@@ -166,7 +158,7 @@ impl LiveEvents {
         let has_shown = self.places != places;
         self.places = places;
         if has_shown {
-            self.keep_zeros();
+            self.zeros = (self.inputs.traces.len(), self.zeros());
         }
         Ok(())
     }
@@ -194,11 +186,6 @@ impl LiveEvents {
         }
         Ok(())
     }
-}
-
-/// What the clock of a trace is known by, where it has a uuid.
-fn clock_of(trace: &Trace) -> Option<(String, String)> {
-    Some((clocks::clock_uuid(trace)?, clocks::name_or_directory(trace)))
 }
 
 /// The place of a trace among those that are read, the Unix time of an event, and the event.

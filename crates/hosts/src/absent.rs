@@ -63,30 +63,29 @@ pub(crate) fn is_frequent(plan: &StreamPlan) -> bool {
 }
 
 /// Whether a channel records which thread runs.
-pub fn records_switches(plan: &StreamPlan) -> bool {
-    records(plan, |name| name == "sched_switch" || name == "sched:sched_switch")
+pub(crate) fn records_switches(plan: &StreamPlan) -> bool {
+    records(plan, |name| name == "sched_switch")
 }
 
 fn records(plan: &StreamPlan, is_one: impl Fn(&str) -> bool) -> bool {
     plan.events.iter().filter_map(|class| class.name.as_deref()).any(is_one)
 }
 
-/// CPUs that there are, in order: those with a stream, those that indexes list, and those that events speak of. `sources`: of the host, those of one series next to each other. `numbers`: CPUs that indexes
-/// list. `is_full`: whether each file
-/// of a stream holds packets; one that is empty may be that of a CPU that was quiet, of which others do not speak.
+/// CPUs that there are, in order: those with a stream (`there`), those that indexes list (`numbers`), and those that events speak of.
+/// `sources`: of the host, those of one series next to each other. `is_full`: whether each file of a stream holds packets; one that is
+/// empty may be that of a CPU that was quiet, of which others do not speak.
 pub(crate) fn cpus(
     sources: &[EventSource<'_>],
+    there: &BTreeSet<u32>,
     numbers: impl IntoIterator<Item = u32>,
     is_full: bool,
 ) -> BTreeSet<u32> {
-    let of_kernel = || sources.iter().filter(|source| source.is_kernel);
-    let there: BTreeSet<u32> = of_kernel().filter_map(|source| source.cpu).collect();
     let Some(&last) = there.last() else { return BTreeSet::new() };
     let mut known: BTreeSet<u32> = (0..=last).filter(|_| is_full && u64::from(last) < MOST_CPUS).collect();
     known.extend(numbers.into_iter().chain(there.iter().copied()));
     // The first events of a series, in however many chunks they are.
     let (mut series, mut left) = (None, LOOK);
-    for source in of_kernel() {
+    for source in sources.iter().filter(|source| source.is_kernel) {
         if series.replace(source.series) != Some(source.series) {
             left = LOOK;
         }

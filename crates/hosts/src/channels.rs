@@ -42,8 +42,8 @@ impl Host<'_> {
             }
         }
         let listed = channels.values().flat_map(|(_, listed)| listed).copied();
-        let known = absent::cpus(self.sources(), listed, self.is_full());
         let there = self.cpus();
+        let known = absent::cpus(self.sources(), &there, listed, self.is_full());
         let mut absent: Vec<AbsentStream> =
             known.difference(&there).map(|&cpu| AbsentStream { cpu, channel: None }).collect();
         for ((session, id), (channel, listed)) in &channels {

@@ -344,10 +344,10 @@ impl<'t> Host<'t> {
 
     /// Whether programs recorded events that do not say which thread they are of: without the context `vtid`.
     pub fn has_nameless_programs(&self) -> bool {
-        let of_programs =
-            self.traces.iter().filter(|trace| trace.schema().environment_text("domain") == Some("ust"));
-        let mut plans = of_programs.flat_map(|trace| &trace.plan().streams);
-        plans.any(|plan| plan.events.iter().any(|class| class.context_field(plan, "vtid").is_none()))
+        self.sources.iter().filter(|source| !source.is_kernel).any(|source| {
+            let plan = source.trace.stream_plan(source.stream);
+            plan.events.iter().any(|class| class.context_field(plan, "vtid").is_none())
+        })
     }
 
     /// Bytes of all packets.

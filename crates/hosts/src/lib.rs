@@ -28,13 +28,13 @@ mod source;
 mod timeline;
 mod window;
 
-pub use absent::{AbsentStream, ChannelPlace, records_switches};
+pub use absent::{AbsentStream, ChannelPlace};
 pub use coverage::Gap;
 pub use host::{Host, Hosts};
 pub use losses::{LossKind, StreamLoss, StreamLossBegin};
 pub use notes::{Contradiction, Note, Unrecorded};
 pub use reader::{HostEvents, Item, ItemRef, Progress};
 pub use report::ReadReport;
-pub use source::EventSource;
+pub use source::{EventSource, SLACK};
 pub use timeline::{CoverageSpan, State, StreamTimeline};
 pub use window::{Time, Window};

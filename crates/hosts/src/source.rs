@@ -13,7 +13,7 @@ use crate::losses::StreamLoss;
 /// Events of some tracers lie a few µs outside of what their packet says of itself (LTTng before 2.11 stamps the end of a
 /// packet before its last events). Packets are looked through for a cut that is nearer to them than this, ns. Events that are
 /// later than that come at this time: so a cut never has to look further, and the order of events is that of the whole.
-pub(crate) const SLACK: Time = 100_000;
+pub const SLACK: Time = 100_000;
 
 /// No event is later on the clock that stamps it, raw ns: 73 years of a clock that counts from a boot, the year 2043 of one that counts
 /// from 1970. What is later was damaged, or stamped by a clock that was not set.

@@ -112,9 +112,8 @@ impl HostFacts {
     /// Of a host of an experiment. `O(n log n)` in the classes of events.
     pub fn of(host: &TimedHost<'_>) -> Self {
         let traced = &host.traced;
-        let streams = traced.traces().iter().flat_map(|trace| &trace.schema().streams);
-        let names = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.clone());
-        let mut events: Vec<String> = names.collect();
+        let Recorded { events, has_nameless_programs, .. } = host.recorded();
+        let mut events: Vec<String> = events.into_iter().map(str::to_owned).collect();
         events.sort_unstable();
         events.dedup();
         Self {
@@ -125,7 +124,7 @@ impl HostFacts {
             extent: traced.extent(),
             bytes: traced.bytes(),
             events,
-            has_nameless_programs: traced.has_nameless_programs(),
+            has_nameless_programs,
             warnings: traced.contradictions().iter().map(ToString::to_string).collect(),
             notes: traced.notes().iter().map(ToString::to_string).collect(),
         }

@@ -21,7 +21,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Options, Report};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Need, Options, Report};
 use isochrone_hosts::Time;
 use isochrone_kernel::{MergeError, PartialState};
 use isochrone_pipeline::store::StoreError;
@@ -372,7 +372,8 @@ impl<'w> Watch<'w> {
         let question =
             Question { kinds, options: &self.asked.options, times: Times::default(), periods: None };
         let known = self.hosts.get(id).and_then(|host| host.facts.as_ref());
-        let has_switches = known.is_some_and(|facts| facts.events.iter().any(|name| name == "sched_switch"));
+        let has_switches =
+            known.is_some_and(|it| it.events.iter().any(|name| Need::Switches.is_met_by(name)));
         let mut mapped = question.map_after(&[host], Part::Raw(piece), (spread, has_switches), None);
         let Some(mapped) = mapped.pop().transpose()?.flatten() else { return Ok(None) };
         let mut facts = mapped.facts;

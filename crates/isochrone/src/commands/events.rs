@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use isochrone_experiment::{Experiment, Opened, TimedHost, TimedTrace, TimedTraces, check_names, extent};
+use isochrone_hosts::SLACK;
 
 use super::filter::Filter;
 use super::{host_selection, open};
@@ -89,10 +90,8 @@ pub(crate) fn run(arguments: &Events, quiet: bool) -> anyhow::Result<ExitStatus>
     Ok(ending.max(complaints::show(&lost, quiet)).max(backwards.tell(&sources)))
 }
 
-/// Stamps of a stream that go back by more than this are no work of a tracer, ns: packets overlap by microseconds.
-const BACK: i128 = 100_000;
-
-/// Events that are earlier than others before them in their stream: where stamps go back, there is no order of time.
+/// Events that are earlier than others before them in their stream, by more than tracers do ([`SLACK`]): where stamps go back, there is
+/// no order of time.
 #[derive(Debug, Default)]
 struct Backwards {
     latest: Option<i128>,
@@ -106,7 +105,7 @@ impl Backwards {
     fn see(&mut self, source: usize, unix_ns: Option<i128>) {
         let Some(time) = unix_ns else { return };
         match self.latest {
-            Some(latest) if latest - time > BACK => {
+            Some(latest) if latest - time > i128::from(SLACK) => {
                 if self.count == 0 {
                     self.first = source;
                 }
@@ -121,15 +120,12 @@ impl Backwards {
     fn tell(&self, sources: &[TimedTrace<'_>]) -> ExitStatus {
         if self.count > 0 {
             let path = sources[self.first].trace().path().display();
+            let (are, events) =
+                (if self.count == 1 { "is" } else { "are" }, figures::plural(self.count, "event"));
             let longest = figures::duration(i64::try_from(self.longest).unwrap_or(i64::MAX));
             tell!(
-                "warning: {}: {} earlier than events before them in their stream, by up to {longest}: their times are not to be trusted",
-                Plain(path),
-                if self.count == 1 {
-                    "1 event is".to_owned()
-                } else {
-                    format!("{} events are", figures::count(self.count))
-                }
+                "warning: {}: {events} {are} earlier than events before them in their stream, by up to {longest}: their times are not to be trusted",
+                Plain(path)
             );
         }
         ExitStatus::partly_if(self.count > 0)

@@ -33,35 +33,42 @@ fn times(result: &HostResult<'_, Usage>, step: u32) -> [Cell; 2] {
     [begin.into(), end.into()]
 }
 
-/// The steps in which the host was traced, each with how long it was, raw ns: the first and the last are cut.
-fn traced<'r>(result: &'r HostResult<'_, Usage>) -> impl Iterator<Item = (u32, u64)> + 'r {
-    let ((begin, end), steps) = (result.window, &result.of.steps);
-    // A step that begins with the last event has nothing else.
-    let rest = steps.at(end).filter(|&step| steps.parts(begin, end).all(|(of, _)| of != step));
-    steps.parts(begin, end).chain(rest.map(|step| (step, 0)))
+/// A step in which a host was traced.
+struct Traced {
+    step: u32,
+    /// How long the host was traced in it, raw ns: the first and the last are cut.
+    ns: u64,
+    /// Whether nothing is known of any CPU: whatever else happened then is not known, either.
+    is_dark: bool,
 }
 
-/// How many requests were at a disk at once, on average over the time of a step that was traced.
-fn in_flight(ns: u64, traced: u64) -> Cell {
-    (ns as f64 / traced.max(1) as f64).into()
-}
-
-/// The steps in which nothing is known of any CPU: whatever else happened then is not known, either.
-fn dark(result: &HostResult<'_, Usage>) -> BTreeSet<u32> {
-    let mut known: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-    for (&(_, step), cpu) in &result.of.cpus {
-        let of_step = known.entry(step).or_default();
-        of_step.0 = of_step.0.saturating_add(cpu.busy.saturating_add(cpu.idle));
-        of_step.1 = of_step.1.saturating_add(cpu.unknown);
+impl Traced {
+    /// All of a host.
+    fn of(result: &HostResult<'_, Usage>) -> Vec<Self> {
+        let mut known: BTreeMap<u32, bool> = BTreeMap::new();
+        for (&(_, step), cpu) in &result.of.cpus {
+            *known.entry(step).or_default() |= cpu.busy > 0 || cpu.idle > 0;
+        }
+        // A host whose switches were not recorded may show other things all the same.
+        let has_switches = known.values().any(|&is_known| is_known);
+        let is_dark = |step| has_switches && known.get(&step).is_some_and(|&is_known| !is_known);
+        let ((begin, end), steps) = (result.window, &result.of.steps);
+        let mut parts: Vec<(u32, u64)> = steps.parts(begin, end).collect();
+        // A step that begins with the last event has nothing else.
+        let rest = steps.at(end).filter(|step| parts.last().is_none_or(|(last, _)| last < step));
+        parts.extend(rest.map(|step| (step, 0)));
+        parts.into_iter().map(|(step, ns)| Self { step, ns, is_dark: is_dark(step) }).collect()
     }
-    // A host whose switches were not recorded may show other things all the same.
-    let has_switches = known.values().any(|of_step| of_step.0 > 0);
-    known.into_iter().filter(|(_, of_step)| has_switches && of_step.0 == 0).map(|(step, _)| step).collect()
-}
 
-/// Cells that are unknown where a step is.
-fn unless_dark<const N: usize>(is_dark: bool, cells: [Cell; N]) -> [Cell; N] {
-    if is_dark { cells.map(|_| Cell::Null) } else { cells }
+    /// Cells of what is known only where anything is.
+    fn cells<const N: usize>(&self, cells: [Cell; N]) -> [Cell; N] {
+        if self.is_dark { cells.map(|_| Cell::Null) } else { cells }
+    }
+
+    /// How many requests were at a disk at once, on average over the time that was traced.
+    fn in_flight(&self, ns: u64) -> Cell {
+        (ns as f64 / self.ns.max(1) as f64).into()
+    }
 }
 
 /// The busy part of all that is to know of a CPU in a step; of CPUs.
@@ -74,11 +81,12 @@ pub(super) fn tables(hosts: &[HostResult<'_, Usage>], options: &Options) -> [Tab
     let mut all = [host_table(), cpu_table(), process_table(), disk_table(), interface_table()];
     let [host, cpus, processes, disks, interfaces] = &mut all;
     for result in hosts {
-        host_rows(result, host);
+        let traced = Traced::of(result);
+        host_rows(result, &traced, host);
         cpu_rows(result, cpus);
-        process_rows(result, options, processes);
-        disk_rows(result, disks);
-        interface_rows(result, interfaces);
+        process_rows(result, &traced, options, processes);
+        disk_rows(result, &traced, disks);
+        interface_rows(result, &traced, interfaces);
     }
     all
 }
@@ -117,7 +125,7 @@ fn by_step<'a, T: Copy + Default + 'a>(
     sums
 }
 
-fn host_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
+fn host_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Table) {
     let of = result.of;
     let steps = of.steps.count();
     let cpus = by_step(steps, of.cpus.iter().map(|((_, step), one)| (*step, one)), CpuTime::absorb);
@@ -125,14 +133,12 @@ fn host_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
     let traffic = by_step(steps, of.interfaces.iter().map(|((_, step), one)| (*step, one)), Traffic::absorb);
     let memory = of.memory();
     let mut net_pages = 0i128;
-    let dark = dark(result);
-    for (step, ns) in traced(result) {
-        let place = step as usize;
+    for traced in traced {
+        let (step, place) = (traced.step, traced.step as usize);
         let (Some(cpu), Some(disk), Some(traffic)) = (cpus.get(place), disks.get(place), traffic.get(place))
         else {
             continue;
         };
-        let is_dark = dark.contains(&step);
         let (allocated, freed) = memory.get(&step).copied().unwrap_or_default();
         net_pages += i128::from(allocated) - i128::from(freed);
         let requests = disk.complete.reads + disk.complete.writes + disk.complete.flushes;
@@ -143,14 +149,14 @@ fn host_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
             disk.complete.read_bytes.into(),
             disk.complete.written_bytes.into(),
             requests.into(),
-            in_flight(disk.in_flight, ns),
+            traced.in_flight(disk.in_flight),
             traffic.received_bytes.into(),
             traffic.sent_bytes.into(),
             allocated.into(),
             freed.into(),
             net_pages.into(),
         ];
-        cells.extend(unless_dark(is_dark, others));
+        cells.extend(traced.cells(others));
         table.row(cells);
     }
 }
@@ -185,8 +191,8 @@ fn process_table() -> Table {
 }
 
 /// Steps in which a process did nothing are left out: most do nothing most of the time.
-fn process_rows(result: &HostResult<'_, Usage>, options: &Options, table: &mut Table) {
-    let traced: BTreeMap<u32, u64> = traced(result).collect();
+fn process_rows(result: &HostResult<'_, Usage>, traced: &[Traced], options: &Options, table: &mut Table) {
+    let traced: BTreeMap<u32, u64> = traced.iter().map(|it| (it.step, it.ns)).collect();
     for (process, steps) in Usage::processes(result, options) {
         let [pid, _, comm] = ThreadIdentity::of(result.host, process).process_cells();
         for (step, used) in steps {
@@ -215,23 +221,22 @@ fn disk_table() -> Table {
     table("disks", "Disks over time", &["disk"], FIGURES)
 }
 
-fn disk_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
+fn disk_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Table) {
     let devices: BTreeSet<u32> = result.of.disks.unordered().map(|(&(device, _), _)| device).collect();
-    let dark = dark(result);
     for device in devices {
-        for (step, ns) in traced(result) {
-            let at = result.of.disks.get(&(device, step)).copied().unwrap_or_default();
+        for traced in traced {
+            let at = result.of.disks.get(&(device, traced.step)).copied().unwrap_or_default();
             let mut cells = vec![result.name(), disk::name(result.host, device)];
-            cells.extend(times(result, step));
+            cells.extend(times(result, traced.step));
             let figures = [
                 at.complete.read_bytes.into(),
                 at.complete.written_bytes.into(),
                 (at.complete.reads + at.complete.writes).into(),
                 at.complete.flushes.into(),
                 at.in_flight.into(),
-                in_flight(at.in_flight, ns),
+                traced.in_flight(at.in_flight),
             ];
-            cells.extend(unless_dark(dark.contains(&step), figures));
+            cells.extend(traced.cells(figures));
             table.row(cells);
         }
     }
@@ -247,17 +252,16 @@ fn interface_table() -> Table {
     table("interfaces", "Network interfaces over time", &["interface"], FIGURES)
 }
 
-fn interface_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
+fn interface_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Table) {
     let names: BTreeSet<&Name> = result.of.interfaces.keys().map(|(name, _)| name).collect();
-    let dark = dark(result);
     for name in names {
-        for (step, _) in traced(result) {
-            let traffic = result.of.interfaces.get(&(name.clone(), step)).copied().unwrap_or_default();
+        for traced in traced {
+            let traffic = result.of.interfaces.get(&(name.clone(), traced.step)).copied().unwrap_or_default();
             let mut cells = vec![result.name(), name.into()];
-            cells.extend(times(result, step));
+            cells.extend(times(result, traced.step));
             let figures =
                 [traffic.received_bytes, traffic.sent_bytes, traffic.received, traffic.sent].map(Cell::from);
-            cells.extend(unless_dark(dark.contains(&step), figures));
+            cells.extend(traced.cells(figures));
             table.row(cells);
         }
     }
