@@ -221,12 +221,7 @@ impl Corridor {
 
     /// The messages of one side as an estimator wants them: folds are dealt out to windows in the order of time.
     pub fn floor(&self, side: Side) -> Floor<'static> {
-        let flows = self.windows().iter().map(|w| w.flow(side)).filter(|f| f.count > 0);
-        let dealt = flows.clone().zip((0..FOLDS as u8).cycle());
-        let kept = dealt
-            .flat_map(|(flow, fold)| flow.hull.vertices().iter().map(move |&point| Kept { point, fold }));
-        let (count, sum_x) = flows.fold((0, 0), |(count, sum), f| (count + f.count, sum + f.sum_x));
-        Floor::new(kept.collect::<Vec<_>>(), count, sum_x)
+        floor_of(self.windows(), side)
     }
 
     /// By how much arrivals count as later than they were recorded, at a and at b, ns.
@@ -411,6 +406,16 @@ fn insert_kept(
         rest.hull.insert(first);
         windows.insert_flow(side, &rest);
     }
+}
+
+/// The messages of one side in some windows, as [`Corridor::floor`] gives those of all.
+pub(crate) fn floor_of(windows: &[Window], side: Side) -> Floor<'static> {
+    let flows = windows.iter().map(|w| w.flow(side)).filter(|f| f.count > 0);
+    let dealt = flows.clone().zip((0..FOLDS as u8).cycle());
+    let kept =
+        dealt.flat_map(|(flow, fold)| flow.hull.vertices().iter().map(move |&point| Kept { point, fold }));
+    let (count, sum_x) = flows.fold((0, 0), |(count, sum), f| (count + f.count, sum + f.sum_x));
+    Floor::new(kept.collect::<Vec<_>>(), count, sum_x)
 }
 
 impl Default for Corridor {
