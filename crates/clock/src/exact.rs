@@ -6,16 +6,27 @@
 
 /// ⌊num / den⌋ for a positive `den`.
 pub(crate) fn floor_div(num: i128, den: i128) -> i128 {
-    debug_assert!(den > 0);
-    // Euclidean division by a positive number rounds toward minus infinity. A denominator below 1 cannot
-    // happen; `max` keeps release builds total, and also rules out the one overflowing case, MIN / -1.
-    num.div_euclid(den.max(1))
+    let (whole, rest) = divided(num, den);
+    if rest < 0 { whole - 1 } else { whole }
 }
 
 /// ⌈num / den⌉ for a positive `den`.
 pub(crate) fn ceil_div(num: i128, den: i128) -> i128 {
-    let floor = floor_div(num, den);
-    if floor.saturating_mul(den) == num { floor } else { floor + 1 }
+    let (whole, rest) = divided(num, den);
+    if rest > 0 { whole + 1 } else { whole }
+}
+
+/// The quotient, rounded toward zero, and what is left of `num`, with its sign.
+fn divided(num: i128, den: i128) -> (i128, i128) {
+    debug_assert!(den > 0);
+    // A denominator below 1 cannot happen; `max` keeps release builds total, and also rules out the one overflowing case, MIN / -1.
+    let den = den.max(1);
+    // Most numbers are small, and the hardware divides those many times as fast.
+    let whole = match (i64::try_from(num), i64::try_from(den)) {
+        (Ok(num), Ok(den)) => i128::from(num / den),
+        _ => num / den,
+    };
+    (whole, num - whole * den)
 }
 
 /// The nearest `i64`.
@@ -45,6 +56,7 @@ impl Fraction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn division_rounds_as_named() {
@@ -52,6 +64,18 @@ mod tests {
         assert_eq!((floor_div(-7, 2), ceil_div(-7, 2)), (-4, -3));
         assert_eq!((floor_div(-8, 2), ceil_div(-8, 2)), (-4, -4));
         assert_eq!((floor_div(0, 5), ceil_div(0, 5)), (0, 0));
+        assert_eq!((floor_div(i128::MIN, 1), ceil_div(i128::MAX, 1)), (i128::MIN, i128::MAX));
+    }
+
+    proptest! {
+        /// Small numbers are divided in another way than great ones.
+        #[test]
+        fn quotients_are_next_to_the_fraction(num in any::<i128>(), den in 1..i128::MAX, by in 0..127u32, den_by in 0..127u32) {
+            let (num, den) = (num >> by, (den >> den_by).max(1));
+            let (floor, ceil) = (floor_div(num, den), ceil_div(num, den));
+            prop_assert_eq!(floor, num.div_euclid(den));
+            prop_assert_eq!(ceil - floor, i128::from(num.rem_euclid(den) != 0));
+        }
     }
 
     #[test]

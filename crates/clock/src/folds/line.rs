@@ -57,10 +57,10 @@ impl PairEstimate {
         // Below 2⁶⁴ · 2⁶².
         let rise = self.frame.slope.dy() as i128 * run;
         let dx = self.frame.slope.dx() as i128;
-        let whole = self.frame.y0 as i128 + floor_div(rise, dx);
-        let part = rise.rem_euclid(dx) as f64 / dx as f64;
+        let whole = floor_div(rise, dx);
+        let part = (rise - whole * dx) as i64 as f64 / self.frame.slope.dx() as f64;
         let rest = part + self.offset + self.tilt * run as f64;
-        saturate(whole.saturating_add(rest.round() as i128))
+        saturate((self.frame.y0 as i128 + whole).saturating_add(rest.round() as i128))
     }
 
     /// (x0, y0) of the exact line: the middle of the messages.
