@@ -73,10 +73,13 @@ impl<'l> LinkInterval<'l> {
         let mut next = self.first_instants();
         for _ in 0..ROUNDS {
             self.ask(&next)?;
-            let outline = self.outline(&legs);
-            let mut wanted = outline.worth_asking(self.span);
+            let more = self.most.saturating_sub(self.latest.len());
+            if more == 0 {
+                break;
+            }
+            let mut wanted = self.outline(&legs).worth_asking(self.span);
             wanted.sort_unstable_by_key(|&(gain, raw)| (std::cmp::Reverse(gain), raw));
-            wanted.truncate(self.most.saturating_sub(self.latest.len()));
+            wanted.truncate(more);
             next = wanted.into_iter().map(|(_, raw)| raw).collect();
             next.sort_unstable();
             next.dedup();

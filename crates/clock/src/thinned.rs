@@ -23,13 +23,13 @@ pub(crate) fn thinned(rows: &[Row], share: f64) -> Vec<Row> {
             (rows[from].raw, rows[from].lo),
             far,
             |r| (r.raw, r.lo),
-            |r| (-room(r, share) - 1.0, room(r, share)),
+            |r| (room(r, share).saturating_add(1), room(r, share)),
         );
         let hi = in_sight(
             (rows[from].raw, rows[from].hi),
             far,
             |r| (r.raw, r.hi),
-            |r| (-room(r, share), room(r, share) + 1.0),
+            |r| (room(r, share), room(r, share).saturating_add(1)),
         );
         // Slopes were rounded: what counts is exact. Between neighbours there is nothing to tell.
         let exactly =
@@ -94,15 +94,15 @@ fn left_out(rows: &[Row], next: impl Fn(usize) -> (usize, (i64, i64))) -> Vec<Ro
 /// of how far that is.
 pub(crate) fn knots_thinned_to(knots: &[(i64, i64)], most: usize) -> Vec<(i64, i64)> {
     let mut kept = knots.to_vec();
-    let mut near = 1.0;
+    let mut near = 1_i64;
     while kept.len() > most.max(2) {
         let mut at = 0;
         kept.truncate(1);
         while at + 1 < knots.len() {
-            at += in_sight(knots[at], &knots[at + 1..], |&knot| knot, |_| (-near, near));
+            at += in_sight(knots[at], &knots[at + 1..], |&knot| knot, |_| (near, near));
             kept.push(knots[at]);
         }
-        near *= 2.0;
+        near = near.saturating_mul(2);
     }
     kept
 }
@@ -113,25 +113,26 @@ fn in_sight<T>(
     from: (i64, i64),
     points: &[T],
     of: impl Fn(&T) -> (i64, i64),
-    near: impl Fn(&T) -> (f64, f64),
+    near: impl Fn(&T) -> (i64, i64),
 ) -> usize {
     let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
     for (before, point) in points.iter().enumerate() {
         let to = of(point);
-        let run = (to.0 as i128 - from.0 as i128).max(1) as f64;
-        let rise = (to.1 as i128 - from.1 as i128) as f64;
-        if rise / run < least || rise / run > most {
+        // Of numbers that are not in range, the nearest that is.
+        let run = to.0.saturating_sub(from.0).max(1) as f64;
+        let rise = to.1.saturating_sub(from.1) as f64;
+        if rise < least * run || rise > most * run {
             return before;
         }
         let (below, above) = near(point);
-        (least, most) = (least.max((rise + below) / run), most.min((rise + above) / run));
+        (least, most) = (least.max((rise - below as f64) / run), most.min((rise + above as f64) / run));
     }
     points.len()
 }
 
-/// A share of the half width of a row, whole ns. An infinite share of nothing would be no number.
-fn room(row: &Row, share: f64) -> f64 {
-    ((row.hi as i128 - row.lo as i128).max(1) as f64 / 2.0 * share).floor()
+/// A share of the half width of a row, whole ns rounded down. An infinite share of nothing would be no number.
+fn room(row: &Row, share: f64) -> i64 {
+    (row.hi.saturating_sub(row.lo).max(1) as f64 / 2.0 * share) as i64
 }
 
 /// By how much rows lie outside of the lines between two others, at most; `None` if that, or how far they lie inside, is more than
