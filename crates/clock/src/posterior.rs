@@ -52,14 +52,14 @@ pub(crate) struct Evidence {
 ///
 /// A single message has no spread; its delay is taken to be half the `gap` between the directions.
 pub(crate) fn near_floor_rate(slacks: impl IntoIterator<Item = f64>, count: f64, gap: f64) -> f64 {
-    let mut least: Vec<f64> = Vec::with_capacity(NEAR_FLOOR);
-    for slack in slacks {
-        if least.len() < NEAR_FLOOR || least.last().is_some_and(|&last| slack < last) {
-            least.truncate(NEAR_FLOOR - 1);
-            let at = least.partition_point(|&s| s <= slack);
-            least.insert(at, slack);
-        }
+    let slacks = slacks.into_iter();
+    let mut least: Vec<f64> = Vec::with_capacity(slacks.size_hint().1.unwrap_or(0));
+    least.extend(slacks);
+    if least.len() > NEAR_FLOOR {
+        least.select_nth_unstable_by(NEAR_FLOOR - 1, f64::total_cmp);
+        least.truncate(NEAR_FLOOR);
     }
+    least.sort_unstable_by(f64::total_cmp);
     let [first, .., last] = least[..] else { return gap.max(LEAST_MEAN_NS).recip() };
     let seen = least.len() as f64;
     let above: f64 = least.iter().map(|s| s - first).sum();

@@ -95,6 +95,8 @@ pub(crate) struct Sweep<'l> {
 }
 
 const UNKNOWN: i128 = i128::MAX / 4;
+/// An instant at which no message ends.
+const NO_END: u32 = u32::MAX;
 
 impl<'l> Sweep<'l> {
     /// Of the links between the members of an island of which `take` holds. `legs`: by clock, what is assumed of the rate of the reference
@@ -107,39 +109,50 @@ impl<'l> Sweep<'l> {
         legs: &[Vec<Leg>],
         known: &[Vec<Known>],
     ) -> Self {
-        let mut raw: Vec<Vec<i64>> = vec![Vec::new(); spans.len()];
+        // Per clock its instants, each with the end of a message that is there.
+        let mut all: Vec<Vec<(i64, u32)>> = vec![Vec::new(); spans.len()];
         for &clock in &members {
             let span = spans[clock];
-            raw[clock].extend([span.begin, span.end]);
             let inside = |raw: &i64| span.begin < *raw && *raw < span.end;
-            raw[clock].extend(legs[clock].iter().flat_map(|leg| [leg.x.begin, leg.x.end]).filter(inside));
+            let ends = legs[clock].iter().flat_map(|leg| [leg.x.begin, leg.x.end]).filter(inside);
             let points = known[clock].iter().flat_map(|k| [k.1, k.2]).flatten();
-            raw[clock].extend(points.filter(|raw| raw.abs() <= crate::MAX_ABS_NS));
+            let points = points.filter(|raw| raw.abs() <= crate::MAX_ABS_NS);
+            all[clock].extend(
+                [span.begin, span.end].into_iter().chain(ends).chain(points).map(|raw| (raw, NO_END)),
+            );
         }
-        let taken = || links.iter().enumerate().filter(|(_, link)| take(link));
-        for (_, link) in taken() {
+        let mut messages: Vec<Message> = Vec::new();
+        for (index, link) in links.iter().enumerate().filter(|(_, link)| take(link)) {
             for (sender, sent, receiver, received) in link.messages() {
-                raw[sender].push(sent);
-                raw[receiver].push(received);
+                let end = 2 * messages.len() as u32;
+                all[sender].push((sent, end));
+                all[receiver].push((received, end + 1));
+                let [sender, receiver] = [sender, receiver].map(|clock| (clock as u32, 0));
+                messages.push(Message { sender, receiver, link: index as u32 });
             }
         }
-        for list in &mut raw {
-            list.sort_unstable();
-            list.dedup();
-        }
-        let event =
-            |clock: usize, at: i64| (clock as u32, raw[clock].partition_point(|raw| *raw < at) as u32);
-        let mut messages = Vec::new();
-        for (index, link) in taken() {
-            messages.extend(link.messages().into_iter().map(|(sender, sent, receiver, received)| Message {
-                sender: event(sender, sent),
-                receiver: event(receiver, received),
-                link: index as u32,
-            }));
-        }
+        let events = |mut all: Vec<(i64, u32)>| {
+            all.sort_unstable();
+            let mut raw: Vec<i64> = Vec::with_capacity(all.len());
+            for (at, end) in all {
+                if raw.last() != Some(&at) {
+                    raw.push(at);
+                }
+                if end == NO_END {
+                    continue;
+                }
+                let message = &mut messages[end as usize / 2];
+                let event = if end % 2 == 0 { &mut message.sender } else { &mut message.receiver };
+                event.1 = raw.len() as u32 - 1;
+            }
+            raw
+        };
+        let raw: Vec<Vec<i64>> = all.into_iter().map(events).collect();
         let given = |clock: usize, pick: fn(&Known) -> Option<i64>| {
             let in_range = |raw: &i64| raw.abs() <= crate::MAX_ABS_NS;
-            let one = |k: &Known| pick(k).filter(in_range).map(|raw| (event(clock, raw).1, k.0));
+            let one = |k: &Known| {
+                pick(k).filter(in_range).map(|at| (raw[clock].partition_point(|raw| *raw < at) as u32, k.0))
+            };
             known[clock].iter().filter_map(one).collect::<Vec<_>>()
         };
         let latest = (0..spans.len()).map(|clock| given(clock, |k| k.1)).collect();
