@@ -24,9 +24,10 @@ use crate::reach::{Contradiction, Reach};
 use crate::relation::{BreakKind, Relation};
 use crate::repair;
 use crate::span::Span;
-use crate::sweep::{Lines, Sweep};
+use crate::sweep::{Case, Lines, Open, Sweep};
 use crate::thinned::thinned_to;
 use crate::uncertainty::{Bounds, Row, published};
+use crate::usual::Usual;
 use crate::wander::Wander;
 
 /// Instants at which all links are asked, where rates are constant.
@@ -212,6 +213,11 @@ impl<'a> IslandSolver<'a> {
             motions = Motions::of(self, placement, &closer);
             lines = Some(self.swept(&motions, &known)?);
         }
+        if let Some(closer) =
+            lines.as_ref().and_then(|lines| self.by_cases(placement, &motions, lines, &known))
+        {
+            lines = Some(closer);
+        }
         let most = self.most_rows();
         let members: Vec<usize> = self.members().collect();
         let rows = |&clock: &usize| {
@@ -241,17 +247,40 @@ impl<'a> IslandSolver<'a> {
         (ROWS_OF_ALL_CLOCKS / self.spans.len().max(1)).max(LEAST_ROWS)
     }
 
+    /// What all messages prove where usual rates that they leave open are taken case by case; `None` where nothing is gained by that.
+    fn by_cases(
+        &self,
+        placement: &Placement,
+        motions: &Motions,
+        lines: &[Lines],
+        known: &[Vec<Known>],
+    ) -> Option<Vec<Lines>> {
+        if motions.has_constants() {
+            return None;
+        }
+        let open = motions.open(lines, self.spans);
+        let sweep = self.sweep(motions, known);
+        let events = self.members().map(|clock| sweep.events(clock).len()).sum();
+        let parts: Vec<usize> = open.iter().map(|o| o.as_ref().map_or(1, |o| o.parts(events))).collect();
+        let most = parts.iter().copied().max().filter(|&most| most > 1)?;
+        let mut cases: Vec<Vec<Case>> = self.spans.iter().map(|_| Vec::new()).collect();
+        for part in 0..most {
+            let of = |(open, &of): (&Option<Open>, &usize)| Some(open.as_ref()?.part(part.min(of - 1), of));
+            let usual: Vec<Option<Usual>> = open.iter().zip(&parts).map(of).collect();
+            let motions = Motions::of(self, placement, &usual);
+            for clock in self.members().filter(|&clock| part < parts[clock] && parts[clock] > 1) {
+                if let Some((usual, open)) = usual[clock].zip(open[clock]) {
+                    let (raw, legs) = (sweep.events(clock), &motions.legs[clock]);
+                    cases[clock].push(Case::new(raw, legs, usual, open.over));
+                }
+            }
+        }
+        sweep.lines_by_cases(&cases)
+    }
+
     /// What all messages prove, and what is known at some instants.
     fn swept(&self, motions: &Motions, known: &[Vec<Known>]) -> Result<Vec<Lines>, Contradiction> {
-        let is_proven = |link: &Link| match &link.relation {
-            Some(relation) => relation.is_guaranteed(),
-            None => link.one_way.is_some(),
-        };
-        let members = &self.island.members;
-        let take = |link: &Link| members[link.a] && members[link.b] && is_proven(link);
-        let island = (self.island.reference, self.members().collect());
-        let swept = Sweep::new(self.island.links, take, island, self.spans, &motions.legs, known).lines();
-        swept.map_err(|mut contradiction| {
+        self.sweep(motions, known).lines().map_err(|mut contradiction| {
             // One loop is found there; which link is to go, more of them tell.
             let asked = self.asked();
             let reach = Reach::new(self.spans.len(), self.island.links, |l| asked[l]);
@@ -260,6 +289,17 @@ impl<'a> IslandSolver<'a> {
             }
             contradiction
         })
+    }
+
+    fn sweep(&self, motions: &Motions, known: &[Vec<Known>]) -> Sweep<'_> {
+        let is_proven = |link: &Link| match &link.relation {
+            Some(relation) => relation.is_guaranteed(),
+            None => link.one_way.is_some(),
+        };
+        let members = &self.island.members;
+        let take = |link: &Link| members[link.a] && members[link.b] && is_proven(link);
+        let island = (self.island.reference, self.members().collect());
+        Sweep::new(self.island.links, take, island, self.spans, &motions.legs, known)
     }
 
     fn uninverted(

@@ -10,7 +10,7 @@ use crate::placement::Placement;
 use crate::relation::{Guarantee, Relation};
 use crate::span::{Span, merge};
 use crate::steered::Looser;
-use crate::sweep::Lines;
+use crate::sweep::{Lines, Open};
 use crate::usual::{Usual, mean_over};
 
 /// Per clock of the network, what is assumed between it and the reference; empty for the reference and other islands.
@@ -26,7 +26,8 @@ const OPEN: f64 = 0.01;
 const BETTER: f64 = 0.8;
 
 impl Motions {
-    /// From what is assumed and what the links showed; `closer` is by clock what else is known of the usual rate of the reference.
+    /// From what is assumed and what the links showed; `closer` is by clock what is known of the usual rate of the reference beyond what links
+    /// say.
     pub(crate) fn of(solver: &IslandSolver<'_>, placement: &Placement, closer: &[Option<Usual>]) -> Self {
         let island = &solver.island;
         // Estimate and truth can be apart by the whole width.
@@ -56,7 +57,7 @@ impl Motions {
             merge(&mut excess.any);
             let contradicted = spans(&looser.contradicted);
             let (usual, moved) = along_the_path(solver, clock);
-            let usual = closer[clock].and_then(|closer| closer.and(usual)).unwrap_or(usual);
+            let usual = closer[clock].unwrap_or(usual);
             let motion =
                 Motion::new(island.model, &solver.assumptions[clock], &solver.assumptions[island.reference])
                     .moving(moved);
@@ -72,40 +73,58 @@ impl Motions {
     }
 
     /// What the bounds of all clocks together prove of the usual rates, where that is much more than what was used for these bounds; `None`
-    /// if it is so for no clock. The usual rate is here the mean over the span of the clock, less what is allowed to be faster.
+    /// if it is so for no clock.
     pub(crate) fn closer(&self, lines: &[Lines], spans: &[Span]) -> Option<Vec<Option<Usual>>> {
-        let of = |clock: usize| {
-            let (usual, _) = self.usual[clock].filter(|(usual, by)| usual.error > OPEN * by)?;
-            let fast = range_around(usual, FASTEST).rates().1;
-            let is_usual = |leg: &&Leg| leg.rule.rates().rates().1 < fast;
-            let outline = Outline::through(
-                lines[clock].latest.clone(),
-                lines[clock].earliest.clone(),
-                &self.legs[clock],
-            );
-            let reach = outline.both_ways()?;
-            let (begin, end) = (spans[clock].begin.max(reach.begin), spans[clock].end.min(reach.end));
-            let mut parts: Vec<Span> = self.legs[clock]
-                .iter()
-                .filter(is_usual)
-                .map(|leg| Span { begin: leg.x.begin.max(begin), end: leg.x.end.min(end) })
-                .filter(|part| part.begin < part.end)
-                .collect();
-            merge(&mut parts);
-            let ends = |part: &Span| {
-                // Of one part, the ends are where the bounds are narrowest.
-                if parts.len() == 1 { outline.narrow_ends(*part) } else { *part }
-            };
-            let at = |raw: i64| {
-                let (lo, hi) = outline.at(raw);
-                (i128::from(lo), i128::from(hi))
-            };
-            let bounded = |part: Span| (part.end - part.begin, at(part.begin), at(part.end));
-            let found = Usual::between(mean_over(parts.iter().map(ends).map(bounded))?);
-            found.and(usual).filter(|closer| closer.error < BETTER * usual.error)
+        let mut is_any = false;
+        let mut of = |clock: usize| {
+            let (usual, by) = self.usual[clock]?;
+            let proven = || Some(self.proven(clock, &lines[clock], spans[clock])?.0.and(usual));
+            let closer = if usual.error > OPEN * by { proven().flatten() } else { None };
+            let closer = closer.filter(|closer| closer.error < BETTER * usual.error);
+            is_any |= closer.is_some();
+            Some(closer.unwrap_or(usual))
         };
-        let found: Vec<Option<Usual>> = (0..spans.len()).map(of).collect();
-        found.iter().any(Option::is_some).then_some(found)
+        let all = (0..spans.len()).map(&mut of).collect();
+        is_any.then_some(all)
+    }
+
+    /// The usual rates, by clock, as far as the bounds of all clocks together prove them.
+    pub(crate) fn open(&self, lines: &[Lines], spans: &[Span]) -> Vec<Option<Open>> {
+        let of = |clock: usize| {
+            let (_, by) = self.usual[clock]?;
+            let (usual, over) = self.proven(clock, &lines[clock], spans[clock])?;
+            Some(Open { usual, by, over })
+        };
+        (0..spans.len()).map(of).collect()
+    }
+
+    /// What the bounds of a clock prove of its usual rate: here the mean over its span, less what is allowed to be faster, and the stretch that
+    /// is, if it is one.
+    fn proven(&self, clock: usize, lines: &Lines, span: Span) -> Option<(Usual, Option<Span>)> {
+        let (usual, _) = self.usual[clock]?;
+        let fast = range_around(usual, FASTEST).rates().1;
+        let is_usual = |leg: &&Leg| leg.rule.rates().rates().1 < fast;
+        let outline = Outline::through(lines.latest.clone(), lines.earliest.clone(), &self.legs[clock]);
+        let reach = outline.both_ways()?;
+        let (begin, end) = (span.begin.max(reach.begin), span.end.min(reach.end));
+        let mut parts: Vec<Span> = self.legs[clock]
+            .iter()
+            .filter(is_usual)
+            .map(|leg| Span { begin: leg.x.begin.max(begin), end: leg.x.end.min(end) })
+            .filter(|part| part.begin < part.end)
+            .collect();
+        merge(&mut parts);
+        if let [one] = &mut parts[..] {
+            // Of one part, the ends are where the bounds are narrowest.
+            *one = outline.narrow_ends(*one);
+        }
+        let at = |raw: i64| {
+            let (lo, hi) = outline.at(raw);
+            (i128::from(lo), i128::from(hi))
+        };
+        let bounded = |part: &Span| (part.end - part.begin, at(part.begin), at(part.end));
+        let usual = Usual::between(mean_over(parts.iter().map(bounded))?);
+        Some((usual, if let [one] = parts[..] { Some(one) } else { None }))
     }
 }
 

@@ -9,10 +9,15 @@
 //! Labels are integers in parts per trillion of a nanosecond, and exact; they are rounded outward once, in the end. Every label that a sweep
 //! ever holds is a true bound, so one that ends early is only wider.
 
+mod cases;
+mod steps;
+
+pub(crate) use cases::{Case, Open};
+
 use std::collections::VecDeque;
 
 use crate::chain::{Leg, Rule};
-use crate::envelope::{ONE, RateRange};
+use crate::envelope::ONE;
 use crate::exact::ceil_div;
 use crate::hull::Side;
 use crate::interval::MAX_BOUND_NS;
@@ -20,6 +25,7 @@ use crate::link::Link;
 use crate::outline::Known;
 use crate::reach::{Contradiction, Loop};
 use crate::span::Span;
+use steps::Steps;
 
 /// A clock is swept so often, and once more for every clock of the network, before what is known then is taken for all.
 const MAX_SWEEPS: usize = 256;
@@ -44,9 +50,7 @@ struct Line {
     raw: Vec<i64>,
     /// Which bounds are told, by event.
     told: Vec<Told>,
-    /// How much the reference runs from the event before to this one, ppt · ns: at least, and at most; `None` without limit.
-    least: Vec<i128>,
-    most: Vec<Option<i128>>,
+    steps: Steps,
 }
 
 /// Whether the bounds at an event are told.
@@ -94,6 +98,7 @@ pub(crate) struct Sweep<'l> {
     earliest: Vec<Vec<(u32, i64)>>,
 }
 
+/// No label.
 const UNKNOWN: i128 = i128::MAX / 4;
 /// An instant at which no message ends.
 const NO_END: u32 = u32::MAX;
@@ -177,38 +182,51 @@ impl<'l> Sweep<'l> {
     pub(crate) fn lines(&self) -> Result<Vec<Lines>, Contradiction> {
         let (upper, lower) = rayon::join(|| self.labels(Side::Upper), || self.labels(Side::Lower));
         let (upper, lower) = (upper?, lower?);
-        let mut lines = vec![Lines::default(); self.lines.len()];
-        for &clock in self.members.iter().filter(|&&clock| clock != self.reference) {
-            let (most, least) = (&upper.at[clock], &lower.at[clock]);
-            let crossed = |at: &usize| most[*at] < UNKNOWN && least[*at] < UNKNOWN && most[*at] < -least[*at];
-            if let Some(at) = (0..most.len()).find(crossed)
+        for clock in self.others() {
+            if let Some(at) = crossed(&upper, &lower, clock)
                 && let Some(found) = self.contradiction([(&upper, (clock, at)), (&lower, (clock, at))])
             {
                 return Err(found);
             }
-            lines[clock] =
-                Lines { latest: self.corners(&upper, clock), earliest: self.corners(&lower, clock) };
         }
-        Ok(lines)
+        Ok(self.told(&upper, &lower, |clock, event| match self.lines[clock].told[event] {
+            Told::Always => [true; 2],
+            Told::Corner => [&upper, &lower].map(|l| matches!(l.via[clock][event], Via::Message(_))),
+            Told::Never => [false; 2],
+        }))
     }
 
-    /// The bounds at the events that others do not imply.
-    fn corners(&self, labels: &Labels, clock: usize) -> Vec<(i64, i64)> {
-        let (raw, at, via) = (&self.lines[clock].raw, &labels.at[clock], &labels.via[clock]);
-        let is_corner = |event: &usize| {
-            let told = match self.lines[clock].told[*event] {
-                Told::Always => true,
-                Told::Corner => matches!(via[*event], Via::Message(_)),
-                Told::Never => false,
-            };
-            told && at[*event] < UNKNOWN
-        };
-        let sign = if labels.side == Side::Upper { 1 } else { -1 };
-        let rounded = |event: usize| {
-            let bound = ceil_div(at[event], ONE).clamp(-(MAX_BOUND_NS as i128), MAX_BOUND_NS as i128);
-            (raw[event], sign * bound as i64)
-        };
-        (0..raw.len()).filter(is_corner).map(rounded).collect()
+    /// The raw times of all events of a clock.
+    pub(crate) fn events(&self, clock: usize) -> &[i64] {
+        &self.lines[clock].raw
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + '_ {
+        self.members.iter().copied().filter(|&clock| clock != self.reference)
+    }
+
+    /// The bounds of all clocks at the events that are told, of either side.
+    fn told(
+        &self,
+        upper: &Labels,
+        lower: &Labels,
+        is_told: impl Fn(usize, usize) -> [bool; 2],
+    ) -> Vec<Lines> {
+        let mut lines = vec![Lines::default(); self.lines.len()];
+        for clock in self.others() {
+            let raw = &self.lines[clock].raw;
+            for (event, &raw) in raw.iter().enumerate() {
+                let [latest, earliest] = is_told(clock, event);
+                let told = |labels: &Labels, is_told: bool, sign: i64| {
+                    let label = labels.at[clock][event];
+                    let bound = ceil_div(label, ONE).clamp(-(MAX_BOUND_NS as i128), MAX_BOUND_NS as i128);
+                    (is_told && label < UNKNOWN).then_some((raw, sign * bound as i64))
+                };
+                lines[clock].latest.extend(told(upper, latest, 1));
+                lines[clock].earliest.extend(told(lower, earliest, -1));
+            }
+        }
+        lines
     }
 
     fn labels(&self, side: Side) -> Result<Labels, Contradiction> {
@@ -247,7 +265,8 @@ impl<'l> Sweep<'l> {
                 break;
             }
             if clock != self.reference {
-                self.lines[clock].sweep(side, &mut labels.at[clock], &mut labels.via[clock]);
+                let via = &mut labels.via[clock];
+                self.lines[clock].steps.sweep(side, &mut labels.at[clock], |event, from| via[event] = from);
             }
             for &index in &leaving[clock] {
                 let message = &self.messages[index as usize];
@@ -327,6 +346,12 @@ impl<'l> Sweep<'l> {
     }
 }
 
+/// The first event of a clock of which the bounds of both sides exclude each other.
+fn crossed(upper: &Labels, lower: &Labels, clock: usize) -> Option<usize> {
+    let labels = upper.at[clock].iter().zip(&lower.at[clock]);
+    labels.into_iter().position(|(&most, &least)| most < UNKNOWN && least < UNKNOWN && most < -least)
+}
+
 impl Message {
     /// From whose label to whose: what was received by some time had been sent by then, what was sent at some time is not received before.
     fn towards(&self, side: Side) -> ((u32, u32), (u32, u32)) {
@@ -339,27 +364,7 @@ impl Message {
 
 impl Line {
     fn new(raw: Vec<i64>, legs: &[Leg]) -> Self {
-        let (mut least, mut most) = (Vec::with_capacity(raw.len()), Vec::with_capacity(raw.len()));
-        let mut leg = 0;
-        for (event, &at) in raw.iter().enumerate() {
-            let before = event.checked_sub(1).map_or(at, |before| raw[before]);
-            let (mut slowest, mut fastest) = (0, Some(0));
-            let mut from = before;
-            while from < at {
-                while leg + 1 < legs.len() && legs[leg].x.end <= from {
-                    leg += 1;
-                }
-                let rates = legs.get(leg).map_or(RateRange::ANY, |leg| leg.rule.rates());
-                let end = legs.get(leg).map_or(at, |leg| leg.x.end);
-                let until = if end > from { end.min(at) } else { at };
-                let (min, max) = rates.limits();
-                slowest += min * (until - from) as i128;
-                fastest = fastest.zip(max).map(|(sum, max)| sum + max * (until - from) as i128);
-                from = until;
-            }
-            least.push(slowest);
-            most.push(fastest);
-        }
+        let steps = Steps::new(&raw, legs);
         let mut told = vec![Told::Corner; raw.len()];
         for leg in legs {
             let begin = raw.partition_point(|raw| *raw < leg.x.begin);
@@ -378,33 +383,7 @@ impl Line {
         if let [first, .., last] = &mut told[..] {
             (*first, *last) = (Told::Always, Told::Always);
         }
-        Self { raw, told, least, most }
-    }
-
-    /// Passes labels on to later events, then to earlier ones.
-    fn sweep(&self, side: Side, labels: &mut [i128], via: &mut [Via]) {
-        for event in 1..labels.len() {
-            let step = match side {
-                Side::Upper => self.most[event],
-                Side::Lower => Some(-self.least[event]),
-            };
-            let Some(step) = step.filter(|_| labels[event - 1] < UNKNOWN) else { continue };
-            let label = labels[event - 1] + step;
-            if label < labels[event] {
-                (labels[event], via[event]) = (label, Via::Before);
-            }
-        }
-        for event in (1..labels.len()).rev() {
-            let step = match side {
-                Side::Upper => Some(-self.least[event]),
-                Side::Lower => self.most[event],
-            };
-            let Some(step) = step.filter(|_| labels[event] < UNKNOWN) else { continue };
-            let label = labels[event] + step;
-            if label < labels[event - 1] {
-                (labels[event - 1], via[event - 1]) = (label, Via::After);
-            }
-        }
+        Self { raw, told, steps }
     }
 }
 

@@ -5,8 +5,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::assumption::{Assumptions, Steering};
 use crate::corridor::Corridor;
+use crate::envelope::RateRange;
 use crate::model::Model;
 use crate::outline::Outline;
+use crate::usual::Usual;
 
 /// A message: sender, receiver, when, delay.
 type Sent = (usize, usize, i64, i64);
@@ -56,7 +58,7 @@ fn by_every_edge(sweep: &Sweep<'_>, side: Side) -> Option<Vec<Vec<i128>>> {
         let before = at.clone();
         for (labels, line) in at.iter_mut().zip(&sweep.lines) {
             for event in 1..labels.len() {
-                let (least, most) = (line.least[event], line.most[event]);
+                let (least, most) = (line.steps.least[event], line.steps.most[event]);
                 let (forward, backward) =
                     if side == Side::Upper { (most, Some(-least)) } else { (Some(-least), most) };
                 if let Some(step) = forward.filter(|_| labels[event - 1] < UNKNOWN) {
@@ -130,6 +132,80 @@ proptest! {
                     prop_assert!((expect - 2..=expect).contains(&lo), "clock {clock} at {raw}: {lo}, {expect}");
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    /// Whichever part of a range holds the rate, no bound is tighter than the tightest of that part, nor wider than that of the whole range.
+    #[test]
+    fn cases_leave_what_the_widest_of_them_leaves(messages in messages(), parts in 2usize..5) {
+        let links = links(&messages);
+        let at = |part: usize| 0.95 + 0.1 * part as f64 / parts as f64;
+        let all = |least: usize, most: usize| {
+            let mut all = vec![legs(&[RateRange::between(0.95, 1.05)]); CLOCKS];
+            (all[0], all[1]) = (Vec::new(), legs(&[RateRange::between(at(least), at(most))]));
+            all
+        };
+        let whole = sweep(&links, &all(0, parts), &vec![Vec::new(); CLOCKS]);
+        let case = |part: usize| {
+            let usual = Usual::between((at(part), at(part + 1)));
+            Case::new(whole.events(1), &all(part, part + 1)[1], usual, None)
+        };
+        let mut cases: Vec<Vec<Case>> = (0..CLOCKS).map(|_| Vec::new()).collect();
+        cases[1] = (0..parts).map(case).collect();
+        for side in [Side::Upper, Side::Lower] {
+            let Some(widest) = by_every_edge(&whole, side) else { return Ok(()) };
+            let mut found = whole.labels(side).unwrap();
+            whole.tighten(&mut found, &cases);
+            let known = vec![Vec::new(); CLOCKS];
+            let one = |part: usize| by_every_edge(&sweep(&links, &all(part, part + 1), &known), side);
+            let each: Vec<_> = (0..parts).filter_map(one).collect();
+            for clock in 1..CLOCKS {
+                for event in 0..whole.events(clock).len() {
+                    let label = found.at[clock][event];
+                    prop_assert!(label <= widest[clock][event]);
+                    prop_assert!(each.iter().all(|one| one[clock][event] <= label));
+                }
+            }
+        }
+    }
+
+    /// The mean rate of a part ties the ends of the stretch, and the truth stays inside.
+    #[test]
+    fn a_clock_of_a_known_mean_is_inside(
+        ppm in -30_000i64..30_000, sent in prop::collection::vec((any::<bool>(), 0i64..4_000, 0i64..300), 2..30),
+    ) {
+        // What clock 1 shows at the reference's time.
+        let shows = |t: i64| t + t * ppm / 1_000_000 + 7;
+        let messages: Vec<(bool, i64, i64)> = sent;
+        let mut corridor = Corridor::new();
+        for &(forth, t, delay) in &messages {
+            match forth {
+                true => corridor.a_to_b(t, shows(t + delay) + 1).unwrap(),
+                false => corridor.b_to_a(shows(t), t + delay + 1).unwrap(),
+            }
+        }
+        let assumptions = vec![Assumptions::always(Steering::Unknown); 2];
+        let links = [Link::judge(0, 1, corridor, &Model::default(), &assumptions)];
+        let range = |least: f64, most: f64| vec![Vec::new(), legs(&[RateRange::between(least, most)])];
+        let spans = [Span { begin: 0, end: 4_300 }, Span { begin: shows(0), end: shows(4_300) }];
+        let known = vec![Vec::new(); 2];
+        let sweep = Sweep::new(&links, |_| true, (0, vec![0, 1]), &spans, &range(0.9, 1.1), &known);
+        let case = |part: usize| {
+            let usual = Usual::between((0.96 + 0.01 * part as f64, 0.97 + 0.01 * part as f64));
+            let (least, most) = (usual.rate - usual.error, usual.rate + usual.error);
+            Case::new(sweep.events(1), &range(0.99 * least, 1.01 * most)[1], usual, Some(spans[1]))
+        };
+        let cases = [Vec::new(), (0..8).map(case).collect()];
+        let Some(lines) = sweep.lines_by_cases(&cases) else {
+            return Err(TestCaseError::fail("nothing contradicts"));
+        };
+        for t in (0..=4_300).filter(|&t| sweep.events(1).binary_search(&shows(t)).is_ok()) {
+            let on = |line: &[(i64, i64)]| line.iter().find(|p| p.0 == shows(t)).map(|p| p.1);
+            // What it shows is rounded, the time of that by as much.
+            prop_assert!(on(&lines[1].latest).is_none_or(|latest| t - 3 <= latest));
+            prop_assert!(on(&lines[1].earliest).is_none_or(|earliest| earliest <= t + 3));
         }
     }
 }
