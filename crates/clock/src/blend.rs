@@ -6,8 +6,6 @@
 //! there: long ones where the clock was left alone, short ones where it was not. It is put inside of the guarantee last.
 //! All of this is statistics: the guarantee knows nothing of it.
 
-use std::ops::RangeInclusive;
-
 use crate::between::{self, Node};
 use crate::chain::{Chain, Leg, Rule};
 use crate::corridor::{Corridor, floor_of};
@@ -28,10 +26,10 @@ const FEWEST_MESSAGES: u64 = 8;
 const FEWEST_OF_LEG: u64 = 12;
 /// Stretches are halved so often at most.
 const MAX_LEVELS: u32 = 11;
-/// Instants of the estimate in each of the shortest stretches that are looked at, …
-const NODES_OF_STRETCH: usize = 32;
-/// … and over all of the time, at least and at most.
-const NODES: RangeInclusive<usize> = 256..=1024;
+/// Instants of the estimate, …
+const NODES: usize = 1024;
+/// … and where all of the time is straight, so that it hardly bends.
+const NODES_OF_STRAIGHT: usize = 256;
 /// Stretches that look straight are not if more than this share of those within, so many levels down, are not.
 const BENT_WITHIN: f64 = 0.25;
 const LEVELS_DOWN: u32 = 3;
@@ -107,9 +105,6 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
         // Rates of guests whose time stamp counter was measured wrong.
         all = stretches(corridor, messages, SlopeRange::UNBOUNDED.closed()?);
     }
-    // A mean of lines bends no faster than the shortest of their stretches fade.
-    let shortest = all.iter().map(|s| s.level).max().unwrap_or(0);
-    let steps = (NODES_OF_STRETCH << shortest).clamp(*NODES.start(), *NODES.end());
     // Between the known instants at which a rate is changed, it is constant.
     let constant: Vec<Leg> = chain.legs().filter(|leg| matches!(leg.rule, Rule::Constant { .. })).collect();
     let own = constant.iter().filter_map(|leg| {
@@ -137,6 +132,8 @@ pub(crate) fn blended(corridor: &Corridor, chain: &Chain, ends: Span) -> Option<
     let beside: Vec<Beside> = straight.iter().zip(noise).map(beside).collect();
     let wander = wander(&straight);
     let seen = Seen::new(corridor, messages);
+    let is_straight = straight.iter().any(|s| s.level == 0 && !s.is_leg);
+    let steps = if is_straight { NODES_OF_STRAIGHT } else { NODES };
     let mut instants: Vec<i64> = (0..=steps)
         .map(|i| ends.begin + ((ends.end as i128 - ends.begin as i128) * i as i128 / steps as i128) as i64)
         .chain(chain.instants(ends))
