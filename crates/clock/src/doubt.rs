@@ -112,6 +112,8 @@ pub(crate) fn of_clocks(
 struct Change {
     island: usize,
     by: Vec<(usize, usize, Span)>,
+    /// The clocks that may have done all that these links show.
+    of_all: Vec<usize>,
 }
 
 impl Change {
@@ -121,6 +123,24 @@ impl Change {
             other.by.iter().any(|&(c, _, there)| c == clock && overlap(at, there))
         };
         self.by.iter().any(of)
+    }
+
+    /// With others, of which those that may be the same are one with it.
+    fn among(self, others: Vec<Self>) -> Vec<Self> {
+        let (same, mut all): (Vec<Self>, Vec<Self>) = others.into_iter().partition(|other| self.is_of(other));
+        all.push(same.into_iter().fold(self, Self::with));
+        all
+    }
+
+    fn with(mut self, other: Self) -> Self {
+        self.by.extend(other.by);
+        self.of_all.retain(|clock| other.of_all.contains(clock));
+        self
+    }
+
+    /// How many there are at least: what no clock alone explains is of several.
+    fn count(&self) -> usize {
+        if self.of_all.is_empty() { 2 } else { 1 }
     }
 }
 
@@ -137,18 +157,47 @@ fn moved_with_others(
         for shown in link.shown.iter().filter(|s| s.found.kind == BreakKind::Step) {
             let ends = [(0, link.a, link.b), (1, link.b, link.a)];
             let by = ends.into_iter().filter(|&(end, ..)| shown.meant[end]);
-            let by = by.map(|(end, clock, other)| (clock, other, shown.raw(end))).collect();
-            let mut change = Change { island, by };
-            let (same, apart) = all.into_iter().partition(|known: &Change| change.is_of(known));
-            all = apart;
-            change.by.extend(Vec::into_iter(same).flat_map(|known: Change| known.by));
-            all.push(change);
+            let by: Vec<_> = by.map(|(end, clock, other)| (clock, other, shown.raw(end))).collect();
+            let of_all = by.iter().map(|&(clock, ..)| clock).collect();
+            let change = Change { island, by, of_all };
+            all = change.among(all);
         }
     }
     let mut count = vec![0_usize; solution.islands.len()];
     for change in &all {
-        count[change.island] += 1;
+        count[change.island] += change.count();
     }
     let several = all.iter().filter(|change| count[change.island] > 1);
     several.flat_map(|change| change.by.iter().map(|&(clock, other, _)| (clock, other))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By how many changes it can be that links showed what these clocks may have done, each at a time.
+    fn count(shown: &[(&[usize], i64)]) -> usize {
+        let change = |&(clocks, at): &(&[usize], i64)| Change {
+            island: 0,
+            by: clocks.iter().map(|&clock| (clock, 9, Span { begin: at, end: at + 10 })).collect(),
+            of_all: clocks.to_vec(),
+        };
+        let all = shown.iter().map(change).fold(Vec::new(), |all, change| change.among(all));
+        all.iter().map(Change::count).sum()
+    }
+
+    #[test]
+    fn what_one_clock_explains_is_one_change() {
+        assert_eq!(count(&[]), 0);
+        assert_eq!(count(&[(&[0, 1], 0), (&[0, 2], 5), (&[0], 9)]), 1);
+        // Clock 0 may have done either, not both at once: they are apart.
+        assert_eq!(count(&[(&[0, 1], 0), (&[0, 2], 50)]), 2);
+        // All are at one time, and share a clock with the next, but none did all of it, whichever came first.
+        let shown: [(&[usize], i64); 4] = [(&[0, 1], 0), (&[0, 2], 5), (&[1], 2), (&[2], 3)];
+        for first in 0..4 {
+            let mut turned = shown;
+            turned.rotate_left(first);
+            assert_eq!(count(&turned), 2);
+        }
+    }
 }
