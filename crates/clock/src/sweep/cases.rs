@@ -66,7 +66,7 @@ struct Mean {
 }
 
 impl Case {
-    /// Of a clock with events at `raw`.
+    /// Of a clock with events at `raw`, where `usual` is the mean over a stretch of its time, if that is one, and rates are as `legs` say.
     pub(crate) fn new(raw: &[i64], legs: &[Leg], usual: Usual, over: Option<Span>) -> Self {
         let mean = over.and_then(|over| {
             let (from, to) = (raw.binary_search(&over.begin).ok()?, raw.binary_search(&over.end).ok()?);
@@ -144,15 +144,16 @@ impl Sweep<'_> {
     }
 }
 
-/// Tightens the labels of a clock to what the widest of all cases leave, each by itself.
-pub(crate) fn sweep(cases: &[Case], side: Side, labels: &mut [i128]) {
+/// Tightens the labels of a clock to what the widest of all cases leave, each by itself; of a clock without cases, none.
+fn sweep(cases: &[Case], side: Side, labels: &mut [i128]) {
+    if cases.is_empty() {
+        return;
+    }
     let mut widest = vec![i128::MIN; labels.len()];
     for case in cases {
         let mut own = labels.to_vec();
         case.sweep(side, &mut own);
         widest.iter_mut().zip(own).for_each(|(widest, own)| *widest = own.max(*widest));
     }
-    if !cases.is_empty() {
-        labels.copy_from_slice(&widest);
-    }
+    labels.copy_from_slice(&widest);
 }
