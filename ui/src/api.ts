@@ -25,7 +25,7 @@ export interface Sample { share: number; hosts: { host: number; name: string; cp
 export type RowKind = "host" | "cpu" | "disk" | "phase" | "process" | "thread";
 export interface Row {
   id: number; parent: number | null; kind: RowKind; host: number; label: string;
-  cpu?: number; pid?: number; tid?: number; begin?: Time; end?: Time;
+  cpu?: number; pid?: number; tid?: number; container?: string; begin?: Time; end?: Time;
 }
 /** States of rows, as they come over the wire: columns. */
 export interface States {

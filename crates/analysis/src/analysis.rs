@@ -70,6 +70,11 @@ impl<'h, A> HostResult<'h, A> {
         Cell::text(self.host.name())
     }
 
+    /// A figure that events of a kind give: unknown where the host did not record them.
+    pub fn known(&self, need: Need, figure: impl Into<Cell>) -> Cell {
+        if self.host.lacks(need) { Cell::Null } else { figure.into() }
+    }
+
     /// A raw time as a cell.
     pub fn time(&self, raw: Time) -> Cell {
         self.host.unix_ns(raw).into()
@@ -78,5 +83,10 @@ impl<'h, A> HostResult<'h, A> {
     /// Who a thread is, if the filter keeps it.
     pub fn who(&self, thread: ThreadId, options: &Options) -> Option<ThreadIdentity<'h>> {
         options.filter.who(self.host, thread)
+    }
+
+    /// As [`Self::who`], with the name that the thread had at a time, raw ns, by which it is chosen.
+    pub fn who_at(&self, thread: ThreadId, at: Time, options: &Options) -> Option<ThreadIdentity<'h>> {
+        options.filter.who_at(self.host, thread, at)
     }
 }

@@ -93,8 +93,9 @@ pub(crate) fn row<A: Analysis>(
     is_sure: bool,
     table: &mut Table,
 ) {
-    let who =
-        doing.thread.map_or_else(ThreadIdentity::default, |thread| ThreadIdentity::of(result.host, thread));
+    let who = doing
+        .thread
+        .map_or_else(ThreadIdentity::default, |thread| ThreadIdentity::at(result.host, thread, at));
     let mode = match doing.thread {
         Some(thread) => mode(thread, &who, call.is_some(), is_sure),
         None => Some("unknown"),

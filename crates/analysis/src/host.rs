@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use isochrone_kernel::{Name, ThreadId, Time};
+use isochrone_kernel::{Name, Namespace, ThreadId, Time};
 
+use crate::needs::Need;
 use crate::table::Cell;
 
 /// What tables need of a host: names, times, threads. Several threads make tables of it.
@@ -20,8 +21,14 @@ pub trait HostContext: Sync {
     /// Ids, name and lifetime of a thread.
     fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>>;
 
+    /// The name that a thread had at a time, raw ns: the last one that was seen until then.
+    fn comm_at(&self, thread: ThreadId, at: Time) -> Option<&str>;
+
     /// Name of a disk or a partition by its device, if the dump at the begin of the trace has it.
     fn disk(&self, device: u32) -> Option<&Name>;
+
+    /// Whether the host did not record events of a kind: what is counted of them is unknown then, and not 0.
+    fn lacks(&self, need: Need) -> bool;
 
     /// All threads that are known, those that never did anything too, in their order.
     fn threads(&self) -> Vec<ThreadId>;
@@ -38,10 +45,12 @@ pub struct ThreadIdentity<'h> {
     pub leader: Option<ThreadId>,
     /// The number of its process's parent.
     pub ppid: Option<i32>,
-    /// Its last name.
+    /// Its last name, or the one that it had at the time that is asked for.
     pub comm: Option<Cow<'h, str>>,
     /// Whether it is one of the kernel's own.
     pub is_kernel: Option<bool>,
+    /// Its numbers in its innermost pid namespace.
+    pub inner: Option<Namespace>,
     /// When it was forked, raw ns, if that was seen.
     pub born: Option<Time>,
     /// When it ended, raw ns, if that was seen.
@@ -58,6 +67,12 @@ impl<'h> ThreadIdentity<'h> {
             who.comm = who.comm.or_else(|| Some(format!("swapper/{cpu}").into()));
         }
         who
+    }
+
+    /// Who a thread of a host was at a time, raw ns: as [`Self::of`], with the name that it had then.
+    pub fn at(host: &'h dyn HostContext, thread: ThreadId, at: Time) -> Self {
+        let who = Self::of(host, thread);
+        Self { comm: host.comm_at(thread, at).map(Cow::Borrowed).or(who.comm), ..who }
     }
 
     /// The first thread of a thread's process; the thread itself where nobody knows that.

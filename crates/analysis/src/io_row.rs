@@ -95,7 +95,7 @@ impl IoRow {
         result: &HostResult<'_, A>,
         options: &Options,
     ) -> Option<Vec<Cell>> {
-        let who = result.who(self.thread, options)?.cells();
+        let who = result.who_at(self.thread, self.begin, options)?.cells();
         // A new descriptor is one from the end of its call on.
         let at = if self.kind == IoKind::Open { self.end } else { self.begin };
         let fd = |fd: Option<i32>| fd.map_or(Cell::None, Cell::from);

@@ -67,10 +67,10 @@ impl LatencyRow {
         result: &HostResult<'_, A>,
         options: &Options,
     ) -> Option<Vec<Cell>> {
-        let who = result.who(self.thread, options)?.cells();
+        let who = result.who_at(self.thread, self.begin, options)?.cells();
         let waker = self
             .waker
-            .map_or_else(ThreadIdentity::default, |waker| ThreadIdentity::of(result.host, waker))
+            .map_or_else(ThreadIdentity::default, |waker| ThreadIdentity::at(result.host, waker, self.begin))
             .cells();
         let mut cells = vec![
             result.name(),

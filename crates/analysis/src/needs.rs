@@ -22,8 +22,16 @@ pub enum Need {
     Wakeups,
     /// Who wakes whom, on the CPU where that is decided.
     Decisions,
+    /// Wake-ups on the CPU where they are decided, as the begin of waits for a CPU.
+    Waking,
+    /// Begins, programs and ends of threads.
+    Lives,
+    /// The dump of what was there before the trace began.
+    Dump,
     /// System calls.
     Calls,
+    /// The system calls that open, use and close files.
+    FileCalls,
     /// Interrupts: of either sort.
     Interrupts,
     /// Interrupts of devices.
@@ -43,13 +51,50 @@ pub enum Need {
 }
 
 impl Need {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::Switches,
+        Self::Wakeups,
+        Self::Decisions,
+        Self::Waking,
+        Self::Lives,
+        Self::Dump,
+        Self::Calls,
+        Self::FileCalls,
+        Self::Interrupts,
+        Self::HardInterrupts,
+        Self::Softirqs,
+        Self::Timers,
+        Self::Disks,
+        Self::Packets,
+        Self::Pages,
+        Self::Threads,
+    ];
+
+    /// What lives are made of: all of them are needed.
+    const LIVES: [&str; 3] = ["sched_process_fork", "sched_process_exec", "sched_process_exit"];
+    /// Calls that every kernel and every program has: where one is not recorded, calls were chosen.
+    const FILE_CALLS: [&str; 4] = ["read", "write", "openat", "close"];
+
     /// What is missing without it, in words.
     pub fn what(self) -> &'static str {
         match self {
             Self::Switches => "no switches between threads were recorded",
             Self::Wakeups => "no wake-ups of threads were recorded",
             Self::Decisions => "`sched_waking` was not recorded: which thread ended a wait is unknown",
+            Self::Waking => {
+                "`sched_waking` was not recorded: waits for a CPU are counted from `sched_wakeup` on, which can be later"
+            }
+            Self::Lives => {
+                "begins, ends and programs of threads were not all recorded: these, and which descriptors they ended, are unknown"
+            }
+            Self::Dump => {
+                "what was there before the trace began was not recorded: processes, names of threads, files"
+            }
             Self::Calls => "no system calls were recorded",
+            Self::FileCalls => {
+                "not all system calls that open, use and close files were recorded: counts, files and ends of descriptors lack these"
+            }
             Self::Interrupts => "no interrupts were recorded",
             Self::HardInterrupts => {
                 "no interrupts of devices were recorded: it is unknown whether a thread ended a wait or a device"
@@ -71,8 +116,12 @@ impl Need {
     pub fn command(self) -> &'static str {
         match self {
             Self::Switches => "lttng enable-event --kernel sched_switch",
-            Self::Wakeups | Self::Decisions => "lttng enable-event --kernel 'sched_switch,sched_wak*'",
-            Self::Calls => "lttng enable-event --kernel --syscall --all",
+            Self::Lives => "lttng enable-event --kernel 'sched_process_*'",
+            Self::Dump => "lttng enable-event --kernel 'lttng_statedump_*'",
+            Self::Wakeups | Self::Decisions | Self::Waking => {
+                "lttng enable-event --kernel 'sched_switch,sched_wak*'"
+            }
+            Self::Calls | Self::FileCalls => "lttng enable-event --kernel --syscall --all",
             Self::Interrupts | Self::HardInterrupts | Self::Softirqs => "lttng enable-event --kernel 'irq_*'",
             Self::Timers => "lttng enable-event --kernel 'timer_hrtimer_expire_*'",
             Self::Disks => "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'",
@@ -94,8 +143,11 @@ impl Need {
             // The thread that runs on the event's CPU.
             Self::Switches | Self::Threads => event == "sched_switch",
             Self::Wakeups => matches!(event, "sched_wakeup" | "sched_waking" | "sched_wakeup_new"),
-            Self::Decisions => event == "sched_waking",
+            Self::Decisions | Self::Waking => event == "sched_waking",
+            Self::Lives => Self::LIVES.contains(&event),
+            Self::Dump => event == "lttng_statedump_process_state",
             Self::Calls => call_of_entry(event).is_some(),
+            Self::FileCalls => call_of_entry(event).is_some_and(|(call, _)| Self::FILE_CALLS.contains(&call)),
             Self::HardInterrupts => event == "irq_handler_entry",
             Self::Softirqs => matches!(event, "softirq_entry" | "irq_softirq_entry"),
             Self::Timers => matches!(event, "hrtimer_expire_entry" | "timer_hrtimer_expire_entry"),
@@ -130,9 +182,23 @@ pub struct Recorded<'h> {
 }
 
 impl Recorded<'_> {
+    /// What the host did not record. Linear in the names of events.
+    pub fn lacking(&self) -> Vec<Need> {
+        Need::ALL.into_iter().filter(|&need| self.lacks(need)).collect()
+    }
+
     fn lacks(&self, need: Need) -> bool {
-        let is_wanted = need != Need::Threads || self.has_nameless_programs;
-        is_wanted && !self.events.iter().any(|name| need.is_met_by(name))
+        let has = |name: &str| self.events.contains(&name);
+        let has_call = |call: &&str| {
+            self.events.iter().any(|event| call_of_entry(event).is_some_and(|(name, _)| name == *call))
+        };
+        match need {
+            Need::Threads if !self.has_nameless_programs => false,
+            Need::Lives => !Need::LIVES.into_iter().all(has),
+            // Where none was recorded, that is said.
+            Need::FileCalls => !self.lacks(Need::Calls) && !Need::FILE_CALLS.iter().all(has_call),
+            _ => !self.events.iter().any(|name| need.is_met_by(name)),
+        }
     }
 }
 

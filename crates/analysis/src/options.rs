@@ -1,6 +1,6 @@
 //! What a user asks the analyses for.
 
-use isochrone_kernel::ThreadId;
+use isochrone_kernel::{ThreadId, Time};
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
@@ -161,12 +161,25 @@ impl Filter {
 
     /// Who a thread of a host is, if it counts: by its number, its process and its name, by all of them that are asked for.
     pub fn who<'h>(&self, host: &'h dyn HostContext, thread: ThreadId) -> Option<ThreadIdentity<'h>> {
-        let who = ThreadIdentity::of(host, thread);
+        Some(ThreadIdentity::of(host, thread)).filter(|who| self.keeps(who))
+    }
+
+    /// As [`Self::who`], of a time, raw ns: by the name that the thread had then.
+    pub fn who_at<'h>(
+        &self,
+        host: &'h dyn HostContext,
+        thread: ThreadId,
+        at: Time,
+    ) -> Option<ThreadIdentity<'h>> {
+        Some(ThreadIdentity::at(host, thread, at)).filter(|who| self.keeps(who))
+    }
+
+    fn keeps(&self, who: &ThreadIdentity<'_>) -> bool {
         let tid = self.tids.is_empty() || who.tid.is_some_and(|tid| self.tids.contains(&tid));
         let name = self.names.is_empty()
             || who.comm.as_deref().is_some_and(|comm| self.names.iter().any(|name| name.matches(comm)));
         let pid = self.pids.is_empty() || who.pid.is_some_and(|pid| self.pids.contains(&pid));
-        (tid && pid && name).then_some(who)
+        tid && pid && name
     }
 }
 

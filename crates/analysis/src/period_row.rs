@@ -108,7 +108,7 @@ impl PeriodRow {
         result: &HostResult<'_, A>,
         options: &Options,
     ) -> Option<Vec<Cell>> {
-        let who = result.who(self.thread, options)?.cells();
+        let who = result.who_at(self.thread, self.begin, options)?.cells();
         let text = |text: &Name| if text.is_empty() { Cell::None } else { Cell::text(text) };
         let mut cells = vec![
             result.name(),

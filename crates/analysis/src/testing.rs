@@ -16,6 +16,7 @@ use isochrone_periods::Value;
 
 use crate::analysis_set::{AnalysisSet, reports};
 use crate::host::{HostContext, ThreadIdentity};
+use crate::needs::Need;
 use crate::options::Options;
 use crate::registry::AnalysisKind;
 use crate::scratch::{Scratch, Storage};
@@ -206,17 +207,25 @@ pub(crate) fn io_spans() -> Vec<Span> {
 
 /// A host with three threads: init (1) and worker (2) with a second thread (3), and events from 0 to 100. Its clock
 /// showed 0 at 1000 ns after the begin of 1970.
-pub(crate) struct Simple(String);
+pub(crate) struct Simple {
+    name: String,
+    lacking: Vec<Need>,
+}
 
 impl Simple {
+    /// One that did not record some events.
+    pub(crate) fn without(lacking: &[Need]) -> Self {
+        Self { lacking: lacking.to_vec(), ..Self::new("h") }
+    }
+
     pub(crate) fn new(name: &str) -> Self {
-        Self(name.to_owned())
+        Self { name: name.to_owned(), lacking: Vec::new() }
     }
 }
 
 impl HostContext for Simple {
     fn name(&self) -> &str {
-        &self.0
+        &self.name
     }
 
     fn window(&self) -> Option<(Time, Time)> {
@@ -243,6 +252,14 @@ impl HostContext for Simple {
             }
             _ => None,
         }
+    }
+
+    fn comm_at(&self, thread: ThreadId, _: Time) -> Option<&str> {
+        (thread.tid() == Some(1)).then_some("init")
+    }
+
+    fn lacks(&self, need: Need) -> bool {
+        self.lacking.contains(&need)
     }
 
     fn disk(&self, device: u32) -> Option<&Name> {

@@ -243,8 +243,8 @@ pub(crate) fn table_of_requests(cluster: &Cluster<'_>, all: &[Exchange], account
         let Some((begin, end)) = exchange.span(cluster) else { continue };
         let party = |end: &Option<Side>| end.as_ref().map(|end| Party { host: end.host, thread: end.last });
         let (client, server) = (party(&exchange.client), party(&exchange.server));
-        let [client_pid, client_tid, _] = cluster.cells(client);
-        let [server_pid, server_tid, _] = cluster.cells(server);
+        let [client_pid, client_tid, _] = cluster.cells(client, begin);
+        let [server_pid, server_tid, _] = cluster.cells(server, begin);
         let known = |ns: i64| if server.is_some() { Cell::from(ns) } else { Cell::Null };
         table.row(vec![
             cluster.host_cell(client.map(|party| party.host)),

@@ -240,9 +240,10 @@ fn log_table() -> Table {
 
 fn log_row(cluster: &Cluster<'_>, wait: &Wait, file: Option<&str>) -> Vec<Cell> {
     let host = &cluster.hosts[wait.who.host];
-    let [pid, tid, comm] = cluster.cells(Some(wait.who));
+    let (begin, end) = (host.common(wait.begin), host.common(wait.end));
+    let [pid, tid, comm] = cluster.cells(Some(wait.who), begin);
     let [by_pid, by_tid, by_comm] = match wait.ended_by {
-        Some(by) => cluster.cells(Some(by)),
+        Some(by) => cluster.cells(Some(by), end),
         None => [Cell::None, Cell::None, Cell::None],
     };
     vec![
@@ -250,8 +251,8 @@ fn log_row(cluster: &Cluster<'_>, wait: &Wait, file: Option<&str>) -> Vec<Cell> 
         pid,
         tid,
         comm,
-        host.common(wait.begin).into(),
-        host.common(wait.end).into(),
+        begin.into(),
+        end.into(),
         (wait.end - wait.begin).into(),
         Cell::text(wait.cause.name()),
         wait.call.as_deref().map_or(Cell::None, Cell::text),

@@ -56,11 +56,11 @@ pub fn critical_path(
 }
 
 impl Cluster<'_> {
-    /// Pid, tid and name of a thread as cells.
-    pub(crate) fn cells(&self, party: Option<Party>) -> [Cell; 3] {
+    /// Pid, tid and name of a thread as cells. `at`: the time whose name is shown, Unix ns of the clock that is asked for.
+    pub(crate) fn cells(&self, party: Option<Party>, at: i64) -> [Cell; 3] {
         let thread = party.and_then(|party| self.hosts[party.host].thread(party.thread));
         let pid = party.and_then(|party| self.hosts[party.host].pid(party.thread));
-        let comm = thread.and_then(|thread| thread.comm.as_deref());
+        let comm = party.and_then(|party| self.comm_at(party, at));
         [pid.into(), thread.and_then(|thread| thread.tid).into(), comm.map_or(Cell::Null, Cell::text)]
     }
 
@@ -68,7 +68,13 @@ impl Cluster<'_> {
         host.map_or(Cell::Null, |host| Cell::text(self.host_name(host)))
     }
 
-    /// The name of a thread.
+    /// The name that a thread had at a time, Unix ns of the clock that is asked for.
+    pub fn comm_at(&self, party: Party, at: i64) -> Option<&str> {
+        let host = self.hosts.get(party.host)?;
+        host.thread(party.thread)?.comm_at(host.raw(at))
+    }
+
+    /// The last name of a thread.
     pub fn comm(&self, party: Party) -> Option<&str> {
         self.hosts.get(party.host)?.thread(party.thread)?.comm.as_deref()
     }
@@ -111,10 +117,10 @@ fn table_of_requests(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
     )
     .by_time("begin_ns");
     for request in requests {
-        let [client_pid, client_tid, client_comm] = cluster.cells(request.client);
+        let [client_pid, client_tid, client_comm] = cluster.cells(request.client, request.begin);
         let [server_pid, server_tid, server_comm] = match is_phase(request) {
             true => [Cell::None, Cell::None, Cell::None],
-            false => cluster.cells(request.server),
+            false => cluster.cells(request.server, request.end),
         };
         let service = request.service.as_ref().map(ToString::to_string);
         table.row(vec![
@@ -163,7 +169,7 @@ fn path(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
         for (step, detail) in &request.path {
             let party = step.thread.map(|thread| Party { host: step.host, thread });
             let [pid, tid, comm] = match party {
-                Some(_) => cluster.cells(party),
+                Some(_) => cluster.cells(party, step.begin),
                 None => [Cell::None, Cell::None, Cell::None],
             };
             table.row(vec![
@@ -293,7 +299,7 @@ fn services(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
     for request in requests {
         let Some(service) = &request.service else { continue };
         let who = if is_phase(request) { request.client } else { request.server };
-        let comm = who.and_then(|who| cluster.comm(who)).map(str::to_owned);
+        let comm = who.and_then(|who| cluster.comm_at(who, request.end)).map(str::to_owned);
         let key = (service.to_string(), who.map(|who| who.host), comm);
         all.entry(key).or_default().push((request.duration(), request.number));
     }

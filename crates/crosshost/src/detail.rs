@@ -36,10 +36,10 @@ pub(crate) fn detail(window: &Window<'_, '_>, step: &Step, about: &About) -> Str
     }
 }
 
-/// A thread as people write it: its name and number.
-fn shown(host: &Host<'_>, thread: u32) -> String {
+/// A thread as people write it: its name at a raw time, and its number.
+fn shown(host: &Host<'_>, thread: u32, at: i64) -> String {
     let Some(row) = host.thread(thread) else { return "?".to_owned() };
-    let comm = row.comm.as_deref().unwrap_or("?");
+    let comm = row.comm_at(at).unwrap_or("?");
     row.tid.map_or_else(|| comm.to_owned(), |tid| format!("{comm} {tid}"))
 }
 
@@ -79,7 +79,7 @@ fn wait(host: &Host<'_>, step: &Step, call: Option<&str>, fd: Option<i32>, waker
     if let Some(waker) = waker {
         let verb = if step.cause == Cause::Lock { "held by" } else { "ended by" };
         let comma = if text.is_empty() { "" } else { ", " };
-        let _ = write!(text, "{comma}{verb} {}", shown(host, waker));
+        let _ = write!(text, "{comma}{verb} {}", shown(host, waker, host.raw(step.end)));
     }
     text
 }
@@ -132,7 +132,7 @@ fn others(window: &Window<'_, '_>, host: &Host<'_>, step: &Step) -> String {
     let Some(cpu) = next.or_else(|| timeline.state_before(thread, from)?.cpu) else { return String::new() };
     let mut sums: BTreeMap<String, i64> = BTreeMap::new();
     for (other, ns) in timeline.ran_on(cpu, (from, to)).filter(|(other, _)| *other != thread) {
-        *sums.entry(shown(host, other)).or_default() += ns;
+        *sums.entry(shown(host, other, from)).or_default() += ns;
     }
     let sums = greatest(sums, to - from);
     if sums.is_empty() { sums } else { format!("{sums} ran") }

@@ -23,7 +23,8 @@ pub struct SpentOn {
 impl SpentOn {
     /// What a step's time was spent on.
     pub fn of(cluster: &Cluster<'_>, step: &Step) -> Self {
-        let comm = step.thread.and_then(|thread| cluster.comm(Party { host: step.host, thread }));
+        let comm =
+            step.thread.and_then(|thread| cluster.comm_at(Party { host: step.host, thread }, step.begin));
         Self { host: step.host, comm: comm.map(Name::from), cause: step.cause }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Options, Report, ThreadIdentity};
+use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Need, Options, Report, ThreadIdentity};
 use isochrone_kernel::{Name, ThreadId, Time};
 use isochrone_store::{HostStore, Store, StoreError};
 
@@ -23,6 +23,8 @@ pub struct StoredHost<'o> {
     numbers: BTreeMap<ThreadId, u32>,
     /// The first threads of processes, by pid.
     leaders: BTreeMap<i32, ThreadId>,
+    /// What it did not record.
+    lacking: Vec<Need>,
     set: AnalysisSet,
 }
 
@@ -49,6 +51,7 @@ pub fn at_instant<'o>(
             store: store.host(entry)?,
             numbers: BTreeMap::new(),
             leaders: BTreeMap::new(),
+            lacking: host.recorded().lacking(),
             set: AnalysisSet::new(kinds, options, when),
         };
         there.number_threads();
@@ -101,9 +104,18 @@ impl HostContext for StoredHost<'_> {
             ppid: row.parent,
             comm: row.comm.as_deref().map(Into::into),
             is_kernel: row.is_kernel,
+            inner: row.inner,
             born: row.is_begin_seen.then_some(row.begin),
             died: if row.is_end_seen { Some(row.end) } else { row.exited },
         })
+    }
+
+    fn comm_at(&self, thread: ThreadId, at: Time) -> Option<&str> {
+        self.store.threads().get(*self.numbers.get(&thread)? as usize)?.comm_at(at)
+    }
+
+    fn lacks(&self, need: Need) -> bool {
+        self.lacking.contains(&need)
     }
 
     /// Disks do nothing at an instant.

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 
-use isochrone_analysis::{HostContext, ThreadIdentity};
+use isochrone_analysis::{HostContext, Need, ThreadIdentity};
 use isochrone_hosts::{Progress, ReadReport};
 use isochrone_kernel::{
     Facts, Finished, MergeError, Name, PIECE_BEGIN, PartialState, Spans, ThreadId, Time, WithThreads,
@@ -60,6 +60,8 @@ pub struct Wanted {
 pub struct ModelledHost<'o, S> {
     name: String,
     timing: Timing<'o>,
+    /// What it did not record.
+    lacking: Vec<Need>,
     /// What was heard of its trace, and who was there.
     pub model: Finished<S>,
     /// What was read, and what was missing.
@@ -126,7 +128,8 @@ pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
         // There is one for each host that has a timing, in the order of the hosts.
         let (_, part) = parts.next().ok_or_else(uncorrected)?;
         let (model, report) = part?;
-        Ok(ModelledHost { name: host.name().to_owned(), timing, model, report })
+        let lacking = host.recorded().lacking();
+        Ok(ModelledHost { name: host.name().to_owned(), timing, lacking, model, report })
     };
     hosts.iter().map(model).collect()
 }
@@ -160,10 +163,15 @@ pub(crate) fn read<'o, S: Spans + Send, F: Fn() -> S + Sync, R: Send>(
 }
 
 impl<'o, S: Spans> ModelledHost<'o, S> {
-    /// Of a model that was put together from pieces.
-    pub(crate) fn of_pieces(name: String, timing: Timing<'o>, part: PieceModel<Model<S>>) -> Self {
+    /// Of a model that was put together from pieces. `lacking`: what the host did not record.
+    pub(crate) fn of_pieces(
+        name: String,
+        timing: Timing<'o>,
+        lacking: Vec<Need>,
+        part: PieceModel<Model<S>>,
+    ) -> Self {
         let PieceModel { model, report, .. } = part;
-        Self { name, timing, model: model.finish().with_threads(), report }
+        Self { name, timing, lacking, model: model.finish().with_threads(), report }
     }
 }
 
@@ -204,11 +212,20 @@ impl<S: Sync> HostContext for ModelledHost<'_, S> {
             pid: facts.pid,
             leader: self.model.threads.leader(thread),
             ppid: facts.parent,
-            comm: facts.comm.as_deref().map(Into::into),
+            comm: facts.names.last().map(|name| name.as_str().into()),
             is_kernel: facts.is_kernel,
+            inner: self.model.threads.inner(thread),
             born: born(thread, facts),
             died: facts.dead.or(facts.exited),
         })
+    }
+
+    fn comm_at(&self, thread: ThreadId, at: Time) -> Option<&str> {
+        self.model.threads.get(thread)?.names.at(at).map(Name::as_str)
+    }
+
+    fn lacks(&self, need: Need) -> bool {
+        self.lacking.contains(&need)
     }
 
     fn disk(&self, device: u32) -> Option<&Name> {

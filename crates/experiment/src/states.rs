@@ -76,13 +76,13 @@ pub fn states(
     })
 }
 
-/// Whether a thread is asked for; idle tasks have no states.
+/// Whether a thread is asked for, by any of its names; idle tasks have no states.
 pub(crate) fn is_asked(thread: &ThreadRow, filter: &Filter) -> bool {
     let Some(tid) = thread.tid else { return false };
     (filter.tids.is_empty() || filter.tids.contains(&tid))
         && (filter.pids.is_empty() || thread.pid.is_some_and(|pid| filter.pids.contains(&pid)))
         && (filter.names.is_empty()
-            || thread.comm.as_deref().is_some_and(|comm| filter.names.iter().any(|name| name.matches(comm))))
+            || thread.comms().any(|comm| filter.names.iter().any(|name| name.matches(comm))))
 }
 
 /// What stands where a state says nothing: unknown where it could have, or where the state itself is unknown, else nothing.
@@ -111,7 +111,7 @@ fn add(
             Cell::text(host),
             thread.pid.into(),
             thread.tid.into(),
-            thread.comm.as_deref().map_or(Cell::Null, Cell::text),
+            thread.comm_at(row.begin).map_or(Cell::Null, Cell::text),
             Cell::text(row.state.name()),
             unix_ns(row.begin).into(),
             unix_ns(row.end).into(),

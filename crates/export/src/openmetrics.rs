@@ -146,6 +146,8 @@ fn of_steps(analysis: &str, table: &Table) -> Vec<Family> {
         .collect();
     // What one thing has come to, by column, and until when; rows of one thing follow each other.
     let mut sums: Vec<i128> = Vec::new();
+    // Whether it has a sample at that time, by column.
+    let mut is_open: Vec<bool> = Vec::new();
     let mut until: Option<(Vec<(String, String)>, i128)> = None;
     let mut times: BTreeMap<Vec<(String, String)>, u64> = BTreeMap::new();
     for row in &table.rows {
@@ -155,6 +157,7 @@ fn of_steps(analysis: &str, table: &Table) -> Vec<Family> {
         let goes_on = until.as_ref().filter(|(known, last)| *known == about && *last <= begin).map(|it| it.1);
         if goes_on.is_none() {
             sums = vec![0; columns.len()];
+            is_open = vec![false; columns.len()];
             *times.entry(about.clone()).or_default() += 1;
         }
         let mut shown = about.clone();
@@ -162,18 +165,22 @@ fn of_steps(analysis: &str, table: &Table) -> Vec<Family> {
             // A number of a process is used again.
             shown.push(("again".to_owned(), again.to_string()));
         }
-        for ((sum, family), &place) in sums.iter_mut().zip(&mut families).zip(&columns) {
+        for (at, ((sum, family), &place)) in sums.iter_mut().zip(&mut families).zip(&columns).enumerate() {
             let unit = table.columns[place].unit;
             let mut push = |sum: i128, at: i128| {
                 let value = if unit == Unit::Ns { seconds(sum) } else { sum.to_string() };
                 family.samples.push(Sample { labels: shown.clone(), value, at: Some(at) });
             };
-            if goes_on != Some(begin) {
+            // Of a step in which a figure is unknown there is no sample: the counter is of what is known.
+            let Cell::Int(figure) = &row[place] else {
+                is_open[at] = false;
+                continue;
+            };
+            if goes_on != Some(begin) || !is_open[at] {
                 push(*sum, begin);
             }
-            if let Cell::Int(figure) = &row[place] {
-                *sum = if is_standing(place) { *figure } else { sum.saturating_add(*figure) };
-            }
+            is_open[at] = true;
+            *sum = if is_standing(place) { *figure } else { sum.saturating_add(*figure) };
             push(*sum, end);
         }
         until = Some((about, end));

@@ -79,9 +79,12 @@ fn try_again(error: anyhow::Error) -> anyhow::Result<ExitStatus> {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
     let quiet = arguments.quiet;
-    if let Command::Export(_) | Command::Map(_) | Command::Merge(_) | Command::Summary(_) | Command::Sync(_) =
-        arguments.command
-    {
+    // These end what they have begun by themselves.
+    let ends_itself = matches!(
+        arguments.command,
+        Command::Live(_) | Command::Watch(_) | Command::View(_) | Command::Serve(_)
+    );
+    if !ends_itself {
         commands::signals::leave_nothing_on_signals()?;
     }
     if let Some(zone) = arguments.command.zone() {

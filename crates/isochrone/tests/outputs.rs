@@ -411,3 +411,39 @@ fn pieces_and_figures_never_replace_what_is_read() {
     assert_eq!(reader.join().unwrap(), fs::read(&one).unwrap());
     assert!(std::os::unix::fs::FileTypeExt::is_fifo(&fs::metadata(&pipe).unwrap().file_type()));
 }
+
+/// Whoever interrupts the making of a store finds nothing of it, whenever that is; what a killed process left in the cache goes with the
+/// next store there.
+#[test]
+#[cfg(unix)]
+fn an_interrupted_index_leaves_nothing() {
+    let root = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = isochrone(arguments);
+        command.arg(shop()).env("XDG_CACHE_HOME", root.path().join("cache"));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let store = root.path().join("stores/shop");
+    fs::create_dir(root.path().join("stores")).unwrap();
+    let index = ["index", "-q", "-o", store.to_str().unwrap()];
+    let begin = Instant::now();
+    assert!(run(&index).status().unwrap().success());
+    let whole = begin.elapsed();
+    fs::remove_dir_all(&store).unwrap();
+    let mut interrupted = 0;
+    for number in 0..20u32 {
+        let mut child = run(&index).spawn().unwrap();
+        std::thread::sleep(whole * number / 20);
+        let signal = ["-INT", "-TERM"][number as usize % 2];
+        let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        interrupted += u32::from(child.wait().unwrap().code().is_none());
+        assert!(names(&root.path().join("stores")).iter().all(|name| name == "shop"), "{number}");
+        let _ = fs::remove_dir_all(&store);
+    }
+    assert!(interrupted > 5, "{interrupted}");
+    fs::create_dir_all(root.path().join("cache/isochrone/.0123456789abcdef.partial/0-h1")).unwrap();
+    assert!(run(&["states", "-q"]).status().unwrap().success());
+    let left = names(&root.path().join("cache/isochrone"));
+    assert!(left.len() == 1 && !left[0].starts_with('.'), "{left:?}");
+}

@@ -148,3 +148,53 @@ fn programs_without_switches_are_no_threads_of_the_host() {
     assert_eq!(column(&tables, "phase_calls", &["call"]), [[Value::Null]]);
     assert!(notes.contains("sched_switch"), "{notes}");
 }
+
+/// Containers, in the list of threads and in what a trace is said to hold, by the state dump and by forks.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+#[cfg(shared_data)]
+fn containers_are_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let h1 = common::unpacked("vm/cont1", directory.path()).join("h1");
+    let (tables, _) = ask(&["analyze", "processes"], &h1);
+    let rows = column(&tables, "processes", &["comm", "tid", "pid_namespace", "vpid", "vtid"]);
+    let ids = |row: &[Value]| [2, 3, 4].map(|at| row[at].as_u64());
+    let of = |comm: &str| -> Vec<[Option<u64>; 3]> {
+        rows.iter().filter(|row| row[0] == comm).map(|row| ids(row)).collect()
+    };
+    let inside = Some(4_026_532_238);
+    assert_eq!(of("boxA"), [[inside, Some(1), Some(1)]]);
+    assert_eq!(of("boxC"), [[inside, Some(2), Some(2)]]);
+    assert_eq!(of("boxD"), [[inside, Some(3), Some(3)]]);
+    // A further thread of a process has the number of its first one there.
+    assert!(of("job-ust").contains(&[inside, Some(3), Some(4)]), "{:?}", of("job-ust"));
+    // What runs on the host has the host's numbers.
+    let host = Some(4_026_531_836);
+    for row in rows.iter().filter(|row| ids(row)[0] == host) {
+        assert_eq!(row[1], row[4], "{row:?}");
+    }
+    let (info, _) = answer(&["info"], &h1);
+    assert_eq!(info["traces"][0]["pid_namespaces"], serde_json::json!([4_026_532_238_u64]));
+}
+
+/// A thread that executes another program has the name of before until then, wherever a row is of one time.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+#[cfg(shared_data)]
+fn threads_have_the_name_of_the_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let h1 = common::unpacked("vm/cont1", directory.path()).join("h1");
+    let (tables, _) = ask(&["analyze", "syscalls"], &h1);
+    let calls = column(&tables, "syscalls", &["tid", "comm", "syscall"]);
+    let of = |tid: u64| calls.iter().filter(move |row| row[0] == tid);
+    let exec = of(214).position(|row| row[2] == "execve").expect("an execve of 214");
+    let names = |range: std::ops::Range<usize>| -> std::collections::BTreeSet<&str> {
+        of(214).skip(range.start).take(range.len()).map(|row| row[1].as_str().unwrap()).collect()
+    };
+    assert_eq!(names(0..exec + 1).into_iter().collect::<Vec<_>>(), ["vminit"]);
+    assert_eq!(names(exec + 1..usize::MAX - 1).into_iter().collect::<Vec<_>>(), ["bash"]);
+    let (states, _) = ask(&["analyze", "states", "--tid", "214"], &h1);
+    let states = column(&states, "states", &["comm"]);
+    let names: std::collections::BTreeSet<&str> = states.iter().map(|row| row[0].as_str().unwrap()).collect();
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["bash", "vminit"]);
+}

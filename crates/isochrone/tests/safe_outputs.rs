@@ -117,6 +117,7 @@ fn no_command_writes_over_what_it_reads() {
     check(&["export", "-q", "--to", "chrome", "spans.piece", "-o", "spans.piece"], "it is an input");
     check(&["merge", "-q", "spans.piece", "-o", "spans.piece"], "it is an input");
     check(&["sync", "-q", "shop", "--html", "st/store.json"], "--html: cannot write st/store.json");
+    check(&["sync", "-q", "shop", "-o", "new", "--html", "./new"], "-o and --html are one file");
 }
 
 #[test]

@@ -51,13 +51,13 @@ pub enum PrevState {
     Dead,
 }
 
-/// The tid and pid of a thread in a pid namespace.
+/// A pid namespace, and the tid and pid of a thread there. Each container has its own, below that of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespace {
     /// Tid of the thread there.
     pub vtid: i32,
-    /// Pid of its process there.
-    pub vpid: i32,
+    /// Pid of its process there, if recorded.
+    pub vpid: Option<i32>,
     /// Nesting depth of the namespace: 0 is that of the host.
     pub level: u32,
     /// Inode number of the namespace, if recorded.
@@ -124,6 +124,8 @@ pub enum KernelEvent<'e> {
         child_pid: Option<i32>,
         /// The initial name of the new thread.
         child_comm: &'e [u8],
+        /// The ids of the new thread in its innermost namespace, if recorded.
+        inner: Option<Namespace>,
     },
     /// `sched_process_exec`: the current thread executes another program.
     Exec {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::event::Namespace;
 use crate::id::{Name, PIECE_BEGIN, ThreadId, Time};
 use crate::partial_state::PartialState;
 use crate::periods::PeriodTally;
@@ -111,6 +112,13 @@ impl Threads {
         let first = ThreadId::Thread { tid: pid, born: PIECE_BEGIN };
         let known = self.0.range(first..=ThreadId::Thread { tid: pid, born });
         Some(known.last().map_or(first, |(&leader, _)| leader))
+    }
+
+    /// The ids of a thread in its innermost pid namespace, as [`Facts::inner`] has them, with the pid that its leader has there.
+    pub fn inner(&self, thread: ThreadId) -> Option<Namespace> {
+        let inner = self.get(thread)?.inner?;
+        let leader = || self.get(self.leader(thread)?)?.inner.filter(|it| it.inode == inner.inode);
+        Some(Namespace { vpid: inner.vpid.or_else(|| Some(leader()?.vtid)), ..inner })
     }
 }
 

@@ -56,4 +56,4 @@ pub use span::{
     OwnedHalfSyscall, OwnedSyscall, PacketTaken, PageAllocation, Period, Phase, Poll, Recorder, SchedLatency,
     Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
-pub use thread::Facts;
+pub use thread::{Facts, Names};

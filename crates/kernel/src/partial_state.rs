@@ -312,8 +312,9 @@ impl<S: Spans> PartialState<S> {
                     self.threads.or_default(thread).facts.priority = Some(who.priority);
                 }
             }
-            KernelEvent::Fork { parent, parent_pid, child, child_pid, child_comm } => {
-                self.fork(context, parent, parent_pid, child, child_pid, child_comm);
+            KernelEvent::Fork { parent, parent_pid, child, child_pid, child_comm, inner } => {
+                let thread = self.fork(context, parent, parent_pid, child, child_pid, child_comm);
+                self.threads.or_default(thread).facts.inner = inner;
             }
             KernelEvent::Exec { filename, tid, old_tid } => self.exec(context, filename, tid, old_tid),
             KernelEvent::Exit(who) => {
@@ -396,9 +397,7 @@ impl<S: Spans> PartialState<S> {
                 there.set_comm(comm, at);
                 there.facts.parent = Some(ppid);
                 there.facts.is_kernel = Some(is_kernel);
-                if inner.is_some_and(|inner| inner.level > 0) {
-                    there.facts.inner = inner;
-                }
+                there.facts.note_inner(inner);
                 self.join_process(thread, pid, at);
                 if let Some(table) = file_table {
                     self.files.note(FileOp::DumpOwner { thread, table }, &mut self.spans);
@@ -408,10 +407,8 @@ impl<S: Spans> PartialState<S> {
                 self.disks.entry(device).or_insert_with(|| Name::from_utf8_lossy(name));
             }
             KernelEvent::DumpNamespace { tid, inner } => {
-                if inner.level > 0 {
-                    let thread = self.numbered(tid, at);
-                    self.threads.or_default(thread).facts.inner = Some(inner);
-                }
+                let thread = self.numbered(tid, at);
+                self.threads.or_default(thread).facts.note_inner(Some(inner));
             }
             KernelEvent::DumpFile { pid, file_table, fd, flags, filename } => {
                 self.dump_file(at, pid, file_table, fd, flags, filename);

@@ -201,7 +201,14 @@ mod tests {
         event(
             chunk,
             at,
-            KernelEvent::Fork { parent: 1, parent_pid, child: tid, child_pid, child_comm: b"sh" },
+            KernelEvent::Fork {
+                parent: 1,
+                parent_pid,
+                child: tid,
+                child_pid,
+                child_comm: b"sh",
+                inner: None,
+            },
         );
         let waits = PrevState::OffCpu(crate::OffCpuReason::Blocked);
         event(chunk, at + 1, KernelEvent::Switch { prev: party(1), prev_state: waits, next: party(tid) });
@@ -266,7 +273,14 @@ mod tests {
             event(
                 &mut chunk,
                 at,
-                KernelEvent::Fork { parent: 1, parent_pid, child: 7, child_pid, child_comm: b"x" },
+                KernelEvent::Fork {
+                    parent: 1,
+                    parent_pid,
+                    child: 7,
+                    child_pid,
+                    child_comm: b"x",
+                    inner: None,
+                },
             );
         }
         assert_eq!(chunk.threads.unordered().count(), 2);

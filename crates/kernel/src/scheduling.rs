@@ -9,7 +9,7 @@ use crate::id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::in_flight::{CallOwner, CallTracker};
 use crate::partial_state::{COMM, PartialState};
 use crate::span::{Cause, Spans, ThreadChange, ThreadEvent, Wakeup};
-use crate::thread::{SchedChange, set_name};
+use crate::thread::SchedChange;
 
 impl<S: Spans> PartialState<S> {
     pub(crate) fn switch(
@@ -117,7 +117,7 @@ impl<S: Spans> PartialState<S> {
         child: i32,
         child_pid: Option<i32>,
         comm: &[u8],
-    ) {
+    ) -> ThreadId {
         let (at, loss_count) = (context.time, self.complete.loss_count(context.time));
         let parent = self.numbered(parent, at);
         // The call is owned by the thread that runs here, which may be unidentified.
@@ -151,6 +151,7 @@ impl<S: Spans> PartialState<S> {
         if let Some(pid) = child_pid {
             self.join_process(thread, pid, at);
         }
+        thread
     }
 
     pub(crate) fn exec(
@@ -173,7 +174,9 @@ impl<S: Spans> PartialState<S> {
         self.emit_change(thread, at, ThreadChange::Executed { program: Name::from_utf8_lossy(filename) });
         self.files.note(FileOp::Exec { thread, at }, &mut self.spans);
         let there = self.threads.or_default(thread);
-        set_name(&mut there.facts.program, filename);
+        if !filename.is_empty() {
+            there.facts.program = Some(Name::from_utf8_lossy(filename));
+        }
         let base = filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         there.set_comm(&base[..base.len().min(COMM)], at);
     }

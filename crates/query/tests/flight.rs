@@ -13,6 +13,8 @@ use common::{Here, TABLES, certificates, questions, shop, text};
 struct Server {
     process: Child,
     address: String,
+    /// What drivers send as `authorization`.
+    line: String,
 }
 
 impl Drop for Server {
@@ -35,7 +37,8 @@ impl Server {
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("Flight SQL on ").unwrap_or_else(|| panic!("{line}"));
-        Self { address: address.to_owned(), process }
+        let (address, line) = address.split_once(", authorization: ").unwrap_or((address, ""));
+        Self { address: address.to_owned(), line: line.to_owned(), process }
     }
 }
 
@@ -75,7 +78,7 @@ def rows(table):
     ns = lambda column: column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
     return sorted(zip(*([show(value) for value in ns(column).to_pylist()] for column in table.columns)))
 def ask():
-    with flight.connect(address) as connection, connection.cursor() as cursor:
+    with flight.connect(address, db_kwargs={"adbc.flight.sql.authorization_header": sys.argv[3]}) as connection, connection.cursor() as cursor:
         for sql, path in questions:
             cursor.execute(sql)
             answer = cursor.fetch_arrow_table()
@@ -108,7 +111,7 @@ fn a_driver_gets_the_answers_of_the_program() {
     let list = here.path("questions.json");
     std::fs::write(&list, serde_json::to_vec(&all).unwrap()).unwrap();
     let server = Server::new(&here, &[]);
-    let said = python(QUESTIONS, &[&server.address, list.to_str().unwrap()]);
+    let said = python(QUESTIONS, &[&server.address, list.to_str().unwrap(), &server.line]);
     assert_eq!(said.trim(), "80");
 }
 
@@ -116,7 +119,7 @@ fn a_driver_gets_the_answers_of_the_program() {
 const DRIVER: &str = r#"
 import json, sys
 import adbc_driver_flightsql.dbapi as flight
-connection = flight.connect(sys.argv[1])
+connection = flight.connect(sys.argv[1], db_kwargs={"adbc.flight.sql.authorization_header": sys.argv[2]})
 cursor = connection.cursor()
 info = connection.adbc_get_info()
 print(info["vendor_name"])
@@ -162,7 +165,7 @@ fn a_driver_lists_what_there_is_and_can_only_read() {
     }
     let here = Here::new();
     let server = Server::new(&here, &[]);
-    let said = python(DRIVER, &[&server.address]);
+    let said = python(DRIVER, &[&server.address, &server.line]);
     let lines: Vec<&str> = said.lines().collect();
     let [vendor, tables, types, first, refused @ ..] = lines.as_slice() else { panic!("{said}") };
     assert_eq!((*vendor, *first), ("isochrone-sql", "host"));
@@ -215,6 +218,34 @@ for options in [roots, {}]:
     except Exception as error:
         print("refused")
 "#;
+
+/// Asks with one line of `authorization` after the other; none where it is empty.
+const TOKENS: &str = r#"
+import sys
+import adbc_driver_flightsql.dbapi as flight
+for line in sys.argv[2:]:
+    options = {"adbc.flight.sql.authorization_header": line} if line else {}
+    try:
+        with flight.connect(sys.argv[1], db_kwargs=options) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM hosts")
+            print(cursor.fetchone()[0])
+    except Exception as error:
+        print("refused" if "authorization" in str(error) else error)
+"#;
+
+#[test]
+fn programs_of_this_machine_need_the_token() {
+    if !has_driver() {
+        return;
+    }
+    let here = Here::new();
+    let server = Server::new(&here, &[]);
+    assert!(server.line.starts_with("Bearer ") && server.line.len() == 39, "{}", server.line);
+    let wrong = format!("Bearer {}", "0".repeat(32));
+    assert_eq!(python(TOKENS, &[&server.address, &server.line, "", &wrong]), "3\nrefused\nrefused\n");
+    let open = Server::new(&here, &["--no-token".to_owned()]);
+    assert_eq!((open.line.as_str(), &*python(TOKENS, &[&open.address, ""])), ("", "3\n"));
+}
 
 #[test]
 fn others_need_a_certificate() {

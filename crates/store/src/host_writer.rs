@@ -17,7 +17,7 @@ use crate::open_calls::OpenCalls;
 use crate::states::LevelsWriter;
 use crate::sweep::{Call, Sweep};
 use crate::table::{BATCH_ROWS, Row};
-use crate::tables::{ThreadNameRow, ThreadTableRow, UnknownRow};
+use crate::tables::{CommRow, ThreadNameRow, ThreadTableRow, UnknownRow};
 use crate::threads::Numbered;
 use crate::writer::{Shared, SpanWriter};
 
@@ -155,9 +155,20 @@ impl HostWriter {
             is_end_seen: it.is_end_seen,
             exited: it.exited,
             woken: it.woken,
+            pid_namespace: it.inner.and_then(|it| it.inode),
+            pid_namespace_level: it.inner.map(|it| it.level),
+            vpid: it.inner.and_then(|it| it.vpid),
+            vtid: it.inner.map(|it| it.vtid),
         });
         let named = (0..).zip(&numbered.names).map(|(number, &thread)| ThreadNameRow { number, thread });
-        let tables = [write_table(&self.path, threads, names)?, write_table(&self.path, named, names)?];
+        let comms = (0..).zip(&numbered.threads).flat_map(|(thread, it)| {
+            it.names.iter().map(move |(since, comm)| CommRow { thread, since, comm: comm.clone() })
+        });
+        let tables = [
+            write_table(&self.path, threads, names)?,
+            write_table(&self.path, named, names)?,
+            write_table(&self.path, comms, names)?,
+        ];
         self.entry.tables.extend(tables);
         Ok(())
     }

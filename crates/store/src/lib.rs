@@ -48,6 +48,7 @@ pub use manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
 pub use messages::{Message, MessageEnd, MessagesWriter, MpiMessage, MpiMessageEnd, MpiWriter};
 pub use open_files::OpenFile;
 pub use packets::Runner;
+pub use place::{remove_left, remove_unfinished};
 pub use span_rows::{
     BlockSpan, CallSpan, ForkSpan, HandlerSpan, PacketSpan, PagesSpan, PhaseSpan, PollSpan, SliceSpan,
     UnknownSpan, WakeupSpan,

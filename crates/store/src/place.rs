@@ -1,13 +1,57 @@
 //! The place of a store while it is written: its temporary directory, which one writer at a time holds, of however many processes.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::StoreError;
 use crate::manifest;
 use crate::store::CLOCKS;
+
+/// The temporary directories that this process holds.
+static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// How often a directory is removed into which another thread still writes.
+const TRIES: usize = 10;
+
+fn held() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what this process has written of stores that are not finished, because it ends now: by a signal. No store is finished after that.
+pub fn remove_unfinished() {
+    let all = held();
+    for directory in all.iter() {
+        for _ in 0..TRIES {
+            if remove(directory).is_ok() {
+                break;
+            }
+        }
+    }
+    std::mem::forget(all);
+}
+
+/// Removes what killed processes have left in a directory of stores, whatever these were to be called. What somebody writes stays.
+pub fn remove_left(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !(name.starts_with('.') && name.ends_with(".partial")) || !entry.path().is_dir() {
+            continue;
+        }
+        // Whoever was about to lock it makes another one.
+        if let Ok(lock) = File::open(entry.path())
+            && lock.try_lock().is_ok()
+        {
+            // What cannot be removed is in nobody's way.
+            let _ = remove(&entry.path().with_extension("old"));
+            let _ = remove(&entry.path());
+        }
+    }
+}
 
 /// The temporary directory of a store, empty at first and locked. Dropped without [`Self::commit`], it is removed.
 #[derive(Debug)]
@@ -39,6 +83,7 @@ impl Place {
                 break lock;
             }
         };
+        held().insert(partial.clone());
         let place = Self { partial, path: path.to_owned(), lock, is_committed: false };
         place.clear()?;
         refuse_foreign(path)?;
@@ -60,7 +105,12 @@ impl Place {
             refuse_foreign(&self.path)?;
             fs::rename(&self.path, &old).map_err(StoreError::io(&self.path))?;
         }
-        fs::rename(&self.partial, &self.path).map_err(StoreError::io(&self.path))?;
+        {
+            // From the rename on the name is another writer's.
+            let mut held = held();
+            fs::rename(&self.partial, &self.path).map_err(StoreError::io(&self.path))?;
+            held.remove(&self.partial);
+        }
         self.is_committed = true;
         // From here on another writer may hold the place. It removes what is there of the old store, too, and may have put the next
         // old one there, which is its own to remove.
@@ -91,7 +141,9 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if !self.is_committed {
+            let mut held = held();
             let _ = fs::remove_dir_all(&self.partial);
+            held.remove(&self.partial);
         }
         // Who waits finds that the directory has gone, and makes a new one.
         let _ = self.lock.unlock();
@@ -211,6 +263,22 @@ mod tests {
         Place::reserve(&path, || unreachable!("nobody writes")).unwrap().commit().unwrap();
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_killed_writers_left_of_other_stores_goes() {
+        let root = tempfile::tempdir().unwrap();
+        for left in [".a.partial/1-h", ".a.old/1-h", ".b.partial", "c/1-h", ".d.other"] {
+            fs::create_dir_all(root.path().join(left)).unwrap();
+        }
+        let place = Place::reserve(&root.path().join("e"), || unreachable!("nobody writes")).unwrap();
+        remove_left(root.path());
+        let names = || {
+            let names = fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            names.map(|name| name.into_string().unwrap()).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(names(), [".d.other", ".e.partial", "c"].map(str::to_owned).into());
+        place.commit().unwrap();
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-use isochrone_kernel::Name;
+use isochrone_kernel::{Name, Names, Namespace};
 
 use crate::batches::Batches;
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::table::Row;
 use crate::tables::{
-    BlockRequestRow, FileRow, IrqRow, LatencyRow, OffRow, OpenCallRow, PacketFlowRow, PacketRow,
+    BlockRequestRow, CommRow, FileRow, IrqRow, LatencyRow, OffRow, OpenCallRow, PacketFlowRow, PacketRow,
     PacketTakenRow, PagesRow, PhaseRow, PollRow, SliceRow, SoftirqRow, SyscallRow, ThreadEventRow,
     ThreadNameRow, ThreadTableRow, UnknownRow, WakeupRow,
 };
@@ -49,6 +49,11 @@ impl SpanTables {
         each(&Batches::<ThreadTableRow>::open(files)?, |row| threads.push((row.number, thread(row))))?;
         // Batches are sorted by begin.
         threads.sort_unstable_by_key(|(number, _)| *number);
+        each(&Batches::<CommRow>::open(files)?, |row| {
+            if let Some((_, thread)) = threads.get_mut(row.thread as usize) {
+                thread.names.push(row.since, row.comm);
+            }
+        })?;
         thread_names.sort_unstable_by_key(|(number, _)| *number);
         Ok(Self {
             slices: Batches::open(files)?,
@@ -133,8 +138,15 @@ fn thread(row: ThreadTableRow) -> ThreadRow {
         idle_of_cpu: row.idle_of_cpu,
         pid: row.pid,
         comm: row.comm.map(|comm| comm.to_string()),
+        names: Names::default(),
         parent: row.parent,
         is_kernel: row.is_kernel,
+        inner: row.vtid.map(|vtid| Namespace {
+            vtid,
+            vpid: row.vpid,
+            level: row.pid_namespace_level.unwrap_or_default(),
+            inode: row.pid_namespace,
+        }),
         begin: row.begin,
         end: row.end,
         is_begin_seen: row.is_begin_seen,

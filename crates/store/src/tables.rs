@@ -80,13 +80,17 @@ rows! {
 }
 
 rows! {
-    /// Threads: `number` is that of the row. An idle task has a CPU and no tid.
+    /// Threads: `number` is that of the row. An idle task has a CPU and no tid. `pid_namespace` is
+    /// the innermost pid namespace, of level 0 if it is that of the host.
     ThreadTableRow ThreadView "threads" by begin, end {
         number: u32, tid: Option<i32>, idle_of_cpu: Option<u32>, pid: Option<i32>, begin: i64, end: i64, comm: Option<Name>,
         parent: Option<i32>, is_kernel: Option<bool>, is_begin_seen: bool, is_end_seen: bool, exited: Option<i64>, woken: Option<i64>,
+        pid_namespace: Option<u64>, pid_namespace_level: Option<u32>, vpid: Option<i32>, vtid: Option<i32>,
     }
     /// The ids of threads when their spans were written, by number: the row of `threads`, if known.
     ThreadNameRow ThreadNameView "thread_names" { number: u32, thread: Option<u32>, }
+    /// The names of threads that had several, by number of the row of `threads`, each with the time since which it was seen.
+    CommRow CommView "comms" { thread: u32, since: i64, comm: Name, }
     /// Times from the end of one call of a thread (or the begin of the trace) to the begin of the next (or the end), of which an
     /// end is missing: `begin` and `name` are those of a call that the thread is in, if `is_sure`.
     OpenCallRow OpenCallView "open_calls" by from, until of Calls {

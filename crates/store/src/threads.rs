@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{CanonicalMap, PIECE_BEGIN, ThreadId, Threads, Time};
+use isochrone_kernel::{CanonicalMap, Name, Names, Namespace, PIECE_BEGIN, ThreadId, Threads, Time};
 
 use crate::cell::NameId;
 use crate::sweep::Life;
@@ -19,10 +19,14 @@ pub struct ThreadRow {
     pub pid: Option<i32>,
     /// Its last name.
     pub comm: Option<String>,
+    /// All of its names, if it had several.
+    pub names: Names,
     /// Pid of the parent of its process.
     pub parent: Option<i32>,
     /// Whether it is a kernel thread.
     pub is_kernel: Option<bool>,
+    /// Its ids in its innermost pid namespace.
+    pub inner: Option<Namespace>,
     /// When it began, raw ns: the begin of the trace, if it existed before.
     pub begin: Time,
     /// When it ended, raw ns: the end of the trace, if it had not.
@@ -35,6 +39,18 @@ pub struct ThreadRow {
     pub exited: Option<Time>,
     /// When it was woken first or was first on a CPU, raw ns; only of threads whose begin was seen.
     pub woken: Option<Time>,
+}
+
+impl ThreadRow {
+    /// All of its names, the last one first.
+    pub fn comms(&self) -> impl Iterator<Item = &str> {
+        self.comm.as_deref().into_iter().chain(self.names.iter().map(|(_, name)| name.as_str()))
+    }
+
+    /// Its name at a time, raw ns: the last one that was seen until then. `O(log n)` in its names.
+    pub fn comm_at(&self, at: Time) -> Option<&str> {
+        self.names.at(at).map(Name::as_str).or(self.comm.as_deref())
+    }
 }
 
 /// All threads of a host, and the threads of the numbers in rows of spans.
@@ -135,9 +151,11 @@ fn row(thread: ThreadId, threads: &Threads, (first, last): (Time, Time)) -> Thre
         tid: thread.tid().filter(|_| idle_of_cpu.is_none()),
         idle_of_cpu,
         pid: facts.pid,
-        comm: facts.comm.as_deref().map(str::to_owned).or_else(|| Some(format!("swapper/{}", idle_of_cpu?))),
+        comm: facts.names.last().map(Name::to_string).or_else(|| Some(format!("swapper/{}", idle_of_cpu?))),
+        names: if facts.names.iter().len() > 1 { facts.names } else { Names::default() },
         parent: facts.parent,
         is_kernel: facts.is_kernel,
+        inner: threads.inner(thread),
         begin: born.unwrap_or(first),
         end: facts.dead.unwrap_or(last),
         is_begin_seen: born.is_some() && facts.was_forked,

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use crate::Progress;
 use crate::beyond::Beyond;
 use crate::facts::{StreamFacts, Tally, TraceFacts};
+use crate::namespaces::NamespaceWatch;
 use crate::network_look::{NetworkLook, times};
 use crate::resolution::StampGrid;
 use crate::rounds::PacketSource;
@@ -245,6 +246,8 @@ enum Role {
     Packet,
     /// Who steers the clock.
     Steering,
+    /// A thread with its pid namespace.
+    Namespace,
 }
 
 /// A stream of a trace.
@@ -264,6 +267,7 @@ pub(crate) struct StreamSource<'t> {
     grid: StampGrid,
     look: Option<NetworkLook>,
     watch: Option<SteeringWatch<'t>>,
+    namespaces: NamespaceWatch,
     progress: Progress<'t>,
     /// Raw times between which events could not be decoded, since they were last taken, ns.
     broken: Vec<(i64, i64)>,
@@ -287,9 +291,12 @@ impl<'t> StreamSource<'t> {
         let place = StreamPlace::of_trace(number, stream);
         let looked = look.then(|| NetworkLook::new(trace, stream, clock, place));
         let watch = look.then(|| SteeringWatch::new(plan, stamps)).flatten();
+        // A synchronization needs none of them.
+        let namespaces = if look { NamespaceWatch::default() } else { NamespaceWatch::new(plan) };
         let role = |class: usize| match (&looked, &watch) {
             (Some(look), _) if look.extractors[class].is_some() => Role::Packet,
             (_, Some(watch)) if watch.watches(class) => Role::Steering,
+            _ if namespaces.watches(class) => Role::Namespace,
             _ => Role::None,
         };
         let classes =
@@ -309,6 +316,7 @@ impl<'t> StreamSource<'t> {
             grid: StampGrid::default(),
             look: looked,
             watch,
+            namespaces,
             progress,
             broken: Vec::new(),
             diagnosed: 0,
@@ -357,6 +365,7 @@ impl<'t> StreamSource<'t> {
             }
             match (role, &mut self.look, &mut self.watch) {
                 (Role::Steering, _, Some(watch)) => watch.see(&event),
+                (Role::Namespace, ..) => self.namespaces.see(&event),
                 (Role::Packet, Some(look), _) => {
                     if let Some(extractor) = &look.extractors[event.class().index] {
                         let direction = extractor.direction();
@@ -437,6 +446,7 @@ impl<'t> StreamSource<'t> {
             last,
             first_packet: 0,
             losses: self.trace.losses(self.stream),
+            pid_namespaces: self.namespaces.into_found(),
             diagnostics,
             left_out,
             grid,

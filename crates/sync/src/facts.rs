@@ -3,6 +3,8 @@
 //! [`crate::survey`] and [`crate::extract()`] fill these in; `isochrone info` shows them, the notes of a synchronization draw
 //! on them. What a trace shows of the network is in [`crate::traffic`].
 
+use std::collections::BTreeSet;
+
 use isochrone_ctf::{Diagnostic, Loss, Lost};
 
 use crate::resolution::StampGrid;
@@ -27,6 +29,9 @@ pub struct StreamFacts {
     pub first_packet: usize,
     /// What the tracer could not write, in order.
     pub losses: Vec<Loss>,
+    /// Inode numbers of pid namespaces besides the host's own that the state dump or forks show, of a survey: those of
+    /// containers, 1024 at most.
+    pub pid_namespaces: BTreeSet<u64>,
     /// What could not be decoded.
     pub diagnostics: Vec<Diagnostic>,
     /// What the stamps of the events have in common, in cycles.

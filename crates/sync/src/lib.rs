@@ -26,6 +26,7 @@ mod input;
 mod links;
 pub mod matching;
 mod mpi;
+mod namespaces;
 mod network_look;
 mod notes;
 mod options;

@@ -48,7 +48,7 @@ impl Analysis for Fds {
     const FILES: bool = true;
 
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Fds, Asks::Instant];
-    const NEEDS: &'static [Need] = &[Need::Calls];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
 
     fn new(options: &Options, when: When) -> Self {
         Self { at: when.at, files: LogRows::new(&options.scratch) }
@@ -128,15 +128,9 @@ fn totals(result: &HostResult<'_, Fds>, options: &Options) -> [Cell; 7] {
         all.add(&file.uses);
     }
     let Uses { reads, read_bytes, writes, written_bytes, others, errors } = all;
-    [
-        count.into(),
-        reads.into(),
-        read_bytes.into(),
-        writes.into(),
-        written_bytes.into(),
-        others.into(),
-        errors.into(),
-    ]
+    let [reads, read_bytes, writes, written_bytes, others, errors] =
+        [reads, read_bytes, writes, written_bytes, others, errors].map(|it| result.known(Need::Calls, it));
+    [count.into(), reads, read_bytes, writes, written_bytes, others, errors]
 }
 
 fn row(
@@ -161,12 +155,12 @@ fn row(
         file.opened_by.label().map_or(Cell::Null, Cell::text),
         file.closed_by.label().map_or(Cell::Null, Cell::text),
         Cell::text(if file.close_on_exec { "yes" } else { "no" }),
-        file.uses.reads.into(),
-        file.uses.read_bytes.into(),
-        file.uses.writes.into(),
-        file.uses.written_bytes.into(),
-        file.uses.others.into(),
-        file.uses.errors.into(),
+        result.known(Need::Calls, file.uses.reads),
+        result.known(Need::Calls, file.uses.read_bytes),
+        result.known(Need::Calls, file.uses.writes),
+        result.known(Need::Calls, file.uses.written_bytes),
+        result.known(Need::Calls, file.uses.others),
+        result.known(Need::Calls, file.uses.errors),
         Cell::text(if file.is_doubtful { "yes" } else { "no" }),
     ]
 }

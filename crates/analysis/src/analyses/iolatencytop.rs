@@ -82,7 +82,7 @@ impl Longest {
 impl Analysis for IoLatencyTop {
     const FILES: bool = true;
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Sizes];
-    const NEEDS: &'static [Need] = &[Need::Calls];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls];
 
     fn new(options: &Options, _: When) -> Self {
         Self {

@@ -47,7 +47,7 @@ impl Spans for IoLog {
 impl Analysis for IoLog {
     const FILES: bool = true;
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Sizes];
-    const NEEDS: &'static [Need] = &[Need::Calls];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls];
 
     fn new(options: &Options, _: When) -> Self {
         let scratch = &options.scratch;

@@ -88,7 +88,7 @@ impl Analysis for Processes {
     const SNAPSHOT: bool = true;
 
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Instant];
-    const NEEDS: &'static [Need] = &[Need::Switches];
+    const NEEDS: &'static [Need] = &[Need::Switches, Need::Lives, Need::Dump];
 
     fn new(_: &Options, when: When) -> Self {
         Self { threads: CanonicalMap::default(), is_of_window: when.at.is_none() }
@@ -145,7 +145,8 @@ fn totals(result: &HostResult<'_, Processes>, options: &Options) -> [Cell; 4] {
         threads += 1;
         all.absorb(used);
     }
-    [(processes.len() as u64).into(), threads.into(), all.cpu_ns.into(), all.calls.into()]
+    let (cpu, calls) = (result.known(Need::Switches, all.cpu_ns), result.known(Need::Calls, all.calls));
+    [(processes.len() as u64).into(), threads.into(), cpu, calls]
 }
 
 fn processes(hosts: &[HostResult<'_, Processes>], options: &Options) -> Table {
@@ -156,6 +157,9 @@ fn processes(hosts: &[HostResult<'_, Processes>], options: &Options) -> Table {
         ("comm", Unit::None),
         ("ppid", Unit::None),
         ("kernel", Unit::None),
+        ("pid_namespace", Unit::None),
+        ("vpid", Unit::None),
+        ("vtid", Unit::None),
         ("begin_ns", Unit::Time),
         ("end_ns", Unit::Time),
         ("first_seen_ns", Unit::Time),
@@ -171,12 +175,15 @@ fn processes(hosts: &[HostResult<'_, Processes>], options: &Options) -> Table {
             cells.extend([
                 who.ppid.into(),
                 who.is_kernel.map_or(Cell::Null, |is| Cell::text(if is { "yes" } else { "no" })),
+                who.inner.and_then(|it| it.inode).into(),
+                who.inner.and_then(|it| it.vpid).into(),
+                who.inner.map(|it| it.vtid).into(),
                 time(result, who.born),
                 time(result, who.died),
                 time(result, used.seen.map(|(first, _)| first)),
                 time(result, used.seen.map(|(_, last)| last)),
-                used.cpu_ns.into(),
-                used.calls.into(),
+                result.known(Need::Switches, used.cpu_ns),
+                result.known(Need::Calls, used.calls),
             ]);
             table.row(cells);
         }
@@ -213,7 +220,7 @@ fn states_rows(
 ) {
     let cpus = &options.filter.cpus;
     for thread in everybody(result, snapshot.threads()) {
-        let Some(who) = result.who(thread, options) else { continue };
+        let Some(who) = result.who_at(thread, at, options) else { continue };
         if who.died.is_some_and(|died| died <= at) || who.born.is_some_and(|born| born > at) {
             continue;
         }
@@ -225,8 +232,9 @@ fn states_rows(
         // Where it is off the CPU, it goes on with what it was in.
         let mode =
             cpu_states::mode(thread, &who, call.is_some(), doing.cpu.is_some() && snapshot.is_sure(thread));
-        let waker =
-            doing.waker.map_or_else(ThreadIdentity::default, |waker| ThreadIdentity::of(result.host, waker));
+        let waker = doing
+            .waker
+            .map_or_else(ThreadIdentity::default, |waker| ThreadIdentity::at(result.host, waker, at));
         let mut cells = vec![result.name(), result.time(at)];
         cells.extend(who.cells());
         // A thread that waits is on no CPU, and only one that was woken has a waker.
@@ -255,8 +263,7 @@ mod tests {
     use crate::window::Window;
     use isochrone_kernel::Span;
 
-    const THREADS: &str =
-        "processes: host pid tid comm ppid kernel begin_ns end_ns first_seen_ns last_seen_ns cpu_ns syscalls";
+    const THREADS: &str = "processes: host pid tid comm ppid kernel pid_namespace vpid vtid begin_ns end_ns first_seen_ns last_seen_ns cpu_ns syscalls";
     const STATES: &str = "states: host at_ns pid tid comm state since_ns cpu mode syscall syscall_since_ns interrupt \
                           waker_tid waker_comm";
     const RUNNING: &str = "running: host at_ns cpu pid tid comm since_ns mode syscall syscall_since_ns interrupt \
@@ -294,9 +301,9 @@ mod tests {
             When::default(),
             &[
                 THREADS,
-                "h 1 1 init 0 no ? ? 1000 1095 40 1",
-                "h 2 2 worker 1 no 1010 ? 1050 1100 50 2",
-                "h 2 3 worker 1 no 1020 1090 1030 1080 50 0",
+                "h 1 1 init 0 no ? ? ? ? ? 1000 1095 40 1",
+                "h 2 2 worker 1 no ? ? ? 1010 ? 1050 1100 50 2",
+                "h 2 3 worker 1 no ? ? ? 1020 1090 1030 1080 50 0",
             ],
         );
         check(
@@ -304,7 +311,7 @@ mod tests {
             &spans(),
             &Options { filter: Filter { tids: vec![2, 3], ..Filter::default() }, ..Options::default() },
             When { window: Window { begin: None, end: Some(15) }, at: None },
-            &[THREADS, "h 2 2 worker 1 no 1010 ? ? ? 0 0"],
+            &[THREADS, "h 2 2 worker 1 no ? ? ? 1010 ? ? ? 0 0"],
         );
     }
 

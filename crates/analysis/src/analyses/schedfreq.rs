@@ -62,7 +62,7 @@ impl Pair {
 
 impl Analysis for SchedFreq {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Distributions];
-    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Switches];
+    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 
     fn new(options: &Options, _: When) -> Self {
         Self { linear: options.linear, waits: CanonicalMap::default() }

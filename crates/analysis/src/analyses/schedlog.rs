@@ -33,7 +33,7 @@ impl Spans for SchedLog {
 
 impl Analysis for SchedLog {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
-    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Switches];
+    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 
     fn new(options: &Options, _: When) -> Self {
         Self { waits: LogRows::new(&options.scratch) }

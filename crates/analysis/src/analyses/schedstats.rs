@@ -45,7 +45,7 @@ fn table(
 
 impl Analysis for SchedStats {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
-    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Switches];
+    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 
     fn new(_: &Options, _: When) -> Self {
         Self::default()

@@ -40,7 +40,7 @@ impl Spans for SchedTop {
 
 impl Analysis for SchedTop {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
-    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Switches];
+    const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 
     fn new(options: &Options, _: When) -> Self {
         // Which threads are asked for is looked at in the end: until then none of their waits may be thrown away for

@@ -220,7 +220,7 @@ impl Analysis for SyscallStats {
                     all.absorb(calls.clone());
                 }
             }
-            vec![all.cells()]
+            vec![all.cells().map(|cell| result.known(Need::Calls, cell))]
         }));
         tables
     }

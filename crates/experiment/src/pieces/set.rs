@@ -154,8 +154,9 @@ impl PieceSet {
             let Some(timing) = facts.timing(clocks, keeps_all) else { continue };
             let Ok(part) = merger.finish() else { continue };
             if part.piece == Piece::WHOLE {
+                let lacking = facts.recorded(&facts.name).lacking();
                 let name = timing.clock().map_or(facts.name, |clock| clock.entry.host.clone());
-                all.push(ModelledHost::of_pieces(name, timing, part));
+                all.push(ModelledHost::of_pieces(name, timing, lacking, part));
             }
         }
         all.sort_by(|a, b| a.name_of_host().cmp(b.name_of_host()));

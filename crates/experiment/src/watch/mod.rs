@@ -462,9 +462,10 @@ impl<'w> Watch<'w> {
             }
             let Some((facts, part)) = facts.zip(part) else { continue };
             let Some(timing) = facts.timing(self.clocks(), false) else { continue };
+            let lacking = facts.recorded(&facts.name).lacking();
             let own = names.get(id.as_str()).cloned().unwrap_or(facts.name);
             let name = timing.clock().map_or(own, |clock| clock.entry.host.clone());
-            modelled.push(ModelledHost::of_pieces(name, timing, part));
+            modelled.push(ModelledHost::of_pieces(name, timing, lacking, part));
         }
         modelled.sort_by(|a, b| HostContext::name(a).cmp(HostContext::name(b)));
         Ok(reports(&modelled, &self.asked.options.with_tables_of(options), self.watched.spread))

@@ -192,6 +192,9 @@ fn cached(
     if let Some(store) = fresh_store(&path, opened.inputs()) {
         return Ok((store, ending));
     }
+    if let Some(directory) = path.parent() {
+        isochrone_store::remove_left(directory);
+    }
     let ending = make(&path, &named.pieces, opened, spread, When::Stale, ending, quiet)?;
     Ok((Store::open(&path)?, ending))
 }

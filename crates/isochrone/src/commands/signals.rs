@@ -34,6 +34,7 @@ pub(crate) fn leave_nothing_on_signals() -> anyhow::Result<()> {
     thread::spawn(move || {
         for signal in signals.forever() {
             unfinished::remove_all();
+            isochrone_store::remove_unfinished();
             // Both signals can be emulated.
             let _ = emulate_default_handler(signal);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use isochrone_clock::Model;
@@ -44,6 +44,12 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
     if let Some(path) = &arguments.html {
         anyhow::ensure!(path.as_os_str() != "-", "--html -: name a file");
         check_output(path, &read).context("--html")?;
+        let place = |path: &PathBuf| isochrone_sync::output::place(path).ok();
+        anyhow::ensure!(
+            arguments.output.as_ref().and_then(place).is_none_or(|output| Some(output) != place(path)),
+            "-o and --html are one file: {}",
+            Plain(path.display())
+        );
     }
     let mut sample = arguments.html.is_some().then(MessageSample::default);
     let options = Options {

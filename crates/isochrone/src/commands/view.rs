@@ -51,6 +51,8 @@ pub(crate) fn view(arguments: &View, quiet: bool) -> anyhow::Result<ExitStatus> 
         }
         ended => ended,
     };
+    // Another thread may write a store still.
+    isochrone_store::remove_unfinished();
     ended.with_context(|| format!("cannot listen on {}", arguments.listen.unwrap_or(usual)))?;
     Ok(ExitStatus::partly_if(matches!(session.stage(), Stage::Failed(_))))
 }
@@ -64,8 +66,9 @@ pub(crate) fn serve(arguments: &Serve, quiet: bool) -> anyhow::Result<ExitStatus
             tell!("note: Ctrl-C ends it");
         }
     };
-    serve_at(&settings(arguments.listen, &arguments.served), library, None, listening)
-        .with_context(|| format!("cannot listen on {}", arguments.listen))?;
+    let ended = serve_at(&settings(arguments.listen, &arguments.served), library, None, listening);
+    isochrone_store::remove_unfinished();
+    ended.with_context(|| format!("cannot listen on {}", arguments.listen))?;
     let is_failed = session.is_some_and(|session| matches!(session.stage(), Stage::Failed(_)));
     Ok(ExitStatus::partly_if(is_failed))
 }

@@ -115,6 +115,11 @@ fn is_implied(table: &Table, place: usize) -> bool {
         "pid" => table
             .column("tid")
             .is_some_and(|tid| rows.iter().all(|row| is_empty(&row[place]) || row[place] == row[tid])),
+        // No thread is known to be in a container.
+        "pid_namespace" | "vpid" | "vtid" => table
+            .column("tid")
+            .zip(table.column("vtid"))
+            .is_some_and(|(tid, vtid)| rows.iter().all(|row| is_empty(&row[vtid]) || row[vtid] == row[tid])),
         // All that the CPUs did is known.
         "unknown_ns" => rows.iter().all(|row| row[place] == Cell::Int(0)),
         _ => rows.iter().all(|row| is_empty(&row[place])),

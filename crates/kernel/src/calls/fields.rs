@@ -143,16 +143,16 @@ impl AddressFields {
 
 /// The first few numbers of an array.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
-    pub(super) values: [i64; 16],
-    pub(super) count: usize,
+pub(crate) struct Numbers {
+    pub(crate) values: [i64; 16],
+    pub(crate) count: usize,
     /// Bits of each.
     bits: u32,
 }
 
 impl Numbers {
     /// The numbers of an array in an event.
-    pub(super) fn read(event: &Event<'_>, field: &FieldRef) -> Self {
+    pub(crate) fn read(event: &Event<'_>, field: &FieldRef) -> Self {
         let mut numbers = Self::default();
         // If the field cannot be read, there are none.
         event.visit_field(field, &mut numbers).unwrap_or_default();

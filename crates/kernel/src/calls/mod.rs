@@ -29,6 +29,7 @@ pub use catalog::is_about_files;
 pub use effect::{Created, Effect, ExitOutput, Opener, Paired, Use, clone_flag, open_flag};
 pub use entry::{EntryDecoder, call_of_entry};
 pub use exit::ExitDecoder;
+pub(crate) use fields::Numbers;
 pub use line::{CallLine, CallResult, error_name, error_text};
 pub use waiting::{EpollChange, EpollReady, MOST_WAITED, Waited, WaitedSet};
 

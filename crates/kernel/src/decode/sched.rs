@@ -3,6 +3,7 @@
 use isochrone_ctf::{Event, FieldRef};
 
 use super::{Fields, States, Tracer, int32, text};
+use crate::calls::Numbers;
 use crate::event::{KernelEvent, Namespace, PrevState, TaskRef};
 use crate::span::{Cause, OffCpuReason};
 
@@ -35,6 +36,7 @@ pub(super) enum Class {
         child: FieldRef,
         child_pid: Option<FieldRef>,
         comm: FieldRef,
+        inner: Option<ForkedInner>,
     },
     Exec {
         filename: FieldRef,
@@ -85,6 +87,13 @@ pub(super) struct Inner {
     inode: Option<FieldRef>,
 }
 
+/// The numbers of a new thread in `sched_process_fork`: one of each namespace, from that of the host to the innermost.
+#[derive(Debug)]
+pub(super) struct ForkedInner {
+    vtids: FieldRef,
+    inode: Option<FieldRef>,
+}
+
 impl Class {
     pub(super) fn new(fields: &Fields<'_>, name: &str, facts: Tracer) -> Option<Self> {
         let get = |name: &str| fields.get(name);
@@ -110,6 +119,7 @@ impl Class {
                 child: get("child_tid")?,
                 child_pid: get("child_pid"),
                 comm: get("child_comm")?,
+                inner: get("vtids").map(|vtids| ForkedInner { vtids, inode: get("child_ns_inum") }),
             },
             "sched_process_exec" => {
                 Self::Exec { filename: get("filename")?, tid: get("tid"), old_tid: get("old_tid") }
@@ -158,13 +168,17 @@ impl Class {
                 KernelEvent::Migrate { who: who.read(event)?, to: int32(event, to)?.try_into().ok()? }
             }
             Self::Priority { who } => KernelEvent::Priority { who: who.read(event)? },
-            Self::Fork { parent, parent_pid, child, child_pid, comm } => KernelEvent::Fork {
-                parent: int32(event, parent)?,
-                parent_pid: optional(parent_pid),
-                child: int32(event, child)?,
-                child_pid: optional(child_pid),
-                child_comm: text(event, comm),
-            },
+            Self::Fork { parent, parent_pid, child, child_pid, comm, inner } => {
+                let (child, child_pid) = (int32(event, child)?, optional(child_pid));
+                KernelEvent::Fork {
+                    parent: int32(event, parent)?,
+                    parent_pid: optional(parent_pid),
+                    child,
+                    child_pid,
+                    child_comm: text(event, comm),
+                    inner: inner.as_ref().and_then(|inner| inner.read(event, child_pid == Some(child))),
+                }
+            }
             Self::Exec { filename, tid, old_tid } => KernelEvent::Exec {
                 filename: text(event, filename),
                 tid: optional(tid),
@@ -254,8 +268,24 @@ impl Inner {
     fn read(&self, event: &Event<'_>) -> Option<Namespace> {
         Some(Namespace {
             vtid: int32(event, &self.vtid)?,
-            vpid: int32(event, &self.vpid)?,
+            vpid: Some(int32(event, &self.vpid)?),
             level: self.level.as_ref().and_then(|field| int32(event, field)).unwrap_or(0).unsigned_abs(),
+            inode: self.inode.as_ref().and_then(|field| event.unsigned(field)),
+        })
+    }
+}
+
+impl ForkedInner {
+    /// `is_leader`: whether the thread is the first one of a process.
+    fn read(&self, event: &Event<'_>, is_leader: bool) -> Option<Namespace> {
+        let vtids = Numbers::read(event, &self.vtids);
+        // Of longer lists the end is not kept.
+        let last = vtids.count.checked_sub(1).filter(|_| vtids.count < vtids.values.len())?;
+        let vtid = i32::try_from(vtids.values[last]).ok()?;
+        Some(Namespace {
+            vtid,
+            vpid: is_leader.then_some(vtid),
+            level: last as u32,
             inode: self.inode.as_ref().and_then(|field| event.unsigned(field)),
         })
     }

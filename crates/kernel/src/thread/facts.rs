@@ -2,21 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::names::Names;
 use crate::event::Namespace;
 use crate::id::{Name, ThreadId, Time};
 
 /// The facts of a thread, the last value of each: `None` if there was none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Its name.
-    pub comm: Option<Name>,
+    /// Its names.
+    pub names: Names,
     /// Its pid.
     pub pid: Option<i32>,
     /// Pid of the parent of its process.
     pub parent: Option<i32>,
     /// Whether it is a kernel thread.
     pub is_kernel: Option<bool>,
-    /// Its ids in its innermost namespace.
+    /// Its ids in its innermost pid namespace, which is that of the host at level 0.
     pub inner: Option<Namespace>,
     /// Its last priority, as the tracer reports it.
     pub priority: Option<i32>,
@@ -30,14 +31,14 @@ pub struct Facts {
     pub dead: Option<Time>,
 }
 
-/// Sets a name from bytes, mostly unchanged.
-pub(crate) fn set_name(name: &mut Option<Name>, bytes: &[u8]) {
-    if !bytes.is_empty() && name.as_ref().is_none_or(|name| name.as_bytes() != bytes) {
-        *name = Some(Name::from_utf8_lossy(bytes));
-    }
-}
-
 impl Facts {
+    /// Adds ids in a namespace that a dump shows: it shows those of each that the thread is in, and the innermost stays.
+    pub(crate) fn note_inner(&mut self, seen: Option<Namespace>) {
+        if seen.is_some_and(|seen| self.inner.is_none_or(|inner| inner.level <= seen.level)) {
+            self.inner = seen;
+        }
+    }
+
     /// Adds the facts of the thread that it was before an exec: its own are younger.
     pub(crate) fn inherit(&mut self, before: Self) {
         let since = std::mem::replace(self, Self { exited: None, dead: None, ..before });
@@ -56,17 +57,12 @@ impl Facts {
 
     /// Appends later facts: they overwrite earlier ones.
     pub(crate) fn append(&mut self, right: Self) {
-        let keep = |left: &mut Option<Name>, right: Option<Name>| {
-            if right.is_some() {
-                *left = right;
-            }
-        };
-        keep(&mut self.comm, right.comm);
-        keep(&mut self.program, right.program);
+        self.names.append(right.names);
+        self.program = right.program.or_else(|| self.program.take());
         self.pid = right.pid.or(self.pid);
         self.parent = right.parent.or(self.parent);
         self.is_kernel = right.is_kernel.or(self.is_kernel);
-        self.inner = right.inner.or(self.inner);
+        self.note_inner(right.inner);
         self.priority = right.priority.or(self.priority);
         self.was_forked |= right.was_forked;
         self.exited = right.exited.or(self.exited);

@@ -3,12 +3,13 @@
 //! Part of a `PartialState`. What a piece sees first of a thread waits as its *head* for the last state of the piece before.
 
 mod facts;
+mod names;
 mod waits;
 
 use serde::{Deserialize, Serialize};
 
 pub use facts::Facts;
-pub(crate) use facts::set_name;
+pub use names::Names;
 pub(crate) use waits::{SchedChange, Waits};
 
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
@@ -60,7 +61,7 @@ impl Thread {
     /// Sets its name; an empty one is ignored.
     pub(crate) fn set_comm(&mut self, comm: &[u8], at: Time) {
         if !comm.is_empty() {
-            set_name(&mut self.facts.comm, comm);
+            self.facts.names.see(comm, at);
             self.fact_times.comm = at;
         }
     }
@@ -80,10 +81,11 @@ impl Thread {
     /// Merges the state of the same thread under another id. The later facts count; of equal times, those of `there`.
     pub(crate) fn learn(&mut self, there: &mut Self) {
         let Self { facts, fact_times, .. } = self;
-        let comm = facts.comm.take_if(|_| there.fact_times.comm < fact_times.comm);
+        let mut names = std::mem::take(&mut facts.names);
+        names.interleave(std::mem::take(&mut there.facts.names), fact_times.comm, there.fact_times.comm);
         let pid = facts.pid.take_if(|_| there.fact_times.pid < fact_times.pid);
         facts.append(std::mem::take(&mut there.facts));
-        facts.comm = comm.or(facts.comm.take());
+        facts.names = names;
         facts.pid = pid.or(facts.pid);
         fact_times.comm = fact_times.comm.max(there.fact_times.comm);
         fact_times.pid = fact_times.pid.max(there.fact_times.pid);

@@ -28,7 +28,9 @@ fn check(host: &KernelScript, calls: &[&str], names: &[(i32, &str)]) {
     let threads: BTreeMap<_, _> = finished.threads.iter().chain(retired).collect();
     let found: Vec<(i32, &str)> = threads
         .iter()
-        .filter_map(|(thread, facts)| Some((thread.tid().filter(|&tid| tid > 0)?, facts.comm.as_deref()?)))
+        .filter_map(|(thread, facts)| {
+            Some((thread.tid().filter(|&tid| tid > 0)?, facts.names.last()?.as_str()))
+        })
         .collect();
     assert_eq!(found, names);
 

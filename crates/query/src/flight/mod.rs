@@ -2,11 +2,12 @@
 //!
 //! The protocol is that of the library `arrow-flight`; what it asks for is answered here: statements by [`service`], what there is to ask by
 //! [`catalog`]. A client gets the same tables and functions as the prompt, and can only read. The server keeps nothing for a client: a
-//! statement that was prepared travels in its handle ([`prepared`]). Who may connect is said by [`Door`].
+//! statement that was prepared travels in its handle ([`prepared`]). Who may connect is said by [`Door`] and [`Token`].
 
 mod catalog;
 mod prepared;
 mod service;
+mod token;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,8 +23,10 @@ use crate::cluster::Door;
 use crate::shutdown::ended;
 use crate::traced::Traced;
 use service::Service;
+pub(crate) use token::Token;
 
-/// Answers clients until the process is told to end. `ready` is called with the address to connect to, when they can come.
+/// Answers clients until the process is told to end: those with a certificate, or with the token where there are no certificates. `ready` is
+/// called with the address to connect to, when they can come.
 ///
 /// # Errors
 /// The address cannot be listened on, or would let everybody in.
@@ -32,6 +35,7 @@ pub(crate) async fn serve(
     traced: Arc<Traced>,
     listen: SocketAddr,
     door: &Door,
+    token: Token,
     quiet: bool,
     ready: impl FnOnce(&str) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -43,7 +47,7 @@ pub(crate) async fn serve(
     let scheme = if door.is_locked() { "grpc+tls" } else { "grpc" };
     ready(&format!("{scheme}://{listen}"))?;
     door.server(Server::builder())?
-        .add_service(FlightServiceServer::new(service))
+        .add_service(FlightServiceServer::with_interceptor(service, move |call| token.check(call)))
         .serve_with_incoming_shutdown(TcpIncoming::from(listener).with_nodelay(Some(true)), ended())
         .await
         .with_context(|| format!("cannot serve on {listen}"))

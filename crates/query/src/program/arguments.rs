@@ -58,9 +58,12 @@ pub(super) struct Arguments {
     /// Let a cluster answer: the HOST:PORT of its scheduler, whose executors find the traces and their store at the same paths
     #[arg(long, value_name = "HOST:PORT")]
     pub(super) cluster: Option<String>,
-    /// Answer other programs by Arrow Flight SQL, to which ADBC and JDBC drivers connect, until interrupted; addresses of other machines need --cert
+    /// Answer other programs by Arrow Flight SQL, to which ADBC and JDBC drivers connect, until interrupted; this machine's programs need the token that is printed, others need --cert
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["commands", "files", "format", "output"])]
     pub(super) listen: Option<SocketAddr>,
+    /// Let in all programs of this machine, whoever's they are, without the token that is printed
+    #[arg(long, requires = "listen")]
+    pub(super) no_token: bool,
     #[command(flatten)]
     pub(super) keys: Keys,
     /// How many cores to use [default: all]

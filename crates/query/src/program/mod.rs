@@ -85,8 +85,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
     };
     let quiet = arguments.quiet;
     if let Some(listen) = arguments.listen {
-        let ready = |address: &str| say(&format!("Flight SQL on {address}"));
-        runtime.block_on(flight::serve(context, traced, listen, &door, quiet, ready))?;
+        let token = flight::Token::new(!door.is_locked() && !arguments.no_token);
+        let line = token.line();
+        let ready = |address: &str| {
+            let line = line.map(|line| format!(", authorization: {line}")).unwrap_or_default();
+            say(&format!("Flight SQL on {address}{line}"))
+        };
+        runtime.block_on(flight::serve(context, traced, listen, &door, token, quiet, ready))?;
         return Ok(ending);
     }
     match &arguments.output {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray, UInt32Array,
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray, UInt32Array, UInt64Array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::{Result, internal_err};
@@ -70,6 +70,10 @@ fn columns() -> Vec<(Field, Make)> {
         each::<StringArray, _>("comm", DataType::Utf8, |thread| thread.comm.clone()),
         each::<Int32Array, _>("parent_pid", DataType::Int32, |thread| thread.parent),
         each::<BooleanArray, _>("is_kernel", DataType::Boolean, |thread| thread.is_kernel),
+        each::<UInt64Array, _>("pid_namespace", DataType::UInt64, |thread| thread.inner?.inode),
+        each::<UInt32Array, _>("pid_namespace_level", DataType::UInt32, |thread| Some(thread.inner?.level)),
+        each::<Int32Array, _>("vpid", DataType::Int32, |thread| thread.inner?.vpid),
+        each::<Int32Array, _>("vtid", DataType::Int32, |thread| Some(thread.inner?.vtid)),
         each::<UInt32Array, _>("idle_of_cpu", DataType::UInt32, |thread| thread.idle_of_cpu),
         each::<BooleanArray, _>("is_begin_seen", DataType::Boolean, |thread| Some(thread.is_begin_seen)),
         each::<BooleanArray, _>("is_end_seen", DataType::Boolean, |thread| Some(thread.is_end_seen)),

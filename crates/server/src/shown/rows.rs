@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use isochrone_kernel::Name;
+use isochrone_kernel::{Name, Namespace};
 use isochrone_store::StoreError;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -57,6 +57,9 @@ pub(crate) struct Row {
     pub(crate) pid: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tid: Option<i32>,
+    /// The container of a thread, in words, if it is known to be in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) container: Option<String>,
     /// Life, since the origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) begin: Option<i64>,
@@ -140,7 +143,8 @@ impl Rows {
                 let label = thread.comm.clone().unwrap_or_else(|| "?".to_owned());
                 let life = (Some(at(thread.begin)), Some(at(thread.end)));
                 let here = row(Kind::Thread, place, Some(parent), life);
-                let id = self.push(Row { label, pid: Some(pid), tid: thread.tid, number, ..here });
+                let container = thread.inner.filter(|inner| inner.level > 0).map(container);
+                let id = self.push(Row { label, pid: Some(pid), tid: thread.tid, container, number, ..here });
                 self.threads.insert((place, number), id);
                 if with_phases.contains(&number) {
                     let label = "phases".to_owned();
@@ -190,6 +194,14 @@ impl Rows {
     }
 }
 
+/// A container by its pid namespace, and the numbers of a thread there.
+fn container(inner: Namespace) -> String {
+    let namespace =
+        inner.inode.map_or_else(|| "pid namespace".to_owned(), |id| format!("pid namespace {id}"));
+    let pid = inner.vpid.map(|vpid| format!(", pid {vpid}")).unwrap_or_default();
+    format!("{namespace}{pid}, tid {} there", inner.vtid)
+}
+
 fn row(kind: Kind, host: usize, parent: Option<u32>, (begin, end): (Option<i64>, Option<i64>)) -> Row {
     Row {
         id: 0,
@@ -200,6 +212,7 @@ fn row(kind: Kind, host: usize, parent: Option<u32>, (begin, end): (Option<i64>,
         cpu: None,
         pid: None,
         tid: None,
+        container: None,
         begin,
         end,
         number: 0,

@@ -115,6 +115,9 @@ impl Shown<'_> {
                 None => put("call", format!("{name}()")),
             }
         }
+        if let Some(container) = &row.container {
+            put("container", container.clone());
+        }
         if let (Some(fd), Some(pid)) = (state.fd, row.pid) {
             let files = store.open_files(state.begin, Some(pid))?;
             if let Some(file) = files.iter().find(|file| file.fd == fd) {

@@ -79,6 +79,9 @@ fn row_tree(shown: &Shown<'_>, shows: Shows, window: (i64, i64)) -> Value {
                     metadata[name] = json!([value]);
                 }
             }
+            if let Some(container) = &row.container {
+                metadata["container"] = json!([container]);
+            }
             json!({
                 "id": row.id, "parentId": row.parent.map_or(-1, i64::from),
                 "labels": [row.label, row.tid.map(|tid| tid.to_string()).unwrap_or_default(), clock],

@@ -56,7 +56,7 @@ impl Spans for IoUsageTop {
 impl Analysis for IoUsageTop {
     const FILES: bool = true;
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Processes, Asks::Durations, Asks::Sizes];
-    const NEEDS: &'static [Need] = &[Need::Calls, Need::Disks, Need::Packets];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks, Need::Packets];
 
     fn new(options: &Options, _: When) -> Self {
         Self { descriptors: Descriptors::new(options), machine: Machine::new(options) }

@@ -107,7 +107,7 @@ impl CallRow {
         result: &HostResult<'_, Syscalls>,
         options: &Options,
     ) -> Option<Vec<Cell>> {
-        let who = result.who(self.thread, options)?;
+        let who = result.who_at(self.thread, self.at, options)?;
         let name_of = |fd: i32, at| Some((fd, fd_names.name(self.thread, fd, at)?));
         let line = AnnotatedCall {
             name: self.name.clone(),

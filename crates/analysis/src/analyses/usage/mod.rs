@@ -217,8 +217,11 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis_set::reports;
     use crate::registry::AnalysisKind;
-    use crate::testing::{feed, idle, io_spans, lines, packet, pages, slice, tables, thread, unknown};
+    use crate::testing::{
+        Simple, feed, idle, io_spans, lines, packet, pages, slice, tables, thread, unknown,
+    };
     use isochrone_kernel::Span;
 
     fn spans() -> Vec<Span> {
@@ -278,5 +281,27 @@ mod tests {
             "h eth0 1050 1100 90 0 1 0",
         ];
         assert_eq!(lines(&tables[1..]), expect);
+    }
+
+    #[test]
+    fn what_was_not_recorded_is_unknown() {
+        let options = Options::default();
+        let set = feed(AnalysisKind::Usage, &spans(), &options, When::default());
+        // As if the spans were of others.
+        let host = Simple::without(&[Need::Calls, Need::Disks, Need::Packets, Need::Pages]);
+        let report = reports(&[(&host, &set)], &options, true).remove(0);
+        let table = |name| lines(&[report.table(name).cloned().unwrap()]).split_off(1);
+        assert_eq!(
+            table("host"),
+            ["h 1000 1050 70 0 30 70 ? ? ? ? ? ? ? ? ?", "h 1050 1100 30 70 0 30 ? ? ? ? ? ? ? ? ?"]
+        );
+        assert_eq!(
+            table("processes"),
+            ["h 2 worker 1000 1050 70 140 ? ? ? ? ? ?", "h 2 worker 1050 1100 30 60 ? ? ? ? ? ?"]
+        );
+        let host = Simple::without(&[Need::Switches]);
+        let report = reports(&[(&host, &set)], &options, true).remove(0);
+        let table = lines(&[report.table("processes").cloned().unwrap()]);
+        assert_eq!(table[1], "h 2 worker 1000 1050 ? ? 100 300 0 0 4 0");
     }
 }

@@ -9,6 +9,7 @@ use crate::analysis::HostResult;
 use crate::disk;
 use crate::host::ThreadIdentity;
 use crate::machine_io::Traffic;
+use crate::needs::Need;
 use crate::options::Options;
 use crate::table::{Cell, Table, Unit, percent};
 
@@ -146,15 +147,15 @@ fn host_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
         cells.extend(times(result, step));
         cells.extend([cpu.busy.into(), cpu.idle.into(), cpu.unknown.into(), busy(cpu)]);
         let others = [
-            disk.complete.read_bytes.into(),
-            disk.complete.written_bytes.into(),
-            requests.into(),
-            traced.in_flight(disk.in_flight),
-            traffic.received_bytes.into(),
-            traffic.sent_bytes.into(),
-            allocated.into(),
-            freed.into(),
-            net_pages.into(),
+            result.known(Need::Disks, disk.complete.read_bytes),
+            result.known(Need::Disks, disk.complete.written_bytes),
+            result.known(Need::Disks, requests),
+            result.known(Need::Disks, traced.in_flight(disk.in_flight)),
+            result.known(Need::Packets, traffic.received_bytes),
+            result.known(Need::Packets, traffic.sent_bytes),
+            result.known(Need::Pages, allocated),
+            result.known(Need::Pages, freed),
+            result.known(Need::Pages, net_pages),
         ];
         cells.extend(traced.cells(others));
         table.row(cells);
@@ -198,12 +199,17 @@ fn process_rows(result: &HostResult<'_, Usage>, traced: &[Traced], options: &Opt
         for (step, used) in steps {
             let mut cells = vec![result.name(), pid.clone(), comm.clone()];
             cells.extend(times(result, step));
-            cells.push(used.cpu_ns.into());
-            cells.push(percent(used.cpu_ns.into(), traced.get(&step).copied().unwrap_or_default().into()));
-            cells.extend(
-                [used.read, used.written, used.disk.read_bytes, used.disk.written_bytes].map(Cell::from),
-            );
-            cells.extend([used.allocated.into(), used.freed.into()]);
+            let share = percent(used.cpu_ns.into(), traced.get(&step).copied().unwrap_or_default().into());
+            cells.extend([
+                result.known(Need::Switches, used.cpu_ns),
+                result.known(Need::Switches, share),
+                result.known(Need::Calls, used.read),
+                result.known(Need::Calls, used.written),
+                result.known(Need::Disks, used.disk.read_bytes),
+                result.known(Need::Disks, used.disk.written_bytes),
+                result.known(Need::Pages, used.allocated),
+                result.known(Need::Pages, used.freed),
+            ]);
             table.row(cells);
         }
     }

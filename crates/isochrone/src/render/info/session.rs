@@ -34,6 +34,7 @@ fn session<'t>(chunks: &[&TraceInfo<'t>]) -> TraceInfo<'t> {
         all.discarded_packets = all.discarded_packets.saturating_add(chunk.discarded_packets);
         all.losses.extend(&chunk.losses);
         all.diagnostics.extend_from_slice(&chunk.diagnostics);
+        all.pid_namespaces.extend(&chunk.pid_namespaces);
         all.network = (all.network.0 + chunk.network.0, all.network.1 + chunk.network.1);
         all.empty_files.extend(&chunk.empty_files);
         for stream in &chunk.stream_list {

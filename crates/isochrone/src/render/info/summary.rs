@@ -2,7 +2,7 @@
 //! describes it; numbers are exact, whatever their size.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use isochrone_ctf::schema::{ClockClass, EnvironmentValue};
 use isochrone_ctf::{Loss, Lost, Trace};
@@ -48,6 +48,8 @@ pub(crate) struct TraceInfo<'t> {
     pub(crate) discarded_events: u128,
     pub(crate) discarded_packets: u128,
     pub(crate) losses: Gaps<'t>,
+    /// Inode numbers of the pid namespaces of containers.
+    pub(crate) pid_namespaces: BTreeSet<u64>,
     pub(crate) event_classes: Vec<ClassInfo<'t>>,
     pub(crate) diagnostics: Vec<String>,
     /// Events that show packets leave and arrive, for people.
@@ -188,6 +190,7 @@ impl<'t> TraceInfo<'t> {
             discarded_events: facts.lost_events(),
             discarded_packets: facts.lost_packets(),
             losses: Gaps { parts: vec![(trace, facts)] },
+            pid_namespaces: facts.streams.iter().flat_map(|it| &it.pid_namespaces).copied().collect(),
             event_classes: event_classes(trace, facts),
             diagnostics: trace
                 .diagnostics()

@@ -174,6 +174,11 @@ fn totals(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
         let gaps = plural(info.losses.len(), "gap");
         line(out, "lost", &format!("{} in {gaps}: the tracer could not write them", lost.join(" and ")))?;
     }
+    let containers = info.pid_namespaces.iter().map(u64::to_string);
+    if let Some(containers) = listed(containers, MAX_SETTINGS) {
+        let has = if info.pid_namespaces.len() == 1 { "pid namespace" } else { "pid namespaces" };
+        line(out, "containers", &format!("{has} {containers}"))?;
+    }
     let network = match info.network {
         (0, 0) => "nothing: no network packet was traced with its headers".to_owned(),
         (sent, received) => format!(

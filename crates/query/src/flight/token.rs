@@ -1,0 +1,63 @@
+//! The token that clients on this machine send: what a user may read is not for all who have an account here.
+
+use tonic::{Request, Status};
+
+/// A token of one server, or none where a certificate, or everybody on this machine, is let in.
+#[derive(Debug, Clone)]
+pub(crate) struct Token(Option<String>);
+
+impl Token {
+    /// A new one, if it is `needed`.
+    pub(crate) fn new(needed: bool) -> Self {
+        Self(needed.then(|| uuid::Uuid::new_v4().simple().to_string()))
+    }
+
+    /// The line to send, as the header `authorization` has it.
+    pub(crate) fn line(&self) -> Option<String> {
+        self.0.as_ref().map(|token| format!("Bearer {token}"))
+    }
+
+    /// Lets in a call that has the token.
+    ///
+    /// # Errors
+    /// It has none, or another one.
+    pub(crate) fn check(&self, call: Request<()>) -> Result<Request<()>, Status> {
+        let Some(needed) = self.line() else { return Ok(call) };
+        let given = call.metadata().get("authorization").map(|value| value.as_bytes().to_vec());
+        match given.is_some_and(|given| is_same(&given, needed.as_bytes())) {
+            true => Ok(call),
+            false => Err(Status::unauthenticated(
+                "the header `authorization` has to be the line that the server printed: Bearer TOKEN",
+            )),
+        }
+    }
+}
+
+/// Compares in a time that does not depend on where texts differ.
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_is_let_in() {
+        let call = |line: Option<&str>| {
+            let mut call = Request::new(());
+            if let Some(line) = line {
+                call.metadata_mut().insert("authorization", line.parse().unwrap());
+            }
+            call
+        };
+        let token = Token::new(true);
+        let line = token.line().unwrap();
+        assert!(token.check(call(Some(&line))).is_ok());
+        let other = Token::new(true).line().unwrap();
+        for wrong in [None, Some(""), Some("Bearer "), Some(&line[7..]), Some(&other), Some(&line[..38])] {
+            assert!(token.check(call(wrong)).is_err(), "{wrong:?}");
+        }
+        assert!(Token::new(false).check(call(None)).is_ok());
+    }
+}
