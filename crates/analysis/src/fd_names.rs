@@ -8,6 +8,8 @@ use rustc_hash::FxHashMap;
 
 use crate::host::{HostContext, ThreadIdentity};
 use crate::log_rows::LogRows;
+use crate::needs::Need;
+use crate::report::Note;
 
 /// What a descriptor is, in a few words; `None` where it is unknown.
 pub(crate) fn name(file: &FileSpan) -> Option<&Name> {
@@ -17,6 +19,31 @@ pub(crate) fn name(file: &FileSpan) -> Option<&Name> {
 /// A name, unless it is empty: then it is unknown.
 fn known(name: &Name) -> Option<&Name> {
     Some(name).filter(|name| !name.is_empty())
+}
+
+/// What shows which thread a packet is of, and so the addresses of its socket.
+const OF_SOCKETS: [Need; 3] = [Need::Packets, Need::HardInterrupts, Need::Softirqs];
+
+/// Says which hosts have sockets whose addresses may be unknown because something was not recorded. Linear in the descriptors of these.
+pub(crate) fn notes<'h>(
+    hosts: impl Iterator<Item = (&'h dyn HostContext, &'h LogRows<FileSpan>)>,
+) -> Vec<Note> {
+    let lacks = |host: &dyn HostContext| OF_SOCKETS.into_iter().any(|need| host.lacks(need));
+    let has_sockets =
+        |files: &LogRows<FileSpan>| files.sorted().any(|file| matches!(file.kind, FileKind::Socket(_)));
+    let hosts = hosts.filter(|(host, files)| lacks(*host) && has_sockets(files));
+    let hosts: Vec<&str> = hosts.map(|(host, _)| host.name()).collect();
+    if hosts.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "{}: packets, interrupts and softirqs were not all recorded: addresses of sockets that no call shows are unknown; before the next \
+         recording, type: {}; {}",
+        hosts.join(", "),
+        Need::Packets.command(),
+        Need::Interrupts.command()
+    );
+    vec![Note::default().text(&text)]
 }
 
 /// The process whose table of descriptors a thread has, as far as its number goes: all threads of a process have the
@@ -71,7 +98,9 @@ impl<'a> FdNames<'a> {
     pub(crate) fn new(host: &'a dyn HostContext, files: &LogRows<FileSpan>) -> Self {
         let (mut lives, mut different) = (Vec::new(), Vec::new());
         let mut places: FxHashMap<NamedFile, u32> = FxHashMap::default();
-        for file in files.sorted() {
+        // What was open once may be another file since.
+        let files = Some(files).filter(|_| !host.lacks(Need::Descriptors));
+        for file in files.into_iter().flat_map(LogRows::sorted) {
             let Some(owner) = file.process.or_else(|| owner(host, file.thread)) else { continue };
             let FileSpan { fd, begin, end, begin_bound, kind, name, .. } = file;
             let what = *places.entry(NamedFile { kind, name }).or_insert_with_key(|named| {

@@ -32,6 +32,10 @@ pub enum Need {
     Calls,
     /// The system calls that open, use and close files.
     FileCalls,
+    /// Of these, those that say what the number of a descriptor stands for.
+    Descriptors,
+    /// Moves of threads between CPUs.
+    Migrations,
     /// Interrupts: of either sort.
     Interrupts,
     /// Interrupts of devices.
@@ -40,8 +44,12 @@ pub enum Need {
     Softirqs,
     /// Timers that expire.
     Timers,
+    /// Softirqs that are raised.
+    Raises,
     /// Requests to disks.
     Disks,
+    /// Who asks for requests to disks.
+    Askers,
     /// Packets of the network.
     Packets,
     /// Memory pages.
@@ -52,7 +60,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 20] = [
         Self::Switches,
         Self::Wakeups,
         Self::Decisions,
@@ -61,11 +69,15 @@ impl Need {
         Self::Dump,
         Self::Calls,
         Self::FileCalls,
+        Self::Descriptors,
+        Self::Migrations,
         Self::Interrupts,
         Self::HardInterrupts,
         Self::Softirqs,
         Self::Timers,
+        Self::Raises,
         Self::Disks,
+        Self::Askers,
         Self::Packets,
         Self::Pages,
         Self::Threads,
@@ -92,6 +104,10 @@ impl Need {
                 "what was there before the trace began was not recorded: processes, names of threads, files"
             }
             Self::Calls => "no system calls were recorded",
+            Self::Descriptors => {
+                "system calls that open or close files were not recorded: what the numbers of descriptors stand for is unknown"
+            }
+            Self::Migrations => "moves of threads between CPUs were not recorded",
             Self::FileCalls => {
                 "not all system calls that open, use and close files were recorded: counts, files and ends of descriptors lack these"
             }
@@ -103,7 +119,11 @@ impl Need {
                 "no softirqs were recorded: it is unknown which waits packets ended, who sent a packet, and which thread ended a wait"
             }
             Self::Timers => "no timers were recorded: it is unknown whether a thread ended a wait or a timer",
+            Self::Raises => "raised softirqs were not recorded: how long they waited is unknown",
             Self::Disks => "no requests to disks were recorded",
+            Self::Askers => {
+                "`block_rq_insert` was not recorded: which threads requests to disks are of is unknown"
+            }
             Self::Packets => "no packets of the network were recorded",
             Self::Pages => "no allocations of memory pages were recorded",
             Self::Threads => {
@@ -121,10 +141,17 @@ impl Need {
             Self::Wakeups | Self::Decisions | Self::Waking => {
                 "lttng enable-event --kernel 'sched_switch,sched_wak*'"
             }
-            Self::Calls | Self::FileCalls => "lttng enable-event --kernel --syscall --all",
-            Self::Interrupts | Self::HardInterrupts | Self::Softirqs => "lttng enable-event --kernel 'irq_*'",
+            Self::Migrations => "lttng enable-event --kernel sched_migrate_task",
+            Self::Calls | Self::FileCalls | Self::Descriptors => {
+                "lttng enable-event --kernel --syscall --all"
+            }
+            Self::Interrupts | Self::HardInterrupts | Self::Softirqs | Self::Raises => {
+                "lttng enable-event --kernel 'irq_*'"
+            }
             Self::Timers => "lttng enable-event --kernel 'timer_hrtimer_expire_*'",
-            Self::Disks => "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'",
+            Self::Disks | Self::Askers => {
+                "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'"
+            }
             Self::Packets => "lttng enable-event --kernel net_dev_queue,net_if_receive_skb",
             Self::Pages => "lttng enable-event --kernel 'kmem_mm_page_*'",
             Self::Threads => "lttng add-context --userspace --type vtid --type vpid --type procname",
@@ -147,6 +174,10 @@ impl Need {
             Self::Lives => Self::LIVES.contains(&event),
             Self::Dump => event == "lttng_statedump_process_state",
             Self::Calls => call_of_entry(event).is_some(),
+            Self::Migrations => event == "sched_migrate_task",
+            Self::Descriptors => {
+                call_of_entry(event).is_some_and(|(call, _)| matches!(call, "open" | "openat"))
+            }
             Self::FileCalls => call_of_entry(event).is_some_and(|(call, _)| Self::FILE_CALLS.contains(&call)),
             Self::HardInterrupts => event == "irq_handler_entry",
             Self::Softirqs => matches!(event, "softirq_entry" | "irq_softirq_entry"),
@@ -154,7 +185,9 @@ impl Need {
             Self::Interrupts => {
                 matches!(event, "irq_handler_entry" | "softirq_entry" | "irq_softirq_entry")
             }
+            Self::Raises => matches!(event, "softirq_raise" | "irq_softirq_raise"),
             Self::Disks => event == "block_rq_issue",
+            Self::Askers => event == "block_rq_insert",
             Self::Packets => {
                 matches!(event, "net_dev_queue" | "net_dev_xmit" | "netif_receive_skb" | "net_if_receive_skb")
             }
@@ -195,7 +228,15 @@ impl Recorded<'_> {
         match need {
             Need::Threads if !self.has_nameless_programs => false,
             Need::Lives => !Need::LIVES.into_iter().all(has),
-            // Where none was recorded, that is said.
+            // Where none was recorded at all, that is said.
+            Need::Askers => !self.lacks(Need::Disks) && !has("block_rq_insert"),
+            Need::Raises => {
+                !self.lacks(Need::Softirqs) && !self.events.iter().any(|name| need.is_met_by(name))
+            }
+            Need::Descriptors => {
+                let opens = self.events.iter().any(|name| need.is_met_by(name));
+                !self.lacks(Need::Calls) && !(opens && has_call(&"close"))
+            }
             Need::FileCalls => !self.lacks(Need::Calls) && !Need::FILE_CALLS.iter().all(has_call),
             _ => !self.events.iter().any(|name| need.is_met_by(name)),
         }
@@ -204,8 +245,15 @@ impl Recorded<'_> {
 
 /// Says of each need which hosts did not record it, and how to.
 pub fn lacking(needs: &[Need], hosts: &[Recorded<'_>]) -> Vec<Note> {
+    // Without interrupts of any sort there is one note, not one for each.
+    let is_said = |host: &Recorded<'_>, need: Need| {
+        matches!(need, Need::HardInterrupts | Need::Softirqs)
+            && needs.contains(&Need::Interrupts)
+            && host.lacks(Need::Interrupts)
+    };
     let note = |need: &Need| {
-        let names: Vec<&str> = hosts.iter().filter(|host| host.lacks(*need)).map(|host| host.name).collect();
+        let lacks = |host: &&Recorded<'_>| host.lacks(*need) && !is_said(host, *need);
+        let names: Vec<&str> = hosts.iter().filter(lacks).map(|host| host.name).collect();
         let shown = names[..names.len().min(MOST_HOSTS)].join(", ");
         let names = match names.len().saturating_sub(MOST_HOSTS) {
             0 if names.is_empty() => return None,

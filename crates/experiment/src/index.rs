@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use isochrone_analysis::Need;
 use isochrone_ctf::Truncations;
 use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
 use isochrone_kernel::Finished;
@@ -209,8 +210,13 @@ fn write_hosts<'o>(
     let before = Truncations::now();
     let hosts: Vec<&TimedHost<'o>> = experiment.hosts().iter().collect();
     let mut writers = Vec::with_capacity(hosts.len());
-    for TimedHost { traced, .. } in &hosts {
-        writers.push(store.host(&traced.id, &traced.name, traced.offset_ns)?);
+    for host in &hosts {
+        let TimedHost { traced, .. } = host;
+        let mut writer = store.host(&traced.id, &traced.name, traced.offset_ns)?;
+        if host.recorded().lacking().contains(&Need::Descriptors) {
+            writer.leave_out_files();
+        }
+        writers.push(writer);
     }
     let models = spans(&hosts, &writers)?;
     let (mut reports, mut tasks) = (Vec::new(), Vec::new());

@@ -34,7 +34,8 @@ pub struct BlockTransfer {
 pub(crate) struct Start {
     pub(crate) at: Time,
     pub(crate) loss_count: LossCount,
-    pub(crate) thread: ThreadId,
+    /// Who asks, unless that is unknown.
+    pub(crate) thread: Option<ThreadId>,
     pub(crate) asked: BlockTransfer,
 }
 
@@ -194,7 +195,7 @@ impl Requests {
     }
 
     pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
-        self.change(|start| aliases.change(&mut start.thread), |_| {});
+        self.change(|start| start.thread.iter_mut().for_each(|thread| aliases.change(thread)), |_| {});
     }
 
     fn change(&mut self, mut start: impl FnMut(&mut Start), mut end: impl FnMut(&mut End)) {
@@ -304,7 +305,7 @@ fn emit(place: Place, insert: Option<Start>, issue: Option<Start>, end: Option<E
         sectors: asked.sectors,
         bytes: asked.bytes,
         is_write: asked.is_write,
-        thread: first.map(|start| start.thread),
+        thread: first.and_then(|start| start.thread),
         inserted: insert.map(|insert| insert.at),
         issued: issue.map(|issue| issue.at),
         completed: complete.map(|end| end.0),
@@ -345,7 +346,7 @@ mod tests {
         let start = Start {
             at,
             loss_count,
-            thread: ThreadId::Thread { tid: at as i32, born: PIECE_BEGIN },
+            thread: Some(ThreadId::Thread { tid: at as i32, born: PIECE_BEGIN }),
             asked: asked(8),
         };
         let place = || (1, step[1..].parse().unwrap());

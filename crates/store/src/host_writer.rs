@@ -31,6 +31,7 @@ pub struct HostWriter {
     path: PathBuf,
     entry: HostEntry,
     shared: Arc<Shared>,
+    follows_files: bool,
 }
 
 impl HostWriter {
@@ -49,12 +50,17 @@ impl HostWriter {
         let (id, name) = (id.to_owned(), name.to_owned());
         let (range, cpus, disks, levels, tables) = (None, Vec::new(), BTreeMap::new(), 0, Vec::new());
         let entry = HostEntry { number, id, name, directory, offset_ns, range, cpus, disks, levels, tables };
-        Ok(Self { path, entry, shared })
+        Ok(Self { path, entry, shared, follows_files: true })
+    }
+
+    /// Leaves descriptors out: where calls that open or close them were not recorded, what a number stands for is unknown.
+    pub fn leave_out_files(&mut self) {
+        self.follows_files = false;
     }
 
     /// A consumer for a piece of the host's trace.
     pub fn consumer(&self) -> SpanWriter {
-        SpanWriter::new(self.shared.clone())
+        SpanWriter::new(self.shared.clone(), self.follows_files)
     }
 
     /// Writes threads, zoom levels and the other tables that are derived from all spans; of a model that includes ended

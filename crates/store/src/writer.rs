@@ -148,6 +148,7 @@ pub struct SpanWriter {
     /// The numbers that stand for each thread in rows.
     threads: CanonicalMap<ThreadId, Numbers>,
     names: Known,
+    follows_files: bool,
 }
 
 /// The numbers that stand for a thread, and its first calls.
@@ -195,12 +196,13 @@ impl Numbers {
 }
 
 impl SpanWriter {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, follows_files: bool) -> Self {
         Self {
             shared,
             waiting: Waiting::default(),
             threads: CanonicalMap::default(),
             names: Known::default(),
+            follows_files,
         }
     }
 
@@ -457,6 +459,9 @@ impl SpanWriter {
     }
 
     fn file(&mut self, it: &FileSpan) {
+        if !self.follows_files {
+            return;
+        }
         let thread = self.thread(it.thread);
         let [local, peer] = match &it.kind {
             FileKind::Socket(socket) => [socket.local, socket.peer],
@@ -521,6 +526,10 @@ macro_rules! write_rows {
             $(fn $method(&mut self, it: &$Type) {
                 Self::$method(self, it);
             })*
+
+            fn wants_files(&self) -> bool {
+                self.follows_files
+            }
 
             /// Rows do not change: only the threads of their numbers do.
             fn rename(&mut self, aliases: &ThreadAliases) {

@@ -170,7 +170,7 @@ fn processes(hosts: &[HostResult<'_, CpuTop>], options: &Options) -> Table {
             comm,
             used.cpu_ns.into(),
             used.unknown_ns.into(),
-            used.migrations.into(),
+            result.known(Need::Migrations, used.migrations),
             percent(used.cpu_ns.into(), result.asked_ns.into()),
             Cell::text(&priorities.join(" ")),
         ]);

@@ -4,7 +4,7 @@
 //! A begin that is unknown is that of one that was open before it was first seen. An end that is unknown is that of
 //! one that was not seen to be closed.
 
-use isochrone_kernel::files::{Bound, FileSpan, Uses};
+use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use isochrone_kernel::{Spans, ThreadAliases, Time};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ use crate::host_totals::host_totals;
 use crate::log_rows::LogRows;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
+use crate::report::Note;
 use crate::table::{Cell, Shown, Table, Unit};
 use crate::window::{When, contains};
 
@@ -96,6 +97,10 @@ impl Analysis for Fds {
         tables.extend(host_totals(hosts, &TOTALS, |result| vec![totals(result, options)]));
         tables
     }
+
+    fn notes(hosts: &[HostResult<'_, Self>]) -> Vec<Note> {
+        fd_names::notes(hosts.iter().map(|result| (result.host, &result.of.files)))
+    }
 }
 
 /// The descriptors of a host that are asked for, in the order of the spans: each with its process and its thread.
@@ -103,7 +108,11 @@ fn asked<'r>(
     result: &'r HostResult<'_, Fds>,
     options: &'r Options,
 ) -> impl Iterator<Item = (Option<i32>, FileSpan, ThreadIdentity<'r>)> {
-    let asked = result.of.files.sorted().filter(|file| options.filter.keeps_fd(file.fd));
+    // What a thread inherits is what its parent was last seen to have, which is not so where calls were not recorded.
+    let has_calls = !result.host.lacks(Need::Calls) && !result.host.lacks(Need::Descriptors);
+    let is_sure = move |file: &FileSpan| has_calls || file.opened_by != OpenedBy::Inherited;
+    let asked =
+        result.of.files.sorted().filter(move |file| options.filter.keeps_fd(file.fd) && is_sure(file));
     asked.filter_map(|file| {
         let who = result.who(file.thread, options)?;
         Some((file.process.or(who.pid), file, who))
@@ -141,7 +150,20 @@ fn row(
 ) -> Vec<Cell> {
     let [_, tid, comm] = who.cells();
     let begin = (file.begin_bound == Bound::Hard).then_some(file.begin);
-    let end = (file.end_bound == Bound::Hard).then_some(file.end);
+    // Without calls it may have been closed before, and without lives by another program that its thread began, or earlier than the thread
+    // was last seen.
+    let lacks = |need| result.host.lacks(need);
+    let has_calls = !lacks(Need::Calls) && !lacks(Need::FileCalls);
+    let is_known = match file.closed_by {
+        ClosedBy::Exit => has_calls && !lacks(Need::Lives),
+        ClosedBy::Exec => has_calls,
+        _ => true,
+    };
+    let end = (file.end_bound == Bound::Hard && is_known).then_some(file.end);
+    let closed_by = file.closed_by.label().filter(|_| is_known);
+    // What is in the dump may have been opened between the begin of the trace and the dump.
+    let opened_by =
+        file.opened_by.label().filter(|_| file.opened_by != OpenedBy::Dump || !lacks(Need::Calls));
     vec![
         result.name(),
         pid.into(),
@@ -152,9 +174,15 @@ fn row(
         fd_names::name(file).into(),
         begin.map_or(Cell::Null, |begin| result.time(begin)),
         end.map_or(Cell::Null, |end| result.time(end)),
-        file.opened_by.label().map_or(Cell::Null, Cell::text),
-        file.closed_by.label().map_or(Cell::Null, Cell::text),
-        Cell::text(if file.close_on_exec { "yes" } else { "no" }),
+        opened_by.map_or(Cell::Null, Cell::text),
+        closed_by.map_or(Cell::Null, Cell::text),
+        // Where it comes from says it.
+        match file.opened_by {
+            _ if lacks(Need::Calls) => Cell::Null,
+            OpenedBy::Unknown => Cell::Null,
+            OpenedBy::Inherited if file.kind == FileKind::Unknown => Cell::Null,
+            _ => Cell::text(if file.close_on_exec { "yes" } else { "no" }),
+        },
         result.known(Need::Calls, file.uses.reads),
         result.known(Need::Calls, file.uses.read_bytes),
         result.known(Need::Calls, file.uses.writes),
@@ -209,7 +237,7 @@ mod tests {
     #[test]
     fn all_and_some() {
         let rows = [
-            "h 1 1 init 0 ? ? ? ? ? ? no 0 0 0 0 0 0 yes",
+            "h 1 1 init 0 ? ? ? ? ? ? ? 0 0 0 0 0 0 yes",
             "h 2 3 worker 3 file /etc/passwd 1010 1030 openat close yes 2 300 1 4 5 1 no",
             "h 2 2 worker 3 file /tmp/x 1040 1060 open close no 0 0 0 0 0 0 no",
         ];

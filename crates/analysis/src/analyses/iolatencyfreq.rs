@@ -46,7 +46,7 @@ impl Spans for IoLatencyFreq {
 
 impl Analysis for IoLatencyFreq {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Sizes, Asks::Distributions];
-    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks, Need::Dump];
 
     fn new(options: &Options, _: When) -> Self {
         Self { linear: options.linear, durations: IoDurations::new(options) }

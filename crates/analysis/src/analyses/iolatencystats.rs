@@ -43,7 +43,7 @@ impl Spans for IoLatencyStats {
 
 impl Analysis for IoLatencyStats {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Sizes];
-    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks, Need::Dump];
 
     fn new(options: &Options, _: When) -> Self {
         Self { durations: IoDurations::new(options) }

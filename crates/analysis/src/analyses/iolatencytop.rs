@@ -8,12 +8,13 @@ use isochrone_kernel::{Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::fd_names::FdNames;
+use crate::fd_names::{self, FdNames};
 use crate::io_call::{IoKind, SizeFilter};
 use crate::io_row::IoRow;
 use crate::log_rows::{LogRow, LogRows};
 use crate::needs::Need;
 use crate::options::{Asks, Options};
+use crate::report::Note;
 use crate::sorted_rows::{SortKey, TopRows};
 use crate::table::Table;
 use crate::window::When;
@@ -82,7 +83,7 @@ impl Longest {
 impl Analysis for IoLatencyTop {
     const FILES: bool = true;
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Sizes];
-    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
 
     fn new(options: &Options, _: When) -> Self {
         Self {
@@ -119,6 +120,10 @@ impl Analysis for IoLatencyTop {
             table
         };
         TABLES.into_iter().map(table).collect()
+    }
+
+    fn notes(hosts: &[HostResult<'_, Self>]) -> Vec<Note> {
+        fd_names::notes(hosts.iter().map(|result| (result.host, &result.of.files)))
     }
 }
 

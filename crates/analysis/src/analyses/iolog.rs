@@ -5,12 +5,13 @@ use isochrone_kernel::{Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::fd_names::FdNames;
+use crate::fd_names::{self, FdNames};
 use crate::io_call::SizeFilter;
 use crate::io_row::IoRow;
 use crate::log_rows::LogRows;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
+use crate::report::Note;
 use crate::table::Table;
 use crate::window::When;
 
@@ -47,7 +48,7 @@ impl Spans for IoLog {
 impl Analysis for IoLog {
     const FILES: bool = true;
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Sizes];
-    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
 
     fn new(options: &Options, _: When) -> Self {
         let scratch = &options.scratch;
@@ -64,6 +65,10 @@ impl Analysis for IoLog {
             table.rows.extend(calls.filter_map(|call| call.row(&names, result, options)));
         }
         vec![table]
+    }
+
+    fn notes(hosts: &[HostResult<'_, Self>]) -> Vec<Note> {
+        fd_names::notes(hosts.iter().map(|result| (result.host, &result.of.files)))
     }
 }
 

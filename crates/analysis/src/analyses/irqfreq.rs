@@ -59,7 +59,7 @@ impl Spans for IrqFreq {
 
 impl Analysis for IrqFreq {
     const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts, Asks::Distributions];
-    const NEEDS: &'static [Need] = &[Need::Interrupts];
+    const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];
 
     fn new(options: &Options, _: When) -> Self {
         Self {

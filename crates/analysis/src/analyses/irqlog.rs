@@ -59,7 +59,7 @@ impl Spans for IrqLog {
 
 impl Analysis for IrqLog {
     const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts];
-    const NEEDS: &'static [Need] = &[Need::Interrupts];
+    const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];
 
     fn new(options: &Options, _: When) -> Self {
         Self { selected: InterruptFilter::new(options), runs: LogRows::new(&options.scratch) }

@@ -91,7 +91,7 @@ fn by_type(result: &HostResult<'_, IrqStats>) -> Vec<[Cell; 7]> {
 
 impl Analysis for IrqStats {
     const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts];
-    const NEEDS: &'static [Need] = &[Need::Interrupts];
+    const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];
 
     fn new(options: &Options, _: When) -> Self {
         Self { selected: InterruptFilter::new(options), sources: CanonicalMap::default() }

@@ -88,7 +88,7 @@ impl Analysis for Processes {
     const SNAPSHOT: bool = true;
 
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Instant];
-    const NEEDS: &'static [Need] = &[Need::Switches, Need::Lives, Need::Dump];
+    const NEEDS: &'static [Need] = &[Need::Switches, Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
 
     fn new(_: &Options, when: When) -> Self {
         Self { threads: CanonicalMap::default(), is_of_window: when.at.is_none() }
@@ -179,7 +179,7 @@ fn processes(hosts: &[HostResult<'_, Processes>], options: &Options) -> Table {
                 who.inner.and_then(|it| it.vpid).into(),
                 who.inner.map(|it| it.vtid).into(),
                 time(result, who.born),
-                time(result, who.died),
+                result.known(Need::Switches, time(result, who.died)),
                 time(result, used.seen.map(|(first, _)| first)),
                 time(result, used.seen.map(|(_, last)| last)),
                 result.known(Need::Switches, used.cpu_ns),

@@ -115,7 +115,7 @@ impl Spans for SyscallStats {
 
 impl Analysis for SyscallStats {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Calls, Asks::Processes];
-    const NEEDS: &'static [Need] = &[Need::Calls];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls];
 
     fn new(_: &Options, _: When) -> Self {
         Self::default()

@@ -62,7 +62,7 @@ fn what_each_thread_did() {
         at(165, 10, "10 web running 160 0 user ? ? ? ?");
         at(151, 20, "20 db interrupted 105 1 user ? ? IRQ 5 disk ?");
         at(160, 20, "20 db blocked 155 ? ? ? ? ? ?");
-        at(175, 30, "30 ls woken 170 ? ? ? ? ? 10");
+        at(175, 30, "30 web woken 170 ? ? ? ? ? 10");
     }
     for generation in Generation::ALL {
         let preempted = "10 web preempted 180 ? ? ? ? ? ?";

@@ -30,7 +30,7 @@ const MOST_OWNERS: usize = 16;
 pub(super) struct Descriptors {
     sizes: SizeFilter,
     moved: LogRows<Moved>,
-    files: LogRows<FileSpan>,
+    pub(super) files: LogRows<FileSpan>,
 }
 
 /// One side of a call that moved bytes.

@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use self::descriptors::Descriptors;
 use self::machine::Machine;
 use crate::analysis::{Analysis, HostResult};
+use crate::fd_names;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
+use crate::report::Note;
 use crate::table::Table;
 use crate::window::When;
 
@@ -56,7 +58,8 @@ impl Spans for IoUsageTop {
 impl Analysis for IoUsageTop {
     const FILES: bool = true;
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Processes, Asks::Durations, Asks::Sizes];
-    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks, Need::Packets];
+    const NEEDS: &'static [Need] =
+        &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump, Need::Disks, Need::Askers, Need::Packets];
 
     fn new(options: &Options, _: When) -> Self {
         Self { descriptors: Descriptors::new(options), machine: Machine::new(options) }
@@ -66,6 +69,10 @@ impl Analysis for IoUsageTop {
         let [processes, files] = descriptors::tables(hosts, options);
         let [blocks, disks, interfaces] = machine::tables(hosts, options);
         vec![processes, files, blocks, disks, interfaces]
+    }
+
+    fn notes(hosts: &[HostResult<'_, Self>]) -> Vec<Note> {
+        fd_names::notes(hosts.iter().map(|result| (result.host, &result.of.descriptors.files)))
     }
 }
 

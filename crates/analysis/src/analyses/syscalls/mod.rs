@@ -19,10 +19,11 @@ use self::call_row::CallRow;
 use self::cpu_context::CpuContext;
 use crate::analysis::{Analysis, HostResult};
 use crate::cpu_states;
-use crate::fd_names::FdNames;
+use crate::fd_names::{self, FdNames};
 use crate::log_rows::LogRows;
 use crate::needs::Need;
 use crate::options::{Asks, Options};
+use crate::report::Note;
 use crate::snapshot::Snapshot;
 use crate::table::{Shown, Table, Unit};
 use crate::window::{When, contains};
@@ -86,7 +87,7 @@ impl Analysis for Syscalls {
 
     const USES: &'static [Asks] =
         &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Calls, Asks::Errors, Asks::Around, Asks::Instant];
-    const NEEDS: &'static [Need] = &[Need::Calls];
+    const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls];
 
     fn new(options: &Options, when: When) -> Self {
         Self {
@@ -149,6 +150,10 @@ impl Analysis for Syscalls {
         let mut tables = vec![table];
         tables.extend(is_running_told.then_some(running));
         tables
+    }
+
+    fn notes(hosts: &[HostResult<'_, Self>]) -> Vec<Note> {
+        fd_names::notes(hosts.iter().map(|result| (result.host, &result.of.files)))
     }
 }
 

@@ -166,7 +166,16 @@ impl Spans for Usage {
 
 impl Analysis for Usage {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Steps];
-    const NEEDS: &'static [Need] = &[Need::Switches, Need::Calls, Need::Disks, Need::Packets, Need::Pages];
+    const NEEDS: &'static [Need] = &[
+        Need::Switches,
+        Need::Calls,
+        Need::FileCalls,
+        Need::Disks,
+        Need::Askers,
+        Need::Packets,
+        Need::Pages,
+        Need::Dump,
+    ];
 
     fn new(_: &Options, _: When) -> Self {
         Self::default()
@@ -288,7 +297,7 @@ mod tests {
         let options = Options::default();
         let set = feed(AnalysisKind::Usage, &spans(), &options, When::default());
         // As if the spans were of others.
-        let host = Simple::without(&[Need::Calls, Need::Disks, Need::Packets, Need::Pages]);
+        let host = Simple::without(&[Need::Calls, Need::Disks, Need::Packets, Need::Pages, Need::Dump]);
         let report = reports(&[(&host, &set)], &options, true).remove(0);
         let table = |name| lines(&[report.table(name).cloned().unwrap()]).split_off(1);
         assert_eq!(

@@ -205,8 +205,8 @@ fn process_rows(result: &HostResult<'_, Usage>, traced: &[Traced], options: &Opt
                 result.known(Need::Switches, share),
                 result.known(Need::Calls, used.read),
                 result.known(Need::Calls, used.written),
-                result.known(Need::Disks, used.disk.read_bytes),
-                result.known(Need::Disks, used.disk.written_bytes),
+                result.known(Need::Disks, result.known(Need::Askers, used.disk.read_bytes)),
+                result.known(Need::Disks, result.known(Need::Askers, used.disk.written_bytes)),
                 result.known(Need::Pages, used.allocated),
                 result.known(Need::Pages, used.freed),
             ]);
