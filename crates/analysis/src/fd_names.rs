@@ -22,7 +22,7 @@ fn known(name: &Name) -> Option<&Name> {
 }
 
 /// What shows which thread a packet is of, and so the addresses of its socket.
-const OF_SOCKETS: [Need; 3] = [Need::Packets, Need::HardInterrupts, Need::Softirqs];
+const OF_SOCKETS: [Need; 4] = [Need::Packets, Need::Switches, Need::HardInterrupts, Need::Softirqs];
 
 /// Says which hosts have sockets whose addresses may be unknown because something was not recorded. Linear in the descriptors of these.
 pub(crate) fn notes<'h>(
@@ -37,10 +37,11 @@ pub(crate) fn notes<'h>(
         return Vec::new();
     }
     let text = format!(
-        "{}: packets, interrupts and softirqs were not all recorded: addresses of sockets that no call shows are unknown; before the next \
-         recording, type: {}; {}",
+        "{}: packets, switches, interrupts and softirqs were not all recorded: addresses of sockets that no call shows are unknown; before the next \
+         recording, type: {}; {}; {}",
         hosts.join(", "),
         Need::Packets.command(),
+        Need::Switches.command(),
         Need::Interrupts.command()
     );
     vec![Note::default().text(&text)]

@@ -22,7 +22,7 @@ pub enum Need {
     Wakeups,
     /// Who wakes whom, on the CPU where that is decided.
     Decisions,
-    /// Wake-ups on the CPU where they are decided, as the begin of waits for a CPU.
+    /// Wake-ups where they are decided and where they are done, as the begins of waits for a CPU.
     Waking,
     /// Begins, programs and ends of threads.
     Lives,
@@ -95,7 +95,7 @@ impl Need {
             Self::Wakeups => "no wake-ups of threads were recorded",
             Self::Decisions => "`sched_waking` was not recorded: which thread ended a wait is unknown",
             Self::Waking => {
-                "`sched_waking` was not recorded: waits for a CPU are counted from `sched_wakeup` on, which can be later"
+                "`sched_waking` and `sched_wakeup` were not both recorded: waits for a CPU may begin later than they did, or be missing"
             }
             Self::Lives => {
                 "begins, ends and programs of threads were not all recorded: these, and which descriptors they ended, are unknown"
@@ -232,6 +232,9 @@ impl Recorded<'_> {
             Need::Askers => !self.lacks(Need::Disks) && !has("block_rq_insert"),
             Need::Raises => {
                 !self.lacks(Need::Softirqs) && !self.events.iter().any(|name| need.is_met_by(name))
+            }
+            Need::Waking => {
+                !self.lacks(Need::Wakeups) && !["sched_waking", "sched_wakeup"].into_iter().all(has)
             }
             Need::Descriptors => {
                 let opens = self.events.iter().any(|name| need.is_met_by(name));

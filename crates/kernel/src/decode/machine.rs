@@ -150,7 +150,7 @@ impl Class {
                 is_sent,
                 buffer: get("skbaddr"),
                 flow: Flows(tracer::extractor(fields.stream, fields.class)),
-                is_accounted: facts.records.has_interrupts(),
+                is_accounted: facts.records.has_all_that_runs(),
             })
         };
         let block = |step| {

@@ -16,6 +16,7 @@ pub(super) struct Records {
     ipis: bool,
     /// Wake-ups on the CPU that decides them.
     waking: bool,
+    switches: bool,
 }
 
 impl Records {
@@ -39,6 +40,7 @@ impl Records {
             "irq_handler_entry" => self.irqs = true,
             "softirq_entry" | "irq_softirq_entry" => self.softirqs = true,
             "sched_waking" => self.waking = true,
+            "sched_switch" => self.switches = true,
             _ if is_hrtimer_entry(name) => self.hrtimers = true,
             _ => self.ipis |= vector_of(name).is_some_and(|(vector, _)| vector == "reschedule"),
         }
@@ -51,8 +53,13 @@ impl Records {
         if self.has_interrupts() && self.hrtimers && is_here { Cause::Thread } else { Cause::Unknown }
     }
 
+    /// Whether it has all that can run on a CPU: what happens there is then of one thread or interrupt for certain.
+    pub(super) fn has_all_that_runs(self) -> bool {
+        self.switches && self.has_interrupts()
+    }
+
     /// Whether it has all interrupts of devices and all softirqs.
-    pub(super) fn has_interrupts(self) -> bool {
+    fn has_interrupts(self) -> bool {
         self.irqs && self.softirqs
     }
 }
