@@ -78,6 +78,8 @@ struct Life {
     /// Its place among the different ones.
     what: u32,
     begin_bound: Bound,
+    /// Since when it may be another one.
+    doubtful_from: Option<Time>,
 }
 
 impl Life {
@@ -103,12 +105,12 @@ impl<'a> FdNames<'a> {
         let files = Some(files).filter(|_| !host.lacks(Need::Descriptors));
         for file in files.into_iter().flat_map(LogRows::sorted) {
             let Some(owner) = file.process.or_else(|| owner(host, file.thread)) else { continue };
-            let FileSpan { fd, begin, end, begin_bound, kind, name, .. } = file;
+            let FileSpan { fd, begin, end, begin_bound, kind, name, doubtful_from, .. } = file;
             let what = *places.entry(NamedFile { kind, name }).or_insert_with_key(|named| {
                 different.push(named.clone());
                 different.len() as u32 - 1
             });
-            lives.push(Life { owner, fd, begin, end, what, begin_bound });
+            lives.push(Life { owner, fd, begin, end, what, begin_bound, doubtful_from });
         }
         // Stable: of spans with the same times the last one in their own order counts.
         lives.sort_by_key(|life| (life.key(), life.begin, life.end));
@@ -120,7 +122,7 @@ impl<'a> FdNames<'a> {
         self.file(thread, fd, at)?.name().cloned()
     }
 
-    /// What a thread's descriptor is at an instant, if that is known. One that was first seen later was the same
+    /// What a thread's descriptor is at an instant, if that is known: not where events are missing since it was opened. One that was first seen later was the same
     /// before, unless its begin was seen. Logarithmic.
     pub(crate) fn file(&self, thread: ThreadId, fd: i32, at: Time) -> Option<&NamedFile> {
         let key = (owner(self.host, thread)?, fd);
@@ -132,6 +134,9 @@ impl<'a> FdNames<'a> {
         // A span of no length is one that was closed as soon as it was seen.
         let closed = || before.filter(|life| life.end == at);
         let life = here.or_else(closed).or_else(later)?;
+        if life.doubtful_from.is_some_and(|from| at >= from) {
+            return None;
+        }
         self.different.get(life.what as usize)
     }
 }

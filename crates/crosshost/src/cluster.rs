@@ -42,6 +42,8 @@ struct KnownFile {
     begin: i64,
     kind: Option<String>,
     name: String,
+    /// Since when it may be another one, raw ns.
+    doubtful_from: Option<i64>,
 }
 
 impl Host<'_> {
@@ -86,7 +88,8 @@ impl Host<'_> {
 
     fn file(&self, process: i32, fd: i32, at: i64) -> Option<&KnownFile> {
         let place = self.files.partition_point(|it| (it.process, it.fd, it.begin) <= (process, fd, at));
-        self.files[..place].last().filter(|file| (file.process, file.fd) == (process, fd))
+        let is_sure = |file: &&KnownFile| file.doubtful_from.is_none_or(|from| at < from);
+        self.files[..place].last().filter(|file| (file.process, file.fd) == (process, fd)).filter(is_sure)
     }
 }
 
@@ -152,7 +155,14 @@ impl<'e> Cluster<'e> {
                 .filter_map(|file| {
                     let process = file.process.or_else(|| owner(file.thread?))?;
                     let begin = if file.begin_bound == Bound::Hard { file.begin } else { i64::MIN };
-                    Some(KnownFile { process, fd: file.fd, begin, kind: file.kind, name: file.name })
+                    Some(KnownFile {
+                        process,
+                        fd: file.fd,
+                        begin,
+                        kind: file.kind,
+                        name: file.name,
+                        doubtful_from: file.doubtful_from,
+                    })
                 })
                 .collect();
             known.sort_by_key(|file| (file.process, file.fd, file.begin));

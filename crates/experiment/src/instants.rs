@@ -106,7 +106,7 @@ impl HostContext for StoredHost<'_> {
             is_kernel: row.is_kernel,
             inner: row.inner,
             born: row.is_begin_seen.then_some(row.begin),
-            died: if row.is_end_seen { Some(row.end) } else { row.exited },
+            died: row.is_end_seen.then_some(row.end),
         })
     }
 

@@ -216,7 +216,7 @@ impl<S: Sync> HostContext for ModelledHost<'_, S> {
             is_kernel: facts.is_kernel,
             inner: self.model.threads.inner(thread),
             born: born(thread, facts),
-            died: facts.dead.or(facts.exited),
+            died: facts.dead,
         })
     }
 

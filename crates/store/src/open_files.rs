@@ -36,8 +36,8 @@ pub struct OpenFile {
     pub closed_by: Option<String>,
     /// Whether it is closed on exec, at its end.
     pub close_on_exec: bool,
-    /// Whether events are missing between its begin and its end.
-    pub is_doubtful: bool,
+    /// Since when events are missing between its begin and its end, raw ns: it may be another one since.
+    pub doubtful_from: Option<i64>,
     /// Its uses.
     pub uses: Uses,
     /// Of a socket: its own address, if known.
@@ -77,7 +77,7 @@ pub(crate) fn open_files(
             opened_by: label(it.opened_by),
             closed_by: label(it.closed_by),
             close_on_exec: it.close_on_exec,
-            is_doubtful: it.is_doubtful,
+            doubtful_from: it.doubtful_from,
             local: it.local,
             peer: it.peer,
         })

@@ -69,7 +69,7 @@ rows! {
     FileRow FileView "files" by open_from, end of Files {
         thread: u32, process: Option<i32>, fd: i32, open_from: i64, begin: i64, end: i64, is_begin_seen: bool, is_end_seen: bool,
         kind: Option<NameId>, name: Name, opened_by: Option<NameId>, closed_by: Option<NameId>, close_on_exec: bool,
-        is_doubtful: bool, reads: u64, read_bytes: u64, writes: u64, written_bytes: u64, others: u64, errors: u64,
+        is_doubtful: bool, doubtful_from: Option<i64>, reads: u64, read_bytes: u64, writes: u64, written_bytes: u64, others: u64, errors: u64,
         local: Option<Name>, peer: Option<Name>,
     }
     /// Waits for descriptors (`poll`, `select`, `epoll_wait`) that are over: `waited` and `ready` are lists of descriptors,

@@ -189,7 +189,7 @@ impl OpenFile {
             opened_by: self.opened_by,
             closed_by: end.by,
             close_on_exec: self.close_on_exec,
-            is_doubtful: end.losses > self.losses,
+            doubtful_from: end.doubtful_from.map(|from| from.max(self.begin)),
             uses: self.uses,
         })
     }
@@ -203,4 +203,6 @@ pub(super) struct FileEnd {
     pub(super) closer: Option<ThreadId>,
     /// Number of losses so far.
     pub(super) losses: u64,
+    /// Since when the descriptor that ends is doubtful; not known before it is emitted.
+    pub(super) doubtful_from: Option<Time>,
 }

@@ -120,7 +120,8 @@ impl Shown<'_> {
         }
         if let (Some(fd), Some(pid)) = (state.fd, row.pid) {
             let files = store.open_files(state.begin, Some(pid))?;
-            if let Some(file) = files.iter().find(|file| file.fd == fd) {
+            let is_sure = |from: Option<i64>| from.is_none_or(|from| state.begin < from);
+            if let Some(file) = files.iter().find(|file| file.fd == fd && is_sure(file.doubtful_from)) {
                 let ends = match (&file.local, &file.peer) {
                     (Some(local), Some(peer)) => format!("{local} ↔ {peer}"),
                     (Some(one), None) | (None, Some(one)) => one.to_string(),

@@ -16,6 +16,8 @@ const STRAY_FDS: usize = 1 << 16;
 pub(super) struct Doubts {
     /// Number of losses that have begun, plus those that have ended.
     losses: u64,
+    /// When each of these was: they are in the order of time but for losses of several CPUs that overlap.
+    times: Vec<Time>,
     /// Begins of the losses since the last end of one.
     begun: Vec<Time>,
     /// Something may be missing until this time.
@@ -31,6 +33,7 @@ impl Doubts {
     /// A loss begins.
     pub(super) fn begin_loss(&mut self, at: Time, to: Time) {
         self.losses += 1;
+        self.times.push(at);
         self.begun.push(at);
         self.missing_until = self.missing_until.max(Some(to));
     }
@@ -38,6 +41,8 @@ impl Doubts {
     /// A loss ends.
     pub(super) fn end_loss(&mut self) {
         self.losses += 1;
+        // What is missing until then is so since the loss began.
+        self.times.extend(self.times.last().copied());
         self.begun.clear();
     }
 
@@ -58,6 +63,20 @@ impl Doubts {
         self.losses > losses
     }
 
+    /// When the first loss after so many was. `O(1)`.
+    fn first_after(&self, losses: u64) -> Option<Time> {
+        self.times.get(losses as usize).copied()
+    }
+
+    /// Since when a descriptor that ends is doubtful. `is_all`: since it began.
+    pub(super) fn doubtful_from(&self, file: &OpenFile, end: &FileEnd, is_all: bool) -> Option<Time> {
+        match is_all {
+            true => Some(file.begin),
+            false if end.losses > file.losses => Some(self.first_after(file.losses).unwrap_or(file.begin)),
+            false => None,
+        }
+    }
+
     /// A thread whose table is not known opens or closes a number.
     pub(super) fn stray(&mut self, fd: i32, at: Time) {
         self.strays.insert(fd, at);
@@ -70,18 +89,19 @@ impl Doubts {
 
     /// The end of a descriptor that is closed now.
     pub(super) fn end(&self, at: Time, by: ClosedBy, closer: ThreadId) -> FileEnd {
-        FileEnd { at, by, closer: Some(closer), losses: self.losses }
+        FileEnd { at, by, closer: Some(closer), losses: self.losses, doubtful_from: None }
     }
 
     /// The unseen end of a descriptor whose number was reused by `next`.
     pub(super) fn end_unseen(&self, next: &OpenFile) -> FileEnd {
-        FileEnd { at: next.begin, by: ClosedBy::Unseen, closer: next.about.thread, losses: self.losses }
+        let (at, closer) = (next.begin, next.about.thread);
+        FileEnd { at, by: ClosedBy::Unseen, closer, losses: self.losses, doubtful_from: None }
     }
 
     /// The end of descriptors with the trace. A loss that begins after it hides nothing.
     pub(super) fn end_of_trace(&self, at: Time, closer: Option<ThreadId>) -> FileEnd {
         let later = self.begun.iter().filter(|&&begin| begin > at).count() as u64;
-        FileEnd { at, by: ClosedBy::TraceEnd, closer, losses: self.losses - later }
+        FileEnd { at, by: ClosedBy::TraceEnd, closer, losses: self.losses - later, doubtful_from: None }
     }
 
     /// Whether a stray thread may have closed or opened a descriptor since it was opened.

@@ -259,8 +259,8 @@ pub(super) fn emit(
     spans: &mut impl Spans,
 ) {
     let is_doubtful = owner.is_doubtful || doubts.is_of_strays(fd, &file);
-    if let Some(mut span) = file.end(fd, owner.pid, end) {
-        span.is_doubtful |= is_doubtful;
+    let doubtful_from = doubts.doubtful_from(&file, &end, is_doubtful);
+    if let Some(span) = file.end(fd, owner.pid, FileEnd { doubtful_from, ..end }) {
         spans.file(&span);
     }
 }
