@@ -142,7 +142,9 @@ fn arrived(cluster: &Cluster<'_>, window: &Window<'_, '_>, (from, to): (i64, i64
             .then(|| at.saturating_sub(cluster.hosts[sender].common(message.sent.at)));
         let bounds = related.and_then(|related| {
             let (lo, hi) = (related.bounds.0?, related.bounds.1?);
-            Some((message.received.at.saturating_sub(hi), message.received.at.saturating_sub(lo)))
+            let (lo, hi) = (message.received.at.saturating_sub(hi), message.received.at.saturating_sub(lo));
+            // It arrived after it was sent. Where even the upper bound denies that, the clocks and the message contradict each other.
+            Some((if hi >= 0 { lo.max(0) } else { lo }, hi))
         });
         all.push((
             at,
