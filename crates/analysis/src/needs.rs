@@ -122,7 +122,7 @@ impl Need {
             Self::Raises => "raised softirqs were not recorded: how long they waited is unknown",
             Self::Disks => "no requests to disks were recorded",
             Self::Askers => {
-                "`block_rq_insert` was not recorded: which threads requests to disks are of is unknown"
+                "`block_rq_insert` was not recorded: a request to a disk is of the thread that issued it, and of none where the kernel's own threads did"
             }
             Self::Packets => "no packets of the network were recorded",
             Self::Pages => "no allocations of memory pages were recorded",

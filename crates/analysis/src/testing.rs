@@ -131,6 +131,7 @@ pub(crate) fn file(thread: ThreadId, fd: i32, name: &str, begin: Time, end: Time
         opened_by: OpenedBy::Call(Opener::Open),
         closed_by: ClosedBy::Close,
         close_on_exec: false,
+        is_doubtful: false,
         doubtful_from: None,
         uses: Uses::default(),
     }

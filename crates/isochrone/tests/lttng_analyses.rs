@@ -105,7 +105,8 @@ fn compare_cputop(differences: &mut Differences, trace: &Trace, text: &str, all:
         let (migrations, theirs) = rest.trim().split_once(' ').unwrap();
         differences.same(
             || format!("{}: migrations", what()),
-            row.int("migrations").to_string(),
+            // Theirs are 0 where moves were not recorded.
+            row.maybe("migrations").unwrap_or(0).to_string(),
             migrations.to_owned(),
         );
         let ours: BTreeSet<String> = row.text("priorities").split_whitespace().map(str::to_owned).collect();

@@ -126,8 +126,6 @@ fn role(table: &Table, column: usize) -> Role {
         // With the name of a process, where there is one.
         "none" if has(table, "resource") && name == "of" => Role::Derived,
         // Whether one process alone used it.
-        // Halves of calls whose other half is missing.
-        "count" if has(table, "exits") => Role::Derived,
         "none" if has(table, "owners") && matches!(name, "pid" | "comm") => Role::Derived,
         // The first thread that was seen to use it.
         "none" if has(table, "close_on_exec") && matches!(name, "tid" | "comm") => Role::Derived,
@@ -196,6 +194,10 @@ const STREAM: &str = "stream";
 fn compare(whole: &Answers, cut: &Answers, why: &str, group: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for (key @ (analysis, name), part) in &cut.tables {
+        if group == STREAM && name == "unfinished" {
+            // More calls lack an end, which it is about.
+            continue;
+        }
         if group == "sched_waking" && ["schedlog", "schedtop"].contains(&analysis.as_str()) {
             // Waits begin with another event then, which a note says.
             assert!(cut.has_more_notes(analysis, whole));

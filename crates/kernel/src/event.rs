@@ -177,8 +177,6 @@ pub enum KernelEvent<'e> {
         asked: BlockTransfer,
         /// The thread that ran, if the event has it.
         tid: Option<i32>,
-        /// Whether the thread that ran may be the one that asks: of requests that are issued for others, only the insert has that.
-        is_asker: bool,
         /// The step.
         step: BlockStep,
     },

@@ -358,10 +358,10 @@ impl<S: Spans> PartialState<S> {
             }
             KernelEvent::Enter(context) => self.cpus.or_default(cpu).contexts.enter(context, at),
             KernelEvent::Leave(context) => self.cpus.or_default(cpu).contexts.leave(context),
-            KernelEvent::Block { device, sector, asked, tid, is_asker, step } => {
+            KernelEvent::Block { device, sector, asked, tid, step } => {
                 let (place, loss_count) = ((device, sector), self.complete.loss_count(at));
                 let thread = self.current(&EventContext { tid: context.tid.or(tid), ..*context });
-                let start = Start { at, loss_count, thread: is_asker.then_some(thread), asked };
+                let start = Start { at, loss_count, thread, asked };
                 let Self { requests, spans, .. } = self;
                 match step {
                     BlockStep::Insert => requests.insert(place, start, spans),

@@ -34,8 +34,7 @@ pub struct BlockTransfer {
 pub(crate) struct Start {
     pub(crate) at: Time,
     pub(crate) loss_count: LossCount,
-    /// Who asks, unless that is unknown.
-    pub(crate) thread: Option<ThreadId>,
+    pub(crate) thread: ThreadId,
     pub(crate) asked: BlockTransfer,
 }
 
@@ -195,7 +194,7 @@ impl Requests {
     }
 
     pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
-        self.change(|start| start.thread.iter_mut().for_each(|thread| aliases.change(thread)), |_| {});
+        self.change(|start| aliases.change(&mut start.thread), |_| {});
     }
 
     fn change(&mut self, mut start: impl FnMut(&mut Start), mut end: impl FnMut(&mut End)) {
@@ -305,7 +304,7 @@ fn emit(place: Place, insert: Option<Start>, issue: Option<Start>, end: Option<E
         sectors: asked.sectors,
         bytes: asked.bytes,
         is_write: asked.is_write,
-        thread: first.and_then(|start| start.thread),
+        thread: first.map(|start| start.thread),
         inserted: insert.map(|insert| insert.at),
         issued: issue.map(|issue| issue.at),
         completed: complete.map(|end| end.0),
@@ -346,7 +345,7 @@ mod tests {
         let start = Start {
             at,
             loss_count,
-            thread: Some(ThreadId::Thread { tid: at as i32, born: PIECE_BEGIN }),
+            thread: ThreadId::Thread { tid: at as i32, born: PIECE_BEGIN },
             asked: asked(8),
         };
         let place = || (1, step[1..].parse().unwrap());

@@ -241,7 +241,7 @@ fn check_files(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str
     // emitted what it makes as a rule: a dup2 of a number to itself makes nothing.
     let is_sure = |it: &FileSpan| {
         let is_seen = matches!(it.opened_by, OpenedBy::Call(call) if call != Opener::Dup2 || it.kind != FileKind::Unknown);
-        is_seen && !it.is_doubtful()
+        is_seen && !it.is_doubtful
     };
     for it in files(rest).filter(|it| is_sure(it) && !is_unidentified(it)) {
         assert!(openings.contains(&opening(it)), "{what}: without {from}..{to} only: {it:?}");

@@ -169,7 +169,7 @@ fn life(it: &FileSpan) -> (Option<i64>, i32, Time, Time) {
 /// Whether a descriptor is emitted as opened and closed without doubt.
 fn is_sure(it: &FileSpan) -> bool {
     let is_seen = matches!(it.opened_by, OpenedBy::Call(_)) && it.closed_by == ClosedBy::Close;
-    is_seen && !it.is_doubtful() && tid(it.thread).is_some()
+    is_seen && !it.is_doubtful && tid(it.thread).is_some()
 }
 
 /// Deeds of all hosts of the traces below a directory, by name; none where nothing is left.

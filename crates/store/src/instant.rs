@@ -187,6 +187,7 @@ impl ThreadIds<'_> {
                 opened_by: OpenedBy::of_label(label(it.opened_by)),
                 closed_by: ClosedBy::of_label(label(it.closed_by)),
                 close_on_exec: it.close_on_exec,
+                is_doubtful: it.is_doubtful,
                 doubtful_from: it.doubtful_from,
                 uses,
             });

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 
 /// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";

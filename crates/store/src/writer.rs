@@ -483,7 +483,7 @@ impl SpanWriter {
             opened_by: label(it.opened_by.label()),
             closed_by: label(it.closed_by.label()),
             close_on_exec: it.close_on_exec,
-            is_doubtful: it.is_doubtful(),
+            is_doubtful: it.is_doubtful,
             doubtful_from: it.doubtful_from,
             reads: it.uses.reads,
             read_bytes: it.uses.read_bytes,

@@ -189,7 +189,7 @@ fn row(
         result.known(Need::Calls, file.uses.written_bytes),
         result.known(Need::Calls, file.uses.others),
         result.known(Need::Calls, file.uses.errors),
-        Cell::text(if file.is_doubtful() { "yes" } else { "no" }),
+        Cell::text(if file.is_doubtful { "yes" } else { "no" }),
     ]
 }
 
@@ -228,7 +228,7 @@ mod tests {
                 end_bound: Bound::Soft,
                 opened_by: OpenedBy::Unknown,
                 closed_by: ClosedBy::TraceEnd,
-                doubtful_from: Some(20),
+                is_doubtful: true,
                 ..file(thread(1), 0, "", 20, 100)
             })),
         ]

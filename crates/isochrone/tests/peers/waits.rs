@@ -66,8 +66,22 @@ fn their_waits(text: &str) -> Vec<Wait> {
     text.lines().filter_map(wait).collect()
 }
 
+/// The last name of each thread whose number only one had: theirs shows it in all waits, ours the one that the thread had then.
+fn last_names(ours: &Ours) -> BTreeMap<i64, String> {
+    let mut all: BTreeMap<i64, BTreeSet<&str>> = BTreeMap::new();
+    for row in ours.rows("cputop", "processes") {
+        all.entry(row.int("tid")).or_default().insert(row.text("comm"));
+    }
+    let only = |(tid, names): (i64, BTreeSet<&str>)| match names.len() {
+        1 => Some((tid, names.first()?.to_string())),
+        _ => None,
+    };
+    all.into_iter().filter_map(only).collect()
+}
+
 fn compare_waits(differences: &mut Differences, trace: &Trace, ours: Vec<Wait>, theirs: &[Wait]) -> usize {
     let renamed = renamed(&trace.ours);
+    let last = last_names(&trace.ours);
     differences.same(|| format!("{}: waits", trace.name), ours.len(), theirs.len());
     let mut lost = 0;
     for (mut ours, theirs) in ours.into_iter().zip(theirs) {
@@ -76,6 +90,9 @@ fn compare_waits(differences: &mut Differences, trace: &Trace, ours: Vec<Wait>, 
             lost += 1;
         }
         for (ours, theirs) in [(&mut ours.wakee, &theirs.wakee), (&mut ours.waker, &theirs.waker)] {
+            if let Some(name) = ours.tid.and_then(|tid| last.get(&tid)) {
+                ours.name.clone_from(name);
+            }
             if is_old_name(trace.name, &renamed, ours, theirs) {
                 ours.name.clone_from(&theirs.name);
             }

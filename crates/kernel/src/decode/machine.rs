@@ -71,8 +71,6 @@ pub(super) enum Class {
 #[derive(Debug)]
 pub(super) struct Block {
     step: BlockStep,
-    /// Whether the thread that ran may be the one that asks.
-    is_asker: bool,
     device: FieldRef,
     sector: FieldRef,
     sectors: Option<FieldRef>,
@@ -155,9 +153,7 @@ impl Class {
         };
         let block = |step| {
             let is_whole = has("block_rq_issue") && has("block_rq_complete");
-            // A request that another thread issues is inserted first: without inserts both look alike.
-            let is_asker = step == BlockStep::Insert || has("block_rq_insert");
-            Block::new(fields, step, is_asker).filter(|_| is_whole).map(Self::Block)
+            Block::new(fields, step).filter(|_| is_whole).map(Self::Block)
         };
         Some(match name {
             "irq_handler_entry" => Self::IrqEntry { number: get("irq")?, name: get("name")? },
@@ -258,10 +254,9 @@ fn is_refused(event: &Event<'_>, result: Option<&FieldRef>) -> bool {
 }
 
 impl Block {
-    fn new(fields: &Fields<'_>, step: BlockStep, is_asker: bool) -> Option<Self> {
+    fn new(fields: &Fields<'_>, step: BlockStep) -> Option<Self> {
         Some(Self {
             step,
-            is_asker,
             device: fields.get("dev")?,
             sector: fields.get("sector")?,
             sectors: fields.get("nr_sector"),
@@ -293,7 +288,6 @@ impl Block {
             sector: sector?,
             asked,
             tid: self.tid.as_ref().and_then(|field| int32(event, field)),
-            is_asker: self.is_asker,
             step,
         })
     }

@@ -189,6 +189,7 @@ impl OpenFile {
             opened_by: self.opened_by,
             closed_by: end.by,
             close_on_exec: self.close_on_exec,
+            is_doubtful: end.losses > self.losses,
             doubtful_from: end.doubtful_from.map(|from| from.max(self.begin)),
             uses: self.uses,
         })

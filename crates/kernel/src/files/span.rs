@@ -36,18 +36,15 @@ pub struct FileSpan {
     pub closed_by: ClosedBy,
     /// Whether it is closed on exec, at its end.
     pub close_on_exec: bool,
-    /// Since when events are missing between its begin and its end, raw ns: it may have been closed and opened again since. `None`: none are.
+    /// Whether events are missing that may be about it: it may have been closed and opened again, or be of another table.
+    pub is_doubtful: bool,
+    /// Since when events are missing between its begin and its end, raw ns: what it is called is not sure since. `None`: none are.
     pub doubtful_from: Option<Time>,
     /// Its uses.
     pub uses: Uses,
 }
 
 impl FileSpan {
-    /// Whether events are missing between its begin and its end.
-    pub fn is_doubtful(&self) -> bool {
-        self.doubtful_from.is_some()
-    }
-
     /// Renames threads.
     pub fn rename(&mut self, aliases: &ThreadAliases) {
         self.thread = aliases.of(self.thread);

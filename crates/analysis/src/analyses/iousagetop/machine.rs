@@ -12,6 +12,7 @@ use crate::disk;
 use crate::host::ThreadIdentity;
 use crate::io_call::SizeFilter;
 use crate::machine_io::{Requests, Traffic};
+use crate::needs::Need;
 use crate::options::Options;
 use crate::table::{Cell, Table, Unit};
 
@@ -69,6 +70,7 @@ pub(super) fn tables(hosts: &[HostResult<'_, IoUsageTop>], options: &Options) ->
         let mut by_thread: BTreeMap<Option<ThreadId>, Requests> = BTreeMap::new();
         let mut by_disk: BTreeMap<u32, Requests> = BTreeMap::new();
         for (&(device, thread), requests) in result.of.machine.requests.unordered() {
+            let thread = thread.filter(|&thread| !issues_for_others(result, thread));
             let who = thread.map(|thread| (thread, result.who(thread, options)));
             let group = match who {
                 Some((_, None)) => continue,
@@ -104,6 +106,12 @@ pub(super) fn tables(hosts: &[HostResult<'_, IoUsageTop>], options: &Options) ->
         interfaces.row([result.name(), name.into()].into_iter().chain(figures.map(Cell::from)).collect());
     }
     [blocks, disks, interfaces]
+}
+
+/// Whether a request of a thread may be another thread's: one of the kernel's own issues what others have inserted, and without inserts that
+/// looks the same.
+fn issues_for_others(result: &HostResult<'_, IoUsageTop>, thread: ThreadId) -> bool {
+    result.host.lacks(Need::Askers) && ThreadIdentity::of(result.host, thread).is_kernel == Some(true)
 }
 
 fn block_table(options: &Options) -> Table {

@@ -68,13 +68,9 @@ impl Doubts {
         self.times.get(losses as usize).copied()
     }
 
-    /// Since when a descriptor that ends is doubtful. `is_all`: since it began.
-    pub(super) fn doubtful_from(&self, file: &OpenFile, end: &FileEnd, is_all: bool) -> Option<Time> {
-        match is_all {
-            true => Some(file.begin),
-            false if end.losses > file.losses => Some(self.first_after(file.losses).unwrap_or(file.begin)),
-            false => None,
-        }
+    /// Since when events are missing in the life of a descriptor that ends.
+    pub(super) fn doubtful_from(&self, file: &OpenFile, end: &FileEnd) -> Option<Time> {
+        (end.losses > file.losses).then(|| self.first_after(file.losses).unwrap_or(file.begin))
     }
 
     /// A thread whose table is not known opens or closes a number.

@@ -259,8 +259,9 @@ pub(super) fn emit(
     spans: &mut impl Spans,
 ) {
     let is_doubtful = owner.is_doubtful || doubts.is_of_strays(fd, &file);
-    let doubtful_from = doubts.doubtful_from(&file, &end, is_doubtful);
-    if let Some(span) = file.end(fd, owner.pid, FileEnd { doubtful_from, ..end }) {
+    let doubtful_from = doubts.doubtful_from(&file, &end);
+    if let Some(mut span) = file.end(fd, owner.pid, FileEnd { doubtful_from, ..end }) {
+        span.is_doubtful |= is_doubtful;
         spans.file(&span);
     }
 }

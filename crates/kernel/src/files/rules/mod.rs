@@ -96,7 +96,7 @@ fn shown(span: &FileSpan) -> String {
         ClosedBy::TraceEnd => "end",
     };
     let tid = span.thread.tid().unwrap_or(-1);
-    let doubt = if span.is_doubtful() { "? " } else { "" };
+    let doubt = if span.is_doubtful { "? " } else { "" };
     let FileSpan { fd, begin, end, name, .. } = span;
     format!("{doubt}{tid} fd {fd} {open}{begin} {end}{close} {by} {name}").trim_end().to_owned()
 }
