@@ -52,15 +52,21 @@ pub enum Need {
     Askers,
     /// Packets of the network.
     Packets,
+    /// Packets that are received.
+    Received,
+    /// Packets that are sent.
+    Sent,
     /// Memory pages.
     Pages,
+    /// Memory pages that are freed.
+    Frees,
     /// Which thread an event of a program is of: the context `vtid`, or switches.
     Threads,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::Switches,
         Self::Wakeups,
         Self::Decisions,
@@ -79,14 +85,17 @@ impl Need {
         Self::Disks,
         Self::Askers,
         Self::Packets,
+        Self::Received,
+        Self::Sent,
         Self::Pages,
+        Self::Frees,
         Self::Threads,
     ];
 
     /// What lives are made of: all of them are needed.
     const LIVES: [&str; 3] = ["sched_process_fork", "sched_process_exec", "sched_process_exit"];
     /// Calls that every kernel and every program has: where one is not recorded, calls were chosen.
-    const FILE_CALLS: [&str; 4] = ["read", "write", "openat", "close"];
+    const FILE_CALLS: [&str; 8] = ["read", "write", "openat", "close", "dup3", "fcntl", "socket", "pipe2"];
 
     /// What is missing without it, in words.
     pub fn what(self) -> &'static str {
@@ -103,13 +112,13 @@ impl Need {
             Self::Dump => {
                 "what was there before the trace began was not recorded: processes, names of threads, files"
             }
-            Self::Calls => "no system calls were recorded",
+            Self::Calls => "no system calls were recorded, or only their entries or exits",
             Self::Descriptors => {
-                "system calls that open or close files were not recorded: what the numbers of descriptors stand for is unknown"
+                "system calls that open files were not recorded: what the numbers of descriptors stand for is unknown"
             }
             Self::Migrations => "moves of threads between CPUs were not recorded",
             Self::FileCalls => {
-                "not all system calls that open, use and close files were recorded: counts, files and ends of descriptors lack these"
+                "not all system calls that open, copy, use and close files and sockets were recorded: what is counted, named and closed lacks these"
             }
             Self::Interrupts => "no interrupts were recorded",
             Self::HardInterrupts => {
@@ -120,11 +129,18 @@ impl Need {
             }
             Self::Timers => "no timers were recorded: it is unknown whether a thread ended a wait or a timer",
             Self::Raises => "raised softirqs were not recorded: how long they waited is unknown",
-            Self::Disks => "no requests to disks were recorded",
+            Self::Disks => "no requests to disks were recorded, or not how they ended",
             Self::Askers => {
                 "`block_rq_insert` was not recorded: a request to a disk is of the thread that issued it, and of none where the kernel's own threads did"
             }
             Self::Packets => "no packets of the network were recorded",
+            Self::Received => {
+                "packets of the network were recorded when they are sent, and not when they are received"
+            }
+            Self::Sent => {
+                "packets of the network were recorded when they are received, and not when they are sent"
+            }
+            Self::Frees => "memory pages were recorded when they are allocated, and not when they are freed",
             Self::Pages => "no allocations of memory pages were recorded",
             Self::Threads => {
                 "events of programs were recorded without the context `vtid`: which begins and ends are of one thread is unknown"
@@ -152,8 +168,10 @@ impl Need {
             Self::Disks | Self::Askers => {
                 "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'"
             }
-            Self::Packets => "lttng enable-event --kernel net_dev_queue,net_if_receive_skb",
-            Self::Pages => "lttng enable-event --kernel 'kmem_mm_page_*'",
+            Self::Packets | Self::Received | Self::Sent => {
+                "lttng enable-event --kernel net_dev_queue,net_if_receive_skb"
+            }
+            Self::Pages | Self::Frees => "lttng enable-event --kernel 'kmem_mm_page_*'",
             Self::Threads => "lttng add-context --userspace --type vtid --type vpid --type procname",
         }
     }
@@ -191,6 +209,12 @@ impl Need {
             Self::Packets => {
                 matches!(event, "net_dev_queue" | "net_dev_xmit" | "netif_receive_skb" | "net_if_receive_skb")
             }
+            Self::Received => matches!(event, "netif_receive_skb" | "net_if_receive_skb"),
+            Self::Sent => matches!(event, "net_dev_queue" | "net_dev_xmit"),
+            Self::Frees => matches!(
+                event,
+                "mm_page_free" | "kmem_mm_page_free" | "mm_page_free_batched" | "kmem_mm_page_free_batched"
+            ),
             Self::Pages => matches!(event, "mm_page_alloc" | "kmem_mm_page_alloc"),
         }
     }
@@ -227,6 +251,21 @@ impl Recorded<'_> {
         };
         match need {
             Need::Threads if !self.has_nameless_programs => false,
+            // Both halves of a pair: a request that nothing completes, a call that nothing ends.
+            Need::Calls => {
+                let ends = |name: &&str| {
+                    name.starts_with("syscall_exit_")
+                        || name.starts_with("compat_syscall_exit_")
+                        || *name == "exit_syscall"
+                };
+                !self.events.iter().any(|name| need.is_met_by(name)) || !self.events.iter().any(ends)
+            }
+            Need::Disks => !["block_rq_issue", "block_rq_complete"].into_iter().all(has),
+            // Where there are none at all, that is said.
+            Need::Frees => !self.lacks(Need::Pages) && !self.events.iter().any(|name| need.is_met_by(name)),
+            Need::Received | Need::Sent => {
+                !self.lacks(Need::Packets) && !self.events.iter().any(|name| need.is_met_by(name))
+            }
             Need::Lives => !Need::LIVES.into_iter().all(has),
             // Where none was recorded at all, that is said.
             Need::Askers => !self.lacks(Need::Disks) && !has("block_rq_insert"),
@@ -237,8 +276,7 @@ impl Recorded<'_> {
                 !self.lacks(Need::Wakeups) && !["sched_waking", "sched_wakeup"].into_iter().all(has)
             }
             Need::Descriptors => {
-                let opens = self.events.iter().any(|name| need.is_met_by(name));
-                !self.lacks(Need::Calls) && !(opens && has_call(&"close"))
+                !self.lacks(Need::Calls) && !self.events.iter().any(|name| need.is_met_by(name))
             }
             Need::FileCalls => !self.lacks(Need::Calls) && !Need::FILE_CALLS.iter().all(has_call),
             _ => !self.events.iter().any(|name| need.is_met_by(name)),

@@ -27,6 +27,8 @@ pub(crate) struct Host<'e> {
     /// Whether softirqs were recorded. Without them it is unknown which packets the thread that ran sent, and which a softirq sent
     /// that had interrupted it.
     pub(crate) has_softirqs: bool,
+    /// Whether packets were recorded when they are received.
+    pub(crate) has_received: bool,
     /// What descriptors of processes refer to: by process, descriptor and begin.
     files: Vec<KnownFile>,
     /// Numbers of threads by process.
@@ -40,6 +42,9 @@ struct KnownFile {
     process: i32,
     fd: i32,
     begin: i64,
+    end: i64,
+    /// Whether it was there before it was first seen.
+    is_older: bool,
     kind: Option<String>,
     name: String,
     /// Since when it may be another one, raw ns.
@@ -87,9 +92,12 @@ impl Host<'_> {
     }
 
     fn file(&self, process: i32, fd: i32, at: i64) -> Option<&KnownFile> {
-        let place = self.files.partition_point(|it| (it.process, it.fd, it.begin) <= (process, fd, at));
+        let next = self.files.partition_point(|it| (it.process, it.fd, it.begin) <= (process, fd, at));
+        let is_its = |file: &&KnownFile| (file.process, file.fd) == (process, fd);
+        let before = self.files[..next].last().filter(is_its);
+        let later = || self.files.get(next).filter(is_its).filter(|file| file.is_older);
         let is_sure = |file: &&KnownFile| file.doubtful_from.is_none_or(|from| at < from);
-        self.files[..place].last().filter(|file| (file.process, file.fd) == (process, fd)).filter(is_sure)
+        before.filter(|file| at <= file.end).or_else(later).filter(is_sure)
     }
 }
 
@@ -131,9 +139,9 @@ impl<'e> Cluster<'e> {
             let mut files = there.files((i64::MIN, i64::MAX))?;
             let owner = |thread: u32| process_of(there.threads().get(thread as usize)?);
             let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
-            let mut names =
-                streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
-            let has_softirqs = names.any(|name| Need::Softirqs.is_met_by(name));
+            let names = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
+            let has_softirqs = names.clone().any(|name| Need::Softirqs.is_met_by(name));
+            let has_received = names.clone().any(|name| Need::Received.is_met_by(name));
             let addresses = match has_softirqs {
                 true => unaddressed::addresses(&there, &files, owner)?,
                 false => FxHashMap::default(),
@@ -154,11 +162,12 @@ impl<'e> Cluster<'e> {
                 .into_iter()
                 .filter_map(|file| {
                     let process = file.process.or_else(|| owner(file.thread?))?;
-                    let begin = if file.begin_bound == Bound::Hard { file.begin } else { i64::MIN };
                     Some(KnownFile {
                         process,
                         fd: file.fd,
-                        begin,
+                        begin: file.begin,
+                        end: file.end,
+                        is_older: file.begin_bound == Bound::Soft,
                         kind: file.kind,
                         name: file.name,
                         doubtful_from: file.doubtful_from,
@@ -182,6 +191,7 @@ impl<'e> Cluster<'e> {
                 range,
                 sockets,
                 has_softirqs,
+                has_received,
                 files: known,
                 threads,
                 timing,

@@ -9,11 +9,11 @@ const WAITS: [Need; 6] =
 /// What the report of a name is made of; nothing for names of other reports.
 pub fn needs(report: &str) -> Vec<Need> {
     let more: &[Need] = match report {
-        "critical-path" | "blocking" => &[Need::Packets, Need::Disks],
-        "ipc" => &[Need::Packets],
-        "accounting" => &[Need::Packets, Need::Disks, Need::Pages],
-        "messages" => return vec![Need::Calls, Need::Softirqs, Need::Packets],
+        "critical-path" | "blocking" => &[Need::Packets, Need::Received, Need::Sent, Need::Disks],
+        "ipc" => &[Need::Packets, Need::Received, Need::Sent],
+        "accounting" => &[Need::Packets, Need::Received, Need::Sent, Need::Disks, Need::Pages],
+        "messages" => return vec![Need::Calls, Need::Softirqs, Need::Packets, Need::Received, Need::Sent],
         _ => return Vec::new(),
     };
-    [&WAITS, more].concat()
+    [&WAITS, &[Need::Waking, Need::Lives, Need::FileCalls, Need::Dump][..], more].concat()
 }

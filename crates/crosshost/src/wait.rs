@@ -111,8 +111,11 @@ impl Window<'_, '_> {
             _ if is_unknown && state.syscall.as_deref().is_some_and(is_between_files) => Cause::Unknown,
             // It is over, and no wake-up of it was recorded.
             Cause::Other if ended.is_none() && state.end < self.cluster.hosts[host].range.1 => Cause::Unknown,
-            // No softirq says which packets came for whom: the peer may be here or on another host.
-            Cause::Socket if !self.cluster.hosts[host].has_softirqs && is_unix() != Some(true) => {
+            // No packet that was received, or no softirq, says what came for whom: the peer may be here or on another host.
+            Cause::Socket
+                if !(self.cluster.hosts[host].has_softirqs && self.cluster.hosts[host].has_received)
+                    && is_unix() != Some(true) =>
+            {
                 Cause::Unknown
             }
             cause => cause,

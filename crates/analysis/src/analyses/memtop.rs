@@ -77,9 +77,16 @@ impl Spans for MemTop {
     }
 }
 
+/// The cells of pages; unknown where it was not recorded when they are freed.
+fn cells(result: &HostResult<'_, MemTop>, pages: &Pages) -> [Cell; 5] {
+    let [allocated, freed, net, allocations, frees] = pages.cells();
+    let [freed, net, frees] = [freed, net, frees].map(|cell| result.known(Need::Frees, cell));
+    [allocated, freed, net, allocations, frees]
+}
+
 impl Analysis for MemTop {
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Processes];
-    const NEEDS: &'static [Need] = &[Need::Pages, Need::Switches];
+    const NEEDS: &'static [Need] = &[Need::Pages, Need::Frees, Need::Switches];
 
     fn new(_: &Options, _: When) -> Self {
         Self::default()
@@ -102,14 +109,14 @@ impl Analysis for MemTop {
                 all.absorb(*pages);
             }
             rows.extend(groups.into_iter().map(|(thread, pages)| (result, thread, pages)));
-            total.row([result.name()].into_iter().chain(all.cells()).collect());
+            total.row([result.name()].into_iter().chain(cells(result, &all)).collect());
         }
         // Stable: those that allocated as much stay in the order of hosts and threads.
         rows.sort_by_key(|row| Reverse(row.2.allocated));
         for (result, thread, pages) in rows {
             let who = ThreadIdentity::of(result.host, thread);
             let who = if options.by_process { who.process_cells() } else { who.cells() };
-            processes.row([result.name()].into_iter().chain(who).chain(pages.cells()).collect());
+            processes.row([result.name()].into_iter().chain(who).chain(cells(result, &pages)).collect());
         }
         vec![processes.draw("allocated_pages", 0).top(), total]
     }

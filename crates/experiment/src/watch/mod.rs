@@ -423,6 +423,15 @@ impl<'w> Watch<'w> {
         self.hosts.values().filter_map(|host| host.facts.as_ref())
     }
 
+    /// The same, each with the name that no other host has.
+    pub fn named_facts(&self) -> Vec<(String, &HostFacts)> {
+        let names = self.names();
+        self.hosts
+            .iter()
+            .filter_map(|(id, host)| Some((names.get(id.as_str())?.clone(), host.facts.as_ref()?)))
+            .collect()
+    }
+
     fn clocks(&self) -> Option<&Clocks> {
         self.watched.corrections.as_ref().map(|(clocks, _)| clocks)
     }

@@ -239,7 +239,9 @@ pub(super) fn options(arguments: &Analyze) -> Options {
 fn needs(report: &str) -> Vec<Need> {
     match (AnalysisKind::of(report), report) {
         (Some(kind), _) => kind.needs().to_vec(),
-        (None, STATES) => vec![Need::Switches, Need::Wakeups, Need::Calls, Need::Interrupts],
+        (None, STATES) => {
+            vec![Need::Switches, Need::Wakeups, Need::Waking, Need::Calls, Need::Interrupts, Need::Dump]
+        }
         (None, PHASES) => vec![Need::Switches, Need::Wakeups, Need::Calls, Need::Threads],
         (None, other) => isochrone_crosshost::needs(other),
     }

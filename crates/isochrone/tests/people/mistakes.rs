@@ -128,7 +128,7 @@ fn what_was_not_recorded_is_said() {
     };
     without(
         "syscallstats",
-        "web1: no system calls were recorded; before the next recording, type: lttng enable-event --kernel --syscall --all",
+        "web1: no system calls were recorded, or only their entries or exits; before the next recording, type: lttng enable-event --kernel --syscall --all",
     );
     without(
         "irqstats",

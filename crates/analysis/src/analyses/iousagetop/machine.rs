@@ -102,8 +102,12 @@ pub(super) fn tables(hosts: &[HostResult<'_, IoUsageTop>], options: &Options) ->
         disks.row(disk_row(result, device, &requests));
     }
     for (result, name, traffic) in of_interfaces {
-        let figures = [traffic.received_bytes, traffic.sent_bytes, traffic.received, traffic.sent];
-        interfaces.row([result.name(), name.into()].into_iter().chain(figures.map(Cell::from)).collect());
+        let [received, sent] = [
+            [traffic.received_bytes, traffic.received].map(|figure| result.known(Need::Received, figure)),
+            [traffic.sent_bytes, traffic.sent].map(|figure| result.known(Need::Sent, figure)),
+        ];
+        let ([received_bytes, received], [sent_bytes, sent]) = (received, sent);
+        interfaces.row(vec![result.name(), name.into(), received_bytes, sent_bytes, received, sent]);
     }
     [blocks, disks, interfaces]
 }

@@ -58,8 +58,17 @@ impl Spans for IoUsageTop {
 impl Analysis for IoUsageTop {
     const FILES: bool = true;
     const USES: &'static [Asks] = &[Asks::Threads, Asks::Processes, Asks::Durations, Asks::Sizes];
-    const NEEDS: &'static [Need] =
-        &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump, Need::Disks, Need::Askers, Need::Packets];
+    const NEEDS: &'static [Need] = &[
+        Need::Calls,
+        Need::FileCalls,
+        Need::Lives,
+        Need::Dump,
+        Need::Disks,
+        Need::Askers,
+        Need::Packets,
+        Need::Received,
+        Need::Sent,
+    ];
 
     fn new(options: &Options, _: When) -> Self {
         Self { descriptors: Descriptors::new(options), machine: Machine::new(options) }

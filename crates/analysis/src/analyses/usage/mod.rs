@@ -173,7 +173,10 @@ impl Analysis for Usage {
         Need::Disks,
         Need::Askers,
         Need::Packets,
+        Need::Received,
+        Need::Sent,
         Need::Pages,
+        Need::Frees,
         Need::Dump,
     ];
 

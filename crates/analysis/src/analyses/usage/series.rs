@@ -151,11 +151,11 @@ fn host_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
             result.known(Need::Disks, disk.complete.written_bytes),
             result.known(Need::Disks, requests),
             result.known(Need::Disks, traced.in_flight(disk.in_flight)),
-            result.known(Need::Packets, traffic.received_bytes),
-            result.known(Need::Packets, traffic.sent_bytes),
+            result.known(Need::Packets, result.known(Need::Received, traffic.received_bytes)),
+            result.known(Need::Packets, result.known(Need::Sent, traffic.sent_bytes)),
             result.known(Need::Pages, allocated),
-            result.known(Need::Pages, freed),
-            result.known(Need::Pages, net_pages),
+            result.known(Need::Pages, result.known(Need::Frees, freed)),
+            result.known(Need::Pages, result.known(Need::Frees, net_pages)),
         ];
         cells.extend(traced.cells(others));
         table.row(cells);
@@ -208,7 +208,7 @@ fn process_rows(result: &HostResult<'_, Usage>, traced: &[Traced], options: &Opt
                 result.known(Need::Disks, result.known(Need::Askers, used.disk.read_bytes)),
                 result.known(Need::Disks, result.known(Need::Askers, used.disk.written_bytes)),
                 result.known(Need::Pages, used.allocated),
-                result.known(Need::Pages, used.freed),
+                result.known(Need::Pages, result.known(Need::Frees, used.freed)),
             ]);
             table.row(cells);
         }

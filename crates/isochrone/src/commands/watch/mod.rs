@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use isochrone_analysis::{AnalysisKind, Options, Recorded, Report};
-use isochrone_experiment::pieces::HostFacts;
 use isochrone_experiment::{Change, ModelError, Retention, Spread, WatchError, Watched, read_corrections};
 use isochrone_export::openmetrics::{CONTENT_TYPE, Family, families};
 use isochrone_server::serve_metrics;
@@ -289,8 +288,8 @@ impl Watching<'_> {
             }
             return Ok(());
         }
-        let facts: Vec<&HostFacts> = self.watch.facts().collect();
-        let recorded: Vec<Recorded<'_>> = facts.iter().map(|facts| facts.recorded(&facts.name)).collect();
+        let facts = self.watch.named_facts();
+        let recorded: Vec<Recorded<'_>> = facts.iter().map(|(name, facts)| facts.recorded(name)).collect();
         with_notes(&self.arguments.analyze, &mut all, &recorded, &[]);
         shown(&self.arguments.analyze).print(&all, None, facts.len(), self.quiet)
     }
