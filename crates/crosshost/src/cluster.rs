@@ -27,6 +27,8 @@ pub(crate) struct Host<'e> {
     /// Whether softirqs were recorded. Without them it is unknown which packets the thread that ran sent, and which a softirq sent
     /// that had interrupted it.
     pub(crate) has_softirqs: bool,
+    /// Whether switches between threads were recorded.
+    pub(crate) has_switches: bool,
     /// Whether packets were recorded when they are received.
     pub(crate) has_received: bool,
     /// What descriptors of processes refer to: by process, descriptor and begin.
@@ -141,6 +143,7 @@ impl<'e> Cluster<'e> {
             let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
             let names = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
             let has_softirqs = names.clone().any(|name| Need::Softirqs.is_met_by(name));
+            let has_switches = names.clone().any(|name| Need::Switches.is_met_by(name));
             let has_received = names.clone().any(|name| Need::Received.is_met_by(name));
             let addresses = match has_softirqs {
                 true => unaddressed::addresses(&there, &files, owner)?,
@@ -191,6 +194,7 @@ impl<'e> Cluster<'e> {
                 range,
                 sockets,
                 has_softirqs,
+                has_switches,
                 has_received,
                 files: known,
                 threads,

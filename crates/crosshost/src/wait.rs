@@ -160,18 +160,36 @@ impl Window<'_, '_> {
         if let Some(packet) = self.came_for(host, thread, (begin, wakeup.at)) {
             return Some(packet.clone());
         }
-        let process = self.cluster.hosts[host].pid(thread);
-        let is_of_process = |packet: &&PacketSpan| {
-            let sockets = &self.cluster.hosts[host].sockets;
-            packet.flow.is_some_and(|(flow, _)| {
-                let mut of_flow = sockets.of(flow.destination, flow.source, packet.at);
-                of_flow.any(|socket| Some(socket.process) == process)
-            })
-        };
         let received = || there.received_on(wakeup.cpu, (begin, wakeup.at));
-        let of_process = || received().filter(is_of_process);
+        let of_process = || received().filter(|packet| self.is_of_process(host, thread, packet));
         let last = of_process().find(|packet| has_data(packet)).or_else(|| of_process().next());
         last.or_else(|| received().next()).cloned()
+    }
+
+    /// Whether a packet is of a socket of a thread's process.
+    fn is_of_process(&self, host: usize, thread: u32, packet: &PacketSpan) -> bool {
+        let there = &self.cluster.hosts[host];
+        let process = there.pid(thread);
+        packet.flow.is_some_and(|(flow, _)| {
+            let mut of_flow = there.sockets.of(flow.destination, flow.source, packet.at);
+            of_flow.any(|socket| Some(socket.process) == process)
+        })
+    }
+
+    /// Whether the packet of [`Self::packet_of`] is the one for certain: of the call's own connection, or of the only one that the softirq
+    /// received packets of, of those of the thread's process if there are any.
+    pub(crate) fn is_sure_packet(&self, host: usize, wakeup: &WakeupSpan) -> bool {
+        let there = &self.timelines[host];
+        let begin = there.softirq_at(wakeup.cpu, wakeup.at).map(|softirq| softirq.begin);
+        let (Some(thread), Some(begin)) = (wakeup.thread, begin) else { return false };
+        if self.came_for(host, thread, (begin, wakeup.at)).is_some() {
+            return true;
+        }
+        let received = || there.received_on(wakeup.cpu, (begin, wakeup.at));
+        let has_own = received().any(|packet| self.is_of_process(host, thread, packet));
+        let flows = received().filter(|packet| !has_own || self.is_of_process(host, thread, packet));
+        let mut flows = flows.map(|packet| packet.flow.map(|(flow, _)| flow));
+        flows.next().is_some_and(|first| flows.all(|other| other == first))
     }
 
     /// The last packet in a time on a connection that the call of a thread is about, with data if there is one.

@@ -146,7 +146,7 @@ fn explained(window: &Window<'_, '_>, who: Party, state: &StateRow) -> Wait {
             Some((from, _)) if *from == host => Cause::Socket,
             _ => Cause::Network,
         };
-        wait.ended_by = sent.and_then(|(from, sent)| {
+        wait.ended_by = sent.filter(|_| window.is_sure_packet(host, &wakeup)).and_then(|(from, sent)| {
             let is_by_softirq = window.timelines[from].softirq_at(sent.cpu, sent.at).is_some();
             let thread = if is_by_softirq { window.owner(from, &sent) } else { window.sender(from, &sent) }?;
             Some(Party { host: from, thread })

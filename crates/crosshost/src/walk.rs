@@ -202,7 +202,9 @@ impl Walk<'_, '_, '_> {
             } else {
                 let cause = match state.state {
                     State::UserMode | State::Syscall | State::Interrupted => Cause::Cpu,
-                    State::WaitCpu | State::WaitFork => Cause::WaitCpu,
+                    State::WaitCpu | State::WaitFork if self.window.cluster.hosts[host].has_switches => {
+                        Cause::WaitCpu
+                    }
                     _ => Cause::Unknown,
                 };
                 let party = Party { host, thread };
