@@ -34,6 +34,8 @@ pub enum Need {
     FileCalls,
     /// Of these, those that say what the number of a descriptor stands for.
     Descriptors,
+    /// Of these, those that close descriptors.
+    Closes,
     /// Moves of threads between CPUs.
     Migrations,
     /// Interrupts: of either sort.
@@ -66,7 +68,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Switches,
         Self::Wakeups,
         Self::Decisions,
@@ -76,6 +78,7 @@ impl Need {
         Self::Calls,
         Self::FileCalls,
         Self::Descriptors,
+        Self::Closes,
         Self::Migrations,
         Self::Interrupts,
         Self::HardInterrupts,
@@ -94,8 +97,10 @@ impl Need {
 
     /// What lives are made of: all of them are needed.
     const LIVES: [&str; 3] = ["sched_process_fork", "sched_process_exec", "sched_process_exit"];
-    /// Calls that every kernel and every program has: where one is not recorded, calls were chosen.
-    const FILE_CALLS: [&str; 8] = ["read", "write", "openat", "close", "dup3", "fcntl", "socket", "pipe2"];
+    /// Calls that every program makes: where one is not recorded, calls were chosen.
+    const FILE_CALLS: [&str; 4] = ["read", "write", "openat", "close"];
+    /// Calls beside those that open files that give the number of a descriptor another meaning.
+    const MAKERS: [&str; 4] = ["dup3", "fcntl", "socket", "pipe2"];
 
     /// What is missing without it, in words.
     pub fn what(self) -> &'static str {
@@ -114,7 +119,10 @@ impl Need {
             }
             Self::Calls => "no system calls were recorded, or only their entries or exits",
             Self::Descriptors => {
-                "system calls that open files were not recorded: what the numbers of descriptors stand for is unknown"
+                "system calls that open, copy or make descriptors were not all recorded: what their numbers stand for is unknown"
+            }
+            Self::Closes => {
+                "system calls that close files were not recorded: which descriptors a thread inherits is unknown"
             }
             Self::Migrations => "moves of threads between CPUs were not recorded",
             Self::FileCalls => {
@@ -158,7 +166,7 @@ impl Need {
                 "lttng enable-event --kernel 'sched_switch,sched_wak*'"
             }
             Self::Migrations => "lttng enable-event --kernel sched_migrate_task",
-            Self::Calls | Self::FileCalls | Self::Descriptors => {
+            Self::Calls | Self::FileCalls | Self::Descriptors | Self::Closes => {
                 "lttng enable-event --kernel --syscall --all"
             }
             Self::Interrupts | Self::HardInterrupts | Self::Softirqs | Self::Raises => {
@@ -196,6 +204,7 @@ impl Need {
             Self::Descriptors => {
                 call_of_entry(event).is_some_and(|(call, _)| matches!(call, "open" | "openat"))
             }
+            Self::Closes => call_of_entry(event).is_some_and(|(call, _)| call == "close"),
             Self::FileCalls => call_of_entry(event).is_some_and(|(call, _)| Self::FILE_CALLS.contains(&call)),
             Self::HardInterrupts => event == "irq_handler_entry",
             Self::Softirqs => matches!(event, "softirq_entry" | "irq_softirq_entry"),
@@ -276,9 +285,15 @@ impl Recorded<'_> {
                 !self.lacks(Need::Wakeups) && !["sched_waking", "sched_wakeup"].into_iter().all(has)
             }
             Need::Descriptors => {
-                !self.lacks(Need::Calls) && !self.events.iter().any(|name| need.is_met_by(name))
+                // Where closes are there and these are not, somebody has left them out.
+                let makes = || !has_call(&"close") || Need::MAKERS.iter().all(has_call);
+                let opens = self.events.iter().any(|name| need.is_met_by(name));
+                !self.lacks(Need::Calls) && !(opens && makes())
             }
-            Need::FileCalls => !self.lacks(Need::Calls) && !Need::FILE_CALLS.iter().all(has_call),
+            Need::Closes => !self.lacks(Need::Calls) && !has_call(&"close"),
+            Need::FileCalls => {
+                !self.lacks(Need::Calls) && !Need::FILE_CALLS.iter().chain(&Need::MAKERS).all(has_call)
+            }
             _ => !self.events.iter().any(|name| need.is_met_by(name)),
         }
     }

@@ -21,7 +21,7 @@ const ANALYSES: &str = "cputop,memtop,iousagetop,iolatencytop,iolatencystats,iol
                         schedtop,schedstats,schedfreq,syscallstats,syscalls,usage,processes,fds";
 
 /// Groups of events that somebody may leave out.
-const GROUPS: [&str; 22] = [
+const GROUPS: [&str; 24] = [
     "sched_switch",
     "sched_wak*",
     "sched_waking",
@@ -44,6 +44,8 @@ const GROUPS: [&str; 22] = [
     "*syscall_*_read",
     "*syscall_*_openat",
     "*syscall_*_close",
+    "*syscall_*_dup*",
+    "*syscall_*_socket",
 ];
 
 /// Whether a name is of a pattern in which `*` stands for anything.

@@ -167,8 +167,8 @@ impl HostWriter {
             vtid: it.inner.map(|it| it.vtid),
         });
         let named = (0..).zip(&numbered.names).map(|(number, &thread)| ThreadNameRow { number, thread });
-        let comms = (0..).zip(&numbered.threads).flat_map(|(thread, it)| {
-            it.names.iter().map(move |(since, comm)| CommRow { thread, since, comm: comm.clone() })
+        let comms = (0..).zip(&numbered.threads).flat_map(|(number, it)| {
+            it.names.iter().map(move |(since, comm)| CommRow { number, since, comm: comm.clone() })
         });
         let tables = [
             write_table(&self.path, threads, names)?,

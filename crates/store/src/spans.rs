@@ -50,7 +50,7 @@ impl SpanTables {
         // Batches are sorted by begin.
         threads.sort_unstable_by_key(|(number, _)| *number);
         each(&Batches::<CommRow>::open(files)?, |row| {
-            if let Some((_, thread)) = threads.get_mut(row.thread as usize) {
+            if let Some((_, thread)) = threads.get_mut(row.number as usize) {
                 thread.names.push(row.since, row.comm);
             }
         })?;

@@ -90,7 +90,7 @@ rows! {
     /// The ids of threads when their spans were written, by number: the row of `threads`, if known.
     ThreadNameRow ThreadNameView "thread_names" { number: u32, thread: Option<u32>, }
     /// The names of threads that had several, by number of the row of `threads`, each with the time since which it was seen.
-    CommRow CommView "comms" { thread: u32, since: i64, comm: Name, }
+    CommRow CommView "comms" { number: u32, since: i64, comm: Name, }
     /// Times from the end of one call of a thread (or the begin of the trace) to the begin of the next (or the end), of which an
     /// end is missing: `begin` and `name` are those of a call that the thread is in, if `is_sure`.
     OpenCallRow OpenCallView "open_calls" by from, until of Calls {

@@ -109,8 +109,10 @@ fn asked<'r>(
     options: &'r Options,
 ) -> impl Iterator<Item = (Option<i32>, FileSpan, ThreadIdentity<'r>)> {
     // What a thread inherits is what its parent was last seen to have, which is not so where calls were not recorded.
-    let has_calls = !result.host.lacks(Need::Calls) && !result.host.lacks(Need::Descriptors);
-    let is_sure = move |file: &FileSpan| has_calls || file.opened_by != OpenedBy::Inherited;
+    let has_calls = !result.host.lacks(Need::Calls) && !result.host.lacks(Need::Closes);
+    // Where some calls that make descriptors were left out, uses of those that they made would be counted for others.
+    let are_known = !result.host.lacks(Need::Descriptors);
+    let is_sure = move |file: &FileSpan| are_known && (has_calls || file.opened_by != OpenedBy::Inherited);
     let asked =
         result.of.files.sorted().filter(move |file| options.filter.keeps_fd(file.fd) && is_sure(file));
     asked.filter_map(|file| {
