@@ -288,7 +288,7 @@ impl Recorded<'_> {
                 // Where closes are there and these are not, somebody has left them out.
                 let makes = || !has_call(&"close") || Need::MAKERS.iter().all(has_call);
                 let opens = self.events.iter().any(|name| need.is_met_by(name));
-                !self.lacks(Need::Calls) && !(opens && makes())
+                !(self.lacks(Need::Calls) || opens && makes())
             }
             Need::Closes => !self.lacks(Need::Calls) && !has_call(&"close"),
             Need::FileCalls => {

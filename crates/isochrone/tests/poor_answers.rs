@@ -132,11 +132,10 @@ fn role(table: &Table, column: usize) -> Role {
         // The first thread that was seen to use it.
         "none" if has(table, "close_on_exec") && matches!(name, "tid" | "comm") => Role::Derived,
         "time" if name.ends_with("_seen_ns") => Role::Derived,
-        "time" => Role::About,
         // A drawing, or a call with the names of its descriptors.
         "none" if name == "line" => Role::Derived,
         "none" if matches!(name, "mean_in_flight" | "priorities" | "owners" | "doubtful") => Role::Derived,
-        "none" => Role::About,
+        "none" | "time" => Role::About,
         "percent" => Role::Derived,
         // What is unknown is more where less was recorded.
         _ if name.starts_with("unknown") || name.starts_with("net_") || name.starts_with("other_") => {

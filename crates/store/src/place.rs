@@ -39,7 +39,7 @@ pub fn remove_left(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if !(name.starts_with('.') && name.ends_with(".partial")) || !entry.path().is_dir() {
+        if !(name.starts_with('.') && name.ends_with(".partial") && entry.path().is_dir()) {
             continue;
         }
         // Whoever was about to lock it makes another one.

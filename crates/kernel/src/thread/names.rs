@@ -39,7 +39,9 @@ impl Names {
         if self.0.is_empty() {
             *self = later;
         } else {
-            later.0.into_iter().for_each(|(since, name)| self.push(since, name));
+            for (since, name) in later.0 {
+                self.push(since, name);
+            }
         }
     }
 
@@ -50,7 +52,9 @@ impl Names {
         let mut all = std::mem::take(&mut self.0);
         all.extend(theirs.0);
         all.sort_by_key(|&(since, _)| since);
-        all.into_iter().for_each(|(since, name)| self.push(since, name));
+        for (since, name) in all {
+            self.push(since, name);
+        }
         if let Some(now) = now {
             self.push(last.max(their_last), now);
         }
@@ -72,7 +76,9 @@ mod tests {
 
     fn names(seen: &[(Time, u8)]) -> Names {
         let mut names = Names::default();
-        seen.iter().for_each(|&(at, name)| names.see(&[name], at));
+        for &(at, name) in seen {
+            names.see(&[name], at);
+        }
         names
     }
 
