@@ -126,9 +126,11 @@ describe("statistics", () => {
     for (const selection of [null, { begin: 8_000_000_000, end: 9_000_000_000 }]) {
       await page.evaluate((selection) => isochrone.view.set({ selection }), selection);
       await settled();
-      const states = run(await command(), "states"), sums = new Map(), threads = new Map(), [begin, end] = selection === null ? [-Infinity, Infinity] : [selection.begin, selection.end];
+      const states = run(await command(), "states"), sums = new Map(), threads = new Map(), last = new Map(), [begin, end] = selection === null ? [-Infinity, Infinity] : [selection.begin, selection.end];
+      // The command has the name that a thread had then, and the page its last one.
+      for (const it of [...states].sort((a, b) => since(a.end_ns) - since(b.end_ns))) last.set(`${it.host} ${it.tid}`, it.comm);
       for (const it of states) {
-        const ns = Math.min(since(it.end_ns), end) - Math.max(since(it.begin_ns), begin), name = `${it.host} ${it.comm} ${it.tid}`;
+        const ns = Math.min(since(it.end_ns), end) - Math.max(since(it.begin_ns), begin), name = `${it.host} ${last.get(`${it.host} ${it.tid}`)} ${it.tid}`;
         if (it.state === "dead") continue;
         sums.set(it.state, (sums.get(it.state) ?? 0) + ns);
         if (["usermode", "syscall", "interrupted"].includes(it.state)) threads.set(name, (threads.get(name) ?? 0) + ns);
