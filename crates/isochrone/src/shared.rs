@@ -23,6 +23,7 @@ pub use crate::near::did_you_mean;
 pub use crate::output::{Stdout, print};
 pub use crate::render::figures::duration;
 pub use crate::render::plain::plain;
+pub use isochrone_server::Token;
 
 /// Where the system truncates a mapped file, the process ends with a message that begins so, not with a signal.
 pub fn watch_files(begin: &'static str) {

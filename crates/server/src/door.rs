@@ -13,6 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::error::ApiError;
+use crate::token::Token;
 
 /// Who is let in.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(crate) struct Door {
     /// Origins of pages that may use the Trace Server Protocol beside those of this machine.
     origins: Vec<String>,
     /// What has to be known by others than this machine's own programs, or by these, too.
-    token: Option<String>,
+    token: Option<Token>,
     /// The cookie that has the token. Browsers keep cookies by host names, whatever the port: of two servers, each has its own.
     cookie: String,
 }
@@ -30,13 +31,13 @@ impl Door {
     /// `needs_token`: of this machine's own programs, too.
     pub(crate) fn new(listens: SocketAddr, origins: Vec<String>, needs_token: bool) -> Self {
         let needs_token = needs_token || !listens.ip().is_loopback();
-        let token = needs_token.then(|| uuid::Uuid::new_v4().simple().to_string());
+        let token = needs_token.then(Token::default);
         Self { listens, origins, token, cookie: format!("isochrone-token-{}", listens.port()) }
     }
 
     /// The token, where one is needed.
     pub(crate) fn token(&self) -> Option<&str> {
-        self.token.as_deref()
+        self.token.as_ref().map(Token::text)
     }
 
     /// Whether a `Host` is a name of this server: of one that listens on this machine alone a loopback name, else any address, which no
@@ -80,7 +81,7 @@ impl Door {
         let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         // Viewers of the protocol are given one address, which may have a path, but no query.
         let in_path = path.trim_start_matches('/').split('/').next();
-        [in_query, in_cookie, bearer, in_path].into_iter().flatten().any(|given| is_same(given, token))
+        [in_query, in_cookie, bearer, in_path].into_iter().flatten().any(|given| token.is(given))
     }
 }
 
@@ -122,11 +123,6 @@ fn preflight(origin: &HeaderValue) -> Response {
 /// The value of a name among `name=value`s.
 fn value<'t>(mut pairs: impl Iterator<Item = &'t str>, name: &str) -> Option<&'t str> {
     pairs.find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
-}
-
-/// Whether two texts are the same, in a time that does not say where they differ.
-fn is_same(a: &str, b: &str) -> bool {
-    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
 /// Lets requests in, or says why not; adds what browsers need to know.

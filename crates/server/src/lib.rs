@@ -21,6 +21,7 @@ mod shown;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod token;
 mod tsp;
 
 pub use current::Current;
@@ -29,3 +30,4 @@ pub use library::{Library, Opener};
 pub use metrics::serve_metrics;
 pub use session::{CommandLine, Growth, Session, Wanted};
 pub use stage::Stage;
+pub use token::Token;

@@ -1,20 +1,21 @@
 //! The token that clients on this machine send: what a user may read is not for all who have an account here.
 
+use isochrone::shared;
 use tonic::{Request, Status};
 
 /// A token of one server, or none where a certificate, or everybody on this machine, is let in.
 #[derive(Debug, Clone)]
-pub(crate) struct Token(Option<String>);
+pub(crate) struct Token(Option<shared::Token>);
 
 impl Token {
     /// A new one, if it is `needed`.
     pub(crate) fn new(needed: bool) -> Self {
-        Self(needed.then(|| uuid::Uuid::new_v4().simple().to_string()))
+        Self(needed.then(shared::Token::default))
     }
 
     /// The line to send, as the header `authorization` has it.
     pub(crate) fn line(&self) -> Option<String> {
-        self.0.as_ref().map(|token| format!("Bearer {token}"))
+        self.0.as_ref().map(|token| format!("Bearer {}", token.text()))
     }
 
     /// Lets in a call that has the token.
@@ -22,20 +23,15 @@ impl Token {
     /// # Errors
     /// It has none, or another one.
     pub(crate) fn check(&self, call: Request<()>) -> Result<Request<()>, Status> {
-        let Some(needed) = self.line() else { return Ok(call) };
-        let given = call.metadata().get("authorization").map(|value| value.as_bytes().to_vec());
-        match given.is_some_and(|given| is_same(&given, needed.as_bytes())) {
+        let Some(token) = &self.0 else { return Ok(call) };
+        let given = call.metadata().get("authorization").and_then(|line| line.to_str().ok());
+        match given.and_then(|line| line.strip_prefix("Bearer ")).is_some_and(|given| token.is(given)) {
             true => Ok(call),
             false => Err(Status::unauthenticated(
                 "the header `authorization` has to be the line that the server printed: Bearer TOKEN",
             )),
         }
     }
-}
-
-/// Compares in a time that does not depend on where texts differ.
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
 #[cfg(test)]
