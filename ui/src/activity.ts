@@ -7,7 +7,7 @@ import type { Status } from "./status";
 import type { Range, View } from "./view";
 
 /** Styles of states in which a thread has a CPU. */
-const ON_CPU = [1, 2, 3];
+const ON_CPU = [1, 2, 3, 8];
 
 export class Activity {
   private readonly watchers = new Set<() => void>();

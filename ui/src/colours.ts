@@ -18,15 +18,15 @@ export const LOOKS: readonly Look[] = [
   { name: "blocked", light: [200, 200, 0], dark: [145, 145, 0], height: 0.25, ink: "black" },
   { name: "waits for fork", light: [200, 200, 200], dark: [130, 130, 130], height: 0.5, ink: "black" },
   { name: "dead", light: [255, 255, 255], dark: [0, 0, 0], height: 0, ink: "black" },
+  { name: "running", light: [0, 170, 120], dark: [0, 125, 90], height: 1, ink: "black" },
   { name: "idle", light: [200, 200, 200], dark: [70, 70, 74], height: 0.5, ink: "black" },
   { name: "interrupt", light: [200, 0, 100], dark: [165, 0, 83], height: 1, ink: "white" },
   { name: "softirq", light: [200, 150, 100], dark: [160, 120, 80], height: 1, ink: "black" },
   { name: "disk read", light: [0, 140, 160], dark: [0, 115, 130], height: 1, ink: "white" },
   { name: "disk write", light: [150, 60, 170], dark: [125, 50, 142], height: 1, ink: "white" },
   { name: "phase", light: [150, 170, 190], dark: [90, 105, 120], height: 1, ink: "black" },
-  { name: "runs a thread", light: [0, 170, 120], dark: [0, 125, 90], height: 1, ink: "black" },
 ];
-export const STYLE_UNKNOWN = 0, STYLE_DEAD = 7, STYLE_PHASE = 13;
+export const STYLE_UNKNOWN = 0, STYLE_DEAD = 7, STYLE_PHASE = 14;
 
 /** Phases have their own hues, by label, after the fixed styles. */
 export const FIRST_PHASE = 16, PHASES = 24;

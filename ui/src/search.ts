@@ -14,8 +14,8 @@ const REST_MS = 120;
 const MOST_ROWS = 4000, STEP_ROWS = 500, PIXELS = 600;
 /** Names of states as people type them, by style. */
 const STATES: readonly (readonly string[])[] = [
-  ["unknown"], ["usermode", "user"], ["syscall", "call"], ["interrupted"], ["wait-cpu", "waiting", "preempted"], ["blocked", "sleeping"], ["wait-fork"], ["dead"], ["idle"], ["irq", "interrupt"],
-  ["softirq"], ["disk-read", "read"], ["disk-write", "write"], ["phase"], ["running"],
+  ["unknown"], ["usermode", "user"], ["syscall", "call"], ["interrupted"], ["wait-cpu", "waiting", "preempted"], ["blocked", "sleeping"], ["wait-fork"], ["dead"], ["running"], ["idle"], ["irq", "interrupt"],
+  ["softirq"], ["disk-read", "read"], ["disk-write", "write"], ["phase"],
 ];
 
 /** What makes a text an expression. */

@@ -133,7 +133,7 @@ for (const traces of [chain3, ping5]) {
       });
       const sorted = await order(), times = await it.page.evaluate(async ([{ begin, end }, sorted]) => {
         const answer = await (await fetch("api/statistics", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ begin: Math.round(begin), end: Math.round(end), rows: null }) })).json();
-        const of = (row) => answer.threads.filter((it) => it.row === row || isochrone.rows.row(it.row).parent === row).reduce((sum, it) => sum + it.by_state[1] + it.by_state[2] + it.by_state[3], 0);
+        const of = (row) => answer.threads.filter((it) => it.row === row || isochrone.rows.row(it.row).parent === row).reduce((sum, it) => sum + it.by_state[1] + it.by_state[2] + it.by_state[3] + it.by_state[8], 0);
         return sorted.map(of);
       }, [window, sorted]);
       assert.ok(times.length > 2 && times[0] > 0);

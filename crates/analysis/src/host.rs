@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use isochrone_kernel::{Name, Namespace, ThreadId, Time};
+use isochrone_kernel::{Missed, Name, Namespace, ThreadId, Time};
 
 use crate::needs::Need;
 use crate::table::Cell;
@@ -29,6 +29,9 @@ pub trait HostContext: Sync {
 
     /// Whether the host did not record events of a kind: what is counted of them is unknown then, and not 0.
     fn lacks(&self, need: Need) -> bool;
+
+    /// When events of its kernel may be missing.
+    fn missed(&self) -> &Missed;
 
     /// All threads that are known, those that never did anything too, in their order.
     fn threads(&self) -> Vec<ThreadId>;

@@ -30,6 +30,8 @@ pub enum Need {
     Dump,
     /// System calls.
     Calls,
+    /// All system calls: what else is a call is no other.
+    EveryCall,
     /// The system calls that open, use and close files.
     FileCalls,
     /// Of these, those that say what the number of a descriptor stands for.
@@ -68,7 +70,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Switches,
         Self::Wakeups,
         Self::Decisions,
@@ -76,6 +78,7 @@ impl Need {
         Self::Lives,
         Self::Dump,
         Self::Calls,
+        Self::EveryCall,
         Self::FileCalls,
         Self::Descriptors,
         Self::Closes,
@@ -99,6 +102,26 @@ impl Need {
     const LIVES: [&str; 3] = ["sched_process_fork", "sched_process_exec", "sched_process_exit"];
     /// Calls that every program makes: where one is not recorded, calls were chosen.
     const FILE_CALLS: [&str; 4] = ["read", "write", "openat", "close"];
+    /// Calls that threads make most, on all architectures: where one is not recorded, calls were chosen.
+    const MOST_CALLS: [&str; 17] = [
+        "brk",
+        "clock_nanosleep",
+        "epoll_ctl",
+        "epoll_pwait",
+        "execve",
+        "exit_group",
+        "futex",
+        "ioctl",
+        "mmap",
+        "munmap",
+        "nanosleep",
+        "ppoll",
+        "recvfrom",
+        "rt_sigaction",
+        "sched_yield",
+        "sendto",
+        "wait4",
+    ];
     /// Calls beside those that open files that give the number of a descriptor another meaning.
     const MAKERS: [&str; 4] = ["dup3", "fcntl", "socket", "pipe2"];
 
@@ -118,6 +141,9 @@ impl Need {
                 "what was there before the trace began was not recorded: processes, names of threads, files"
             }
             Self::Calls => "no system calls were recorded, or only their entries or exits",
+            Self::EveryCall => {
+                "not all system calls were recorded: whether a thread that runs is in user mode is unknown"
+            }
             Self::Descriptors => {
                 "system calls that open, copy or make descriptors were not all recorded: what their numbers stand for is unknown"
             }
@@ -166,7 +192,7 @@ impl Need {
                 "lttng enable-event --kernel 'sched_switch,sched_wak*'"
             }
             Self::Migrations => "lttng enable-event --kernel sched_migrate_task",
-            Self::Calls | Self::FileCalls | Self::Descriptors | Self::Closes => {
+            Self::Calls | Self::EveryCall | Self::FileCalls | Self::Descriptors | Self::Closes => {
                 "lttng enable-event --kernel --syscall --all"
             }
             Self::Interrupts | Self::HardInterrupts | Self::Softirqs | Self::Raises => {
@@ -199,7 +225,9 @@ impl Need {
             Self::Decisions | Self::Waking => event == "sched_waking",
             Self::Lives => Self::LIVES.contains(&event),
             Self::Dump => event == "lttng_statedump_process_state",
-            Self::Calls => call_of_entry(event).is_some(),
+            // Where calls of 32-bit programs alone are there, those of all others were left out.
+            Self::Calls => call_of_entry(event).is_some() && !event.starts_with("compat_"),
+            Self::EveryCall => call_of_entry(event).is_some_and(|(call, _)| Self::MOST_CALLS.contains(&call)),
             Self::Migrations => event == "sched_migrate_task",
             Self::Descriptors => {
                 call_of_entry(event).is_some_and(|(call, _)| matches!(call, "open" | "openat"))
@@ -256,17 +284,14 @@ impl Recorded<'_> {
     fn lacks(&self, need: Need) -> bool {
         let has = |name: &str| self.events.contains(&name);
         let has_call = |call: &&str| {
-            self.events.iter().any(|event| call_of_entry(event).is_some_and(|(name, _)| name == *call))
+            let is_it = |event: &str| call_of_entry(event) == Some((*call, false));
+            self.events.iter().any(|event| is_it(event))
         };
         match need {
             Need::Threads if !self.has_nameless_programs => false,
             // Both halves of a pair: a request that nothing completes, a call that nothing ends.
             Need::Calls => {
-                let ends = |name: &&str| {
-                    name.starts_with("syscall_exit_")
-                        || name.starts_with("compat_syscall_exit_")
-                        || *name == "exit_syscall"
-                };
+                let ends = |name: &&str| name.starts_with("syscall_exit_") || *name == "exit_syscall";
                 !self.events.iter().any(|name| need.is_met_by(name)) || !self.events.iter().any(ends)
             }
             Need::Disks => !["block_rq_issue", "block_rq_complete"].into_iter().all(has),
@@ -289,6 +314,10 @@ impl Recorded<'_> {
                 let makes = || !has_call(&"close") || Need::MAKERS.iter().all(has_call);
                 let opens = self.events.iter().any(|name| need.is_met_by(name));
                 !(self.lacks(Need::Calls) || opens && makes())
+            }
+            Need::EveryCall => {
+                let calls = || Need::FILE_CALLS.iter().chain(&Need::MAKERS).chain(&Need::MOST_CALLS);
+                !self.lacks(Need::Calls) && !calls().all(has_call)
             }
             Need::Closes => !self.lacks(Need::Calls) && !has_call(&"close"),
             Need::FileCalls => {

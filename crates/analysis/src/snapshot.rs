@@ -6,13 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use isochrone_kernel::calls::WITHOUT_EXIT;
 use isochrone_kernel::{
-    CanonicalMap, Half, HalfSyscall, Irq, Name, OffCpu, OffCpuReason, SchedLatency, Slice, Softirq, Spans,
-    Syscall, ThreadAliases, ThreadId, Time, Unknown,
+    CanonicalMap, Half, HalfSyscall, Irq, Missed, Name, OffCpu, OffCpuReason, SchedLatency, Slice, Softirq,
+    Spans, Syscall, ThreadAliases, ThreadId, Time, Unknown,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::host::HostContext;
 use crate::interrupt::InterruptSource;
+use crate::needs::Need;
 use crate::sorted_rows::SortedRows;
 use crate::window::contains;
 
@@ -87,6 +90,38 @@ impl NearestEnds {
             }
             (left, right) => left.or(right),
         };
+    }
+}
+
+/// Whether a thread is in a call of which an end is missing.
+enum InCall<'i> {
+    Yes(CurrentCall<'i>),
+    Perhaps,
+    No,
+}
+
+impl NearestEnds {
+    /// Whether the thread is in a call at an instant. `missed`: when events may be missing.
+    fn call_at(&self, at: Time, missed: &Missed) -> InCall<'_> {
+        let is_open =
+            |name: &Option<Name>| name.as_ref().is_none_or(|name| !WITHOUT_EXIT.contains(&name.as_str()));
+        let entered = self.before.as_ref().filter(|(_, is_entry, name)| *is_entry && is_open(name));
+        let returned = self.after.as_ref().filter(|(_, is_exit, _)| *is_exit);
+        let (before, next) = (self.before.as_ref().map(|end| end.0), self.after.as_ref().map(|end| end.0));
+        if let Some((begin, _, name)) = entered {
+            let is_in = missed.sure_until(*begin, next).is_none_or(|until| at < until);
+            let call = CurrentCall { name: name.as_ref(), since: Some(*begin), is_half: true };
+            if is_in || returned.is_none() {
+                return if is_in { InCall::Yes(call) } else { InCall::Perhaps };
+            }
+        }
+        let Some((end, _, name)) = returned else { return InCall::No };
+        if missed.sure_since(before, *end).is_none_or(|since| since <= at) {
+            return InCall::Yes(CurrentCall { name: name.as_ref(), since: None, is_half: true });
+        }
+        // In none, until something may be missing.
+        let lost = before.and_then(|before| missed.first_since(before)).filter(|at| at < end);
+        if entered.is_some() || lost.is_none_or(|lost| lost <= at) { InCall::Perhaps } else { InCall::No }
     }
 }
 
@@ -269,10 +304,10 @@ impl SnapshotBuilder {
         self.at
     }
 
-    /// The snapshot of all spans so far. `range`: the first and the last event of the host, raw ns; of an instant outside of it, nobody knows in
-    /// which calls threads were of which one end is missing.
-    pub fn snapshot(&self, range: Option<(Time, Time)>) -> Snapshot<'_> {
-        let is_traced = range.is_some_and(|(first, last)| (first..=last).contains(&self.at));
+    /// The snapshot of all spans so far. Of an instant outside of the host's [window](HostContext::window) it is unknown in which calls
+    /// threads were of which one end is missing.
+    pub fn snapshot(&self, host: &dyn HostContext) -> Snapshot<'_> {
+        let is_traced = host.window().is_some_and(|(first, last)| (first..=last).contains(&self.at));
         let mut threads: BTreeMap<ThreadId, ThreadSnapshot> = BTreeMap::new();
         // The weakest evidence first: what is certain takes its place.
         for rest in self.rests.sorted() {
@@ -297,30 +332,14 @@ impl SnapshotBuilder {
             }
         }
         let (mut calls, mut unsure) = (BTreeMap::new(), BTreeSet::new());
+        let always = Missed::always();
+        // What has no exit in a trace without exits has ended some time.
+        let missed = if host.lacks(Need::Calls) { &always } else { host.missed() };
         for (&thread, near) in self.near.unordered().filter(|_| is_traced) {
-            match (&near.before, &near.after) {
-                // It never returned, or an entry and an exit of the same call were seen on either side of a loss.
-                (Some((begin, true, name)), None) => {
-                    calls.insert(
-                        thread,
-                        CurrentCall { name: name.as_ref(), since: Some(*begin), is_half: true },
-                    );
-                }
-                (Some((begin, true, name)), Some((_, true, after))) if name == after => {
-                    calls.insert(
-                        thread,
-                        CurrentCall { name: name.as_ref(), since: Some(*begin), is_half: true },
-                    );
-                }
-                // It entered before the trace began.
-                (None, Some((_, true, name))) => {
-                    calls.insert(thread, CurrentCall { name: name.as_ref(), since: None, is_half: true });
-                }
-                // An exit or an entry was lost, before the instant or after it.
-                (Some((_, true, _)), Some(_)) | (Some(_), Some((_, true, _))) => {
-                    unsure.insert(thread);
-                }
-                (None | Some((_, false, _)), None | Some((_, false, _))) => {}
+            match near.call_at(self.at, missed) {
+                InCall::Yes(call) => drop(calls.insert(thread, call)),
+                InCall::Perhaps => drop(unsure.insert(thread)),
+                InCall::No => {}
             }
         }
         for call in self.calls.sorted() {
@@ -328,7 +347,14 @@ impl SnapshotBuilder {
             calls.insert(call.thread, in_call);
             unsure.remove(&call.thread);
         }
-        Snapshot { threads, cpus: cpus.into_values().collect(), calls, unsure, has_calls: self.has_calls }
+        let makes_calls = |thread: &ThreadId| {
+            let is_known = || host.thread(*thread).is_some_and(|who| who.is_kernel.is_some());
+            self.near.get(thread).is_some() || calls.contains_key(thread) || is_known()
+        };
+        let others = threads.keys().filter(|thread| !makes_calls(thread)).copied().collect::<Vec<_>>();
+        unsure.extend(others);
+        let has_calls = self.has_calls && !host.lacks(Need::Calls) && !host.lacks(Need::EveryCall);
+        Snapshot { threads, cpus: cpus.into_values().collect(), calls, unsure, has_calls }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput, Opener, Use};
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
 use isochrone_kernel::{
-    BlockRequest, Half, Irq, Migration, Name, NetPacket, OffCpu, OffCpuReason, OwnedHalfSyscall,
+    BlockRequest, Half, Irq, Migration, Missed, Name, NetPacket, OffCpu, OffCpuReason, OwnedHalfSyscall,
     OwnedSyscall, PIECE_BEGIN, PageAllocation, Period, Phase, SchedLatency, Slice, Softirq, Span, Spans,
     ThreadAliases, ThreadId, Time, Unknown,
 };
@@ -211,6 +211,7 @@ pub(crate) fn io_spans() -> Vec<Span> {
 pub(crate) struct Simple {
     name: String,
     lacking: Vec<Need>,
+    missed: Missed,
 }
 
 impl Simple {
@@ -220,7 +221,7 @@ impl Simple {
     }
 
     pub(crate) fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), lacking: Vec::new() }
+        Self { name: name.to_owned(), lacking: Vec::new(), missed: Missed::default() }
     }
 }
 
@@ -253,6 +254,10 @@ impl HostContext for Simple {
             }
             _ => None,
         }
+    }
+
+    fn missed(&self) -> &Missed {
+        &self.missed
     }
 
     fn comm_at(&self, thread: ThreadId, _: Time) -> Option<&str> {

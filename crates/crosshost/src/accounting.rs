@@ -8,12 +8,12 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_analysis::{Report, VERSION};
+use isochrone_analysis::{Cell, Need, Report, VERSION};
 use isochrone_store::{State, StoreError};
 use rustc_hash::FxHashMap;
 
 use crate::accounting_tables::{table_of_requests, tree};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Host};
 use crate::exchange::{Exchange, Side, exchanges};
 use crate::request::{Party, windows};
 use crate::service_time::{Act, Owned, owned};
@@ -30,15 +30,52 @@ pub(crate) struct Amounts {
     pub(crate) network: u64,
     /// Pages that were allocated.
     pub(crate) pages: u64,
+    /// Which of these are unknown, in their order: their events were not recorded on a host that has a part in them.
+    lacks: [bool; 4],
 }
 
 impl Amounts {
+    /// Nothing, as far as a host recorded it.
+    fn of_host(host: &Host<'_>) -> Self {
+        let needs: [&[Need]; 4] =
+            [&[Need::Switches], &[Need::Disks], &[Need::Softirqs, Need::Packets, Need::Sent], &[Need::Pages]];
+        let lacks = needs.map(|needs| !host.has(needs));
+        Self { lacks, ..Self::default() }
+    }
+
+    /// What is left of it without a part.
+    pub(crate) fn without(mut self, part: &Self) -> Self {
+        self.cpu -= part.cpu;
+        self.disk = self.disk.saturating_sub(part.disk);
+        self.network = self.network.saturating_sub(part.network);
+        self.pages = self.pages.saturating_sub(part.pages);
+        self
+    }
+
+    /// CPU time, disk, network and pages as cells.
+    pub(crate) fn cells(&self) -> [Cell; 4] {
+        let Self { cpu, disk, network, pages, lacks } = *self;
+        let [cpu_lacks, disk_lacks, network_lacks, pages_lacks] = lacks;
+        [
+            known(cpu, !cpu_lacks),
+            known(disk, !disk_lacks),
+            known(network, !network_lacks),
+            known(pages, !pages_lacks),
+        ]
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.cpu += other.cpu;
         self.disk += other.disk;
         self.network += other.network;
         self.pages += other.pages;
+        self.lacks.iter_mut().zip(other.lacks).for_each(|(lacks, other)| *lacks |= other);
     }
+}
+
+/// A value, if it is known.
+pub(crate) fn known(value: impl Into<Cell>, is_known: bool) -> Cell {
+    if is_known { value.into() } else { Cell::Null }
 }
 
 /// A process: place of its host, and pid.
@@ -75,7 +112,11 @@ pub fn accounting(
     all.retain(|exchange| {
         exchange.span(cluster).is_some_and(|(begin, _)| whole.0 <= begin && begin < whole.1)
     });
-    let mut accounts: Vec<Account> = vec![Account::default(); all.len()];
+    let of_server = |exchange: &Exchange| {
+        let server = exchange.server.as_ref().map(|server| &cluster.hosts[server.host]);
+        Account { own: server.map(Amounts::of_host).unwrap_or_default(), ..Account::default() }
+    };
+    let mut accounts: Vec<Account> = all.iter().map(of_server).collect();
     let spans: Vec<(i64, i64)> =
         all.iter().map(|exchange| exchange.span(cluster).unwrap_or_default()).collect();
     for group in windows(cluster, &spans) {
@@ -235,28 +276,30 @@ fn used(cluster: &Cluster<'_>, (from, to): (i64, i64)) -> Result<BTreeMap<Proces
     let mut used: BTreeMap<Process, Amounts> = BTreeMap::new();
     for (place, host) in cluster.hosts.iter().enumerate() {
         let window = (host.raw(from), host.raw(to).saturating_add(1));
+        let nothing = Amounts::of_host(host);
         let process = |thread: Option<u32>| {
             let thread = thread.filter(|&thread| host.thread(thread).is_some_and(|row| row.tid.is_some()))?;
             Some((place, host.pid(thread)?))
         };
         host.store.slices(window, |slice| {
             if let Some(process) = process(slice.thread) {
-                used.entry(process).or_default().cpu += slice.end.min(window.1) - slice.begin.max(window.0);
+                used.entry(process).or_insert(nothing).cpu +=
+                    slice.end.min(window.1) - slice.begin.max(window.0);
             }
         })?;
         host.store.block_requests(window, |block| {
             if let Some(process) = process(block.thread) {
-                used.entry(process).or_default().disk += block.bytes.map_or(0, u64::from);
+                used.entry(process).or_insert(nothing).disk += block.bytes.map_or(0, u64::from);
             }
         })?;
         for packet in host.store.packets(window)?.into_iter().filter(|packet| packet.is_sent) {
             if let Some(process) = process(packet.thread) {
-                used.entry(process).or_default().network += u64::from(packet.bytes);
+                used.entry(process).or_insert(nothing).network += u64::from(packet.bytes);
             }
         }
         host.store.pages(window, |pages| {
             if let Some(process) = process(pages.thread).filter(|_| !pages.is_free) {
-                used.entry(process).or_default().pages += pages.pages;
+                used.entry(process).or_insert(nothing).pages += pages.pages;
             }
         })?;
     }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_analysis::{Cell, Shown, Table, Unit};
+use isochrone_analysis::{Cell, Need, Shown, Table, Unit};
 
-use crate::accounting::{Account, Amounts, Process};
+use crate::accounting::{Account, Amounts, Process, known};
 use crate::cluster::Cluster;
 use crate::exchange::{Exchange, Side};
 use crate::request::Party;
@@ -74,12 +74,7 @@ pub(crate) fn tree(
     let mut others: BTreeMap<usize, Amounts> = BTreeMap::new();
     for (&process, amounts) in used {
         let done = served.get(&process).copied().unwrap_or_default();
-        let rest = Amounts {
-            cpu: amounts.cpu - done.cpu,
-            disk: amounts.disk.saturating_sub(done.disk),
-            network: amounts.network.saturating_sub(done.network),
-            pages: amounts.pages.saturating_sub(done.pages),
-        };
+        let rest = amounts.without(&done);
         match asked.get(&process) {
             Some(sub) => {
                 rows.insert((None, Role::Client, process), (rest, *sub));
@@ -159,6 +154,9 @@ fn programs(cluster: &Cluster<'_>, rows: &BTreeMap<Key, (Amounts, Amounts)>) -> 
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by_key(|((parent, role, _), (_, own, sub))| (*role, parent.is_some(), -(own.cpu + sub.cpu)));
     for ((parent, role, (host, comm)), (count, own, sub)) in sums {
+        let [own_cpu, ..] = own.cells();
+        let [sub_cpu, ..] = sub.cells();
+        let [total, ..] = sum(own, &sub).cells();
         table.row(vec![
             cluster.host_cell(Some(host)),
             Cell::text(comm),
@@ -166,9 +164,9 @@ fn programs(cluster: &Cluster<'_>, rows: &BTreeMap<Key, (Amounts, Amounts)>) -> 
             parent.map_or(Cell::None, |(_, comm)| Cell::text(comm)),
             Cell::text(role.name()),
             count.into(),
-            own.cpu.into(),
-            sub.cpu.into(),
-            (own.cpu + sub.cpu).into(),
+            own_cpu,
+            sub_cpu,
+            total,
         ]);
     }
     table
@@ -198,23 +196,31 @@ fn row(cluster: &Cluster<'_>, &(parent, role, process): &Key, own: &Amounts, sub
         true => Some("(other processes)"),
         false => cluster.comm_of_process(process.0, process.1),
     };
+    let [own_cpu, own_disk, own_network, own_pages] = own.cells();
+    let [sub_cpu, sub_disk, sub_network, sub_pages] = sub.cells();
+    let [total, ..] = sum(*own, sub).cells();
     vec![
         cluster.host_cell(Some(process.0)),
         if is_others { Cell::None } else { process.1.into() },
         comm.map_or(Cell::Null, Cell::text),
         parent.map_or(Cell::None, |parent| cluster.host_cell(Some(parent.0))),
         parent.map_or(Cell::None, |parent| parent.1.into()),
-        own.cpu.into(),
-        sub.cpu.into(),
-        (own.cpu + sub.cpu).into(),
+        own_cpu,
+        sub_cpu,
+        total,
         Cell::text(role.name()),
-        own.disk.into(),
-        sub.disk.into(),
-        own.network.into(),
-        sub.network.into(),
-        own.pages.into(),
-        sub.pages.into(),
+        own_disk,
+        sub_disk,
+        own_network,
+        sub_network,
+        own_pages,
+        sub_pages,
     ]
+}
+
+fn sum(mut own: Amounts, sub: &Amounts) -> Amounts {
+    own.add(sub);
+    own
 }
 
 /// What each exchange cost.
@@ -245,7 +251,10 @@ pub(crate) fn table_of_requests(cluster: &Cluster<'_>, all: &[Exchange], account
         let (client, server) = (party(&exchange.client), party(&exchange.server));
         let [client_pid, client_tid, _] = cluster.cells(client, begin);
         let [server_pid, server_tid, _] = cluster.cells(server, begin);
-        let known = |ns: i64| if server.is_some() { Cell::from(ns) } else { Cell::Null };
+        let has_switches = |party: Option<Party>| {
+            party.is_some_and(|party| cluster.hosts[party.host].has(&[Need::Switches]))
+        };
+        let [below, ..] = account.below.cells();
         table.row(vec![
             cluster.host_cell(client.map(|party| party.host)),
             client_pid,
@@ -255,10 +264,10 @@ pub(crate) fn table_of_requests(cluster: &Cluster<'_>, all: &[Exchange], account
             server_tid,
             begin.into(),
             end.into(),
-            known(account.own.cpu),
-            if client.is_some() { account.blocked.into() } else { Cell::Null },
-            known(account.service_cpu),
-            account.below.cpu.into(),
+            known(account.own.cpu, has_switches(server)),
+            known(account.blocked, has_switches(client)),
+            known(account.service_cpu, has_switches(server)),
+            below,
             Cell::text(&exchange.server_address.to_string()),
         ]);
     }

@@ -24,13 +24,8 @@ pub(crate) struct Host<'e> {
     /// The first and the last event, raw ns.
     pub(crate) range: (i64, i64),
     pub(crate) sockets: Sockets,
-    /// Whether softirqs were recorded. Without them it is unknown which packets the thread that ran sent, and which a softirq sent
-    /// that had interrupted it.
-    pub(crate) has_softirqs: bool,
-    /// Whether switches between threads were recorded.
-    pub(crate) has_switches: bool,
-    /// Whether packets were recorded when they are received.
-    pub(crate) has_received: bool,
+    /// What was not recorded.
+    lacking: Vec<Need>,
     /// What descriptors of processes refer to: by process, descriptor and begin.
     files: Vec<KnownFile>,
     /// Numbers of threads by process.
@@ -62,6 +57,11 @@ impl Host<'_> {
     /// The last raw time that is not after an instant of the clock that is asked for.
     pub(crate) fn raw(&self, common: i64) -> i64 {
         self.timing.raw(common.into())
+    }
+
+    /// Whether all of this was recorded.
+    pub(crate) fn has(&self, needs: &[Need]) -> bool {
+        !needs.iter().any(|need| self.lacking.contains(need))
     }
 
     pub(crate) fn thread(&self, number: u32) -> Option<&ThreadRow> {
@@ -140,14 +140,11 @@ impl<'e> Cluster<'e> {
             let there = store.host(entry)?;
             let mut files = there.files((i64::MIN, i64::MAX))?;
             let owner = |thread: u32| process_of(there.threads().get(thread as usize)?);
-            let streams = host.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
-            let names = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
-            let has_softirqs = names.clone().any(|name| Need::Softirqs.is_met_by(name));
-            let has_switches = names.clone().any(|name| Need::Switches.is_met_by(name));
-            let has_received = names.clone().any(|name| Need::Received.is_met_by(name));
-            let addresses = match has_softirqs {
-                true => unaddressed::addresses(&there, &files, owner)?,
-                false => FxHashMap::default(),
+            let lacking = host.recorded().lacking();
+            // Without softirqs it is unknown which packets the thread that ran sent, and which a softirq sent that had interrupted it.
+            let addresses = match lacking.contains(&Need::Softirqs) {
+                true => FxHashMap::default(),
+                false => unaddressed::addresses(&there, &files, owner)?,
             };
             for file in &mut files {
                 let process = file.process.or_else(|| owner(file.thread?));
@@ -188,18 +185,7 @@ impl<'e> Cluster<'e> {
                 *place = Some(opened.len() as u32);
             }
             let name = host.name().to_owned();
-            opened.push(Host {
-                name,
-                store: there,
-                range,
-                sockets,
-                has_softirqs,
-                has_switches,
-                has_received,
-                files: known,
-                threads,
-                timing,
-            });
+            opened.push(Host { name, store: there, range, sockets, lacking, files: known, threads, timing });
         }
         let mut messages = Vec::new();
         let here = |end: MessageEnd| {

@@ -115,6 +115,7 @@ fn ran(window: &Window<'_, '_>, host: &Host<'_>, step: &Step) -> String {
         let what = match row.state {
             State::UserMode => "user",
             State::Interrupted => "interrupts",
+            State::Running => "user or kernel",
             State::Syscall => row.syscall.as_deref().filter(|call| !call.is_empty()).unwrap_or("kernel"),
             _ => continue,
         };

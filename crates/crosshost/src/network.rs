@@ -11,7 +11,7 @@ use isochrone_experiment::Cause;
 use crate::cluster::Cluster;
 use crate::request::Request;
 use crate::wait::About;
-use crate::walk::{RECEIVES, Step};
+use crate::walk::{MAY_RECEIVE, RECEIVES, Step};
 
 /// The packets of a path from one host to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,8 @@ pub(crate) fn carried(steps: &[(Step, About)]) -> Box<[Carried]> {
             return None;
         }
         let receives = |(next, about): &&(Step, About)| {
-            let is_reception = matches!(about, About::Handler(what) if what == RECEIVES);
+            let is_reception =
+                matches!(about, About::Handler(what) if what == RECEIVES || what == MAY_RECEIVE);
             is_reception && (next.cause, next.host) == (Cause::Softirq, *to)
         };
         Some(Carried {

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use isochrone_analysis::Need;
 use isochrone_experiment::{Cause, is_on_path};
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_net::Flow;
@@ -113,7 +114,7 @@ impl Window<'_, '_> {
             Cause::Other if ended.is_none() && state.end < self.cluster.hosts[host].range.1 => Cause::Unknown,
             // No packet that was received, or no softirq, says what came for whom: the peer may be here or on another host.
             Cause::Socket
-                if !(self.cluster.hosts[host].has_softirqs && self.cluster.hosts[host].has_received)
+                if !self.cluster.hosts[host].has(&[Need::Softirqs, Need::Packets, Need::Received])
                     && is_unix() != Some(true) =>
             {
                 Cause::Unknown
@@ -281,7 +282,7 @@ impl Window<'_, '_> {
     /// The thread that sent a packet outside of softirqs: the one that ran; where these were not recorded, the one that uses the socket.
     pub(crate) fn sender(&self, host: usize, sent: &PacketSpan) -> Option<u32> {
         let there = &self.cluster.hosts[host];
-        let by = sent.thread.filter(|&thread| there.has_softirqs && self.is_thread(host, thread));
+        let by = sent.thread.filter(|&thread| there.has(&[Need::Softirqs]) && self.is_thread(host, thread));
         by.or_else(|| self.owner(host, sent))
     }
 

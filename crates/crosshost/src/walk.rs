@@ -22,6 +22,7 @@
 //! The method is the backward resolution of F. Giraldeau and M. Dagenais (*Wait analysis of distributed systems using kernel tracing*,
 //! IEEE Transactions on Parallel and Distributed Systems 27, 2016), with requests in the place of intervals of one thread.
 
+use isochrone_analysis::Need;
 use isochrone_experiment::Cause;
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_store::{PacketSpan, State, StateRow, WakeupSpan};
@@ -36,6 +37,8 @@ const MOST_WAITS: usize = 64;
 
 /// What is done between the reception of a packet and the wake-up of who waits for it.
 pub(crate) const RECEIVES: &str = "receives it";
+/// The same, where the softirq received packets of several connections, and it was chosen of these by their order.
+pub(crate) const MAY_RECEIVE: &str = "receives it, or a packet of another connection";
 
 /// Steps of a walk: a request of more is cut, and the rest is unknown.
 const MOST_STEPS: usize = 1 << 20;
@@ -201,8 +204,10 @@ impl Walk<'_, '_, '_> {
                 }
             } else {
                 let cause = match state.state {
-                    State::UserMode | State::Syscall | State::Interrupted => Cause::Cpu,
-                    State::WaitCpu | State::WaitFork if self.window.cluster.hosts[host].has_switches => {
+                    state if state.is_on_cpu() => Cause::Cpu,
+                    State::WaitCpu | State::WaitFork
+                        if self.window.cluster.hosts[host].has(&[Need::Switches]) =>
+                    {
                         Cause::WaitCpu
                     }
                     _ => Cause::Unknown,
@@ -250,6 +255,12 @@ impl Walk<'_, '_, '_> {
         }
     }
 
+    /// The softirq that received the packet by which a wait ended, and whether that packet is the one for certain.
+    fn reception(&self, host: usize, wakeup: &WakeupSpan) -> About {
+        let is_sure = self.window.is_sure_packet(host, wakeup);
+        About::Handler(if is_sure { RECEIVES } else { MAY_RECEIVE }.to_owned())
+    }
+
     /// The place of a thread among those that wait.
     fn waits(&self, host: usize, thread: u32) -> Option<usize> {
         self.waiting.iter().rposition(|waiting| (waiting.host, waiting.thread) == (host, thread))
@@ -261,13 +272,8 @@ impl Walk<'_, '_, '_> {
         let cause = match self.window.packet_of(host, &wakeup) {
             Some(packet) => {
                 let came = self.common(host, packet.at);
-                self.emit(
-                    host,
-                    Some(state.thread),
-                    Cause::Softirq,
-                    came,
-                    About::Handler(RECEIVES.to_owned()),
-                );
+                let about = self.reception(host, &wakeup);
+                self.emit(host, Some(state.thread), Cause::Softirq, came, about);
                 match self.origin(host, &packet) {
                     Origin::Thread(place) => place,
                     Origin::Unknown => return End::Floor,
@@ -292,7 +298,7 @@ impl Walk<'_, '_, '_> {
         };
         if let Some(packet) = self.window.packet_of(host, &wakeup) {
             let came = self.common(host, packet.at);
-            let about = About::Handler(RECEIVES.to_owned());
+            let about = self.reception(host, &wakeup);
             self.emit(host, Some(thread), Cause::Softirq, came.max(floor), about);
             return Some(self.try_packet(host, thread, &packet, floor));
         }

@@ -213,9 +213,17 @@ fn write_hosts<'o>(
     for host in &hosts {
         let TimedHost { traced, .. } = host;
         let mut writer = store.host(&traced.id, &traced.name, traced.offset_ns)?;
-        if host.recorded().lacking().contains(&Need::Descriptors) {
+        let recorded = host.recorded();
+        let lacking = recorded.lacking();
+        if lacking.contains(&Need::Descriptors) {
             writer.leave_out_files();
         }
+        let has = |need| !lacking.contains(&need);
+        writer.set_recorded(isochrone_store::Recorded {
+            has_all_calls: has(Need::Calls) && has(Need::EveryCall),
+            has_both_ends: has(Need::Calls),
+            has_first_wakeups: has(Need::Switches) && recorded.events.contains(&"sched_wakeup_new"),
+        });
         writers.push(writer);
     }
     let models = spans(&hosts, &writers)?;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Need, Options, Report, ThreadIdentity};
-use isochrone_kernel::{Name, ThreadId, Time};
+use isochrone_kernel::{Missed, Name, ThreadId, Time};
 use isochrone_store::{HostStore, Store, StoreError};
 
 use crate::experiment::TimedHost;
@@ -25,6 +25,7 @@ pub struct StoredHost<'o> {
     leaders: BTreeMap<i32, ThreadId>,
     /// What it did not record.
     lacking: Vec<Need>,
+    missed: Missed,
     set: AnalysisSet,
 }
 
@@ -52,9 +53,11 @@ pub fn at_instant<'o>(
             numbers: BTreeMap::new(),
             leaders: BTreeMap::new(),
             lacking: host.recorded().lacking(),
+            missed: Missed::default(),
             set: AnalysisSet::new(kinds, options, when),
         };
         there.number_threads();
+        there.missed = there.store.missed()?;
         if let Some(at) = when.at {
             there.store.emit_at(at, &mut there.set)?;
         }
@@ -121,6 +124,10 @@ impl HostContext for StoredHost<'_> {
     /// Disks do nothing at an instant.
     fn disk(&self, _: u32) -> Option<&Name> {
         None
+    }
+
+    fn missed(&self) -> &Missed {
+        &self.missed
     }
 
     fn threads(&self) -> Vec<ThreadId> {

@@ -7,7 +7,7 @@ use std::thread;
 use isochrone_analysis::{HostContext, Need, ThreadIdentity};
 use isochrone_hosts::{Progress, ReadReport};
 use isochrone_kernel::{
-    Facts, Finished, MergeError, Name, PIECE_BEGIN, PartialState, Spans, ThreadId, Time, WithThreads,
+    Facts, Finished, MergeError, Missed, Name, PIECE_BEGIN, PartialState, Spans, ThreadId, Time, WithThreads,
 };
 use isochrone_periods::Definitions;
 use isochrone_pipeline::{Cuts, Job, PieceModel, Plan, SpanMapper, map_merge_all};
@@ -226,6 +226,10 @@ impl<S: Sync> HostContext for ModelledHost<'_, S> {
 
     fn lacks(&self, need: Need) -> bool {
         self.lacking.contains(&need)
+    }
+
+    fn missed(&self) -> &Missed {
+        &self.model.missed
     }
 
     fn disk(&self, device: u32) -> Option<&Name> {

@@ -19,6 +19,7 @@ use crate::render::table::Layout;
 pub use crate::ExitStatus;
 pub use crate::arguments::{Clock, Keys};
 pub use crate::commands::check_output;
+pub use crate::commands::signals::{EndsAtOnce, leave_nothing_on_signals};
 pub use crate::near::did_you_mean;
 pub use crate::output::{Stdout, print};
 pub use crate::render::figures::duration;

@@ -6,6 +6,8 @@
 
 #[cfg(shared_data)]
 mod common;
+#[path = "common/cuts.rs"]
+mod cuts;
 #[path = "common/without.rs"]
 mod without;
 
@@ -13,50 +15,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cuts::{GROUPS, chosen, hosts, is_of, streams};
 use serde_json::Value;
 use without::copy_without;
 
 /// All analyses that need no further options; each is a part of one reading.
 const ANALYSES: &str = "cputop,memtop,iousagetop,iolatencytop,iolatencystats,iolatencyfreq,iolog,irqlog,irqstats,irqfreq,schedlog,\
                         schedtop,schedstats,schedfreq,syscallstats,syscalls,usage,processes,fds";
-
-/// Groups of events that somebody may leave out.
-const GROUPS: [&str; 24] = [
-    "sched_switch",
-    "sched_wak*",
-    "sched_waking",
-    "sched_wakeup",
-    "sched_process_*",
-    "sched_migrate_task",
-    "sched_pi_setprio",
-    "irq_*",
-    "irq_handler_*",
-    "irq_softirq_*",
-    "irq_softirq_raise",
-    "timer_*",
-    "block_*",
-    "block_rq_insert",
-    "kmem_*",
-    "net_*",
-    "net_dev_xmit",
-    "lttng_statedump_*",
-    "*syscall_*",
-    "*syscall_*_read",
-    "*syscall_*_openat",
-    "*syscall_*_close",
-    "*syscall_*_dup*",
-    "*syscall_*_socket",
-];
-
-/// Whether a name is of a pattern in which `*` stands for anything.
-fn is_of(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        Some((head, rest)) => name.strip_prefix(head).is_some_and(|name| {
-            (0..=name.len()).any(|at| name.is_char_boundary(at) && is_of(rest, &name[at..]))
-        }),
-        None => name == pattern,
-    }
-}
 
 /// A table: its columns with their units, and its rows.
 struct Table {
@@ -271,17 +236,6 @@ fn compare(whole: &Answers, cut: &Answers, why: &str, group: &str) -> Vec<String
     wrong
 }
 
-fn hosts(directory: &Path) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = std::fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.join("kernel").is_dir() || path.join("metadata").is_file())
-        .collect();
-    all.sort();
-    all
-}
-
 fn check(scenario: &Path) -> Vec<String> {
     let scratch = tempfile::tempdir().unwrap();
     let whole = ask(&hosts(scenario));
@@ -309,21 +263,6 @@ fn check(scenario: &Path) -> Vec<String> {
     wrong
 }
 
-/// The files of streams of hosts that have several, below a directory.
-fn streams(directory: &Path) -> Vec<PathBuf> {
-    let mut all = Vec::new();
-    for kernel in hosts(directory).iter().map(|host| host.join("kernel")) {
-        let names = std::fs::read_dir(&kernel).into_iter().flatten().map(|it| it.unwrap().path());
-        let of_host: Vec<PathBuf> =
-            names.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("ch_")).collect();
-        if of_host.len() > 1 {
-            all.extend(of_host.iter().map(|path| path.strip_prefix(directory).unwrap().to_owned()));
-        }
-    }
-    all.sort();
-    all
-}
-
 fn none(wrong: &[String]) {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -337,14 +276,5 @@ fn of_the_example() {
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 #[cfg(shared_data)]
 fn of_recordings() {
-    let vm = common::shared().join("data/vm");
-    let few = ["ipc1", "web2"].map(str::to_owned).to_vec();
-    let all = || {
-        let names = std::fs::read_dir(&vm).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.filter(|name| !hosts(&vm.join(name)).is_empty()).collect();
-        names.sort();
-        names
-    };
-    let chosen = if std::env::var_os("ISOCHRONE_ALL").is_some() { all() } else { few };
-    none(&chosen.iter().flat_map(|name| check(&vm.join(name))).collect::<Vec<_>>());
+    none(&chosen(&common::shared()).iter().flat_map(|it| check(it)).collect::<Vec<_>>());
 }

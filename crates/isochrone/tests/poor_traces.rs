@@ -89,8 +89,9 @@ fn hosts(directory: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Groups of events that somebody may leave out; system calls and switches are what all of this is made of.
-const GROUPS: [&str; 8] = [
+/// Groups of events that somebody may leave out; system calls are what all of this is made of.
+const GROUPS: [&str; 9] = [
+    "sched_switch",
     "irq_*",
     "irq_handler_*",
     "irq_softirq_*",

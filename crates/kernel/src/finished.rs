@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::event::Namespace;
 use crate::id::{Name, PIECE_BEGIN, ThreadId, Time};
+use crate::missed::Missed;
 use crate::partial_state::PartialState;
 use crate::periods::PeriodTally;
 use crate::retire::sort_heirs;
@@ -30,6 +31,8 @@ pub struct Finished<S> {
     pub events_lost: u64,
     /// Pieces that are missing, raw ns.
     pub gaps: Vec<(Time, Time)>,
+    /// When events of the kernel may be missing, raw ns.
+    pub missed: Missed,
     /// CPUs that events of others refer to and that have no events: what they did is unknown.
     pub missing_cpus: Vec<u32>,
     /// The periods that were not emitted, by definition.
@@ -51,6 +54,7 @@ impl<S> Finished<S> {
             losses,
             events_lost,
             gaps,
+            missed,
             missing_cpus,
             period_tallies,
         } = self;
@@ -64,6 +68,7 @@ impl<S> Finished<S> {
             losses,
             events_lost,
             gaps,
+            missed,
             missing_cpus,
             period_tallies,
         })
@@ -133,6 +138,7 @@ impl<S: Spans> PartialState<S> {
             complete,
             events_lost,
             gaps,
+            missed,
             cpus,
             referenced_cpus,
             threads,
@@ -186,6 +192,7 @@ impl<S: Spans> PartialState<S> {
             losses,
             events_lost,
             gaps,
+            missed,
             missing_cpus,
             period_tallies,
         }

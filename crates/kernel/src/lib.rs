@@ -22,6 +22,7 @@ mod id;
 mod in_flight;
 mod interrupts;
 mod merge;
+mod missed;
 mod numbered;
 mod partial_state;
 mod periods;
@@ -46,6 +47,7 @@ pub use event::{BlockStep, EventContext, KernelEvent, Namespace, PrevState, Task
 pub use finished::{Finished, Threads};
 pub use id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 pub use merge::MergeError;
+pub use missed::Missed;
 pub use partial_state::PartialState;
 pub use periods::PeriodTally;
 pub use programs::SwitchCoverage;

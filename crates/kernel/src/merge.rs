@@ -73,6 +73,7 @@ impl<S: Spans> PartialState<S> {
         self.programs_complete.append(right.programs_complete, right.begin);
         self.events_lost = self.events_lost.saturating_add(right.events_lost);
         self.gaps.extend(right.gaps);
+        self.missed.append(right.missed);
         self.referenced_cpus.extend(right.referenced_cpus);
         self.referenced_cpus.sort_unstable();
         self.referenced_cpus.dedup();

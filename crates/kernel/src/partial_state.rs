@@ -18,6 +18,7 @@ use crate::files::{DumpOwner, FileOp, Files};
 use crate::id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::in_flight::{DeferredEffects, PendingCall};
 use crate::interrupts::Interrupts;
+use crate::missed::Missed;
 use crate::numbered::Numbered;
 use crate::periods::Periods;
 use crate::programs::{Edge, PhaseKey, SwitchCoverage};
@@ -62,6 +63,8 @@ pub struct PartialState<S> {
     pub(crate) switch_coverage: SwitchCoverage,
     /// Number of lost events, as far as known.
     pub(crate) events_lost: u64,
+    /// When events of the kernel may be missing.
+    pub(crate) missed: Missed,
     /// Missing pieces between merged ones: from, to.
     pub(crate) gaps: Vec<(Time, Time)>,
     pub(crate) cpus: Numbered<u32, Cpu, LOW_CPUS>,
@@ -145,6 +148,7 @@ impl<S: Spans> PartialState<S> {
             programs_complete: Completeness::default(),
             switch_coverage: SwitchCoverage::default(),
             events_lost: 0,
+            missed: Missed::default(),
             gaps: Vec::new(),
             cpus: Numbered::default(),
             referenced_cpus: Vec::new(),
@@ -168,6 +172,7 @@ impl<S: Spans> PartialState<S> {
         gap.complete = Completeness::nothing();
         gap.programs_complete = Completeness::nothing();
         gap.gaps.push((from, to));
+        gap.missed.add(from, to);
         gap.requests = Requests::missing();
         gap.phases = BeginEndMatcher::missing();
         gap.files.note(FileOp::Lost { at: from }, &mut gap.spans);
@@ -223,6 +228,7 @@ impl<S: Spans> PartialState<S> {
     pub fn loss_begins(&mut self, begin: &CpuLossBegin) {
         let &CpuLossBegin { cpu, at, to, has_switches } = begin;
         self.complete.begin(at, to, self.begin);
+        self.missed.add(at, to);
         let there = self.cpus.or_default(cpu);
         there.complete.begin(at, to, self.begin);
         if has_switches {
@@ -253,6 +259,7 @@ impl<S: Spans> PartialState<S> {
 
     fn missing_somewhere(&mut self) {
         self.complete.begin(Time::MIN, Time::MAX, self.begin);
+        self.missed = Missed::always();
         if self.is_first() {
             self.files.note(FileOp::LossBegins { at: Time::MIN, to: Time::MAX }, &mut self.spans);
         }

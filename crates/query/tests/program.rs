@@ -343,3 +343,32 @@ fn pieces_are_asked_as_traces_are() {
     assert!(text(&of_pieces.stdout).lines().count() > 10, "{}", text(&of_pieces.stdout));
     assert_eq!(text(&of_pieces.stdout), text(&of_traces.stdout));
 }
+
+/// Neither a store that is not finished nor a file of results stays when a signal ends the program.
+#[test]
+fn signals_leave_nothing() {
+    let here = Here::new();
+    let (cache, all) = (here.path("cache/isochrone"), here.path("all.csv"));
+    let hidden = || {
+        let entries = [cache.parent().unwrap().parent().unwrap(), &cache].map(std::fs::read_dir);
+        let names = entries.into_iter().flatten().flatten().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().contains(".partial")).collect::<Vec<_>>()
+    };
+    let mut ended_by_signal = 0;
+    for signal in ["-INT", "-TERM"].repeat(5) {
+        let _ = std::fs::remove_dir_all(&cache);
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_isochrone-sql"))
+            .args(["-q", "-c", "SELECT * FROM events", "-o"])
+            .args([&all, &shop()])
+            .env("XDG_CACHE_HOME", here.path("cache"))
+            .spawn()
+            .unwrap();
+        while hidden().is_empty() && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let _ = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+        ended_by_signal += u32::from(!child.wait().unwrap().success());
+        assert_eq!(hidden(), Vec::<std::ffi::OsString>::new(), "{signal}");
+    }
+    assert!(ended_by_signal > 0, "the program is never ended while it writes");
+}

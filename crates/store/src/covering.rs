@@ -9,9 +9,6 @@ use std::cmp::Reverse;
 /// The end of what is not there.
 pub(crate) const NEVER: i64 = i64::MAX;
 
-/// An unknown end.
-pub(crate) const OPEN: i64 = i64::MAX - 1;
-
 /// A span that covers an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Covers<T> {
@@ -77,12 +74,6 @@ impl<T: Ord + Copy> Covering<T> {
         }
     }
 
-    /// Removes those whose end is not known: something else shows that they have ended.
-    pub(crate) fn end_open(&mut self) {
-        self.top = self.top.filter(|top| top.end != OPEN);
-        self.retain_below(|other| other.end != OPEN);
-    }
-
     #[cold]
     fn retain_below(&mut self, keep: impl Fn(&Covers<T>) -> bool) {
         self.below.retain(keep);
@@ -138,17 +129,5 @@ mod tests {
         );
         // They begin at the same instant.
         check(&[(10, 60, 'a'), (10, 30, 'b')], &[(10, 'b'), (30, 'a'), (60, '-')]);
-    }
-
-    #[test]
-    fn what_has_no_end_ends_where_something_else_shows_it() {
-        let mut covering = Covering::default();
-        covering.add(Covers { begin: 10, end: 90, what: 'a' });
-        covering.add(Covers { begin: 20, end: OPEN, what: 'b' });
-        assert_eq!((covering.top(), covering.end()), (Some('b'), OPEN));
-        covering.end_open();
-        assert_eq!((covering.top(), covering.end()), (Some('a'), 90));
-        covering.end_until(90);
-        assert_eq!((covering.top(), covering.end()), (None, NEVER));
     }
 }

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isochrone_kernel::{Finished, Name};
+use isochrone_kernel::{Finished, Missed, Name};
 
 use crate::batches::{BatchFile, Batches};
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::losses::{Loss, write_losses};
-use crate::manifest::{HostEntry, TableEntry};
+use crate::manifest::{HostEntry, Recorded, TableEntry};
 use crate::merge::{Input, Merge};
 use crate::names::Names;
-use crate::open_calls::OpenCalls;
+use crate::open_calls::write_open_calls;
 use crate::states::LevelsWriter;
-use crate::sweep::{Call, Sweep};
+use crate::sweep::Sweep;
 use crate::table::{BATCH_ROWS, Row};
-use crate::tables::{CommRow, ThreadNameRow, ThreadTableRow, UnknownRow};
-use crate::threads::Numbered;
+use crate::tables::{CommRow, MissedRow, ThreadNameRow, ThreadTableRow, UnknownRow};
+use crate::threads::{Numbered, lives};
 use crate::writer::{Shared, SpanWriter};
 
 /// Writer of the tables of a host.
@@ -49,13 +49,31 @@ impl HostWriter {
         let shared = Arc::new(Shared::new(&path)?);
         let (id, name) = (id.to_owned(), name.to_owned());
         let (range, cpus, disks, levels, tables) = (None, Vec::new(), BTreeMap::new(), 0, Vec::new());
-        let entry = HostEntry { number, id, name, directory, offset_ns, range, cpus, disks, levels, tables };
+        let recorded = Recorded::ALL;
+        let entry = HostEntry {
+            number,
+            id,
+            name,
+            directory,
+            offset_ns,
+            range,
+            cpus,
+            disks,
+            recorded,
+            levels,
+            tables,
+        };
         Ok(Self { path, entry, shared, follows_files: true })
     }
 
     /// Leaves descriptors out: where calls that open or close them were not recorded, what a number stands for is unknown.
     pub fn leave_out_files(&mut self) {
         self.follows_files = false;
+    }
+
+    /// Says what was recorded; all, if it is not said.
+    pub fn set_recorded(&mut self, recorded: Recorded) {
+        self.entry.recorded = recorded;
     }
 
     /// A consumer for a piece of the host's trace.
@@ -76,7 +94,7 @@ impl HostWriter {
         losses: &[Loss],
         has_spare_thread: bool,
     ) -> Result<HostEntry, StoreError> {
-        let Finished { spans, threads, disks, range, .. } = model;
+        let Finished { spans, threads, disks, range, missed, .. } = model;
         let named = spans.flush();
         self.entry.tables = self.shared.finish()?;
         self.entry.range = range;
@@ -84,9 +102,18 @@ impl HostWriter {
         let range = range.unwrap_or_default();
         let mut numbered = Numbered::new(&threads, named, range);
         let names = Arc::clone(self.shared.names());
+        let thread_of = |name| numbered.thread(name);
+        let (directory, count) = (self.path.as_path(), numbered.threads.len());
+        // What has no exit in a trace without exits has ended some time.
+        let of_calls = if self.entry.recorded.has_both_ends { missed.clone() } else { Missed::always() };
+        let open = write_open_calls((directory, self.files()), (count, thread_of), range, &of_calls, &names)?;
+        self.entry.tables.push(open);
+        numbered.set_known_new(&missed, self.entry.recorded);
         self.sweep(&mut numbered, range, &names, has_spare_thread)?;
         self.write_threads(&numbered, &names)?;
         self.entry.tables.push(write_losses(&self.path, losses, &names)?);
+        let missed = missed.iter().map(|(begin, end)| MissedRow { begin, end });
+        self.entry.tables.push(write_table(&self.path, missed, &names)?);
         Ok(self.entry)
     }
 
@@ -98,31 +125,18 @@ impl HostWriter {
         names: &Arc<Names>,
         has_spare_thread: bool,
     ) -> Result<(), StoreError> {
-        let lives = numbered.lives(range);
+        let lives = lives(&numbered.threads, range, self.entry.recorded);
         let mut merge = Merge::open(self.files())?;
         let mut levels = LevelsWriter::create(&self.path, lives.len(), range, names)?;
-        let mut calls = OpenCalls::create(&self.path, lives.len(), range, names)?;
         let mut sweep = Sweep::new(&lives);
-        for (thread, call) in (0..).zip(&numbered.first_calls) {
-            if let Some((end, name)) = *call {
-                sweep.in_call(thread, Call { name, fd: None }, end);
-            }
-        }
         let emit = |rows: &mut dyn FnMut(_)| -> Result<BTreeSet<u32>, StoreError> {
             while let Some((at, input)) = merge.next()? {
                 let thread_of = |name| numbered.thread(name);
                 sweep.begin(at, input, thread_of, rows);
-                match input {
-                    Input::Slice { thread, .. } | Input::SchedLatency { thread, .. } => {
-                        if let Some(number) = numbered.thread(thread) {
-                            numbered.wake(number, at);
-                        }
-                    }
-                    Input::Call { thread, end, .. } => calls.call(numbered.thread(thread), at, end)?,
-                    Input::HalfCall { thread, is_begin, name, fd } => {
-                        calls.half(numbered.thread(thread), at, is_begin, Call { name, fd })?;
-                    }
-                    Input::OffCpu { .. } | Input::Interrupt { .. } => {}
+                if let Input::Slice { thread, .. } | Input::SchedLatency { thread, .. } = input
+                    && let Some(number) = numbered.thread(thread)
+                {
+                    numbered.wake(number, at);
                 }
             }
             let cpus = sweep.cpus().collect();
@@ -137,7 +151,6 @@ impl HostWriter {
         self.entry.cpus = cpus.into_iter().collect();
         self.entry.levels = levels.len();
         self.entry.tables.extend(levels.finish()?);
-        self.entry.tables.push(calls.finish()?);
         Ok(())
     }
 
@@ -161,6 +174,7 @@ impl HostWriter {
             is_end_seen: it.is_end_seen,
             exited: it.exited,
             woken: it.woken,
+            known_new_until: it.known_new_until,
             pid_namespace: it.inner.and_then(|it| it.inode),
             pid_namespace_level: it.inner.map(|it| it.level),
             vpid: it.inner.and_then(|it| it.vpid),

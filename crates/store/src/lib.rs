@@ -44,7 +44,7 @@ pub use columns::{TableColumns, TableFile, table_schema};
 pub use error::StoreError;
 pub use host_writer::HostWriter;
 pub use losses::{Loss, Missing};
-pub use manifest::{HostEntry, Manifest, Source, TableEntry, VERSION};
+pub use manifest::{HostEntry, Manifest, Recorded, Source, TableEntry, VERSION};
 pub use messages::{Message, MessageEnd, MessagesWriter, MpiMessage, MpiMessageEnd, MpiWriter};
 pub use open_files::OpenFile;
 pub use packets::Runner;

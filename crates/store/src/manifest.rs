@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 
 /// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";
@@ -83,10 +83,28 @@ pub struct HostEntry {
     pub cpus: Vec<u32>,
     /// The names of its disks and partitions by number of the device, as far as a dump has them.
     pub disks: BTreeMap<u32, String>,
+    /// What was recorded of it.
+    pub recorded: Recorded,
     /// Number of zoom levels of states.
     pub levels: usize,
     /// Its tables.
     pub tables: Vec<TableEntry>,
+}
+
+/// Which events of a host were recorded, as far as states of threads depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// All system calls.
+    pub has_all_calls: bool,
+    /// Of calls that are recorded, both entries and exits.
+    pub has_both_ends: bool,
+    /// When a thread that was forked is woken first, and switches: how long it has not run.
+    pub has_first_wakeups: bool,
+}
+
+impl Recorded {
+    /// Nothing was left out.
+    pub const ALL: Self = Self { has_all_calls: true, has_both_ends: true, has_first_wakeups: true };
 }
 
 impl HostEntry {
@@ -221,6 +239,7 @@ mod tests {
             range: Some((1, 1)),
             cpus: vec![0],
             disks: BTreeMap::from([(8, "sda".to_owned())]),
+            recorded: Recorded::ALL,
             levels: 1,
             tables: vec![table("slices"), table("off")],
         }

@@ -9,10 +9,11 @@ use crate::batches::Batches;
 use crate::cell::{Cell, NameId};
 use crate::checked::Files;
 use crate::error::StoreError;
+use crate::sweep::Call;
 use crate::table::Row;
 use crate::tables::{
-    HalfSyscallRow, HalfSyscallView, IrqRow, IrqView, LatencyRow, LatencyView, OffRow, OffView, SliceRow,
-    SliceView, SoftirqRow, SoftirqView, SyscallRow, SyscallView,
+    HalfSyscallRow, HalfSyscallView, IrqRow, IrqView, LatencyRow, LatencyView, OffRow, OffView, OpenCallRow,
+    OpenCallView, SliceRow, SliceView, SoftirqRow, SoftirqView, SyscallRow, SyscallView,
 };
 
 /// A span as the sweep needs it. Threads are numbers of `thread_names`.
@@ -28,6 +29,8 @@ pub(crate) enum Input {
     Call { thread: u32, name: Option<NameId>, fd: Option<i32>, end: i64 },
     /// The entry of a call whose exit was not seen, or the exit of one whose entry was not.
     HalfCall { thread: u32, is_begin: bool, name: Option<NameId>, fd: Option<i32> },
+    /// In a call of which an end is missing; without it: perhaps. `row`: the number of the thread itself.
+    OpenCall { row: u32, call: Option<Call>, end: i64 },
     /// A CPU handles an interrupt or a softirq.
     Interrupt { cpu: u32, end: i64 },
 }
@@ -69,10 +72,6 @@ macro_rules! views {
             }
         })*
 
-        /// All tables that the sweep reads; of spans with equal begins, those of earlier tables come first.
-        fn sources(files: Files<'_>) -> Result<Vec<Box<dyn Source>>, StoreError> {
-            Ok(vec![$(Box::new(Batches::<$Row>::open(files)?),)*])
-        }
     };
 }
 
@@ -81,9 +80,17 @@ views! {
     OffCpu OffRow OffView begin;
     Latencies LatencyRow LatencyView begin;
     HalfSyscalls HalfSyscallRow HalfSyscallView at;
+    OpenCalls OpenCallRow OpenCallView from;
     Syscalls SyscallRow SyscallView begin;
     Irqs IrqRow IrqView begin;
     Softirqs SoftirqRow SoftirqView begin;
+}
+
+/// Opens tables; of spans with equal begins, those of earlier tables come first.
+macro_rules! sources {
+    ($files:ident: $($Row:ident)*) => {
+        vec![$(Box::new(Batches::<$Row>::open($files)?),)*]
+    };
 }
 
 macro_rules! inputs {
@@ -119,6 +126,7 @@ inputs! {
         let HalfSyscallRow { thread, is_begin, name, fd, .. } = HalfSyscallRow::get(it, row);
         Input::HalfCall { thread, is_begin, name, fd }
     };
+    OpenCallView it, row => OpenCallRow::get(it, row).input();
     SyscallView it, row => Input::Call {
         thread: it.thread.values()[row],
         name: Some(NameId(it.name.values()[row])),
@@ -127,6 +135,14 @@ inputs! {
     };
     IrqView it, row => Input::Interrupt { cpu: it.cpu.values()[row], end: it.end.values()[row] };
     SoftirqView it, row => Input::Interrupt { cpu: it.cpu.values()[row], end: it.end.values()[row] };
+}
+
+impl OpenCallRow {
+    /// The row as the sweep needs it.
+    pub(crate) fn input(&self) -> Input {
+        let &Self { thread: row, until: end, is_sure, name, fd, .. } = self;
+        Input::OpenCall { row, call: is_sure.then_some(Call { name, fd }), end }
+    }
 }
 
 /// A batch that has begun.
@@ -152,9 +168,17 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    /// Opens the tables of a host.
+    /// Of the tables of a host that the sweep reads.
     pub(crate) fn open(files: Files<'_>) -> Result<Self, StoreError> {
-        let sources = sources(files)?;
+        Ok(Self::of(sources![files: SliceRow OffRow LatencyRow OpenCallRow SyscallRow IrqRow SoftirqRow]))
+    }
+
+    /// Of the tables of calls, whole ones and halves.
+    pub(crate) fn calls(files: Files<'_>) -> Result<Self, StoreError> {
+        Ok(Self::of(sources![files: HalfSyscallRow SyscallRow]))
+    }
+
+    fn of(sources: Vec<Box<dyn Source>>) -> Self {
         let mut waiting = Vec::new();
         for (table, source) in sources.iter().enumerate() {
             let begins = source.begins().into_iter().enumerate();
@@ -162,7 +186,7 @@ impl Merge {
         }
         waiting.sort_unstable_by(|a, b| b.cmp(a));
         let tree = LoserTree::new([]);
-        Ok(Self { sources, waiting, active: Vec::new(), tree, halves: Vec::new() })
+        Self { sources, waiting, active: Vec::new(), tree, halves: Vec::new() }
     }
 
     /// The next span, with its begin; `None` after the last. Of half calls of one instant, exits come before entries: in which order they

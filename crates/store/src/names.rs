@@ -62,6 +62,12 @@ impl Names {
         number
     }
 
+    /// The number of a name, if it is known.
+    pub(crate) fn known(&self, of: Vocabulary, name: &str) -> Option<NameId> {
+        let list = self.lists[of as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        list.numbers.get(name).copied()
+    }
+
     /// All names of a list by number, including those of all rows that were made before.
     pub(crate) fn array(&self, of: Option<Vocabulary>) -> ArrayRef {
         let Some(of) = of else { return Arc::new(StringArray::new_null(0)) };

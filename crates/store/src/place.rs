@@ -83,7 +83,6 @@ impl Place {
                 break lock;
             }
         };
-        held().insert(partial.clone());
         let place = Self { partial, path: path.to_owned(), lock, is_committed: false };
         place.clear()?;
         refuse_foreign(path)?;
@@ -182,9 +181,11 @@ pub(crate) fn foreign(store: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Makes a directory if there is none, and locks it. `None`: it was renamed or removed before it could be locked.
+/// Makes a directory if there is none, locks it and has it in [`HELD`]. `None`: it was renamed or removed before it could be locked.
 fn locked(directory: &Path, waits: &mut Option<impl FnOnce()>) -> Result<Option<File>, StoreError> {
     use io::ErrorKind::{AlreadyExists, NotFound};
+    // Since before it is made: a signal finds it there, or it is not made.
+    let mut all = held();
     match fs::create_dir(directory) {
         Err(error) if error.kind() != AlreadyExists => return Err(StoreError::io(directory)(error)),
         _ => {}
@@ -196,17 +197,23 @@ fn locked(directory: &Path, waits: &mut Option<impl FnOnce()>) -> Result<Option<
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
+            drop(all);
             if let Some(waits) = waits.take() {
                 waits();
             }
             lock.lock().map_err(StoreError::io(directory))?;
+            all = held();
         }
         Err(TryLockError::Error(error)) => return Err(StoreError::io(directory)(error)),
     }
     let held = lock.metadata().map_err(StoreError::io(directory))?;
     let is_there =
         fs::metadata(directory).is_ok_and(|now| (now.dev(), now.ino()) == (held.dev(), held.ino()));
-    Ok(is_there.then_some(lock))
+    if !is_there {
+        return Ok(None);
+    }
+    all.insert(directory.to_owned());
+    Ok(Some(lock))
 }
 
 fn remove(directory: &Path) -> Result<(), StoreError> {

@@ -124,7 +124,7 @@ impl SpanTables {
 }
 
 /// Passes all rows of a table to `to`.
-fn each<R: Row>(batches: &Batches<R>, mut to: impl FnMut(R)) -> Result<(), StoreError> {
+pub(crate) fn each<R: Row>(batches: &Batches<R>, mut to: impl FnMut(R)) -> Result<(), StoreError> {
     for number in 0..batches.covered().len() {
         let (rows, view) = batches.read_all(number)?;
         (0..rows).for_each(|row| to(R::get(&view, row)));
@@ -148,6 +148,7 @@ fn thread(row: ThreadTableRow) -> ThreadRow {
             inode: row.pid_namespace,
         }),
         begin: row.begin,
+        known_new_until: row.known_new_until,
         end: row.end,
         is_begin_seen: row.is_begin_seen,
         is_end_seen: row.is_end_seen,

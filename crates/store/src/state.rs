@@ -4,8 +4,8 @@ use std::fmt;
 
 use isochrone_kernel::Name;
 
-/// The state of a thread. [`UserMode`](Self::UserMode), [`Syscall`](Self::Syscall) and [`Interrupted`](Self::Interrupted) are
-/// on a CPU: together they are its CPU time.
+/// The state of a thread. [`UserMode`](Self::UserMode), [`Syscall`](Self::Syscall), [`Interrupted`](Self::Interrupted) and
+/// [`Running`](Self::Running) are on a CPU: together they are its CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum State {
@@ -25,11 +25,13 @@ pub enum State {
     WaitFork = 6,
     /// It has ended.
     Dead = 7,
+    /// It is on a CPU; whether in user mode or in a system call is unknown.
+    Running = 8,
 }
 
 impl State {
     /// All states, by number.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Unknown,
         Self::UserMode,
         Self::Syscall,
@@ -38,6 +40,7 @@ impl State {
         Self::Blocked,
         Self::WaitFork,
         Self::Dead,
+        Self::Running,
     ];
 
     /// The state of a number in the column `state`.
@@ -56,12 +59,13 @@ impl State {
             Self::Blocked => "blocked",
             Self::WaitFork => "wait-fork",
             Self::Dead => "dead",
+            Self::Running => "running",
         }
     }
 
     /// Whether the thread is on a CPU.
     pub fn is_on_cpu(self) -> bool {
-        matches!(self, Self::UserMode | Self::Syscall | Self::Interrupted)
+        matches!(self, Self::UserMode | Self::Syscall | Self::Interrupted | Self::Running)
     }
 }
 
@@ -101,6 +105,6 @@ mod tests {
         for (number, state) in (0..).zip(State::ALL) {
             assert_eq!((state as u8, State::of(number)), (number, Some(state)));
         }
-        assert_eq!(State::of(8), None);
+        assert_eq!(State::of(9), None);
     }
 }

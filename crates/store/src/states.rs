@@ -14,7 +14,7 @@ use crate::merge::Input;
 use crate::names::Names;
 use crate::spans::{Numbering, SpanTables};
 use crate::state::{State, StateRow};
-use crate::sweep::{self, Life, Sweep};
+use crate::sweep::{self, Life, Mode, Sweep};
 use crate::table::{Row, Rows};
 use crate::tables::{OpenCallRow, ZoomRow};
 use crate::zoom::{Levels, Zoomed, bucket_ns, levels};
@@ -152,8 +152,8 @@ fn order_of(input: &Input) -> u8 {
         Input::Slice { .. } => 0,
         Input::OffCpu { .. } => 1,
         Input::SchedLatency { .. } => 2,
-        Input::HalfCall { is_begin: false, .. } => 3,
-        Input::HalfCall { is_begin: true, .. } => 4,
+        Input::HalfCall { .. } => 3,
+        Input::OpenCall { .. } => 4,
         Input::Call { .. } => 5,
         Input::Interrupt { .. } => 6,
     }
@@ -204,40 +204,29 @@ pub(crate) fn rows(
     let local: Vec<Life> = threads
         .iter()
         .map(|&thread| {
-            let unheard = Life { begin: to, end: from, is_new: false, died: None, is_kernel: false };
+            let unheard = Life { begin: to, end: from, new_until: None, died: None, mode: Mode::Unknown };
             let life = lives.get(thread as usize).copied().unwrap_or(unheard);
-            let is_new = life.is_new && spans.woken(thread).is_none_or(|woken| woken >= from);
-            Life { begin: life.begin.max(from), end: life.end.min(to), is_new, ..life }
+            let is_new = spans.woken(thread).is_none_or(|woken| woken >= from);
+            let new_until = life.new_until.filter(|_| is_new);
+            Life { begin: life.begin.max(from), end: life.end.min(to), new_until, ..life }
         })
         .collect();
-    let mut calls: Vec<(i64, u32, OpenCallRow)> = Vec::new();
     spans.open_calls.overlapping(window, |view, row| {
         if let Ok(place) = threads.binary_search(&view.thread.values()[row]) {
-            let row = OpenCallRow::get(view, row);
-            // After an entry, a call lasts until something else is known; before an exit, only where nothing was known.
-            if row.begin.is_some() || row.is_sure {
-                calls.push((row.from, place as u32, row));
-            }
+            let row = OpenCallRow { thread: place as u32, ..OpenCallRow::get(view, row) };
+            inputs.push((row.from, row.input()));
         }
         Ok(())
     })?;
     inputs.sort_by_key(|(begin, input)| (*begin, order_of(input)));
-    calls.sort_by_key(|(from, ..)| *from);
     let mut sweep = Sweep::new(&local);
     let mut out: Vec<sweep::Row> = Vec::new();
-    let mut calls = calls.into_iter().peekable();
     let mut put = |row| out.push(row);
     for (at, mut input) in inputs {
         if let Input::SchedLatency { waker, .. } = &mut input {
             *waker = waker.and_then(|waker| spans.thread(waker));
         }
-        while let Some((from, thread, call)) = calls.next_if(|(from, ..)| *from <= at) {
-            sweep.begin(from, as_input(thread, &call), Some, &mut put);
-        }
         sweep.begin(at, input, |name| numbering.place(name), &mut put);
-    }
-    for (from, thread, call) in calls {
-        sweep.begin(from, as_input(thread, &call), Some, &mut put);
     }
     sweep.finish(to, &mut put);
     out.sort_by_key(|row| (row.thread, row.begin));
@@ -268,10 +257,6 @@ pub(crate) fn rows(
         last = Some(row);
     }
     Ok(rows)
-}
-
-fn as_input(thread: u32, call: &OpenCallRow) -> Input {
-    Input::Call { thread, name: call.name, fd: call.fd, end: call.until }
 }
 
 /// As [`rows`], with no row shorter than a pixel except where a thread begins or ends: of each thread, about `pixels` rows at

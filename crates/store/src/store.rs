@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use isochrone_kernel::{Cause, Spans, ThreadId};
+use isochrone_kernel::{Cause, Missed, Spans, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::batches::Batches;
@@ -21,12 +21,12 @@ use crate::packets::{self, Runner};
 use crate::place::{self, Place};
 use crate::rows_between;
 use crate::span_rows::{CallSpan, PhaseSpan};
-use crate::spans::SpanTables;
+use crate::spans::{SpanTables, each};
 use crate::state::StateRow;
 use crate::states;
 use crate::sweep::Life;
 use crate::table::{BATCH_ROWS, Row};
-use crate::tables::{MessageRow, ZoomRow};
+use crate::tables::{MessageRow, MissedRow, ZoomRow};
 use crate::threads::{self, ThreadRow};
 use crate::whole_state;
 
@@ -260,7 +260,7 @@ impl Store {
         let directory = self.path.join(&entry.directory);
         let files = Files { directory: &directory, entries: &entry.tables };
         let spans = SpanTables::open(files)?;
-        let lives = threads::lives(spans.threads(), entry.range.unwrap_or_default());
+        let lives = threads::lives(spans.threads(), entry.range.unwrap_or_default(), entry.recorded);
         let levels = states::open_levels(files, entry.levels)?;
         Ok(HostStore { entry: entry.clone(), directory, spans, lives, levels })
     }
@@ -467,6 +467,16 @@ impl HostStore {
     ) -> Result<Vec<StateRow>, StoreError> {
         let asked = (self.within(window), pixels);
         states::zoomed(&self.spans, &self.levels, &self.lives, threads, asked)
+    }
+
+    /// When events of the kernel may be missing. Linear in these times.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn missed(&self) -> Result<Missed, StoreError> {
+        let mut missed = Missed::default();
+        each(&Batches::<MissedRow>::open(self.tables())?, |row| missed.add(row.begin, row.end))?;
+        Ok(missed)
     }
 
     /// What is missing of the host's trace in a window of raw time, by begin.

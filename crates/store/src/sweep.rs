@@ -5,9 +5,10 @@
 //! Whenever its state changes, the time since the last change becomes a row. So the rows of a thread follow each other
 //! without holes and overlaps, from its begin to its end.
 //!
-//! * On a CPU: `interrupted` while that handles an interrupt or softirq, else `syscall` or `usermode`.
+//! * On a CPU: `interrupted` while that handles an interrupt or softirq, else `syscall` or `usermode`, or `running` where it is unknown
+//!   whether it is in a call.
 //! * Off it: `wait-cpu` after a wake-up or when it was preempted, else `blocked`, with the call that it is in.
-//! * After its fork: `wait-fork`; after its end: `dead`, until its tid is reused.
+//! * After its fork: `wait-fork`, unless a loss may have hidden that it was woken; after its end: `dead`, until its tid is reused.
 //! * What no span covers is `unknown`.
 //!
 //! A thread is on one CPU and in one call at a time. Where an event is missing that the tracer did not report, spans say otherwise:
@@ -15,7 +16,7 @@
 //! spans that cover its time, and a window of them gives the same states as all of them.
 
 use crate::cell::NameId;
-use crate::covering::{Covering, Covers, NEVER, OPEN};
+use crate::covering::{Covering, Covers, NEVER};
 use crate::merge::Input;
 use crate::state::State;
 use crate::writer::number_of;
@@ -55,11 +56,22 @@ pub(crate) struct Life {
     pub(crate) begin: i64,
     /// Its rows end here: its tid is reused from now on, or nothing is known any more.
     pub(crate) end: i64,
-    /// Whether it was forked at its begin and has not been woken yet.
-    pub(crate) is_new: bool,
+    /// If it was forked at its begin and has not been woken yet: until when nothing is missing that could show that it was.
+    pub(crate) new_until: Option<i64>,
     /// When it ended.
     pub(crate) died: Option<i64>,
-    pub(crate) is_kernel: bool,
+    pub(crate) mode: Mode,
+}
+
+/// What a thread does that is on a CPU and in no call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It runs in user mode.
+    User,
+    /// It is a kernel thread.
+    Kernel,
+    /// Unknown: calls were not recorded, or nothing says what kind of thread it is.
+    Unknown,
 }
 
 /// Indexes of the ends of a thread.
@@ -71,8 +83,10 @@ mod until {
     pub(super) const CALL: usize = 4;
     /// Its life, after which it is dead.
     pub(super) const DEATH: usize = 5;
+    /// What is known of a new thread.
+    pub(super) const NEW: usize = 6;
     /// Number of indexes.
-    pub(super) const COUNT: usize = 6;
+    pub(super) const COUNT: usize = 7;
 }
 
 /// The stage of a thread's life.
@@ -96,12 +110,12 @@ struct Thread {
     ends: [i64; until::COUNT],
     /// The CPUs that it is on.
     slices: Covering<u32>,
-    /// The calls that it is in.
-    calls: Covering<Call>,
+    /// The calls that it is in; `None`: that it may be in, and which is unknown.
+    calls: Covering<Option<Call>>,
     waker: Option<u32>,
     is_preempted: bool,
     stage: Stage,
-    is_kernel: bool,
+    mode: Mode,
     /// No row is later.
     end: i64,
 }
@@ -136,20 +150,27 @@ impl Thread {
             calls: Covering::default(),
             waker: None,
             is_preempted: false,
-            stage: if life.is_new { Stage::New } else { Stage::Alive },
-            is_kernel: life.is_kernel,
+            stage: if life.new_until.is_some_and(|until| until > life.begin) {
+                Stage::New
+            } else {
+                Stage::Alive
+            },
+            mode: life.mode,
             end: life.end,
         };
-        thread.ends[until::DEATH] = life.died.unwrap_or(NEVER);
-        thread.next = thread.ends[until::DEATH];
+        if let (Stage::New, Some(until)) = (thread.stage, life.new_until) {
+            thread.ends[until::NEW] = until;
+        }
+        thread.set(until::DEATH, life.died.unwrap_or(NEVER));
         thread.now = thread.doing();
         thread
     }
 
-    /// It is no longer new.
+    /// It is no longer new, as far as known.
     fn wake(&mut self) {
         if self.stage == Stage::New {
             self.stage = Stage::Alive;
+            self.set(until::NEW, NEVER);
         }
     }
 
@@ -185,13 +206,9 @@ impl Thread {
         until.filter(|&until| until > at).unwrap_or(NEVER)
     }
 
-    /// It is in a call.
+    /// It is in a call, or may be in one.
     #[inline]
-    fn enter(&mut self, call: Covers<Call>) {
-        if self.calls.top().is_some() {
-            // Of a call whose end is not known it is known now.
-            self.calls.end_open();
-        }
+    fn enter(&mut self, call: Covers<Option<Call>>) {
         self.calls.add(call);
         self.set(until::CALL, self.calls.end());
     }
@@ -203,11 +220,13 @@ impl Thread {
             return Doing { state: State::Dead, ..NOTHING };
         }
         let call = self.calls.top();
+        let (is_in_call, call) = (call.map(|call| call.is_some()), call.flatten());
         if let Some(cpu) = self.cpu() {
-            let state = match () {
-                () if self.is(until::INTERRUPT) => State::Interrupted,
-                () if call.is_some() || self.is_kernel => State::Syscall,
-                () => State::UserMode,
+            let state = match (is_in_call, self.mode) {
+                _ if self.is(until::INTERRUPT) => State::Interrupted,
+                (Some(true), _) | (_, Mode::Kernel) => State::Syscall,
+                (Some(false), _) | (None, Mode::Unknown) => State::Running,
+                (None, Mode::User) => State::UserMode,
             };
             return Doing { state, cpu: Some(cpu), call, waker: None };
         }
@@ -250,6 +269,9 @@ impl Thread {
     fn end_until(&mut self, number: u32, at: i64, cpus: &FxHashMap<u32, Cpu>, rows: &mut dyn FnMut(Row)) {
         while self.next <= at {
             let ended = self.next;
+            if self.ends[until::NEW] <= ended {
+                self.wake();
+            }
             if self.ends[until::DEATH] <= ended {
                 self.stage = Stage::Dead;
             }
@@ -284,13 +306,6 @@ impl Sweep {
     /// Over threads by number.
     pub(crate) fn new(lives: &[Life]) -> Self {
         Self { threads: lives.iter().map(Thread::new).collect(), cpus: FxHashMap::default() }
-    }
-
-    /// Takes a call that a thread is in from the begin on.
-    pub(crate) fn in_call(&mut self, thread: u32, call: Call, end: i64) {
-        let Some(it) = self.threads.get_mut(thread as usize) else { return };
-        it.enter(Covers { begin: it.since, end, what: call });
-        it.now = it.doing();
     }
 
     /// Consumes the next span, which begins at `at`, not before any earlier one. `thread_of`: the number of a thread in the
@@ -351,16 +366,13 @@ impl Sweep {
                 it.set(until::LATENCY, end);
             }),
             Input::Call { thread, name, fd, end } => change(thread_of(thread), &mut |it| {
-                it.enter(Covers { begin: at, end, what: Call { name, fd } });
+                it.enter(Covers { begin: at, end, what: Some(Call { name, fd }) });
             }),
-            Input::HalfCall { thread, is_begin, name, fd } => change(thread_of(thread), &mut |it| {
-                if is_begin {
-                    it.enter(Covers { begin: at, end: OPEN, what: Call { name, fd } });
-                } else {
-                    it.calls.end_open();
-                    it.set(until::CALL, it.calls.end());
-                }
+            Input::OpenCall { row, call, end } => change(Some(row), &mut |it| {
+                it.enter(Covers { begin: at, end, what: call });
             }),
+            // They are read before, and become open calls.
+            Input::HalfCall { .. } => {}
             Input::Interrupt { cpu, .. } => {
                 for &(thread, _) in cpus.get(&cpu).map_or(&[][..], |there| &there.threads) {
                     change(Some(thread), &mut |it| {
@@ -391,7 +403,7 @@ impl Sweep {
 mod tests {
     use super::*;
 
-    const NONE: Life = Life { begin: 0, end: 100, is_new: false, died: None, is_kernel: false };
+    const NONE: Life = Life { begin: 0, end: 100, new_until: None, died: None, mode: Mode::User };
 
     /// Threads 0 and 1; thread 2 has the tid of thread 1 from 50 on.
     const LIVES: [Life; 3] = [NONE, Life { begin: 20, end: 50, ..NONE }, Life { begin: 50, ..NONE }];
@@ -402,14 +414,10 @@ mod tests {
         NAMES.iter().position(|known| *known == name).map(|number| NameId(number as u32))
     }
 
-    /// Checks the states of threads, by thread: `BEGIN state [cpu] [call]`. `in_call`: the call that thread 0 is in at the
-    /// begin.
-    fn check_in(in_call: Option<(&str, i64)>, lives: [Life; 3], spans: &[(i64, Input)], expect: [&str; 3]) {
+    /// Checks the states of threads, by thread: `BEGIN state [cpu] [call]`.
+    fn check(lives: [Life; 3], spans: &[(i64, Input)], expect: [&str; 3]) {
         let mut rows = Vec::new();
         let mut sweep = Sweep::new(&lives);
-        if let Some((name, end)) = in_call {
-            sweep.in_call(0, Call { name: call(name), fd: None }, end);
-        }
         let thread_of = |number| Some(number).filter(|&number| number < 3);
         for &(at, input) in spans {
             sweep.begin(at, input, thread_of, &mut |row| rows.push(row));
@@ -436,10 +444,6 @@ mod tests {
             let whole = (of_thread.first().map(|it| it.begin), of_thread.last().map(|it| it.end));
             assert_eq!(whole, (Some(life.begin), Some(life.end)));
         }
-    }
-
-    fn check(lives: [Life; 3], spans: &[(i64, Input)], expect: [&str; 3]) {
-        check_in(None, lives, spans, expect);
     }
 
     const NOTHING: [&str; 3] = ["0 unknown", "20 unknown", "50 unknown"];
@@ -509,38 +513,47 @@ mod tests {
     #[test]
     fn threads_begin_and_end() {
         let mut lives = LIVES;
-        (lives[1].is_new, lives[1].died, lives[2].is_new) = (true, Some(40), true);
+        (lives[1].new_until, lives[1].died, lives[2].new_until) = (Some(90), Some(40), Some(60));
         let spans = [
             (25, Input::SchedLatency { thread: 1, waker: Some(0), end: 30 }),
             (30, Input::Slice { thread: 1, cpu: 0, end: 40 }),
         ];
-        let expect = ["0 unknown", "20 wait-fork, 25 wait-cpu, 30 usermode on 0, 40 dead", "50 wait-fork"];
+        let expect =
+            ["0 unknown", "20 wait-fork, 25 wait-cpu, 30 usermode on 0, 40 dead", "50 wait-fork, 60 unknown"];
         check(lives, &spans, expect);
     }
 
     #[test]
     fn calls_that_are_known_by_half() {
-        let half =
-            |at, name, is_begin| (at, Input::HalfCall { thread: 0, is_begin, name: call(name), fd: None });
+        let open = |at, name, end| {
+            let name: Option<&str> = name;
+            let call = name.map(|name| Call { name: call(name), fd: None });
+            (at, Input::OpenCall { row: 0, call, end })
+        };
         let spans = [
             (0, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Blocked), end: 20 }),
+            open(0, Some("poll"), 30),
             (20, Input::Slice { thread: 0, cpu: 0, end: 60 }),
-            half(30, "poll", false),
-            half(35, "read", true),
-            half(45, "read", false),
-            half(50, "exit_group", true),
+            open(35, Some("read"), 40),
+            open(40, None, 45),
+            open(50, Some("exit_group"), 80),
             (60, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Uninterruptible), end: 100 }),
+            open(80, None, 101),
         ];
         let expect = "0 blocked in poll, 20 syscall on 0 in poll, 30 usermode on 0, 35 syscall on 0 in read, \
-                      45 usermode on 0, 50 syscall on 0 in exit_group, 60 blocked in exit_group";
-        check_in(Some(("poll", 30)), LIVES, &spans, [expect, NOTHING[1], NOTHING[2]]);
+                      40 running on 0, 45 usermode on 0, 50 syscall on 0 in exit_group, 60 blocked in exit_group, 80 blocked";
+        check(LIVES, &spans, [expect, NOTHING[1], NOTHING[2]]);
     }
 
     #[test]
     fn what_the_kernel_runs_is_no_program() {
         let mut lives = LIVES;
-        lives[0].is_kernel = true;
-        let spans = [(10, Input::Slice { thread: 0, cpu: 0, end: 20 })];
-        check(lives, &spans, ["0 unknown, 10 syscall on 0, 20 unknown", NOTHING[1], NOTHING[2]]);
+        (lives[0].mode, lives[1].mode) = (Mode::Kernel, Mode::Unknown);
+        let spans = [
+            (10, Input::Slice { thread: 0, cpu: 0, end: 20 }),
+            (30, Input::Slice { thread: 1, cpu: 0, end: 40 }),
+        ];
+        let expect = ["0 unknown, 10 syscall on 0, 20 unknown", "20 unknown, 30 running on 0, 40 unknown"];
+        check(lives, &spans, [expect[0], expect[1], NOTHING[2]]);
     }
 }

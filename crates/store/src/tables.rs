@@ -85,6 +85,7 @@ rows! {
     ThreadTableRow ThreadView "threads" by begin, end {
         number: u32, tid: Option<i32>, idle_of_cpu: Option<u32>, pid: Option<i32>, begin: i64, end: i64, comm: Option<Name>,
         parent: Option<i32>, is_kernel: Option<bool>, is_begin_seen: bool, is_end_seen: bool, exited: Option<i64>, woken: Option<i64>,
+        known_new_until: Option<i64>,
         pid_namespace: Option<u64>, pid_namespace_level: Option<u32>, vpid: Option<i32>, vtid: Option<i32>,
     }
     /// The ids of threads when their spans were written, by number: the row of `threads`, if known.
@@ -96,6 +97,8 @@ rows! {
     OpenCallRow OpenCallView "open_calls" by from, until of Calls {
         thread: u32, from: i64, until: i64, is_sure: bool, begin: Option<i64>, name: Option<NameId>, fd: Option<i32>,
     }
+    /// Times in which events of the kernel may be missing, on any CPU: disjoint.
+    MissedRow MissedView "missed" by begin, end { begin: i64, end: i64, }
     /// A zoom level of states.
     ZoomRow ZoomView "states-zoom" by begin, end { thread: u32, state: u8, begin: i64, end: i64, filled: i64, }
     /// Messages between hosts, by their numbers: raw times on the clocks of both, and the CPUs whose streams have the events.

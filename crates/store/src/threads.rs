@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{CanonicalMap, Name, Names, Namespace, PIECE_BEGIN, ThreadId, Threads, Time};
+use isochrone_kernel::{CanonicalMap, Missed, Name, Names, Namespace, PIECE_BEGIN, ThreadId, Threads, Time};
 
-use crate::cell::NameId;
-use crate::sweep::Life;
+use crate::manifest::Recorded;
+use crate::sweep::{Life, Mode};
 use crate::writer::Numbers;
 
 /// A thread of a host.
@@ -37,6 +37,8 @@ pub struct ThreadRow {
     pub is_end_seen: bool,
     /// When it began to exit, raw ns; it runs on for a while.
     pub exited: Option<Time>,
+    /// Of threads whose begin was seen: until when a first wake-up cannot have been missed, raw ns. `None`: at no time.
+    pub known_new_until: Option<Time>,
     /// When it was woken first or was first on a CPU, raw ns; only of threads whose begin was seen.
     pub woken: Option<Time>,
 }
@@ -59,8 +61,6 @@ pub(crate) struct Numbered {
     pub(crate) threads: Vec<ThreadRow>,
     /// By number in rows of spans: number of the thread, if it is known.
     pub(crate) names: Vec<Option<u32>>,
-    /// By number of the thread: the call that it was in when the trace began, and when that returned.
-    pub(crate) first_calls: Vec<Option<(Time, Option<NameId>)>>,
 }
 
 impl Numbered {
@@ -87,16 +87,18 @@ impl Numbered {
                 numbered.names[name as usize] = number;
             }
             if number.is_some() {
-                numbered.threads.push(row(thread, threads, range));
-                numbered.first_calls.push(named.and_then(|named| named.call_at_begin()));
+                let makes_calls = named.is_some_and(|named| named.makes_calls());
+                numbered.threads.push(row(thread, threads, makes_calls, range));
             }
         }
         numbered
     }
 
-    /// The lives of threads, for the sweep. `range`: the first and the last event.
-    pub(crate) fn lives(&self, range: (Time, Time)) -> Vec<Life> {
-        lives(&self.threads, range)
+    /// Records until when forked threads are known not to have been woken, unless they are seen to be.
+    pub(crate) fn set_known_new(&mut self, missed: &Missed, recorded: Recorded) {
+        for thread in self.threads.iter_mut().filter(|it| it.is_begin_seen && recorded.has_first_wakeups) {
+            thread.known_new_until = Some(missed.first_since(thread.begin).unwrap_or(Time::MAX));
+        }
     }
 
     /// Records that a forked thread is woken, or runs; only the first time counts.
@@ -116,16 +118,21 @@ impl Numbered {
 }
 
 /// The lives of threads by number, for the sweep. `range`: the first and the last event.
-pub(crate) fn lives(threads: &[ThreadRow], (first, last): (Time, Time)) -> Vec<Life> {
+pub(crate) fn lives(threads: &[ThreadRow], (first, last): (Time, Time), recorded: Recorded) -> Vec<Life> {
+    let mode = |row: &ThreadRow| match row.is_kernel {
+        Some(true) => Mode::Kernel,
+        Some(false) if recorded.has_all_calls => Mode::User,
+        _ => Mode::Unknown,
+    };
     let mut lives: Vec<Life> = threads
         .iter()
         .map(|row| Life {
             begin: row.begin.max(first),
             // Idle tasks have no states.
             end: if row.tid.is_some() { last } else { Time::MIN },
-            is_new: row.is_begin_seen,
+            new_until: row.known_new_until,
             died: row.is_end_seen.then_some(row.end),
-            is_kernel: row.is_kernel == Some(true),
+            mode: mode(row),
         })
         .collect();
     // Threads of one tid follow each other, by begin.
@@ -137,7 +144,7 @@ pub(crate) fn lives(threads: &[ThreadRow], (first, last): (Time, Time)) -> Vec<L
     lives
 }
 
-fn row(thread: ThreadId, threads: &Threads, (first, last): (Time, Time)) -> ThreadRow {
+fn row(thread: ThreadId, threads: &Threads, makes_calls: bool, (first, last): (Time, Time)) -> ThreadRow {
     let facts = threads.get(thread).cloned().unwrap_or_default();
     let idle_of_cpu = match thread {
         ThreadId::Idle(cpu) => Some(cpu),
@@ -154,7 +161,8 @@ fn row(thread: ThreadId, threads: &Threads, (first, last): (Time, Time)) -> Thre
         comm: facts.names.last().map(Name::to_string).or_else(|| Some(format!("swapper/{}", idle_of_cpu?))),
         names: if facts.names.iter().len() > 1 { facts.names } else { Names::default() },
         parent: facts.parent,
-        is_kernel: facts.is_kernel,
+        // The kernel's own threads make none.
+        is_kernel: facts.is_kernel.or(makes_calls.then_some(false)),
         inner: threads.inner(thread),
         begin: born.unwrap_or(first),
         end: facts.dead.unwrap_or(last),
@@ -162,5 +170,6 @@ fn row(thread: ThreadId, threads: &Threads, (first, last): (Time, Time)) -> Thre
         is_end_seen: facts.dead.is_some(),
         exited: facts.exited,
         woken: None,
+        known_new_until: None,
     }
 }

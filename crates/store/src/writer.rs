@@ -151,42 +151,29 @@ pub struct SpanWriter {
     follows_files: bool,
 }
 
-/// The numbers that stand for a thread, and its first calls.
+/// The numbers that stand for a thread, and whether it makes system calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Numbers {
     first: u32,
     /// The numbers of threads that were identified as this one.
     more: Vec<u32>,
-    /// Begin of the first of its calls, as far as seen.
-    first_call: Time,
-    /// The first exit of a call whose entry was not seen: its time and the name.
-    first_exit: Option<(Time, Option<NameId>)>,
+    makes_calls: bool,
 }
 
 impl Numbers {
     fn new(first: u32) -> Self {
-        Self { first, more: Vec::new(), first_call: Time::MAX, first_exit: None }
+        Self { first, more: Vec::new(), makes_calls: false }
     }
 
     fn absorb(&mut self, other: Self) {
         self.more.push(other.first);
         self.more.extend(other.more);
-        self.first_call = self.first_call.min(other.first_call);
-        if let Some(exit) = other.first_exit {
-            self.exits(exit);
-        }
+        self.makes_calls |= other.makes_calls;
     }
 
-    /// Records the exit of a call whose entry was not seen.
-    fn exits(&mut self, exit: (Time, Option<NameId>)) {
-        if self.first_exit.is_none_or(|first| exit < first) {
-            self.first_exit = Some(exit);
-        }
-    }
-
-    /// The exit of the call that the thread was in when the trace began, if its first known call event is an exit.
-    pub(crate) fn call_at_begin(&self) -> Option<(Time, Option<NameId>)> {
-        self.first_exit.filter(|exit| exit.0 < self.first_call)
+    /// Whether it makes system calls.
+    pub(crate) fn makes_calls(&self) -> bool {
+        self.makes_calls
     }
 
     /// All of them.
@@ -318,7 +305,7 @@ impl SpanWriter {
     fn syscall(&mut self, it: &Syscall<'_>) {
         let Syscall { thread, cpu, begin, end, entry, exit } = *it;
         let caller = self.numbers(thread);
-        caller.first_call = caller.first_call.min(begin);
+        caller.makes_calls = true;
         let thread = caller.first;
         let name = self.name(Vocabulary::Calls, &entry.name);
         let fd = entry.effect.descriptor();
@@ -330,11 +317,7 @@ impl SpanWriter {
         let name = self.some_name(Vocabulary::Calls, name.map(Name::as_str));
         let is_begin = half == Half::Begin;
         let caller = self.numbers(thread);
-        if is_begin {
-            caller.first_call = caller.first_call.min(at);
-        } else {
-            caller.exits((at, name));
-        }
+        caller.makes_calls = true;
         let thread = caller.first;
         let fd = entry.and_then(|entry| entry.effect.descriptor());
         let row = HalfSyscallRow { thread, cpu, at, is_begin, name, fd };

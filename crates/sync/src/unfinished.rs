@@ -49,8 +49,8 @@ struct Held {
 }
 
 impl Held {
-    /// `None`: somebody was about to remove it.
-    fn new(path: &Path, file: File) -> io::Result<Option<Self>> {
+    /// `all`: [`HELD`], locked since before it was made: a signal finds it there, or it is not made. `None`: somebody was about to remove it.
+    fn new(path: &Path, file: File, all: &mut BTreeSet<PathBuf>) -> io::Result<Option<Self>> {
         let lock = match file.try_lock() {
             Ok(()) => Some(file),
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -61,7 +61,7 @@ impl Held {
         {
             return Ok(None);
         }
-        held().insert(path.to_owned());
+        all.insert(path.to_owned());
         Ok(Some(Self { path: path.to_owned(), _lock: lock }))
     }
 }
@@ -85,8 +85,9 @@ impl UnfinishedFile {
         let prefix = prefix(name);
         remove_left(&prefix, directory);
         loop {
+            let mut all = held();
             let file = builder(&prefix, 0o666).tempfile_in(directory)?;
-            if let Some(held) = Held::new(file.path(), file.as_file().try_clone()?)? {
+            if let Some(held) = Held::new(file.path(), file.as_file().try_clone()?, &mut all)? {
                 return Ok(Self { file, _held: held });
             }
         }
@@ -122,9 +123,10 @@ impl UnfinishedDirectory {
     fn made(prefix: &OsStr, directory: &Path, mode: u32) -> io::Result<Self> {
         remove_left(prefix, directory);
         loop {
+            let mut all = held();
             let directory = builder(prefix, mode).tempdir_in(directory)?;
             let Ok(file) = File::open(directory.path()) else { continue };
-            if let Some(held) = Held::new(directory.path(), file)? {
+            if let Some(held) = Held::new(directory.path(), file, &mut all)? {
                 return Ok(Self { directory, _held: held });
             }
         }

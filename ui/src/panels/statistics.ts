@@ -19,8 +19,8 @@ type OfCall = Statistics["calls"][number];
 interface OfCause { readonly cause: string; readonly count: number; readonly total: number; readonly longest: number; readonly endedBy: string }
 /** Rows of waits by process and cause that are added up. */
 const MOST_WAITS = 5000;
-const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, MOST_THREADS = 200;
-const onCpu = (it: Sums) => (it.byState[USER] ?? 0) + (it.byState[CALL] ?? 0) + (it.byState[INTERRUPTED] ?? 0);
+const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8, MOST_THREADS = 200;
+const onCpu = (it: Sums) => [USER, CALL, INTERRUPTED, RUNNING].reduce((sum, state) => sum + (it.byState[state] ?? 0), 0);
 
 export class StatisticsPanel extends AskingPanel {
   private range: About | null = null;

@@ -99,7 +99,7 @@ impl Analysis for Processes {
             let (mut states, mut running) = (states_table(), cpu_states::table());
             for result in hosts {
                 let Some(instant) = result.instant else { continue };
-                let snapshot = instant.snapshot(result.host.window());
+                let snapshot = instant.snapshot(result.host);
                 states_rows(result, instant.at(), &snapshot, options, &mut states);
                 cpu_states::rows(result, instant.at(), &snapshot, options, &mut running);
             }

@@ -42,7 +42,7 @@ impl Spent {
 
     fn add(&mut self, state: State, ns: u64) {
         *match state {
-            State::UserMode | State::Syscall => &mut self.running,
+            State::UserMode | State::Syscall | State::Running => &mut self.running,
             State::Interrupted => &mut self.interrupted,
             State::WaitCpu => &mut self.wait_cpu,
             State::Blocked => &mut self.blocked,
@@ -218,6 +218,7 @@ impl<'s> Window<'s> {
         Ok(match row.state {
             State::UserMode => (Cause::Cpu, text("user")),
             State::Syscall => (Cause::Cpu, text("system")),
+            State::Running => (Cause::Cpu, text("user or system")),
             State::Interrupted => (Cause::Irq, Name::default()),
             State::WaitCpu => (Cause::WaitCpu, Name::default()),
             State::Blocked => self.blocked(row)?,

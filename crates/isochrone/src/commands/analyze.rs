@@ -240,7 +240,8 @@ fn needs(report: &str) -> Vec<Need> {
     match (AnalysisKind::of(report), report) {
         (Some(kind), _) => kind.needs().to_vec(),
         (None, STATES) => {
-            vec![Need::Switches, Need::Wakeups, Need::Waking, Need::Calls, Need::Interrupts, Need::Dump]
+            use Need::{Calls, Dump, EveryCall, Interrupts, Switches, Wakeups, Waking};
+            vec![Switches, Wakeups, Waking, Calls, EveryCall, Interrupts, Dump]
         }
         (None, PHASES) => vec![Need::Switches, Need::Wakeups, Need::Calls, Need::Threads],
         (None, other) => isochrone_crosshost::needs(other),

@@ -1,7 +1,7 @@
 //! Signals that ask a process to end: what was begun is ended properly.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::Context as _;
@@ -25,19 +25,32 @@ pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(is_stopped)
 }
 
-/// Whoever asks this process to end ends it at once, and what it had begun to write is removed.
+/// The end of this process by a signal, from [`leave_nothing_on_signals`] on.
+#[derive(Debug)]
+pub struct EndsAtOnce(Arc<AtomicBool>);
+
+impl EndsAtOnce {
+    /// From now on something else handles signals.
+    pub fn leave_to_others(&self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+/// From now on a signal ends this process at once, and what it had begun to write is removed.
 ///
 /// # Errors
 /// Signals cannot be caught.
-pub(crate) fn leave_nothing_on_signals() -> anyhow::Result<()> {
+pub fn leave_nothing_on_signals() -> anyhow::Result<EndsAtOnce> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("signals cannot be caught")?;
+    let ends = EndsAtOnce(Arc::new(AtomicBool::new(true)));
+    let is_here = Arc::clone(&ends.0);
     thread::spawn(move || {
-        for signal in signals.forever() {
+        for signal in signals.forever().take_while(|_| is_here.load(Ordering::SeqCst)) {
             unfinished::remove_all();
             isochrone_store::remove_unfinished();
             // Both signals can be emulated.
             let _ = emulate_default_handler(signal);
         }
     });
-    Ok(())
+    Ok(ends)
 }

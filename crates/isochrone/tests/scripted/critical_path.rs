@@ -62,7 +62,7 @@ fn each_wait_by_what_ended_it() {
         "172 180 10 sh cpu user 6 ns, futex 2 ns",
         // It woke the helper, and the helper woke it: what the helper did is the path.
         "180 184 30 helper wait-cpu sh 10 ran",
-        "184 195 30 helper cpu user",
+        "184 195 30 helper cpu user or kernel",
         "195 197 10 sh wait-cpu helper 30 ran",
         "197 211 10 sh cpu user 7 ns, pread64 6 ns, futex 1 ns",
         "211 230 10 sh disk read of disk sda, 4096 bytes",
@@ -73,7 +73,7 @@ fn each_wait_by_what_ended_it() {
         "261 270 10 sh cpu user 8 ns, read 1 ns",
         // So did the child, from its fork on.
         "270 281 40 sh wait-cpu sh 10 ran",
-        "281 300 40 sh cpu user",
+        "281 300 40 sh cpu user or kernel",
         "300 301 10 sh wait-cpu sh 40 ran",
         "301 321 10 sh cpu user 18 ns, pause 1 ns, wait4 1 ns",
         "321 330 10 sh signal pause, ended by web 20",

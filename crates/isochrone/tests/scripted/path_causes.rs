@@ -136,9 +136,9 @@ fn on_and_off_the_cpu() {
     host.at(120).irq_entry(1, "keyboard").after(10).irq_exit(1);
     host.at(150).preempt(10, 20).after(20).preempt(20, 10);
     let expect = [
-        "100 150 10 cpu user 40 ns, interrupts 10 ns",
+        "100 150 10 cpu user or kernel 40 ns, interrupts 10 ns",
         "150 170 10 wait-cpu web 20 ran",
-        "170 300 10 cpu user",
+        "170 300 10 cpu user or kernel",
     ];
     path(&host, &expect);
 }
@@ -152,7 +152,7 @@ fn lost_events() {
     host.lose(0, 160, 200, 2).at(200);
     // The tracer counts them at the end of the packet.
     host.new_packet(0);
-    path(&host, &["100 160 10 cpu user", "160 220 10 unknown ?", "220 300 10 cpu user"]);
+    path(&host, &["100 160 10 cpu user or kernel", "160 220 10 unknown ?", "220 300 10 cpu user or kernel"]);
 }
 
 /// Without wake-ups a wait ends where the thread runs, and its call says what it was.

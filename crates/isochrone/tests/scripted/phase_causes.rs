@@ -181,7 +181,7 @@ fn lost_events() {
         rows(&said.stdout, columns)
     };
     let waits = table("phase_waits", "phase cause detail count total_ns");
-    assert_eq!(waits, ["shop:request cpu user 2 120", "shop:request unknown ? 1 60"]);
+    assert_eq!(waits, ["shop:request cpu user or system 2 120", "shop:request unknown ? 1 60"]);
     let calls = table("phase_calls", "call total_ns running_ns unknown_ns");
     assert_eq!(calls, ["? 180 120 60"]);
 }

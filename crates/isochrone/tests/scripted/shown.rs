@@ -127,12 +127,12 @@ processes: at 1970-01-01 00:00:00.001450000 UTC
 What every thread did
   host  tid  comm      state                 since  cpu  mode     syscall       syscall since
   web1   10  nginx     running  00:00:00.001000000    0  syscall  read     00:00:00.001400000
-  web1   20  postgres  running  00:00:00.001250000    1  user     -                         -
+  web1   20  postgres  running  00:00:00.001250000    1  ?        ?                         ?
 
 What every CPU ran
   host  cpu  tid  comm                   since  mode     syscall       syscall since
   web1    0   10  nginx     00:00:00.001000000  syscall  read     00:00:00.001400000
-  web1    1   20  postgres  00:00:00.001250000  user     -                         -
+  web1    1   20  postgres  00:00:00.001250000  ?        ?                         ?
 ",
     );
 }

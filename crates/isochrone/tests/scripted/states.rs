@@ -57,7 +57,7 @@ fn by_thread() {
     let expect = [
         "40 wait-fork 190 195 ? ? ? ?",
         "40 wait-cpu 195 200 ? ? ? 10",
-        "40 usermode 200 210 0 ? ? ?",
+        "40 running 200 210 0 ? ? ?",
         "40 dead 210 300 ? ? ? ?",
     ];
     check(&host(), "states --tid 40", ROWS, &expect);
@@ -94,7 +94,7 @@ fn as_many_as_a_picture_shows() {
     check(5, &[&expect[..], &ends].concat());
 }
 
-/// What is not traced is a part of what surrounds it.
+/// What is not traced is a part of what surrounds it; without all calls it is unknown whether a thread is in one.
 #[test]
 fn what_is_not_traced() {
     let host = |untraced: &[&str]| host().untraced(untraced);
@@ -105,12 +105,12 @@ fn what_is_not_traced() {
     check(
         &["syscall_entry_read", "syscall_exit_read"],
         &[
-            "usermode 100 115 ?",
+            "running 100 115 ?",
             "blocked 115 130 ?",
             "wait-cpu 130 140 20",
-            "usermode 140 150 ?",
+            "running 140 150 ?",
             "interrupted 150 156 ?",
-            "usermode 156 170 ?",
+            "running 156 170 ?",
         ],
     );
     check(

@@ -33,6 +33,9 @@ pub(crate) use fields::Numbers;
 pub use line::{CallLine, CallResult, error_name, error_text};
 pub use waiting::{EpollChange, EpollReady, MOST_WAITED, Waited, WaitedSet};
 
+/// Calls that go on where a signal came. Tracers record no exit of them; they do nothing else.
+pub const WITHOUT_EXIT: [&str; 2] = ["rt_sigreturn", "sigreturn"];
+
 /// The entry of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {

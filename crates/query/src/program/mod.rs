@@ -50,6 +50,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
         arguments.cluster.is_some() || arguments.listen.is_some() || arguments.keys.cert.is_none(),
         "--cert is for a cluster and for clients; say which by --cluster HOST:PORT or --listen ADDRESS:PORT"
     );
+    let ends = shared::leave_nothing_on_signals()?;
     let door = Door::new(&arguments.keys)?;
     if let Some(listen) = arguments.listen {
         // Before anything is read.
@@ -91,6 +92,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
             let line = line.map(|line| format!(", authorization: {line}")).unwrap_or_default();
             say(&format!("Flight SQL on {address}{line}"))
         };
+        ends.leave_to_others();
         runtime.block_on(flight::serve(context, traced, listen, &door, token, quiet, ready))?;
         return Ok(ending);
     }

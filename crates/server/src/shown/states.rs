@@ -7,24 +7,24 @@ use super::rows::{Kind, Row};
 use super::{Clock, Shown};
 use crate::error::ApiError;
 
-/// How a state is drawn. The first eight are those of threads, by number.
+/// How a state is drawn. The first nine are those of threads, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Style {
     Unknown = 0,
-    Idle = 8,
-    Irq = 9,
-    Softirq = 10,
-    DiskRead = 11,
-    DiskWrite = 12,
-    Phase = 13,
-    /// A CPU that runs a thread.
-    Running = 14,
+    /// Of a thread; and a CPU that runs one.
+    Running = State::Running as u8,
+    Idle = 9,
+    Irq = 10,
+    Softirq = 11,
+    DiskRead = 12,
+    DiskWrite = 13,
+    Phase = 14,
 }
 
 /// The name of a style, by its number.
 pub(crate) fn style_name(style: u8) -> &'static str {
-    const OTHERS: [&str; 7] = ["idle", "irq", "softirq", "disk-read", "disk-write", "phase", "running"];
+    const OTHERS: [&str; 6] = ["idle", "irq", "softirq", "disk-read", "disk-write", "phase"];
     match State::of(style) {
         Some(state) => state.name(),
         None => OTHERS.get(usize::from(style) - State::ALL.len()).copied().unwrap_or_default(),

@@ -38,7 +38,7 @@ pub(crate) struct OfThread {
     pub(crate) row: u32,
     label: String,
     /// By number of the state, ns.
-    pub(crate) by_state: [i64; 8],
+    pub(crate) by_state: [i64; State::ALL.len()],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -100,7 +100,11 @@ impl Shown<'_> {
             for state in states {
                 let Some(row) = self.rows.of_thread(place, state.thread) else { continue };
                 if threads.last().is_none_or(|last| last.row != row) {
-                    threads.push(OfThread { row, label: self.rows.title(row), by_state: [0; 8] });
+                    threads.push(OfThread {
+                        row,
+                        label: self.rows.title(row),
+                        by_state: [0; State::ALL.len()],
+                    });
                 }
                 if let Some(last) = threads.last_mut() {
                     // As long as it was on the clock that is shown.

@@ -10,10 +10,11 @@ use crate::shown::Shown;
 use crate::shown::state_at::duration;
 
 /// States of threads that are listed: all but those of the dead.
-const STATES: [State; 7] = [
+const STATES: [State; 8] = [
     State::UserMode,
     State::Syscall,
     State::Interrupted,
+    State::Running,
     State::WaitCpu,
     State::Blocked,
     State::WaitFork,
@@ -51,7 +52,7 @@ fn states(shown: &Shown<'_>, window: (i64, i64)) -> Result<Tree, ApiError> {
     let mut headers = vec![header(("Thread", "", "STRING")), header(("TID", "", "NUMBER"))];
     headers.extend(STATES.map(|state| header((state.name(), "Time in this state, ns", "DURATION"))));
     let sums = shown.statistics(None, window)?;
-    let cells = |name: String, tid: String, by_state: &[i64; 8]| {
+    let cells = |name: String, tid: String, by_state: &[i64; State::ALL.len()]| {
         let mut cells = vec![name, tid];
         cells.extend(STATES.map(|state| by_state[state as usize].to_string()));
         cells
@@ -64,7 +65,7 @@ fn states(shown: &Shown<'_>, window: (i64, i64)) -> Result<Tree, ApiError> {
             .filter_map(|it| Some((it, shown.rows.get(it.row)?)))
             .filter(|(_, row)| row.host == place)
             .collect();
-        let mut total = [0; 8];
+        let mut total = [0; State::ALL.len()];
         for (thread, _) in &of_host {
             for (sum, ns) in total.iter_mut().zip(thread.by_state) {
                 *sum += ns;

@@ -128,7 +128,7 @@ impl Analysis for Syscalls {
             let mut in_progress = Vec::new();
             if let Some(instant) = result.instant {
                 is_running_told = true;
-                let snapshot = instant.snapshot(result.host.window());
+                let snapshot = instant.snapshot(result.host);
                 cpu_states::rows(result, instant.at(), &snapshot, options, &mut running);
                 in_progress = halves(result, instant.at(), &snapshot);
                 in_progress.sort_unstable();
