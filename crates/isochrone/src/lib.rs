@@ -55,7 +55,8 @@ fn parse() -> Result<Arguments, clap::Error> {
     let mut command = Arguments::command_line().color(colours);
     let arguments = spelled_short(std::env::args_os(), &command);
     let matches = command.try_get_matches_from_mut(arguments)?;
-    Arguments::from_arg_matches(&matches).map_err(|wrong| wrong.format(&mut command))
+    let arguments = Arguments::from_arg_matches(&matches).map_err(|wrong| wrong.format(&mut command))?;
+    Ok(arguments.with_given(&matches))
 }
 
 /// Help and version are results that somebody asked for.

@@ -22,25 +22,30 @@ pub(crate) fn line(text: fmt::Arguments<'_>) {
     let _ = io::stderr().write_all(without_numbers(&format!("{text}\n")).as_bytes());
 }
 
-/// What the system says of a failure, without the number behind it: `No such file or directory (os error 2)`.
+/// Text without the numbers behind what the system says of failures: `No such file or directory (os error 2)`. Anything else that looks like
+/// such a number, in a path, stays.
 fn without_numbers(text: &str) -> Cow<'_, str> {
     const BEFORE: &str = " (os error ";
     let mut kept = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(BEFORE) {
         kept.push_str(before);
-        match after.split_once(')') {
-            Some((number, after)) if number.bytes().all(|byte| byte.is_ascii_digit()) => rest = after,
+        let number = after.split_once(')').and_then(|(number, after)| Some((number.parse().ok()?, after)));
+        match number {
+            Some((number, after)) if ends_in_error(before, number) => rest = after,
             _ => {
                 kept.push_str(BEFORE);
                 rest = after;
             }
         }
     }
-    match kept.is_empty() {
-        true => rest.into(),
-        false => (kept + rest).into(),
-    }
+    if kept.is_empty() { text.into() } else { (kept + rest).into() }
+}
+
+/// Whether a text ends in what the system says of an error of this number.
+fn ends_in_error(text: &str, number: i32) -> bool {
+    let said = io::Error::from_raw_os_error(number).to_string();
+    said.split_once(" (os error ").is_some_and(|(said, _)| text.ends_with(said))
 }
 
 /// How wide the lines of tables may be: as wide as the terminal, or as `COLUMNS` says; `None`: nobody knows, and they are as wide as
@@ -148,10 +153,16 @@ mod tests {
 
     #[test]
     fn numbers_of_errors_are_left_out() {
-        let check = |text, expect: &str| assert_eq!(without_numbers(text), expect);
-        check("a: No such file (os error 2)\n", "a: No such file\n");
-        check("a (os error 2); b (os error 13)", "a; b");
+        let check = |text: &str, expect: &str| assert_eq!(without_numbers(text), expect);
+        let (absent, refused) = ("No such file or directory", "Permission denied");
+        check(&format!("a: {absent} (os error 2)\n"), &format!("a: {absent}\n"));
+        check(
+            &format!("a: {absent} (os error 2); b: {refused} (os error 13)"),
+            &format!("a: {absent}; b: {refused}"),
+        );
+        // Of paths.
         check("a (os error x)", "a (os error x)");
+        check("my (os error 5) trace", "my (os error 5) trace");
         check("plain", "plain");
     }
 }

@@ -292,7 +292,7 @@ fn what_is_wrong_is_named() {
         check(&["merge", two, &file, "-o", &out], expect);
     };
     damage(8, &["changed: version 2 of the format is not understood, only 3"]);
-    damage(12, &["changed: written by another version of this program", "map the pieces again"]);
+    damage(12, &["changed: written by a program whose models have another form", "map the pieces again"]);
     damage(400, &["changed: the file is damaged: the checksum is wrong"]);
     assert!(!Path::new(&out).exists());
     // Nothing half done is left beside the files.
@@ -361,6 +361,85 @@ fn the_script_for_one_machine() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert!(output.stdout == expect);
     }
+}
+
+/// What an error says takes an option does take it.
+#[test]
+fn what_an_error_names_takes_the_option() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, other) = (text(&directory.path().join("p.piece")), text(&directory.path().join("o.piece")));
+    let app = text(&shop().join("app"));
+    let options: [(&str, &[&str]); 31] = [
+        ("cputop", &["--tid", "1"]),
+        ("cputop", &["--pid", "1"]),
+        ("cputop", &["--procname", "x"]),
+        ("cputop", &["--cpu", "0"]),
+        ("cputop", &["--by-process"]),
+        ("cputop", &["--sort", "percent"]),
+        ("cputop", &["--limit", "3"]),
+        ("cputop", &["--bounds"]),
+        ("cputop", &["--table", "threads"]),
+        ("cputop", &["--format", "json"]),
+        ("cputop", &["--chunks", "2"]),
+        ("cputop", &["--begin", "+1s"]),
+        ("cputop", &["--end", "+1s"]),
+        ("syscallstats", &["--min", "1ms"]),
+        ("syscallstats", &["--max", "1ms"]),
+        ("syscallstats", &["--call", "read"]),
+        ("syscallstats", &["--period", "x : $evt.$name == \"sched_switch\""]),
+        ("iolog", &["--minsize", "1"]),
+        ("iolog", &["--maxsize", "100"]),
+        ("irqstats", &["--irq"]),
+        ("irqstats", &["--softirq"]),
+        ("irqfreq", &["--linear"]),
+        ("irqfreq", &["--bars", "5"]),
+        ("fds", &["--fd", "3"]),
+        ("syscalls", &["--errno", "2"]),
+        ("syscalls", &["--around", "--limit", "1"]),
+        ("usage", &["--every", "1s"]),
+        ("processes", &["--at", "+1s"]),
+        ("cputop", &["--metadata"]),
+        ("cputop", &["--mi-version"]),
+        ("cputop", &["--test-compatibility"]),
+    ];
+    let mut refusals = 0;
+    for (analysis, option) in options {
+        ok(&["map", "-q", analysis, "--no-sync", &app, "-o", &file]);
+        let map = [&["map", "-q", analysis], option, &[app.as_str(), "-o", &other]].concat();
+        let of_traces = [&["analyze", "-q", analysis], option, &[app.as_str()]].concat();
+        let of_piece = [&["analyze", "-q", analysis], option, &[file.as_str()]].concat();
+        // A command refuses the option itself, and not its value.
+        let refusal = |arguments: &[&str]| {
+            let output = isochrone(arguments);
+            let said = String::from_utf8(output.stderr).unwrap();
+            said.contains(&format!("{} does not apply to", option[0])).then_some(said)
+        };
+        for arguments in [&map, &of_piece] {
+            let Some(said) = refusal(arguments) else { continue };
+            refusals += 1;
+            let named = match () {
+                () if said.contains("`isochrone analyze` with the traces") => &of_traces,
+                () if said.contains("give it to `isochrone analyze`") => &of_piece,
+                () if said.contains("give it to `isochrone map`") => &map,
+                () => panic!("{said} names nothing"),
+            };
+            assert_eq!(refusal(named), None, "{said}");
+        }
+    }
+    assert!(refusals > 20, "{refusals}");
+}
+
+/// Other bytes are other types, another meaning, or other texts: but for texts, `FORM` in `crates/experiment/src/pieces/mod.rs` has to be
+/// one more then, and these numbers those of the new bytes. So no program reads what it does not understand.
+#[test]
+fn pieces_have_the_bytes_of_their_form() {
+    const FORM: u64 = 1;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("p.piece");
+    ok(&["map", "-q", ANALYSES, "--no-sync", &text(&shop().join("app")), "-o", &text(&file)]);
+    let piece = fs::read(&file).unwrap();
+    let form = u64::from_le_bytes(piece[12..20].try_into().unwrap());
+    assert_eq!((form, piece.len(), crc32fast::hash(&piece)), (FORM, 946_769, 3_295_302_542));
 }
 
 /// A cluster's scheduler is played by a shell function's worth of script: what matters is what the tasks are given.

@@ -64,7 +64,7 @@ pub enum StoreError {
         found: u32,
     },
     /// A program with other models wrote it.
-    #[error("{}: written by another version of this program, whose models have another form; map the pieces again with this one", .0.display())]
+    #[error("{}: written by a program whose models have another form; map the pieces again with this one", .0.display())]
     Form(PathBuf),
     /// Its bytes are not those that were written.
     #[error("{}: the file is damaged: {what}", path.display())]

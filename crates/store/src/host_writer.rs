@@ -14,10 +14,13 @@ use crate::manifest::{HostEntry, Recorded, TableEntry};
 use crate::merge::{Input, Merge};
 use crate::names::Names;
 use crate::open_calls::write_open_calls;
+use crate::spans::each;
 use crate::states::LevelsWriter;
 use crate::sweep::Sweep;
 use crate::table::{BATCH_ROWS, Row};
-use crate::tables::{CommRow, MissedRow, ThreadNameRow, ThreadTableRow, UnknownRow};
+use crate::tables::{
+    BlockRequestRow, CommRow, MissedRow, PhaseRow, ThreadNameRow, ThreadTableRow, UnknownRow,
+};
 use crate::threads::{Numbered, lives};
 use crate::writer::{Shared, SpanWriter};
 
@@ -47,21 +50,20 @@ impl HostWriter {
         let path = store.join(&directory);
         std::fs::create_dir(&path).map_err(StoreError::io(&path))?;
         let shared = Arc::new(Shared::new(&path)?);
-        let (id, name) = (id.to_owned(), name.to_owned());
-        let (range, cpus, disks, levels, tables) = (None, Vec::new(), BTreeMap::new(), 0, Vec::new());
-        let recorded = Recorded::ALL;
         let entry = HostEntry {
             number,
-            id,
-            name,
+            id: id.to_owned(),
+            name: name.to_owned(),
             directory,
             offset_ns,
-            range,
-            cpus,
-            disks,
-            recorded,
-            levels,
-            tables,
+            range: None,
+            cpus: Vec::new(),
+            disks: BTreeMap::new(),
+            block_devices: Vec::new(),
+            phase_threads: Vec::new(),
+            recorded: Recorded::ALL,
+            levels: 0,
+            tables: Vec::new(),
         };
         Ok(Self { path, entry, shared, follows_files: true })
     }
@@ -110,6 +112,7 @@ impl HostWriter {
         self.entry.tables.push(open);
         numbered.set_known_new(&missed, self.entry.recorded);
         self.sweep(&mut numbered, range, &names, has_spare_thread)?;
+        self.list_rows(&numbered)?;
         self.write_threads(&numbered, &names)?;
         self.entry.tables.push(write_losses(&self.path, losses, &names)?);
         let missed = missed.iter().map(|(begin, end)| MissedRow { begin, end });
@@ -151,6 +154,16 @@ impl HostWriter {
         self.entry.cpus = cpus.into_iter().collect();
         self.entry.levels = levels.len();
         self.entry.tables.extend(levels.finish()?);
+        Ok(())
+    }
+
+    /// Lists what has rows in pictures beside threads and CPUs, so that nobody has to read all spans for that.
+    fn list_rows(&mut self, numbered: &Numbered) -> Result<(), StoreError> {
+        let (mut devices, mut threads) = (BTreeSet::new(), BTreeSet::new());
+        each(&Batches::<BlockRequestRow>::open(self.files())?, |row| devices.extend([row.device]))?;
+        each(&Batches::<PhaseRow>::open(self.files())?, |row| threads.extend(numbered.thread(row.thread)))?;
+        self.entry.block_devices = devices.into_iter().collect();
+        self.entry.phase_threads = threads.into_iter().collect();
         Ok(())
     }
 

@@ -83,6 +83,10 @@ pub struct HostEntry {
     pub cpus: Vec<u32>,
     /// The names of its disks and partitions by number of the device, as far as a dump has them.
     pub disks: BTreeMap<u32, String>,
+    /// The devices of its requests to disks, in order.
+    pub block_devices: Vec<u32>,
+    /// The threads that have phases, by number, in order.
+    pub phase_threads: Vec<u32>,
     /// What was recorded of it.
     pub recorded: Recorded,
     /// Number of zoom levels of states.
@@ -239,6 +243,8 @@ mod tests {
             range: Some((1, 1)),
             cpus: vec![0],
             disks: BTreeMap::from([(8, "sda".to_owned())]),
+            block_devices: vec![8],
+            phase_threads: Vec::new(),
             recorded: Recorded::ALL,
             levels: 1,
             tables: vec![table("slices"), table("off")],

@@ -25,6 +25,22 @@ pub(crate) fn runner(
     Ok(runner)
 }
 
+/// Passes the event of each packet, and the thread that ran on its CPU, to `to`: instant, CPU, whether it was sent, number of the thread.
+pub(crate) fn runners(
+    spans: &SpanTables,
+    mut to: impl FnMut((i64, u32, bool), u32),
+) -> Result<(), StoreError> {
+    for number in 0..spans.packets.covered().len() {
+        let (rows, view) = spans.packets.read_all(number)?;
+        for row in 0..rows {
+            if let Some(thread) = spans.thread(view.thread.values()[row]) {
+                to((view.at.values()[row], view.cpu.values()[row], view.is_sent.value(row)), thread);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The thread that ran on the CPU of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Runner {

@@ -37,14 +37,15 @@ pub(crate) fn calls(
     Ok(rows.into_iter().map(call).collect())
 }
 
-/// Phases that end in a window, by begin, end, thread and name. The end of the window does not belong to it.
-pub(crate) fn phases(spans: &SpanTables, (from, to): (i64, i64)) -> Result<Vec<PhaseSpan>, StoreError> {
+/// Phases of threads that are wanted, and that overlap a window, by begin, end, thread and name.
+pub(crate) fn phases(
+    spans: &SpanTables,
+    window: (i64, i64),
+    is_wanted: impl Fn(&PhaseRow) -> bool,
+) -> Result<Vec<PhaseSpan>, StoreError> {
     let mut rows: Vec<PhaseRow> = Vec::new();
-    spans.phases.overlapping((from.saturating_sub(1), to), |view, row| {
-        let row = PhaseRow::get(view, row);
-        if (from..to).contains(&row.end) {
-            rows.push(row);
-        }
+    spans.phases.overlapping(window, |view, row| {
+        rows.extend(Some(PhaseRow::get(view, row)).filter(&is_wanted));
         Ok(())
     })?;
     let names = if rows.is_empty() { Vec::new() } else { spans.phases.names()? };

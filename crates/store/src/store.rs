@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use isochrone_kernel::{Cause, Missed, Spans, ThreadId};
+use isochrone_kernel::{Cause, Missed, Name, Spans, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::batches::Batches;
@@ -390,12 +390,29 @@ impl HostStore {
         rows_between::calls(&self.spans, threads, window)
     }
 
-    /// The phases of programs that end in a window of raw time, by begin.
+    /// The names of all phases of programs.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn phase_names(&self) -> Result<Vec<Name>, StoreError> {
+        self.spans.phases.names()
+    }
+
+    /// The phases of a thread that overlap a window of raw time, by begin.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn phases_of(&self, thread: u32, window: (i64, i64)) -> Result<Vec<PhaseSpan>, StoreError> {
+        rows_between::phases(&self.spans, window, |row| self.spans.thread(row.thread) == Some(thread))
+    }
+
+    /// The phases of programs that end in a window of raw time, by begin. The end of the window does not belong to it.
     ///
     /// # Errors
     /// The table cannot be read.
     pub fn phases_between(&self, window: (i64, i64)) -> Result<Vec<PhaseSpan>, StoreError> {
-        rows_between::phases(&self.spans, window)
+        let (from, to) = window;
+        rows_between::phases(&self.spans, (from.saturating_sub(1), to), |row| (from..to).contains(&row.end))
     }
 
     /// In which context a thread was woken at an instant of raw time; `None` if it was not.
@@ -443,6 +460,15 @@ impl HostStore {
     fn within(&self, (from, to): (i64, i64)) -> (i64, i64) {
         let (first, last) = self.entry.range.unwrap_or_default();
         (from.max(first), to.min(last))
+    }
+
+    /// Passes the event of each packet that a thread ran at to `to`: instant (raw ns), CPU and whether it was sent, then the number of the
+    /// thread. In no order. Linear in the packets; memory: that of a batch.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn runners_at_packets(&self, to: impl FnMut((i64, u32, bool), u32)) -> Result<(), StoreError> {
+        packets::runners(&self.spans, to)
     }
 
     /// The thread that ran on a CPU when a packet was sent or received there; `None` if there is no event of a packet at that

@@ -288,7 +288,7 @@ macro_rules! push {
     };
 }
 
-/// A row for each kind of span: a kind that has none would call itself, which the compiler refuses.
+/// A row for each kind of span: a kind that has none would call itself, which the lint `unconditional_recursion` refuses.
 impl SpanWriter {
     fn slice(&mut self, it: &Slice) {
         let Slice { cpu, thread, priority, begin, end } = *it;

@@ -10,6 +10,7 @@ use wildmatch::WildMatch;
 
 use super::clock::Clock;
 use super::cluster::Cluster;
+use super::options::GivenOptions;
 use super::time::{Given, Zone, given};
 use crate::near::did_you_mean;
 
@@ -188,6 +189,9 @@ pub(crate) struct Analyze {
     pub(crate) chunks: Option<std::num::NonZeroUsize>,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
+    /// Which options were typed.
+    #[arg(skip)]
+    pub(crate) given: GivenOptions,
 }
 
 /// What is to be computed.

@@ -6,6 +6,7 @@ mod cluster;
 mod crosshost;
 mod export;
 mod live;
+mod options;
 mod order;
 mod pieces;
 mod short;
@@ -36,6 +37,7 @@ pub(crate) use crosshost::{
 };
 pub(crate) use export::{Export, ExportFormat};
 pub(crate) use live::{Live, Place};
+pub(crate) use options::{Decides, GivenOptions};
 pub(crate) use order::{EventOf, Order};
 pub(crate) use pieces::{Map, Merge};
 pub(crate) use short::Short;
@@ -74,6 +76,21 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// With the options of analyses that were typed. `matches`: those that these arguments were made of.
+    pub(crate) fn with_given(mut self, matches: &clap::ArgMatches) -> Self {
+        let analyze = match &mut self.command {
+            Command::Analyze(command) => Some(&mut command.analyze),
+            Command::Short(command) => Some(command.asked_mut()),
+            Command::Map(command) => Some(&mut command.analyze),
+            Command::Watch(command) => Some(&mut command.analyze),
+            _ => None,
+        };
+        if let (Some(analyze), Some((_, matches))) = (analyze, matches.subcommand()) {
+            analyze.given = GivenOptions::of(matches);
+        }
+        self
+    }
+
     /// The command line, with helps that name only what applies.
     pub(crate) fn command_line() -> clap::Command {
         let command = Short::with_own_helps(<Self as clap::CommandFactory>::command());

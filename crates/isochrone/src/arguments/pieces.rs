@@ -6,6 +6,7 @@ use clap::Args;
 use isochrone_experiment::pieces::MOST_PARTS;
 
 use super::analyze::{Analyze, MapNames, map_names};
+use super::options::{self, Decides};
 use super::time::{Given, given};
 
 /// `isochrone map`: what `isochrone analyze` is asked, of a part of each host.
@@ -53,36 +54,17 @@ fn share(text: &str) -> Result<(usize, usize), String> {
     })
 }
 
-/// What `isochrone analyze` has, and what does not matter before there are tables. Using one is an error.
-const OF_TABLES: &[&str] = &[
-    "tids",
-    "pids",
-    "procnames",
-    "fds",
-    "by_process",
-    "sort",
-    "limit",
-    "bars",
-    "bounds",
-    "periods",
-    "period_captures",
-    "pixels",
-    "store",
-    "format",
-    "metadata",
-    "mi_version",
-    "test_compatibility",
-    "output_progress",
-    "table",
-    "chunks",
-    "no_sync",
-];
-
 /// The command line with a help of `map` that names only what applies to it.
 pub(super) fn with_own_help(command: clap::Command) -> clap::Command {
     command.mut_subcommand("map", |command| {
         let command = command.mut_args(|argument| {
-            let is_hidden = OF_TABLES.contains(&argument.get_id().as_str());
+            // Each host stays on its own clock here unless something else is said.
+            let is_hidden = match options::by_id(argument.get_id().as_str()) {
+                Some(option) => {
+                    matches!(option.decides, Decides::Tables | Decides::Traces) || option.name == "--no-sync"
+                }
+                None => argument.is_hide_set(),
+            };
             argument.hide(is_hidden)
         });
         command.mut_arg("sync", |argument| {

@@ -2,35 +2,26 @@
 
 use clap::Subcommand;
 
+use isochrone_analysis::Asks;
+
 use super::analyze::{self, ABOUT_PHASES, ABOUT_STATES, Analyze, AnalyzeNamed};
+use super::options;
 
-/// What applies to analyses alone that read traces, and to no table of a store. Using one is an error that says what it applies to.
-const OF_TRACES: &[&str] = &[
-    "at",
-    "cpus",
-    "min_size",
-    "max_size",
-    "irq",
-    "softirq",
-    "fds",
-    "calls",
-    "errors",
-    "around",
-    "by_process",
-    "bars",
-    "linear",
-    "every",
-    "metadata",
-    "mi_version",
-    "test_compatibility",
-    "output_progress",
-];
+/// What the tables of a store have.
+const OF_STORED: &[Asks] = &[Asks::Threads, Asks::Durations];
 
-/// Leaves out of a help what does not apply: what is [`OF_TRACES`], and `more`.
+/// What applies to analyses alone whose tables are documents of LAMI.
+const OF_LAMI: &[&str] = &["metadata", "mi_version", "test_compatibility", "output_progress"];
+
+/// Leaves out of a help what does not apply: what asks for what these do not have, what is [`OF_LAMI`], and `more`. Using one is an error
+/// that says what it applies to.
 fn without(command: clap::Command, more: &[&str]) -> clap::Command {
     command.mut_args(|argument| {
         let id = argument.get_id().as_str();
-        let is_hidden = OF_TRACES.contains(&id) || more.contains(&id);
+        let is_hidden =
+            options::by_id(id).and_then(|option| option.asks).is_some_and(|asks| !OF_STORED.contains(&asks))
+                || OF_LAMI.contains(&id)
+                || more.contains(&id);
         argument.hide(is_hidden)
     })
 }
@@ -62,6 +53,10 @@ macro_rules! short_forms {
 
             /// What all of them can be asked.
             pub(super) fn asked(&self) -> &Analyze {
+                match self { $(Self::$Variant(analyze) => analyze,)* }
+            }
+
+            pub(super) fn asked_mut(&mut self) -> &mut Analyze {
                 match self { $(Self::$Variant(analyze) => analyze,)* }
             }
 

@@ -8,6 +8,7 @@ use clap::Args;
 use isochrone_analysis::AnalysisKind;
 
 use super::analyze::{Analyze, Names, PHASES, duration, names, size};
+use super::options;
 
 /// `isochrone watch`: what `isochrone analyze` is asked, of sessions that are being rotated.
 #[derive(Debug, Args)]
@@ -102,31 +103,15 @@ fn time(text: &str) -> Result<Duration, String> {
     duration(text).map(Duration::from_nanos)
 }
 
-/// What `isochrone analyze` has, and what is of whole traces. Using one is an error.
-const OF_WHOLE_TRACES: &[&str] = &[
-    "begin",
-    "end",
-    "at",
-    "every",
-    "around",
-    "bounds",
-    "periods",
-    "period_captures",
-    "pixels",
-    "store",
-    "metadata",
-    "mi_version",
-    "test_compatibility",
-    "output_progress",
-    "chunks",
-    "no_sync",
-];
-
 /// The command line with a help of `watch` that names only what applies to it.
 pub(super) fn with_own_help(command: clap::Command) -> clap::Command {
     command.mut_subcommand("watch", |command| {
         let command = command.mut_args(|argument| {
-            let is_hidden = OF_WHOLE_TRACES.contains(&argument.get_id().as_str());
+            // Each host stays on its own clock here unless something else is said.
+            let is_hidden = match options::by_id(argument.get_id().as_str()) {
+                Some(option) => !option.is_watched || option.name == "--no-sync",
+                None => argument.is_hide_set(),
+            };
             argument.hide(is_hidden)
         });
         let command = command.mut_arg("traces", |argument| {

@@ -36,38 +36,13 @@ pub(crate) fn run(AnalyzeNamed { names, analyze }: &AnalyzeNamed, quiet: bool) -
     }
 }
 
-/// What the options concern that not all analyses have: whether each is given, and what it asks.
-fn asked(arguments: &Analyze) -> [(&'static str, bool, Asks); 19] {
-    [
-        ("--tid", !arguments.tids.is_empty(), Asks::Threads),
-        ("--pid", !arguments.pids.is_empty(), Asks::Threads),
-        ("--procname", !arguments.procnames.is_empty(), Asks::Threads),
-        ("--cpu", !arguments.cpus.is_empty(), Asks::Cpus),
-        ("--min", arguments.min.is_some(), Asks::Durations),
-        ("--max", arguments.max.is_some(), Asks::Durations),
-        ("--minsize", arguments.min_size.is_some(), Asks::Sizes),
-        ("--maxsize", arguments.max_size.is_some(), Asks::Sizes),
-        ("--irq", arguments.irq.is_some(), Asks::Interrupts),
-        ("--softirq", arguments.softirq.is_some(), Asks::Interrupts),
-        ("--fd", !arguments.fds.is_empty(), Asks::Fds),
-        ("--call", !arguments.calls.is_empty(), Asks::Calls),
-        ("--errno", !arguments.errors.is_empty(), Asks::Errors),
-        ("--around", arguments.around, Asks::Around),
-        ("--by-process", arguments.by_process, Asks::Processes),
-        ("--bars", arguments.bars.is_some(), Asks::Distributions),
-        ("--linear", arguments.linear, Asks::Distributions),
-        ("--every", arguments.every.is_some(), Asks::Steps),
-        ("--at", arguments.at.is_some(), Asks::Instant),
-    ]
-}
-
 /// The analyses that are read from a store, and what they can be asked.
 const STORED: [(&str, &[Asks]); 2] =
     [(PHASES, &[Asks::Threads, Asks::Durations]), (STATES, &[Asks::Threads])];
 
 /// Options that would change nothing are errors; those that change only some of the analyses are worth a note.
 pub(super) fn check_options(arguments: &Analyze, chosen: &[&str], quiet: bool) -> anyhow::Result<()> {
-    for (option, _, asks) in asked(arguments).into_iter().filter(|(_, given, _)| *given) {
+    for (option, asks) in arguments.given.iter().filter_map(|it| Some((it.name, it.asks?))) {
         let users = AnalysisKind::ALL.iter().filter(|kind| kind.uses(asks)).map(|kind| kind.name());
         let stored = STORED.iter().filter(|(_, uses)| uses.contains(&asks)).map(|(name, _)| *name);
         let users: Vec<&str> = users.chain(stored).collect();

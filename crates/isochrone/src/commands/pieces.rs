@@ -23,11 +23,14 @@ use super::reports::check_scratch;
 use super::{check_output, host_selection, lami, open, refuse_missing};
 use crate::ExitStatus;
 use crate::arguments::time::Given;
-use crate::arguments::{Analyze, Map, MapNames, Merge};
+use crate::arguments::{Analyze, Decides, Map, MapNames, Merge};
 use crate::output::tell;
 use crate::progress::Progress;
 use crate::render::plain::{Plain, plain};
 use crate::render::time;
+
+/// What pieces are called that hold all spans.
+const SPANS: &str = "pieces with spans";
 
 /// Maps a part of each host to a file.
 pub(crate) fn map(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
@@ -38,7 +41,8 @@ pub(crate) fn map(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
     };
     let chosen: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     check_options(analyze, &chosen, quiet)?;
-    refuse("map", &of_tables(analyze), "it decides how tables look: give it to `isochrone analyze`")?;
+    refuse("map", analyze, Decides::Tables)?;
+    refuse("map", analyze, Decides::Traces)?;
     check_output(output, &[&analyze.traces[..], analyze.clock.sync.as_slice()].concat())?;
     let (base, corrections) = match &analyze.clock.sync {
         Some(path) => {
@@ -64,11 +68,13 @@ pub(crate) fn map(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
 /// Maps a part of each host with all its spans to a file.
 fn map_all_spans(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
     let Map { analyze, output, .. } = arguments;
-    let what = "pieces with spans";
-    refuse(what, &of_tables(analyze), "it decides how tables look: give it to `isochrone analyze`")?;
-    refuse(what, &of_mapping(analyze), "they hold all of the traces: give it to `isochrone analyze`")?;
-    let clocks = [("--sync", analyze.clock.sync.is_some())];
-    refuse(what, &clocks, "their times are raw: give it to the command that reads them")?;
+    for decides in [Decides::Tables, Decides::Kept, Decides::Traces] {
+        refuse(SPANS, analyze, decides)?;
+    }
+    anyhow::ensure!(
+        analyze.clock.sync.is_none(),
+        "--sync does not apply to {SPANS}: their times are raw: give it to the command that reads them"
+    );
     check_output(output, &analyze.traces)?;
     let (opened, ending) = open(&analyze.traces, TimeBase::Own, quiet)?;
     let experiment = opened.experiment();
@@ -208,16 +214,8 @@ pub(super) fn analyse(
     kinds: &[AnalysisKind],
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    refuse(
-        "mapped pieces",
-        &[("--cluster", arguments.cluster.cluster.is_some())],
-        "what it would do has been done",
-    )?;
-    refuse(
-        "mapped pieces",
-        &of_mapping(arguments),
-        "it decides what is kept of traces: give it to `isochrone map`",
-    )?;
+    refuse("mapped pieces", arguments, Decides::Kept)?;
+    refuse("mapped pieces", arguments, Decides::Traces)?;
     let set = read::<AnalysisSet>(&arguments.traces)?;
     let asked = set.asked();
     if let Some(lacks) = kinds.iter().find(|kind| !asked.kinds.contains(kind)) {
@@ -351,56 +349,17 @@ fn part(arguments: &Map, extent: Option<(i128, i128)>) -> anyhow::Result<Part> {
     })
 }
 
-/// Refuses options that are given and do not apply.
-fn refuse(to: &str, options: &[(&str, bool)], why: &str) -> anyhow::Result<()> {
-    let given = options.iter().find(|(_, is_given)| *is_given);
-    given.map_or(Ok(()), |(option, _)| Err(anyhow::anyhow!("{option} does not apply to {to}: {why}")))
-}
-
-/// The options that decide how tables are made of what was kept, and whether each is given.
-fn of_tables(arguments: &Analyze) -> [(&'static str, bool); 18] {
-    [
-        ("--tid", !arguments.tids.is_empty()),
-        ("--pid", !arguments.pids.is_empty()),
-        ("--procname", !arguments.procnames.is_empty()),
-        ("--fd", !arguments.fds.is_empty()),
-        ("--by-process", arguments.by_process),
-        ("--sort", arguments.sort.is_some()),
-        ("--limit", arguments.limit.is_some()),
-        ("--bars", arguments.bars.is_some()),
-        ("--bounds", arguments.bounds),
-        ("--table", arguments.table.is_some()),
-        ("--format", arguments.format != crate::arguments::TableFormat::Text),
-        ("--metadata", arguments.metadata),
-        ("--mi-version", arguments.mi_version),
-        ("--test-compatibility", arguments.test_compatibility),
-        ("--output-progress", arguments.output_progress),
-        ("--chunks", arguments.chunks.is_some()),
-        ("--cluster", arguments.cluster.cluster.is_some()),
-        ("--period", !arguments.periods.is_empty()),
-    ]
-}
-
-/// The options that decide what of traces is kept, and whether each is given.
-fn of_mapping(arguments: &Analyze) -> [(&'static str, bool); 16] {
-    [
-        ("--begin", arguments.begin.is_some()),
-        ("--end", arguments.end.is_some()),
-        ("--at", arguments.at.is_some()),
-        ("--cpu", !arguments.cpus.is_empty()),
-        ("--min", arguments.min.is_some()),
-        ("--max", arguments.max.is_some()),
-        ("--minsize", arguments.min_size.is_some()),
-        ("--maxsize", arguments.max_size.is_some()),
-        ("--irq", arguments.irq.is_some()),
-        ("--softirq", arguments.softirq.is_some()),
-        ("--call", !arguments.calls.is_empty()),
-        ("--errno", !arguments.errors.is_empty()),
-        ("--around", arguments.around),
-        ("--linear", arguments.linear),
-        ("--every", arguments.every.is_some()),
-        ("--period", !arguments.periods.is_empty()),
-    ]
+/// Refuses options that decide what does not apply.
+fn refuse(to: &str, arguments: &Analyze, decides: Decides) -> anyhow::Result<()> {
+    let Some(option) = arguments.given.iter().find(|option| option.decides == decides) else { return Ok(()) };
+    let why = match decides {
+        Decides::Kept if to == SPANS => "they hold all of the traces: give it to `isochrone analyze`",
+        Decides::Kept => "it decides what is kept of traces: give it to `isochrone map`",
+        Decides::Tables => "it decides how tables look: give it to `isochrone analyze`",
+        Decides::Traces => "pieces have nothing of it: give it to `isochrone analyze` with the traces",
+        Decides::Neither => return Ok(()),
+    };
+    anyhow::bail!("{} does not apply to {to}: {why}", option.name)
 }
 
 /// `web1 from 2026-11-20 06:10:24.1 to the end`

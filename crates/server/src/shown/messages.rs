@@ -55,21 +55,27 @@ impl Messages {
                 ends.push([message.sent, message.received]);
             }
         })?;
-        let mut runners: Vec<FxHashMap<(i64, u32, bool), u32>> =
+        // Only of packets that are messages.
+        let mut runners: Vec<FxHashMap<(i64, u32, bool), Option<u32>>> =
             vec![FxHashMap::default(); shown.hosts.len()];
-        if !ends.is_empty() {
-            for (host, runners) in shown.hosts.iter().zip(&mut runners) {
-                for packet in host.store.packets((i64::MIN + 1, i64::MAX))? {
-                    if let Some(thread) = packet.thread {
-                        runners.insert((packet.at, packet.cpu, packet.is_sent), thread);
-                    }
+        for [sent, received] in &ends {
+            for (end, is_sent) in [(sent, true), (received, false)] {
+                if let Some(cpu) = end.cpu {
+                    runners[places[&end.host]].insert((end.at, cpu, is_sent), None);
                 }
             }
         }
+        for (host, runners) in shown.hosts.iter().zip(&mut runners).filter(|(_, it)| !it.is_empty()) {
+            host.store.runners_at_packets(|packet, thread| {
+                if let Some(runner) = runners.get_mut(&packet) {
+                    *runner = Some(thread);
+                }
+            })?;
+        }
         let row = |end: &MessageEnd, is_sent: bool| {
             let place = places[&end.host];
-            let thread = end.cpu.and_then(|cpu| runners[place].get(&(end.at, cpu, is_sent)));
-            let of_thread = thread.and_then(|&thread| shown.rows.of_thread(place, thread));
+            let thread = end.cpu.and_then(|cpu| *runners[place].get(&(end.at, cpu, is_sent))?);
+            let of_thread = thread.and_then(|thread| shown.rows.of_thread(place, thread));
             // Idle tasks have no row: then it is what the CPU did.
             of_thread.unwrap_or_else(|| shown.rows.of_cpu(place, end.cpu))
         };

@@ -105,19 +105,12 @@ impl Rows {
             let id = self.push(Row { label, cpu: Some(cpu), ..row(Kind::Cpu, place, Some(top), life) });
             self.cpus.insert((place, cpu), id);
         }
-        let mut devices = BTreeSet::new();
-        host.store.block_requests((i64::MIN, i64::MAX), |request| {
-            devices.insert(request.device);
-        })?;
-        for device in devices {
+        for &device in &host.store.entry().block_devices {
             let label = format!("disk {}", host.store.entry().disk_name(device));
             self.push(Row { label, number: device, ..row(Kind::Disk, place, Some(top), life) });
         }
-        let mut with_phases = BTreeSet::new();
-        for phase in host.store.phases_between((i64::MIN, i64::MAX))? {
-            with_phases.extend(phase.thread);
-            self.phases.insert(phase.name);
-        }
+        let with_phases = &host.store.entry().phase_threads;
+        self.phases.extend(host.store.phase_names()?);
         // By pid: the numbers of the threads.
         let mut processes: BTreeMap<i32, Vec<u32>> = BTreeMap::new();
         for (number, thread) in (0..).zip(host.store.threads()) {
@@ -146,7 +139,7 @@ impl Rows {
                 let container = thread.inner.filter(|inner| inner.level > 0).map(container);
                 let id = self.push(Row { label, pid: Some(pid), tid: thread.tid, container, number, ..here });
                 self.threads.insert((place, number), id);
-                if with_phases.contains(&number) {
+                if with_phases.binary_search(&number).is_ok() {
                     let label = "phases".to_owned();
                     self.push(Row { label, number, ..row(Kind::Phase, place, Some(id), life) });
                 }

@@ -147,12 +147,10 @@ impl Shown<'_> {
     }
 
     fn phases(&self, host: usize, thread: u32, window: Window) -> Result<Vec<Shape>, ApiError> {
-        // Phases are found by their ends: those that end after the window may overlap it.
         let raw = self.raw_window(host, (window.begin, window.end), window.clock);
-        let found = self.hosts[host].store.phases_between((raw.0, i64::MAX))?;
+        let found = self.hosts[host].store.phases_of(thread, raw)?;
         let of_thread = found
             .into_iter()
-            .filter(|phase| phase.thread == Some(thread) && phase.begin < raw.1)
             .map(|phase| (phase.begin, phase.end, Style::Phase as u8, Some(phase.name)))
             .collect();
         Ok(self.thinned(host, of_thread, window))

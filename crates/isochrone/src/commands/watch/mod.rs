@@ -325,23 +325,10 @@ fn wait(notices: &Receiver<()>, longest: Duration, is_stopped: &AtomicBool) {
 
 /// Refuses options that need whole traces.
 fn refuse(analyze: &Analyze) -> anyhow::Result<()> {
-    let given = [
-        ("--begin", analyze.begin.is_some()),
-        ("--end", analyze.end.is_some()),
-        ("--at", analyze.at.is_some()),
-        ("--every", analyze.every.is_some()),
-        ("--around", analyze.around),
-        ("--bounds", analyze.bounds),
-        ("--period", !analyze.periods.is_empty()),
-        ("--chunks", analyze.chunks.is_some()),
-        ("--format lami", analyze.format == TableFormat::Lami),
-        ("--metadata", analyze.metadata),
-        ("--mi-version", analyze.mi_version),
-        ("--test-compatibility", analyze.test_compatibility),
-        ("--output-progress", analyze.output_progress),
-    ];
-    match given.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => anyhow::bail!("{option} does not apply to watch: it is of whole traces"),
+    let not_watched = analyze.given.iter().find(|option| !option.is_watched).map(|option| option.name);
+    let of_lami = (analyze.format == TableFormat::Lami).then_some("--format lami");
+    match not_watched.or(of_lami) {
+        Some(option) => anyhow::bail!("{option} does not apply to watch: it is of whole traces"),
         None => Ok(()),
     }
 }
