@@ -12,7 +12,7 @@ const LINE = 20, BAR = 14, NAMES = 170, INDENT = 12;
 /** More lines make no picture. */
 const MOST_LINES = 300;
 /** Styles of the shares of a CPU's part after its times, from below: threads, softirqs, interrupts, idle. */
-const STYLE_IDLE = 8, STYLE_IRQ = 9, STYLE_SOFTIRQ = 10, STYLE_RUNNING = 14;
+const STYLE_IDLE = 9, STYLE_IRQ = 10, STYLE_SOFTIRQ = 11, STYLE_RUNNING = 8;
 const STACK = [[4, STYLE_RUNNING], [6, STYLE_SOFTIRQ], [5, STYLE_IRQ]] as const;
 /** How much is left of the colour of what was not read, and is only likely. */
 const LIKELY = 0.35;

@@ -285,7 +285,7 @@ on(phases3, (it, since) => {
       }
       return null;
     }, [shown.map((row) => row.id), begin + length / 2]);
-    assert.equal(state.style, 13);
+    assert.equal(state.style, 14);
     await show(it.page, state.row, { begin: begin - length / 2, end: end + length / 2 });
     const { colour } = await pixelAt(it.page, state.row, begin + 0.9 * length);
     assert.ok(Math.max(...colour) - Math.min(...colour) > 40, `a hue of its own: ${colour}`);
