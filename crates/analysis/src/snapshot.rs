@@ -171,10 +171,7 @@ impl State {
             Self::Running => "running",
             Self::Interrupted => "interrupted",
             Self::Woken => "woken",
-            Self::OffCpu(OffCpuReason::Preempted) => "preempted",
-            Self::OffCpu(OffCpuReason::Blocked) => "blocked",
-            Self::OffCpu(OffCpuReason::Uninterruptible) => "uninterruptible",
-            Self::OffCpu(OffCpuReason::Stopped) => "stopped",
+            Self::OffCpu(reason) => reason.name(),
             Self::Unknown => "unknown",
         }
     }

@@ -7,10 +7,10 @@
 
 use crate::assumption::{Assumptions, STEERED_PPM, Steering};
 use crate::breaks::Event;
-use crate::excess::FASTEST;
 use crate::link::Link;
 use crate::relation::{Piece, Relation};
 use crate::shared::OfClocks;
+use crate::slope::FASTEST;
 use crate::span::Span;
 
 /// What the bounds of a clock rest on in a span of its time.

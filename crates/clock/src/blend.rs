@@ -13,10 +13,10 @@ use crate::curve::{Curve, Slow};
 use crate::folds::{MIN_MESSAGES_TO_STATE_ERROR, PairEstimate, VARIANCE_FACTOR, estimate};
 use crate::hull::Side;
 use crate::point::Point;
-use crate::relation::Way;
 use crate::seesaw::{self, Seesaw, median};
 use crate::slope::{SlopeBand, SlopeRange};
 use crate::span::{Span, merge};
+use crate::way::Way;
 
 /// Rates that a stretch may have: never those of a longer one, which would bend short ones to it. ppm.
 const BAND_PPM: u32 = 200_000;

@@ -15,10 +15,10 @@ use crate::corridor::Corridor;
 use crate::envelope::{Envelope, RateRange};
 use crate::hull::Side;
 use crate::point::Point;
-use crate::relation::Way;
 use crate::slope::SlopeRange;
 use crate::span::Span;
 use crate::wander::Wander;
+use crate::way::Way;
 
 /// What is assumed of the rate in a leg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

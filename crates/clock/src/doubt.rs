@@ -7,11 +7,11 @@
 
 use crate::assumption::Assumptions;
 use crate::breaks::{ClockBreak, overlap};
-use crate::excess::FASTEST;
 use crate::joint::Solution;
 use crate::link::{Link, LinkQuality, Refusal};
 use crate::reach::Contradiction;
 use crate::relation::BreakKind;
+use crate::slope::FASTEST;
 use crate::span::Span;
 
 /// Why nothing is guaranteed of a clock.

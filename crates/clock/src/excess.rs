@@ -15,13 +15,11 @@ use crate::chain::Points;
 use crate::hull::Side;
 use crate::motion::range_around;
 use crate::point::Point;
+use crate::slope::FASTEST;
 use crate::span::{Span, merge};
 use crate::suspect::{MAX_CONTRADICTIONS, MESSAGES_PER_CONTRADICTION};
 use crate::usual::Usual;
 
-/// The fastest slew of a kernel: Linux lets `adjtimex` set the tick within ± 10 %, and the frequency within ± 500 ppm on top
-/// of that; `adjtime` adds 500 ppm.
-pub(crate) const FASTEST: f64 = 0.11;
 /// Rates that no clock has.
 const BEYOND_ALL: f64 = 1e6;
 /// A span is widened by so many messages of either direction.

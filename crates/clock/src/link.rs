@@ -23,15 +23,13 @@ use crate::model::Model;
 use crate::motion::Motion;
 use crate::pieces::{self, Pieces};
 use crate::point::Point;
-use crate::relation::{Break, Guarantee, Relation, Way};
+use crate::relation::{Break, Guarantee, Relation};
 use crate::span::Span;
 use crate::steered;
+use crate::suspect::MIN_MESSAGES_TO_REFUSE;
 use crate::suspect::Suspect;
+use crate::way::Way;
 use crate::window::MAX_WINDOWS;
-
-/// With at least this many messages in both directions, a contradiction is no accident: the link is refused.
-/// With fewer, the line of least violation is used, and marked as such.
-pub const MIN_MESSAGES_TO_REFUSE: u64 = 8;
 
 /// So far apart, in halves of the least round trip, the fastest messages at either end of a line's may be, …
 const FLOORS_APART: f64 = 0.7;

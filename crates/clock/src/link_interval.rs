@@ -16,11 +16,12 @@ use crate::hull::Side;
 use crate::interval::Interval;
 use crate::outline::Outline;
 use crate::point::Point;
-use crate::relation::{Guarantee, Piece, Relation, Way};
+use crate::relation::{Guarantee, Piece, Relation};
 use crate::span::Span;
 use crate::thinned::thinned_to;
 use crate::uncertainty::{Row, published};
 use crate::wander::Wander;
+use crate::way::Way;
 
 /// Rows of all links together, about, …
 const ROWS_OF_ALL_LINKS: usize = 1 << 15;

@@ -7,8 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::link::{Link, MIN_MESSAGES_TO_REFUSE};
+use crate::link::Link;
 use crate::reach::Loop;
+use crate::suspect::MIN_MESSAGES_TO_REFUSE;
 
 /// Links, by index, without which none of the loops is left. O(loops · links of a loop · links refused).
 pub(crate) fn to_refuse(loops: &[Loop], links: &[Link]) -> Vec<usize> {

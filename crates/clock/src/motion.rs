@@ -8,8 +8,9 @@
 use crate::assumption::{Assumptions, MAX_CHANGES, Regime, STEERED_PPM, Steering};
 use crate::chain::{Leg, Rule};
 use crate::envelope::RateRange;
-use crate::excess::{Cause, Excess, FASTEST, Wider};
+use crate::excess::{Cause, Excess, Wider};
 use crate::model::Model;
+use crate::slope::FASTEST;
 use crate::span::{Span, merge};
 use crate::usual::Usual;
 use crate::wander::Wander;

@@ -2,12 +2,13 @@
 //! and from what the links of the island showed. [`crate::outline`] draws bounds by it.
 
 use crate::chain::{Leg, Rule};
-use crate::excess::{Excess, FASTEST};
+use crate::excess::Excess;
 use crate::island::IslandSolver;
 use crate::motion::{Motion, most, range_around};
 use crate::outline::Outline;
 use crate::placement::Placement;
 use crate::relation::{Guarantee, Relation};
+use crate::slope::FASTEST;
 use crate::span::{Span, merge};
 use crate::steered::Looser;
 use crate::sweep::{Lines, Open};

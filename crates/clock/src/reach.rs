@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use crate::hull::Side;
 use crate::link::Link;
-use crate::relation::Way;
+use crate::way::Way;
 
 /// The links of every clock, for searches.
 pub(crate) struct Reach<'l> {

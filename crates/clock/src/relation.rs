@@ -15,15 +15,7 @@ use crate::measure::Change;
 use crate::span::Span;
 use crate::steered::Steered;
 use crate::wander::Wander;
-
-/// In which order the clocks of a link are asked about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// b's time from a's.
-    Forward,
-    /// a's time from b's.
-    Backward,
-}
+use crate::way::Way;
 
 /// Pieces by time.
 #[derive(Debug, Clone)]

@@ -13,8 +13,9 @@ use crate::hull::Side;
 use crate::link::Link;
 use crate::model::Model;
 use crate::motion::Motion;
-use crate::relation::{BreakKind, Relation, Way};
+use crate::relation::{BreakKind, Relation};
 use crate::span::{Span, merge};
+use crate::way::Way;
 
 /// A link with this part of the messages of another should show a change of rate that the other shows.
 const ABLE: u64 = 4;

@@ -11,6 +11,10 @@ use crate::exact::Fraction;
 use crate::point::Point;
 use crate::wander::Wander;
 
+/// The fastest slew of a kernel: Linux lets `adjtimex` set the tick within ± 10 %, and the frequency within ± 500 ppm on top
+/// of that; `adjtime` adds 500 ppm.
+pub(crate) const FASTEST: f64 = 0.11;
+
 /// How far the rates of two computers' clocks are believed to lie apart when messages do not say, in parts
 /// per million.
 ///

@@ -8,16 +8,17 @@
 use crate::chain::{Broken, Chain, Leg, Points, Rule};
 use crate::corridor::Corridor;
 use crate::envelope::RateRange;
-use crate::excess::{Excess, FASTEST, suspects, without};
+use crate::excess::{Excess, suspects, without};
 use crate::hull::Side;
 use crate::left_out;
-use crate::link::MIN_MESSAGES_TO_REFUSE;
 use crate::motion::{Motion, range_around};
 use crate::point::Point;
-use crate::relation::Way;
+use crate::slope::FASTEST;
 use crate::span::Span;
+use crate::suspect::MIN_MESSAGES_TO_REFUSE;
 use crate::suspect::{Suspect, SuspectReason};
 use crate::usual::Usual;
+use crate::way::Way;
 
 /// Legs are loosened so often before everything is.
 const MAX_LOOSENED: usize = 256;

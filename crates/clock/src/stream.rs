@@ -16,8 +16,8 @@ use crate::joint::{Solution, solve_judged};
 use crate::link::Link;
 use crate::model::Model;
 use crate::point::Point;
-use crate::relation::Way;
 use crate::span::Span;
+use crate::way::Way;
 use crate::window::windows_per_link;
 
 /// Puts clocks on one as their messages come.

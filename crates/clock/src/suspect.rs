@@ -21,6 +21,10 @@ use crate::posterior::{
 };
 use crate::slope::SlopeBand;
 
+/// With at least this many messages in both directions, a contradiction is no accident: the link is refused.
+/// With fewer, the line of least violation is used, and marked as such.
+pub const MIN_MESSAGES_TO_REFUSE: u64 = 8;
+
 /// How many times the spread near the floor a message must narrow the corridor by to be suspect.
 ///
 /// On simulated and real links with one injected wrong match, 9 to 16 serve equally; 6 drops too many good

@@ -6,8 +6,8 @@
 use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput};
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy};
 use isochrone_kernel::{
-    Half, HalfSyscall, Irq, Name, OffCpu, PIECE_BEGIN, SchedLatency, Slice, Softirq, Spans, Syscall,
-    ThreadId, Unknown,
+    Half, HalfSyscall, Irq, Name, OffCpu, OffCpuReason, PIECE_BEGIN, SchedLatency, Slice, Softirq, Spans,
+    Syscall, ThreadId, Unknown,
 };
 
 use crate::cell::NameId;
@@ -18,7 +18,6 @@ use crate::table::Row;
 use crate::tables::{
     FileRow, IrqRow, LatencyRow, OffRow, OpenCallRow, SliceRow, SoftirqRow, SyscallRow, UnknownRow,
 };
-use crate::writer::reason_of;
 
 /// Emits the spans of a host that contain an instant. Each of its CPUs is named once more, by an unknown time of no length.
 pub(crate) fn emit(host: &HostStore, at: i64, to: &mut impl Spans) -> Result<(), StoreError> {
@@ -77,7 +76,9 @@ impl ThreadIds<'_> {
             let OffRow { thread, waker, why, begin, end } = OffRow::get(view, row);
             if let Some(thread) = self.id(thread) {
                 let waker = waker.and_then(|waker| self.id(waker));
-                to.off_cpu(&OffCpu { thread, waker, reason: reason_of(why), begin, end });
+                if let Some(reason) = OffCpuReason::of(why) {
+                    to.off_cpu(&OffCpu { thread, waker, reason, begin, end });
+                }
             }
             Ok(())
         })?;

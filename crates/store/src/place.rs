@@ -25,6 +25,9 @@ fn held() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 pub fn remove_unfinished() {
     let all = held();
     for directory in all.iter() {
+        // Under another name nobody writes into it any more, except to files that are open.
+        let away = directory.with_extension("away.partial");
+        let directory = if fs::rename(directory, &away).is_ok() { &away } else { directory };
         for _ in 0..TRIES {
             if remove(directory).is_ok() {
                 break;

@@ -7,7 +7,6 @@ use crate::span_rows::{CallSpan, PhaseSpan, descriptors, named};
 use crate::spans::{Numbering, SpanTables};
 use crate::table::Row;
 use crate::tables::{PhaseRow, PollRow, SyscallRow, WakeupRow};
-use crate::writer::cause_of;
 
 /// An instant as a window: of instants, those count that are after its first and before its second.
 fn instant(at: i64) -> (i64, i64) {
@@ -66,7 +65,7 @@ pub(crate) fn wake_cause(spans: &SpanTables, thread: u32, at: i64) -> Result<Opt
     spans.wakeups.overlapping(instant(at), |view, row| {
         let row = WakeupRow::get(view, row);
         if row.at == at && spans.thread(row.thread) == Some(thread) && cause.is_none() {
-            cause = Some(cause_of(row.cause, row.source));
+            cause = Some(Cause::of(row.cause, row.source));
         }
         Ok(())
     })?;

@@ -16,7 +16,6 @@ use crate::tables::{
     BlockRequestRow, IrqRow, PacketFlowRow, PacketRow, PacketTakenRow, PagesRow, PhaseRow, PollRow, SliceRow,
     SoftirqRow, SyscallRow, ThreadEventRow, UnknownRow, WakeupRow,
 };
-use crate::writer::cause_of;
 
 /// A thread on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,7 +270,7 @@ impl crate::HostStore {
                 waker: spans.thread(row.waker),
                 cpu: row.cpu,
                 at: row.at,
-                cause: cause_of(row.cause, row.source),
+                cause: Cause::of(row.cause, row.source),
             });
         })
     }

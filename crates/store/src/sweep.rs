@@ -19,7 +19,6 @@ use crate::cell::NameId;
 use crate::covering::{Covering, Covers, NEVER};
 use crate::merge::Input;
 use crate::state::State;
-use crate::writer::number_of;
 use isochrone_kernel::OffCpuReason;
 use rustc_hash::FxHashMap;
 
@@ -357,7 +356,7 @@ impl Sweep {
                 it.run(Covers { begin: at, end, what: cpu }, cpus);
             }),
             Input::OffCpu { thread, why, end } => change(thread_of(thread), &mut |it| {
-                it.is_preempted = why == number_of(OffCpuReason::Preempted);
+                it.is_preempted = why == OffCpuReason::Preempted.number();
                 it.set(until::OFF, end);
             }),
             Input::SchedLatency { thread, waker, end } => change(thread_of(thread), &mut |it| {
@@ -464,12 +463,12 @@ mod tests {
             (22, Input::Interrupt { cpu: 1, end: 24 }),
             // Another CPU.
             (28, Input::Interrupt { cpu: 0, end: 32 }),
-            (40, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Blocked), end: 50 }),
+            (40, Input::OffCpu { thread: 0, why: OffCpuReason::Blocked.number(), end: 50 }),
             (50, Input::SchedLatency { thread: 0, waker: Some(1), end: 55 }),
             // It is interrupted before the thread runs, and afterwards.
             (53, Input::Interrupt { cpu: 0, end: 57 }),
             (55, Input::Slice { thread: 0, cpu: 0, end: 70 }),
-            (70, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Preempted), end: 90 }),
+            (70, Input::OffCpu { thread: 0, why: OffCpuReason::Preempted.number(), end: 90 }),
         ];
         let expect = "0 unknown, 10 usermode on 1, 15 syscall on 1 in read, 20 interrupted on 1 in read, \
                       26 syscall on 1 in read, 40 blocked in read, 50 wait-cpu in read, 55 interrupted on 0 in read, \
@@ -531,13 +530,13 @@ mod tests {
             (at, Input::OpenCall { row: 0, call, end })
         };
         let spans = [
-            (0, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Blocked), end: 20 }),
+            (0, Input::OffCpu { thread: 0, why: OffCpuReason::Blocked.number(), end: 20 }),
             open(0, Some("poll"), 30),
             (20, Input::Slice { thread: 0, cpu: 0, end: 60 }),
             open(35, Some("read"), 40),
             open(40, None, 45),
             open(50, Some("exit_group"), 80),
-            (60, Input::OffCpu { thread: 0, why: number_of(OffCpuReason::Uninterruptible), end: 100 }),
+            (60, Input::OffCpu { thread: 0, why: OffCpuReason::Uninterruptible.number(), end: 100 }),
             open(80, None, 101),
         ];
         let expect = "0 blocked in poll, 20 syscall on 0 in poll, 30 usermode on 0, 35 syscall on 0 in read, \

@@ -31,7 +31,7 @@ rows! {
     LatencyRow LatencyView "latencies" by begin, end {
         thread: u32, waker: Option<u32>, cpu: u32, priority: i32, begin: i64, end: i64,
     }
-    /// Wake-ups; `cause`: [`crate::writer::number_of_cause`], `source`: the number or vector of it.
+    /// Wake-ups; `cause`: [`isochrone_kernel::Cause::number`], `source`: the number or vector of it.
     WakeupRow WakeupView "wakeups" by at {
         thread: u32, waker: u32, cpu: u32, target_cpu: Option<u32>, at: i64, cause: u8, source: Option<i32>,
     }

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use isochrone_kernel::calls::WaitedSet;
 use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, CanonicalMap, Cause, Half, HalfSyscall, Irq, Migration, Name, NetPacket, OffCpu,
-    OffCpuReason, PacketTaken, PageAllocation, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq,
-    Spans, Syscall, ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
+    BlockRequest, CanonicalMap, Half, HalfSyscall, Irq, Migration, Name, NetPacket, OffCpu, PacketTaken,
+    PageAllocation, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Spans, Syscall,
+    ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Time, Unknown, Wakeup, span_kinds,
 };
 
 use crate::batches::BatchFile;
@@ -225,57 +225,11 @@ impl SpanWriter {
     }
 }
 
-/// The number of a cause in the column `cause`, and the value of `source`.
-pub(crate) fn number_of_cause(cause: Cause) -> (u8, Option<i32>) {
-    match cause {
-        Cause::Unknown => (0, None),
-        Cause::Thread => (1, None),
-        Cause::Irq(number) => (2, Some(number)),
-        Cause::Softirq(vector) => (3, Some(vector as i32)),
-        Cause::Timer => (4, None),
-        Cause::Ipi(vector) => (5, Some(vector)),
-        Cause::Vector(vector) => (6, Some(vector)),
-    }
-}
-
-/// The cause of a number in the column `cause`, and a value of `source`.
-pub(crate) fn cause_of(number: u8, source: Option<i32>) -> Cause {
-    match (number, source) {
-        (1, _) => Cause::Thread,
-        (2, Some(number)) => Cause::Irq(number),
-        (3, Some(vector)) => Cause::Softirq(vector as u32),
-        (4, _) => Cause::Timer,
-        (5, Some(vector)) => Cause::Ipi(vector),
-        (6, Some(vector)) => Cause::Vector(vector),
-        _ => Cause::Unknown,
-    }
-}
-
 /// An address as IPv6; an IPv4 address is mapped.
 fn octets(address: IpAddr) -> [u8; 16] {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
         IpAddr::V6(address) => address.octets(),
-    }
-}
-
-/// The number of a reason in the column `why`.
-pub(crate) fn number_of(why: OffCpuReason) -> u8 {
-    match why {
-        OffCpuReason::Preempted => 0,
-        OffCpuReason::Blocked => 1,
-        OffCpuReason::Uninterruptible => 2,
-        OffCpuReason::Stopped => 3,
-    }
-}
-
-/// The reason of a number.
-pub(crate) fn reason_of(number: u8) -> OffCpuReason {
-    match number {
-        0 => OffCpuReason::Preempted,
-        1 => OffCpuReason::Blocked,
-        2 => OffCpuReason::Uninterruptible,
-        _ => OffCpuReason::Stopped,
     }
 }
 
@@ -344,7 +298,7 @@ impl SpanWriter {
     fn wakeup(&mut self, it: &Wakeup) {
         let Wakeup { thread, at, cpu, target_cpu, waker, cause } = *it;
         let (thread, waker) = (self.thread(thread), self.thread(waker));
-        let (cause, source) = number_of_cause(cause);
+        let (cause, source) = cause.number();
         push!(self, wakeups, WakeupRow { thread, waker, cpu, target_cpu, at, cause, source });
     }
 
@@ -371,7 +325,7 @@ impl SpanWriter {
     fn off_cpu(&mut self, it: &OffCpu) {
         let OffCpu { thread, reason, begin, end, waker } = *it;
         let (thread, waker) = (self.thread(thread), self.some_thread(waker));
-        push!(self, off, OffRow { thread, waker, why: number_of(reason), begin, end });
+        push!(self, off, OffRow { thread, waker, why: reason.number(), begin, end });
     }
 
     fn block_request(&mut self, it: &BlockRequest) {

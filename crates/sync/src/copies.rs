@@ -108,11 +108,10 @@ pub fn write(inputs: &Inputs, clocks: &Clocks, directory: &Path) -> Result<Vec<C
         // Zero of the new clock on the reference's raw time line.
         let zero = class.offset_ns() - i128::from(clock.reference_offset_ns);
         let map = |raw: i128| new_cycles(clock, raw, zero);
-        let summary = copy_trace(
-            &input.trace,
-            &partial.path().join(&root).join(inner),
-            &NewClock { class, map: &map },
-        )?;
+        let below = Path::new(&root).join(inner);
+        let copy = partial.path().join(&below);
+        make_above(partial.path(), &below).map_err(io(&copy))?;
+        let summary = copy_trace(&input.trace, &copy, &NewClock { class, map: &map })?;
         copied.push(Copied {
             source: input.path().to_owned(),
             target: directory.join(&root).join(inner),
@@ -127,6 +126,20 @@ pub fn write(inputs: &Inputs, clocks: &Clocks, directory: &Path) -> Result<Vec<C
     }
     output::flush_names(directory);
     Ok(copied)
+}
+
+/// Makes the directories above a path below a directory, and never that directory itself: a signal may have removed it.
+fn make_above(directory: &Path, path: &Path) -> io::Result<()> {
+    let mut above: Vec<&Path> =
+        path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
+    above.reverse();
+    for path in above {
+        match fs::create_dir(directory.join(path)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn new_cycles(clock: &Clock, raw: i128, zero: i128) -> Option<u64> {

@@ -30,6 +30,9 @@ fn held() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 pub fn remove_all() {
     let all = held();
     for path in all.iter() {
+        // Under another name nobody writes into it any more, except to files that are open.
+        let away = away(path);
+        let path = if fs::rename(path, &away).is_ok() { &away } else { path };
         for _ in 0..TRIES {
             if remove(path).is_ok() {
                 break;
@@ -38,6 +41,13 @@ pub fn remove_all() {
     }
     // Nothing more is begun.
     std::mem::forget(all);
+}
+
+/// Another name for what is removed, which is removed as well if this process does not come to that.
+fn away(path: &Path) -> PathBuf {
+    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let begin = name.char_indices().rev().nth(RANDOM - 1).map_or(0, |(begin, _)| begin);
+    path.with_file_name(format!("{}{}", &name[..begin], name[begin..].chars().rev().collect::<String>()))
 }
 
 /// A lock on something, and its place among what is removed if a signal ends the process.

@@ -210,7 +210,7 @@ fn one_way_is_the_hull_of_both_sides() {
         assert!(found.fast.is_empty() && found.any.is_empty(), "{found:?}");
         let chain = chain(&points, &found).unwrap();
         assert_eq!(truth.excluded(&chain, &points), None, "{rate}");
-        let bound = |side| chain.bound(crate::relation::Way::Forward, side, truth.end / 2).unwrap();
+        let bound = |side| chain.bound(crate::way::Way::Forward, side, truth.end / 2).unwrap();
         let width = bound(Side::Upper) - bound(Side::Lower);
         assert!(width < gained.abs() + 1_500_000, "{rate}: {width}");
     }

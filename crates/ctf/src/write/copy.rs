@@ -58,6 +58,7 @@ pub struct CopySummary {
 /// CTF.
 pub fn rewrite_trace(trace: &Trace, directory: &Path) -> Result<CopySummary, Error> {
     let metadata = metadata(trace.schema()).map_err(|error| inexpressible(trace, &error))?;
+    make_above(directory)?;
     Copy::new(trace, trace.plan(), directory, &metadata, None)?.all()
 }
 
@@ -77,14 +78,20 @@ pub fn rewrite_trace_as(trace: &Trace, schema: &Schema, directory: &Path) -> Res
         let message = "the schema to write it by has other classes".to_owned();
         return Err(Error::new(trace.path(), Reason::Unwritable(message)));
     }
+    make_above(directory)?;
     Copy::new(trace, &Plan::compile(schema), directory, &metadata, None)?.all()
+}
+
+fn make_above(directory: &Path) -> Result<(), Error> {
+    let above = directory.parent().unwrap_or(directory);
+    fs::create_dir_all(above).map_err(|source| Error::write(above, source))
 }
 
 fn inexpressible(trace: &Trace, error: &Inexpressible) -> Error {
     Error::new(trace.path(), Reason::Unwritable(error.to_string()))
 }
 
-/// Writes a copy of a trace into a new directory, which is made, as are the directories above it. Linear in the trace;
+/// Writes a copy of a trace into a new directory, which is made; that above it is there. Linear in the trace;
 /// memory is one packet and the index of one file.
 ///
 /// # Errors
@@ -138,10 +145,9 @@ impl<'c> Copy<'c> {
         clock: Option<&'c NewClock<'c>>,
     ) -> Result<Self, Error> {
         let io = |source| Error::write(directory, source);
-        fs::create_dir_all(directory.parent().unwrap_or(directory)).map_err(io)?;
         // New, so that nothing is written over: not even the trace itself, whose files are mapped.
         fs::create_dir(directory).map_err(io)?;
-        let mut directory = TraceDirectory::begin(directory)?;
+        let mut directory = TraceDirectory::made(directory);
         // Indexes lie in a directory of this name.
         if trace.file_names().any(|name| name == "index") {
             directory = directory.without_indexes();

@@ -1,7 +1,7 @@
 //! Files of a trace being written: metadata, streams, indexes. Nothing is written over.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::packet::WrittenPacket;
@@ -32,7 +32,12 @@ impl TraceDirectory {
     /// A directory cannot be made.
     pub fn begin(path: &Path) -> Result<Self, Error> {
         fs::create_dir_all(path).map_err(|cause| Error::write(path, cause))?;
-        Ok(Self { path: path.to_owned(), indexed: true })
+        Ok(Self::made(path))
+    }
+
+    /// Of a directory that has been made.
+    pub(super) fn made(path: &Path) -> Self {
+        Self { path: path.to_owned(), indexed: true }
     }
 
     /// Writes the metadata.
@@ -91,7 +96,13 @@ impl StreamFile {
         self.file.flush().map_err(|cause| Error::write(&self.path, cause))?;
         if let Some(path) = &self.index {
             let directory = path.parent().unwrap_or(path);
-            fs::create_dir_all(directory).map_err(|cause| Error::write(directory, cause))?;
+            // Not the directories above it: what has been removed meanwhile stays so.
+            match fs::create_dir(directory) {
+                Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(Error::write(directory, cause));
+                }
+                _ => {}
+            }
             write_new(path, &index::write(&self.entries))?;
         }
         Ok(self.entries)

@@ -266,6 +266,53 @@ pub enum Cause {
     Unknown,
 }
 
+impl Cause {
+    /// Its number in tables, and that of the interrupt, softirq or vector where it has one.
+    pub fn number(self) -> (u8, Option<i32>) {
+        match self {
+            Self::Unknown => (0, None),
+            Self::Thread => (1, None),
+            Self::Irq(number) => (2, Some(number)),
+            Self::Softirq(vector) => (3, Some(vector as i32)),
+            Self::Timer => (4, None),
+            Self::Ipi(vector) => (5, Some(vector)),
+            Self::Vector(vector) => (6, Some(vector)),
+        }
+    }
+
+    /// That of a number in tables, and of a number of its source; what has none of these is unknown.
+    ///
+    /// ```
+    /// use isochrone_kernel::Cause;
+    /// assert_eq!(Cause::of(2, Some(27)), Cause::Irq(27));
+    /// assert_eq!((Cause::of(2, None), Cause::of(9, None)), (Cause::Unknown, Cause::Unknown));
+    /// ```
+    pub fn of(number: u8, source: Option<i32>) -> Self {
+        match (number, source) {
+            (1, _) => Self::Thread,
+            (2, Some(number)) => Self::Irq(number),
+            (3, Some(vector)) => Self::Softirq(vector as u32),
+            (4, _) => Self::Timer,
+            (5, Some(vector)) => Self::Ipi(vector),
+            (6, Some(vector)) => Self::Vector(vector),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Thread => "thread",
+            Self::Irq(_) => "irq",
+            Self::Softirq(_) => "softirq",
+            Self::Timer => "timer",
+            Self::Ipi(_) => "ipi",
+            Self::Vector(_) => "vector",
+        }
+    }
+}
+
 /// A change of a thread: it begins, ends, or gets another id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadEvent {
@@ -330,6 +377,31 @@ pub enum OffCpuReason {
     Uninterruptible,
     /// It was stopped, by a debugger or a signal.
     Stopped,
+}
+
+impl OffCpuReason {
+    /// All of them, by their numbers in tables.
+    pub const ALL: [Self; 4] = [Self::Preempted, Self::Blocked, Self::Uninterruptible, Self::Stopped];
+
+    /// Its number in tables.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// That of a number in tables.
+    pub fn of(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Preempted => "preempted",
+            Self::Blocked => "blocked",
+            Self::Uninterruptible => "uninterruptible",
+            Self::Stopped => "stopped",
+        }
+    }
 }
 
 /// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver, complete. One that was merged

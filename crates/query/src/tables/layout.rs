@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use isochrone_kernel::{Cause, OffCpuReason};
+
 /// A table of a store as a table of queries.
 #[derive(Debug)]
 pub(crate) struct Layout {
@@ -277,27 +279,15 @@ pub(crate) const LAYOUTS: &[Layout] = &[
     },
 ];
 
-/// What wakes: the words for the numbers in `docs/store.md`.
+/// What wakes, in a word.
 fn cause(number: u8) -> &'static str {
-    match number {
-        1 => "thread",
-        2 => "irq",
-        3 => "softirq",
-        4 => "timer",
-        5 => "ipi",
-        6 => "vector",
-        _ => "unknown",
-    }
+    // The word is the same whatever the number of its source.
+    Cause::of(number, Some(0)).name()
 }
 
 /// Why a thread is off the CPUs.
 fn why(number: u8) -> &'static str {
-    match number {
-        0 => "preempted",
-        1 => "blocked",
-        2 => "uninterruptible",
-        _ => "stopped",
-    }
+    OffCpuReason::of(number).map_or("unknown", OffCpuReason::name)
 }
 
 /// The address and the port in the text of a socket's address; not those of sockets that are named by a path.

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::rows::{Kind, Row};
 use super::states::{Window, style_name};
-use super::wakeups::cause_name;
 use super::{Clock, Shown};
 use crate::error::ApiError;
 
@@ -134,10 +133,10 @@ impl Shown<'_> {
         if state.state == State::WaitCpu {
             let cause = store.wake_cause(row.number, state.begin)?;
             let by = state.waker.and_then(|waker| self.rows.of_thread(row.host, waker));
-            if let Some(by) = by.filter(|_| cause.is_none_or(|cause| cause_name(cause) == "thread")) {
+            if let Some(by) = by.filter(|_| cause.is_none_or(|cause| cause.name() == "thread")) {
                 put("woken by", self.rows.title(by));
             } else if let Some(cause) = cause {
-                put("woken by", cause_name(cause).to_owned());
+                put("woken by", cause.name().to_owned());
             }
         }
         Ok(fields)

@@ -10,19 +10,6 @@ use crate::error::ApiError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Wakeup(pub(crate) Option<u32>, pub(crate) u32, pub(crate) i64, pub(crate) &'static str);
 
-/// What wakes, in a word.
-pub(crate) fn cause_name(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Unknown => "unknown",
-        Cause::Thread => "thread",
-        Cause::Irq(_) => "irq",
-        Cause::Softirq(_) => "softirq",
-        Cause::Timer => "timer",
-        Cause::Ipi(_) => "ipi",
-        Cause::Vector(_) => "vector",
-    }
-}
-
 impl Shown<'_> {
     /// The wake-ups of the threads of some rows (all, where there are none) in a window: how many, and the first `limit` of them.
     pub(crate) fn wakeups(
@@ -48,7 +35,7 @@ impl Shown<'_> {
                 let from = waker.and_then(|waker| self.rows.of_thread(host, waker));
                 let at = self.at(host, wakeup.at, clock);
                 let from = from.or_else(|| Some(self.rows.of_cpu(host, Some(wakeup.cpu))));
-                here.push((wakeup.at, to, Wakeup(from, to, at, cause_name(wakeup.cause))));
+                here.push((wakeup.at, to, Wakeup(from, to, at, wakeup.cause.name())));
             })?;
             // `sched_waking` and `sched_wakeup` of one wake-up follow each other closely: the first is what counts.
             here.sort_by_key(|(at, to, _)| (*to, *at));
