@@ -34,7 +34,7 @@
 //! | `stream`, `network` | messages of many clocks as they come; a whole network at once |
 //! | `assumption` | who may steer a clock, and when: what a guarantee is conditional on |
 //! | [`published`] | estimates as others have published them, to compare with |
-//! | `model`, `span` | what is believed of clocks and links; when a clock was seen |
+//! | `model`, `span`, `way` | what is believed of clocks and links; when a clock was seen; which of two is given |
 //! | `correction`, `rate`, `interval` | applying and inverting a piecewise-affine map in integers; uncertainty over time, rounded outward |
 //! | `error`, `exact` | what is not accepted; division with a chosen rounding |
 //!
