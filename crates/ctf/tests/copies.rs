@@ -226,6 +226,9 @@ fn nothing_is_written_over() {
     assert!(copy(trace.path(), trace.path(), &shift(1)).unwrap_err().contains("cannot be written"));
     assert_eq!(std::fs::read(trace.path().join("s")).unwrap(), before);
     let target = trace.path().join("some/where/copy");
+    // What is above it is the caller's.
+    assert!(copy(trace.path(), &target, &shift(1)).is_err());
+    std::fs::create_dir_all(target.parent().unwrap()).unwrap();
     assert!(copy(trace.path(), &target, &shift(1)).is_ok());
     assert!(copy(trace.path(), &target, &shift(1)).is_err());
     assert!(copy(trace.path(), &trace.path().join("some/where/sibling"), &shift(1)).is_ok());
