@@ -63,8 +63,8 @@ fn is_within(part: &Row, whole: &Row, cut: &str) -> bool {
         _ if of_part == of_whole => true,
         // Interrupts were not recorded, which a note says.
         "usermode" | "syscall" => of_whole == "interrupted" && cut.starts_with("irq_"),
-        // Part of the wait before it, which a note says.
-        "blocked" => of_whole == "wait-cpu" && cut.starts_with("sched_wak"),
+        // Part of the wait before it, which a note says; of a thread that was woken and never ran, too.
+        "blocked" => matches!(of_whole, "wait-cpu" | "unknown") && cut.starts_with("sched_wak"),
         _ => false,
     };
     let is_call = of_part == of_whole || ["usermode", "syscall", "running"].contains(&of_part);
