@@ -42,7 +42,7 @@ rows! {
     }
     /// Threads that were moved to other CPUs.
     MigrationRow MigrationView "migrations" by at { thread: u32, at: i64, to_cpu: u32, }
-    /// Threads off the CPUs; `why`: [`crate::writer::number_of`].
+    /// Threads off the CPUs; `why`: [`isochrone_kernel::OffCpuReason::number`].
     OffRow OffView "off" by begin, end { thread: u32, waker: Option<u32>, why: u8, begin: i64, end: i64, }
     /// Requests to disks, from the first of the three times to the last.
     BlockRequestRow BlockRequestView "block_requests" by begin, end {

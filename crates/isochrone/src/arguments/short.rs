@@ -26,8 +26,8 @@ fn without(command: clap::Command, more: &[&str]) -> clap::Command {
     })
 }
 
-/// Makes the commands of the list: the variant, what its analysis is called, what it tells, an example, and which options beside those
-/// [`OF_TRACES`] its help leaves out.
+/// Makes the commands of the list: the variant, what its analysis is called, what it tells, an example, and which options its help leaves out
+/// beside those that apply to none of them.
 macro_rules! short_forms {
     ($($Variant:ident $name:literal: $about:expr, $example:literal, without $hidden:expr;)*) => {
         /// An analysis as a command. All take what `isochrone analyze` takes behind the name.
