@@ -62,6 +62,13 @@ fn times_have_bounds_that_hold_them() {
 }
 
 #[test]
+fn no_message_arrives_before_it_is_sent() {
+    let query = "SELECT count(*) AS n, min(latency_lo_ns) AS least FROM messages WHERE latency_hi_ns >= 0";
+    let rows = Here::new().rows(query);
+    assert!(number(&rows[0], "n") > 0 && number(&rows[0], "least") >= 0, "{rows:?}");
+}
+
+#[test]
 fn on_its_own_clock_no_time_has_bounds() {
     let here = Here::new();
     let query = "SELECT count(begin_time) AS n, count(begin_time_lo) AS lo, count(bound(host, begin_time_raw)['hi']) AS hi FROM slices";

@@ -216,7 +216,10 @@ fn latency(traced: &Traced, row: &Row<'_>) -> [Option<i64>; 3] {
     let bounds = related.filter(|related| related.proven).map(|related| related.bounds);
     let (lo, hi) = bounds.unwrap_or_default();
     let since = |bound: Option<i64>| received_at.checked_sub(bound?);
-    [took, since(hi), since(lo)]
+    let (least, greatest) = (since(hi), since(lo));
+    // It arrived after it was sent, unless the clocks and the message contradict each other.
+    let is_possible = greatest.is_none_or(|greatest| greatest >= 0);
+    [took, least.map(|least| if is_possible { least.max(0) } else { least }), greatest]
 }
 
 /// Who ran where a message was sent and received.
