@@ -141,10 +141,8 @@ fn arrived(cluster: &Cluster<'_>, window: &Window<'_, '_>, (from, to): (i64, i64
             .are_comparable(sender, receiver)
             .then(|| at.saturating_sub(cluster.hosts[sender].common(message.sent.at)));
         let bounds = related.and_then(|related| {
-            let (lo, hi) = (related.bounds.0?, related.bounds.1?);
-            let (lo, hi) = (message.received.at.saturating_sub(hi), message.received.at.saturating_sub(lo));
-            // It arrived after it was sent. Where even the upper bound denies that, the clocks and the message contradict each other.
-            Some((if hi >= 0 { lo.max(0) } else { lo }, hi))
+            let (least, greatest) = related.latency_until(message.received.at);
+            least.zip(greatest)
         });
         all.push((
             at,

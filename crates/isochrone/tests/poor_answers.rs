@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cuts::{GROUPS, chosen, hosts, is_of, streams};
+use cuts::{GROUPS, chosen, hosts, is_of, none, streams};
 use serde_json::Value;
 use without::copy_without;
 
@@ -261,10 +261,6 @@ fn check(scenario: &Path) -> Vec<String> {
         std::fs::remove_dir_all(&cut).unwrap();
     }
     wrong
-}
-
-fn none(wrong: &[String]) {
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

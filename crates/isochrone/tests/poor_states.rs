@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use cuts::{GROUPS, hosts, is_of, streams};
+use cuts::{GROUPS, hosts, is_of, none, streams};
 use serde_json::Value;
 use without::copy_without;
 
@@ -142,10 +142,6 @@ fn check(scenario: &Path) -> Vec<String> {
         }
     }
     wrong
-}
-
-fn none(wrong: &[String]) {
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

@@ -302,6 +302,16 @@ impl Clock {
 }
 
 impl Related {
+    /// How long a message took at least and at most, ns, where anything is known of it: it left at this instant, and was received at `at`
+    /// (raw ns of the host on whose clock this is). It arrived after it was sent, so the least is not below 0 unless the greatest is: then
+    /// the clocks and the message contradict each other.
+    pub fn latency_until(&self, at: i64) -> (Option<i64>, Option<i64>) {
+        let since = |bound: Option<i64>| at.checked_sub(bound?);
+        let (least, greatest) = (since(self.bounds.1), since(self.bounds.0));
+        let is_possible = greatest.is_none_or(|greatest| greatest >= 0);
+        (least.map(|least| if is_possible { least.max(0) } else { least }), greatest)
+    }
+
     /// The tighter of two that hold both. Should they exclude each other, one of them is wrong: then either may be right.
     fn and(&self, other: &Self) -> Self {
         fn both(a: Option<i64>, b: Option<i64>, pick: fn(i64, i64) -> i64) -> Option<i64> {

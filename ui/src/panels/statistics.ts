@@ -52,7 +52,7 @@ export class StatisticsPanel extends AskingPanel {
       ],
     });
     const columns = (title: string): Column<Sums>[] => [
-      { title, value: (it) => it.label, grow: true }, { title: "on a CPU", unit: "ns", about: "User mode, system calls, and interrupted", value: onCpu },
+      { title, value: (it) => it.label, grow: true }, { title: "on a CPU", unit: "ns", about: "User mode, system calls, interrupted, and running where it is unknown which", value: onCpu },
       { title: "by state", about: "Shares of its time in the range", value: onCpu, text: () => "", draw: (it) => stack(this.partsOf(it)), width: 16 },
       { title: "waits for CPU", unit: "ns", value: (it) => it.byState[WAIT_CPU] ?? 0 }, { title: "blocked", unit: "ns", value: (it) => it.byState[BLOCKED] ?? 0 },
     ];

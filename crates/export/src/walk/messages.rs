@@ -72,14 +72,10 @@ fn latency(
     let related = related.filter(|related| related.proven);
     if let Some((related, (lo, hi))) = related.and_then(|it| Some((it, (it.bounds.0?, it.bounds.1?)))) {
         let most = related.time.saturating_sub(lo).max(hi.saturating_sub(related.time)).max(0);
-        let (least, greatest) = (received.at.saturating_sub(hi), received.at.saturating_sub(lo));
-        // As `messages` has it: it arrived after it was sent, unless the clocks and the message contradict each other.
-        let least = if greatest >= 0 { least.max(0) } else { least };
-        all.extend([
-            ("latency_lo_ns", Value::Int(least)),
-            ("latency_hi_ns", Value::Int(greatest)),
-            ("uncertainty_ns", Value::Int(most)),
-        ]);
+        let (least, greatest) = related.latency_until(received.at);
+        all.extend(least.map(|least| ("latency_lo_ns", Value::Int(least))));
+        all.extend(greatest.map(|greatest| ("latency_hi_ns", Value::Int(greatest))));
+        all.push(("uncertainty_ns", Value::Int(most)));
     }
     all
 }

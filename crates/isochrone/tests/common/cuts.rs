@@ -79,3 +79,8 @@ pub(crate) fn chosen(shared: &Path) -> Vec<PathBuf> {
     all.sort();
     all
 }
+
+/// Nothing was found wrong.
+pub(crate) fn none(wrong: &[String]) {
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}

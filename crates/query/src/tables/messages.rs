@@ -213,13 +213,9 @@ fn latency(traced: &Traced, row: &Row<'_>) -> [Option<i64>; 3] {
     let (sent_at, received_at) = (row.sent.at, row.received.at);
     let took = i64::try_from(received.unix_ns(received_at) - sent.unix_ns(sent_at)).ok();
     let related = traced.clocks().and_then(|clocks| clocks.related(sent, received, sent_at));
-    let bounds = related.filter(|related| related.proven).map(|related| related.bounds);
-    let (lo, hi) = bounds.unwrap_or_default();
-    let since = |bound: Option<i64>| received_at.checked_sub(bound?);
-    let (least, greatest) = (since(hi), since(lo));
-    // It arrived after it was sent, unless the clocks and the message contradict each other.
-    let is_possible = greatest.is_none_or(|greatest| greatest >= 0);
-    [took, least.map(|least| if is_possible { least.max(0) } else { least }), greatest]
+    let bounds = related.filter(|related| related.proven).map(|related| related.latency_until(received_at));
+    let (least, greatest) = bounds.unwrap_or_default();
+    [took, least, greatest]
 }
 
 /// Who ran where a message was sent and received.
